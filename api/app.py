@@ -9,14 +9,14 @@ from fastapi import FastAPI
 from starlette.staticfiles import StaticFiles
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from api import errors, openapi, pages
-from api.edge.middleware import FromMemory, HeadAsGet, Measured, PlainAddresses, SecurityHeaders
-from api.edge.rates import Rates, ReadLimit, WriteLimit
-from api.edge.uploading import Incoming
-from api.pages.live import News
-from api.pages.player.exhibition import Tables
-from api.pages.render import templates
-from api.routes import (
+from deadheat.api import errors, openapi, pages
+from deadheat.api.edge.middleware import FromMemory, HeadAsGet, Measured, PlainAddresses, SecurityHeaders
+from deadheat.api.edge.rates import Rates, ReadLimit, WriteLimit
+from deadheat.api.edge.uploading import Incoming
+from deadheat.api.pages.live import News
+from deadheat.api.pages.player.exhibition import Tables
+from deadheat.api.pages.render import templates
+from deadheat.api.routes import (
     announcements,
     appeals,
     audit,
@@ -38,10 +38,10 @@ from api.routes import (
     versions,
     workers,
 )
-from api.services import SITE, CeleryQueue, Queue, Services
-from league.blobs import Blobs
-from league.config import Settings
-from league.database import Database
+from deadheat.api.services import SITE, CeleryQueue, Queue, Services
+from deadheat.league.blobs import Blobs
+from deadheat.league.config import Settings
+from deadheat.league.database import Database
 
 DESCRIPTION = """
 Upload bots; read seasons, matches and rankings. Errors are problem documents (RFC 9457); lists have cursors;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from league.errors import BadCursor
+from deadheat.league.errors import BadCursor
 
 CURSOR = r"^1-[0-9]{1,10}$"
 """What one looks like, for the API's document; the number before the dash is that of this form."""

@@ -7,14 +7,14 @@ from typing import Annotated, Any
 from fastapi import Depends, Path, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from api.edge import sessions
-from api.schemas.base import MAX_ID, PLAIN
-from api.services import Services
-from league.errors import BadToken
-from league.service.people import access
-from league.service.people.access import Access
-from league.service.people.person import Person
-from league.states import Scope, TokenKind
+from deadheat.api.edge import sessions
+from deadheat.api.schemas.base import MAX_ID, PLAIN
+from deadheat.api.services import Services
+from deadheat.league.errors import BadToken
+from deadheat.league.service.people import access
+from deadheat.league.service.people.access import Access
+from deadheat.league.service.people.person import Person
+from deadheat.league.states import Scope, TokenKind
 
 SUBMITTING = frozenset(
     {

@@ -21,7 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from league import errors
+from deadheat.league import errors
 
 log = logging.getLogger(__name__)
 

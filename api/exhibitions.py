@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from api.replays import transcript_of
-from api.services import Services
-from engine.core import Fault
-from engine.scenes import Scene, scenes
-from league.causes import Cause
-from league.service.jobs.exhibitions import ExhibitionInfo, Table
-from league.states import JobState
+from deadheat.api.replays import transcript_of
+from deadheat.api.services import Services
+from deadheat.engine.core import Fault
+from deadheat.engine.scenes import Scene, scenes
+from deadheat.league.causes import Cause
+from deadheat.league.service.jobs.exhibitions import ExhibitionInfo, Table
+from deadheat.league.states import JobState
 
 MAX_MOVES = 3000
 """Rows in the page's own table."""

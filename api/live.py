@@ -6,14 +6,14 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from api.services import Body, Services
-from engine.games import GAMES
-from engine.scenes import Scene, document_so_far, scenes_so_far
-from league.errors import WITHHELD
-from league.service.series import live
-from league.service.series.live import Watched
-from league.service.views.matches import match_detail
-from league.states import JobState, MatchState
+from deadheat.api.services import Body, Services
+from deadheat.engine.games import GAMES
+from deadheat.engine.scenes import Scene, document_so_far, scenes_so_far
+from deadheat.league.errors import WITHHELD
+from deadheat.league.service.series import live
+from deadheat.league.service.series.live import Watched
+from deadheat.league.service.views.matches import match_detail
+from deadheat.league.states import JobState, MatchState
 
 VERSION = 2
 """Of what is made here, see `api.replays.VERSION`."""

@@ -12,15 +12,15 @@ from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histo
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from api.services import Services
-from engine.games import GAMES
-from league.measured import Sums
-from league.records.hosts import Worker
-from league.service.rulings.held import held_by_game
-from league.service.series import hosts as league_hosts
-from league.service.views.queues import queues
-from league.states import IN_PLAY, Fitness, either
-from league.storage.room import blob_folder, room_at
+from deadheat.api.services import Services
+from deadheat.engine.games import GAMES
+from deadheat.league.measured import Sums
+from deadheat.league.records.hosts import Worker
+from deadheat.league.service.rulings.held import held_by_game
+from deadheat.league.service.series import hosts as league_hosts
+from deadheat.league.service.views.queues import queues
+from deadheat.league.states import IN_PLAY, Fitness, either
+from deadheat.league.storage.room import blob_folder, room_at
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30)

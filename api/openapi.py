@@ -8,9 +8,9 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from api.edge.rates import FREE
-from api.errors import PROBLEM
-from api.schemas.base import Problem
+from deadheat.api.edge.rates import FREE
+from deadheat.api.errors import PROBLEM
+from deadheat.api.schemas.base import Problem
 
 _REF = "#/components/schemas/Problem"
 OVER = "Over a limit; Retry-After says how many seconds to wait"

@@ -14,12 +14,12 @@ from typing import Any
 
 from starlette.responses import Response, StreamingResponse
 
-from api.services import Body, Services
-from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
-from league.errors import BlobDamaged, BlobMissing, WrongState
-from league.records.matches import Match
-from league.service.jobs.exhibitions import ExhibitionInfo
-from league.verification.agreement import verdict
+from deadheat.api.services import Body, Services
+from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
+from deadheat.league.errors import BlobDamaged, BlobMissing, WrongState
+from deadheat.league.records.matches import Match
+from deadheat.league.service.jobs.exhibitions import ExhibitionInfo
+from deadheat.league.verification.agreement import verdict
 
 log = logging.getLogger(__name__)
 

@@ -17,14 +17,14 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlmodel import Session
 from starlette.types import Scope
 
-from api.edge.rates import Rates
-from api.edge.uploading import TAKING_IN, Room, room_for_uploads
-from league.blobs import Blobs
-from league.config import Settings
-from league.database import Database
-from league.service.ground.life import Life
-from league.service.people import access
-from league.service.rankings.standings import Leaderboard, leaderboard, newest_snapshot
+from deadheat.api.edge.rates import Rates
+from deadheat.api.edge.uploading import TAKING_IN, Room, room_for_uploads
+from deadheat.league.blobs import Blobs
+from deadheat.league.config import Settings
+from deadheat.league.database import Database
+from deadheat.league.service.ground.life import Life
+from deadheat.league.service.people import access
+from deadheat.league.service.rankings.standings import Leaderboard, leaderboard, newest_snapshot
 
 log = logging.getLogger(__name__)
 
@@ -49,13 +49,13 @@ class CeleryQueue:
 
     def enqueue(self, life: Life, row_id: int) -> None:
         """See `Queue`."""
-        from workers import queue
+        from deadheat.workers import queue
 
         queue.enqueue(life, row_id)
 
     def check(self) -> None:
         """See `Queue`."""
-        from workers import queue
+        from deadheat.workers import queue
 
         queue.check(self._settings, CHECK_SECONDS)
 

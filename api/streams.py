@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from api.edge.rates import address
+from deadheat.api.edge.rates import address
 
 SHARE = 8
 """One address has at most one in so many of all streams: enough for an office, which is one address."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import typer
 
-from cli.author import bots, entering, explain, leaderboard, matches, new, records, submit, teams
-from cli.local import play, watch
-from cli.operator import backup, deployment, doctor, users, workers
-from cli.organiser import rulings, season
-from cli.server import client, follow, login
-from cli.statistics import rate, sprt
+from deadheat.cli.author import bots, entering, explain, leaderboard, matches, new, records, submit, teams
+from deadheat.cli.local import play, watch
+from deadheat.cli.operator import backup, deployment, doctor, users, workers
+from deadheat.cli.organiser import rulings, season
+from deadheat.cli.server import client, follow, login
+from deadheat.cli.statistics import rate, sprt
 
 PANELS = {
     "On this machine": (new.new, play.play, watch.replay, explain.explain, watch.verify, rate.rate, sprt.sprt),

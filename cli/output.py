@@ -20,8 +20,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from cli.console import harmless, say
-from league.records import Record
+from deadheat.cli.console import harmless, say
+from deadheat.league.records import Record
 
 Row = TypeVar("Row")
 Answer = Record | Mapping[str, Any]

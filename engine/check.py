@@ -32,8 +32,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol, TypeVar
 
-from engine.chance import SEED_BYTES, Chance
-from engine.core import (
+from deadheat.engine.chance import SEED_BYTES, Chance
+from deadheat.engine.core import (
     FOUND_BY_RULES,
     MAX_LINE_BYTES,
     READY_LIMIT_NS,
@@ -46,9 +46,9 @@ from engine.core import (
     Seat,
     Step,
 )
-from engine.figures import duration
-from engine.replay import Diverged, replay
-from engine.transcript import BadTranscript, Exchange, Transcript, decode, encode
+from deadheat.engine.figures import duration
+from deadheat.engine.replay import Diverged, replay
+from deadheat.engine.transcript import BadTranscript, Exchange, Transcript, decode, encode
 
 MOST_EXCHANGES = 30_000
 """Random play has come to its end by then, in any game of the house."""

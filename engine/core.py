@@ -19,10 +19,10 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
-from engine.own_time import Evidence
+from deadheat.engine.own_time import Evidence
 
 if TYPE_CHECKING:
-    from engine.chance import Chance
+    from deadheat.engine.chance import Chance
 
 Seat = int
 """0-based place in one match."""

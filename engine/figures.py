@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from engine.core import NS_PER_MS, NS_PER_S, Points, Seat
+from deadheat.engine.core import NS_PER_MS, NS_PER_S, Points, Seat
 
 DECIMALS = 6
 """Points that are decimals of at most so many places are shown exactly, others to the thousandth."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.core import MAX_LINE_BYTES, Fault, Message, Reply, Seat
+from deadheat.engine.core import MAX_LINE_BYTES, Fault, Message, Reply, Seat
 
 
 @dataclass(frozen=True, slots=True)

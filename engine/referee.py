@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.chance import Chance, attempt_seed
-from engine.core import Game, Reply, Result, Seat, Step, Transport
-from engine.transcript import MAX_EXCHANGES, Exchange, Transcript
+from deadheat.engine.chance import Chance, attempt_seed
+from deadheat.engine.core import Game, Reply, Result, Seat, Step, Transport
+from deadheat.engine.transcript import MAX_EXCHANGES, Exchange, Transcript
 
 MATCH_ATTEMPTS = 5
 """Void attempts at one match after which it is not tried again by itself: locally it is given up, in a league an

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from engine.core import FOUND_BY_RULES, MAX_LINE_BYTES, Fault, Game, Message, Reply, Result, Seat
-from engine.figures import counted, points, seat_number
-from engine.games import GAMES
-from engine.referee import run_match
-from engine.transcript import Transcript, encode_exchange
+from deadheat.engine.core import FOUND_BY_RULES, MAX_LINE_BYTES, Fault, Game, Message, Reply, Result, Seat
+from deadheat.engine.figures import counted, points, seat_number
+from deadheat.engine.games import GAMES
+from deadheat.engine.referee import run_match
+from deadheat.engine.transcript import Transcript, encode_exchange
 
 
 class Diverged(Exception):

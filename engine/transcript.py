@@ -34,9 +34,9 @@ from fractions import Fraction
 from json.encoder import encode_basestring_ascii as _quoted
 from typing import Any
 
-from engine.chance import commitment
-from engine.core import Event, Fault, Message, Points, Reply, Result, Seat
-from engine.own_time import Evidence
+from deadheat.engine.chance import commitment
+from deadheat.engine.core import Event, Fault, Message, Points, Reply, Result, Seat
+from deadheat.engine.own_time import Evidence
 
 FORMAT_VERSION = 2
 OLDEST_VERSION = 1

@@ -15,9 +15,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from engine.chance import Chance
-from engine.core import Event, Fault, Game, Reply, Result, Seat, Step
-from engine.transcript import BadTranscript, Exchange, decode_reply, encode_reply
+from deadheat.engine.chance import Chance
+from deadheat.engine.core import Event, Fault, Game, Reply, Result, Seat, Step
+from deadheat.engine.transcript import BadTranscript, Exchange, decode_reply, encode_reply
 
 Replies = Sequence[Mapping[Seat, Reply]]
 """Those of each exchange, from the first on."""

@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from engine import figures
-from engine.core import Fault, Points, Reply, Seat
-from engine.figures import counted, duration, limit
-from engine.transcript import Exchange, Prompt, Transcript
+from deadheat.engine import figures
+from deadheat.engine.core import Fault, Points, Reply, Seat
+from deadheat.engine.figures import counted, duration, limit
+from deadheat.engine.transcript import Exchange, Prompt, Transcript
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from league.states import Ranks
+from deadheat.league.states import Ranks
 
 NORMAL_95 = 1.96
 

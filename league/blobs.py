@@ -25,8 +25,8 @@ import zstandard
 from obstore.exceptions import BaseError
 from obstore.store import LocalStore, ObjectStore, from_url
 
-from league.errors import BlobDamaged, BlobMissing, BlobsAway
-from league.storage.room import blob_folder
+from deadheat.league.errors import BlobDamaged, BlobMissing, BlobsAway
+from deadheat.league.storage.room import blob_folder
 
 __all__ = ["BlobDamaged", "BlobMissing", "Blobs", "to_disk"]
 

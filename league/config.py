@@ -13,7 +13,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from engine.referee import MATCH_ATTEMPTS
+from deadheat.engine.referee import MATCH_ATTEMPTS
 
 MIB = 1024 * 1024
 

@@ -40,8 +40,8 @@ from alembic.config import Config
 from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
 from sqlmodel import Session, select
 
-from league.config import Settings
-from league.storage.schema import MIGRATION_LOCK, migration_config
+from deadheat.league.config import Settings
+from deadheat.league.storage.schema import MIGRATION_LOCK, migration_config
 
 BUSY_TIMEOUT_MS = 30_000
 """How long a writer waits for the one before it; ours hold the lock for milliseconds."""

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Self
 
-from engine.figures import counted
-from league.states import SeasonState
+from deadheat.engine.figures import counted
+from deadheat.league.states import SeasonState
 
 
 class LeagueError(Exception):

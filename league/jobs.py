@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from engine.core import Fault, Result, Seat
-from engine.unfinished import Replies
-from sandbox.box import Exit
+from deadheat.engine.core import Fault, Result, Seat
+from deadheat.engine.unfinished import Replies
+from deadheat.sandbox.box import Exit
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-from league.config import Settings
+from deadheat.league.config import Settings
 
 SHORTEST_PASSWORD = 12
 WELL_KNOWN = (

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pythonjsonlogger.json import JsonFormatter
 
-from league.config import Settings
+from deadheat.league.config import Settings
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Tracer

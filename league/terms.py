@@ -20,7 +20,7 @@ from typing import Annotated, Any, get_args
 from pydantic import AwareDatetime, BaseModel, Field, StringConstraints
 from pydantic.fields import FieldInfo
 
-from league.states import Admission, FinalsFormat, FinalsLog, Ranks, SeasonState
+from deadheat.league.states import Admission, FinalsFormat, FinalsLog, Ranks, SeasonState
 
 Date = Annotated[AwareDatetime, Field(ge=datetime(2000, 1, 1, tzinfo=UTC), le=datetime(2200, 1, 1, tzinfo=UTC))]
 

@@ -6,12 +6,12 @@ import re
 from collections.abc import Collection
 from typing import BinaryIO
 
-from league.blobs import Blobs
-from league.config import Settings
-from league.errors import BadUpload
-from league.service.bots.bots import Upload
-from sandbox.archive import BadArchive, Bounds, inspect_zip, is_zip_name
-from sandbox.languages import LANGUAGES, LanguageError, detect
+from deadheat.league.blobs import Blobs
+from deadheat.league.config import Settings
+from deadheat.league.errors import BadUpload
+from deadheat.league.service.bots.bots import Upload
+from deadheat.sandbox.archive import BadArchive, Bounds, inspect_zip, is_zip_name
+from deadheat.sandbox.languages import LANGUAGES, LanguageError, detect
 
 MAX_FILENAME = 100
 _FILENAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]*")

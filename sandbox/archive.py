@@ -30,7 +30,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import IO, BinaryIO
 
-from sandbox.languages import MANIFEST, MAX_MANIFEST_BYTES, Recipe
+from deadheat.sandbox.languages import MANIFEST, MAX_MANIFEST_BYTES, Recipe
 
 CHUNK_BYTES = 64 * 1024
 MAX_PATH_BYTES = 1024

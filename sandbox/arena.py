@@ -17,12 +17,12 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from engine.core import NS_PER_S, Fault, Game, Message, Reply, Seat, Transport, TransportError
-from engine.figures import seat_number
-from engine.referee import run_match
-from engine.transcript import Transcript
-from sandbox.box import Box, Exit, Limits, Program, Sandbox, SandboxError
-from sandbox.pipes import PipeTransport
+from deadheat.engine.core import NS_PER_S, Fault, Game, Message, Reply, Seat, Transport, TransportError
+from deadheat.engine.figures import seat_number
+from deadheat.engine.referee import run_match
+from deadheat.engine.transcript import Transcript
+from deadheat.sandbox.box import Box, Exit, Limits, Program, Sandbox, SandboxError
+from deadheat.sandbox.pipes import PipeTransport
 
 FINISH_GRACE_NS = NS_PER_S
 """How long a bot may take to exit after FINISH (ruling C-10)."""

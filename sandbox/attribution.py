@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from engine.own_time import Evidence
+from deadheat.engine.own_time import Evidence
 
 SETTLE_NS = 10_000_000
 """How far a silent bot's own time must exceed its limit: two ticks at 250 Hz, so that each of its waits in progress at

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from engine.core import TransportError
-from sandbox.attribution import Blame, Counters
+from deadheat.engine.core import TransportError
+from deadheat.sandbox.attribution import Blame, Counters
 
 
 class SandboxError(TransportError):

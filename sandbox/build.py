@@ -18,10 +18,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from engine.core import NS_PER_MS
-from sandbox.attribution import Blame
-from sandbox.box import Box, Channel, Exit, Limits, Program, Sandbox, SandboxError
-from sandbox.languages import Recipe
+from deadheat.engine.core import NS_PER_MS
+from deadheat.sandbox.attribution import Blame
+from deadheat.sandbox.box import Box, Channel, Exit, Limits, Program, Sandbox, SandboxError
+from deadheat.sandbox.languages import Recipe
 
 BUILD_SECONDS = 60
 FIRST_LOOK_SECONDS, LOOK_SECONDS = 0.25, 1.0

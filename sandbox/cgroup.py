@@ -14,7 +14,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
-from sandbox.attribution import Blame, Counters
+from deadheat.sandbox.attribution import Blame, Counters
 
 _READ_BYTES = 4096
 _SHORT_BYTES = 400

@@ -15,15 +15,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from engine.core import NS_PER_MS, NS_PER_S, Fault, Message, Reply, TransportError
-from engine.own_time import Evidence
-from sandbox.arena import quiet
-from sandbox.box import Box, Limits, Sandbox, SandboxError
-from sandbox.docker import DockerSandbox
-from sandbox.fitness import Facts, Report, judged, percentiles
-from sandbox.pipes import PipeTransport
-from sandbox.reference import CHATTER, SPIN, reference_program, sleep, work
-from sandbox.runtimes import MARGIN_MS, NO_RUNTIME
+from deadheat.engine.core import NS_PER_MS, NS_PER_S, Fault, Message, Reply, TransportError
+from deadheat.engine.own_time import Evidence
+from deadheat.sandbox.arena import quiet
+from deadheat.sandbox.box import Box, Limits, Sandbox, SandboxError
+from deadheat.sandbox.docker import DockerSandbox
+from deadheat.sandbox.fitness import Facts, Report, judged, percentiles
+from deadheat.sandbox.pipes import PipeTransport
+from deadheat.sandbox.reference import CHATTER, SPIN, reference_program, sleep, work
+from deadheat.sandbox.runtimes import MARGIN_MS, NO_RUNTIME
 
 LIMIT_MS = 50
 WORK_MS = LIMIT_MS / 2

@@ -45,14 +45,14 @@ from docker.errors import DockerException, NotFound
 from docker.types import LogConfig, Mount, Ulimit
 from docker.utils import kwargs_from_env
 
-from engine.core import NS_PER_MS, NS_PER_S
-from sandbox import seccomp
-from sandbox.box import Box, Channel, Exit, Limits, Program, SandboxError
-from sandbox.cgroup import Cgroup, join_unified, sweep_unified
-from sandbox.environment import Image
-from sandbox.folders import LockedFolder, is_locked
-from sandbox.resident import resident_tree
-from sandbox.runtimes import Runtime, find_runtime, refuse_user_namespaces, why_not_started
+from deadheat.engine.core import NS_PER_MS, NS_PER_S
+from deadheat.sandbox import seccomp
+from deadheat.sandbox.box import Box, Channel, Exit, Limits, Program, SandboxError
+from deadheat.sandbox.cgroup import Cgroup, join_unified, sweep_unified
+from deadheat.sandbox.environment import Image
+from deadheat.sandbox.folders import LockedFolder, is_locked
+from deadheat.sandbox.resident import resident_tree
+from deadheat.sandbox.runtimes import Runtime, find_runtime, refuse_user_namespaces, why_not_started
 
 log = logging.getLogger(__name__)
 

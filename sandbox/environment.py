@@ -15,10 +15,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.core import MAX_LINE_BYTES, STDERR_KEPT_BYTES
-from sandbox.box import Limits, Sandbox
-from sandbox.build import BUILD_LIMITS, BUILD_SCRATCH_BYTES, BUILD_SECONDS, MAX_PROGRAM_BYTES, build
-from sandbox.languages import LANGUAGES, Recipe
+from deadheat.engine.core import MAX_LINE_BYTES, STDERR_KEPT_BYTES
+from deadheat.sandbox.box import Limits, Sandbox
+from deadheat.sandbox.build import BUILD_LIMITS, BUILD_SCRATCH_BYTES, BUILD_SECONDS, MAX_PROGRAM_BYTES, build
+from deadheat.sandbox.languages import LANGUAGES, Recipe
 
 MAX_VERSION_CHARACTERS = 100
 CPUINFO = Path("/proc/cpuinfo")

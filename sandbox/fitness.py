@@ -21,8 +21,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
-from engine.core import NS_PER_MS
-from sandbox.runtimes import MARGIN_MS
+from deadheat.engine.core import NS_PER_MS
+from deadheat.sandbox.runtimes import MARGIN_MS
 
 MAX_ESCAPE_SHARE = 0.8
 """Above this share, a late bot escapes more often than not, move after move."""

@@ -16,10 +16,10 @@ import tempfile
 import time
 from typing import IO
 
-from engine.core import NS_PER_S, STDERR_KEPT_BYTES
-from sandbox.attribution import Counters
-from sandbox.box import Box, Channel, Exit, Limits, NoMeter, Program, SandboxError
-from sandbox.cgroup import Leader, leader_times
+from deadheat.engine.core import NS_PER_S, STDERR_KEPT_BYTES
+from deadheat.sandbox.attribution import Counters
+from deadheat.sandbox.box import Box, Channel, Exit, Limits, NoMeter, Program, SandboxError
+from deadheat.sandbox.cgroup import Leader, leader_times
 
 MAX_STDERR_BYTES = 64 * 1024 * 1024
 REAP_TIMEOUT_S = 10

@@ -40,12 +40,12 @@ from dataclasses import dataclass
 from operator import attrgetter
 from time import monotonic_ns
 
-from engine.core import MAX_LINE_BYTES, NS_PER_MS, NS_PER_S, Fault, Message, Reply, Seat, TransportError
-from engine.figures import seat_number
-from engine.own_time import NOISE_NS, Evidence
-from sandbox.attribution import WATCH_FACTOR, Blame, between, while_silent
-from sandbox.box import Channel
-from sandbox.cgroup import own_delay_ns
+from deadheat.engine.core import MAX_LINE_BYTES, NS_PER_MS, NS_PER_S, Fault, Message, Reply, Seat, TransportError
+from deadheat.engine.figures import seat_number
+from deadheat.engine.own_time import NOISE_NS, Evidence
+from deadheat.sandbox.attribution import WATCH_FACTOR, Blame, between, while_silent
+from deadheat.sandbox.box import Channel
+from deadheat.sandbox.cgroup import own_delay_ns
 
 READ_BYTES = 64 * 1024
 MAX_UNSENT_BYTES = 256 * 1024

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sandbox.box import Program
+from deadheat.sandbox.box import Program
 
 CODE = """
 import sys, time

@@ -23,7 +23,7 @@ import docker
 from docker.errors import APIError, NotFound
 from docker.types import DriverConfig, LogConfig, Mount
 
-from sandbox.box import SandboxError
+from deadheat.sandbox.box import SandboxError
 
 RESIDENT_LABEL = "deadheat.resident"
 MEMORY_OPTIONS = "mode=755,nr_inodes=100000"

@@ -31,7 +31,7 @@ from typing import Any
 
 from docker.types import Ulimit
 
-from sandbox.box import Limits, SandboxError
+from deadheat.sandbox.box import Limits, SandboxError
 
 GVISOR_FLAGS = ("--network=none", "--host-fifo=open", "--oci-seccomp")
 HOST_THREADS_PER_PROCESS = 64

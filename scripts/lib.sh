@@ -90,14 +90,14 @@ make_venv() {
 add_command() {
     local site_packages
     site_packages=$("$root/.venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-    echo "$root" >"$site_packages/deadheat.pth"
+    echo "$root/src" >"$site_packages/deadheat.pth"
     # The second and third line start the environment's Python and are a string to it; unlike a first line that names
     # it, they bear spaces in the path. pip does the same.
     cat >"$root/.venv/bin/deadheat" <<END
 #!/bin/sh
 '''exec' "$root/.venv/bin/python" "\$0" "\$@"
 ' '''
-from cli.main import app
+from deadheat.cli.main import app
 
 if __name__ == "__main__":
     app(prog_name="deadheat")

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from cli.server.api_client import Client, Refused
+from deadheat.cli.server.api_client import Client, Refused
 
 ROOT = Path(__file__).parent.parent
 START_SECONDS = 60
@@ -39,7 +39,7 @@ def serving(folder: Path, **settings: str) -> Iterator[Deployment]:
     environment = {**os.environ, **{f"DEADHEAT_{name}": value for name, value in own.items()}}
     with (folder / "log").open("wb") as log:
         server = subprocess.Popen(
-            [sys.executable, "-m", "cli.main", "serve"], cwd=ROOT, env=environment, stdout=log, stderr=log
+            [sys.executable, "-m", "deadheat.cli.main", "serve"], cwd=ROOT, env=environment, stdout=log, stderr=log
         )
     try:
         url = f"http://127.0.0.1:{port}"

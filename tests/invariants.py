@@ -14,19 +14,19 @@ from itertools import combinations
 
 from sqlmodel import Session, and_, col, func, or_, select
 
-from engine.games import GAMES
-from engine.replay import Diverged, replay
-from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
-from league.blobs import Blobs
-from league.causes import BLAMELESS, Cause
-from league.database import now, settings_of
-from league.errors import BlobDamaged, BlobMissing
-from league.service.ground.audit import first_broken
-from league.service.jobs.kinds import KINDS
-from league.service.rankings.recount import recount
-from league.service.series.capacity import bound_with
-from league.service.series.hosts import hosts
-from league.states import (
+from deadheat.engine.games import GAMES
+from deadheat.engine.replay import Diverged, replay
+from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
+from deadheat.league.blobs import Blobs
+from deadheat.league.causes import BLAMELESS, Cause
+from deadheat.league.database import now, settings_of
+from deadheat.league.errors import BlobDamaged, BlobMissing
+from deadheat.league.service.ground.audit import first_broken
+from deadheat.league.service.jobs.kinds import KINDS
+from deadheat.league.service.rankings.recount import recount
+from deadheat.league.service.series.capacity import bound_with
+from deadheat.league.service.series.hosts import hosts
+from deadheat.league.states import (
     UNFINISHED,
     WITH_RESULT,
     FinalsFormat,
@@ -35,7 +35,7 @@ from league.states import (
     Purpose,
     VersionState,
 )
-from league.tables import (
+from deadheat.league.tables import (
     Attempt,
     BotVersion,
     Exhibition,

@@ -17,8 +17,8 @@ from argon2 import PasswordHasher
 from sqlalchemy import Dialect, Engine, create_engine, event
 from sqlalchemy.util import LRUCache
 
-from league import database
-from league.service.people import users
+from deadheat.league import database
+from deadheat.league.service.people import users
 
 CACHED_STATEMENTS = 5000
 

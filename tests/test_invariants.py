@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from sqlmodel import col, update
 
-from engine.core import Result
-from engine.transcript import decode
-from league.blobs import Blobs
-from league.causes import Cause
-from league.jobs import Failure
-from league.service.jobs.builds import claim_build, give_back_build
-from league.service.jobs.exhibiting import claim_exhibition, finish_exhibition
-from league.service.jobs.exhibitions import take_seat
-from league.tables import Attempt, BotVersion, Exhibition
+from deadheat.engine.core import Result
+from deadheat.engine.transcript import decode
+from deadheat.league.blobs import Blobs
+from deadheat.league.causes import Cause
+from deadheat.league.jobs import Failure
+from deadheat.league.service.jobs.builds import claim_build, give_back_build
+from deadheat.league.service.jobs.exhibiting import claim_exhibition, finish_exhibition
+from deadheat.league.service.jobs.exhibitions import take_seat
+from deadheat.league.tables import Attempt, BotVersion, Exhibition
 from tests.invariants import broken, convicted, unfinished
 from tests.league.world import World, settings
 

@@ -17,7 +17,9 @@ PACKAGES = ("api", "cli", "engine", "league", "sandbox", "workers")
 FUNCTION_LINES = 60  # the damage of long functions is always in the tail, and in the most important place
 
 ANYTHING = frozenset({*PACKAGES, "tests"})
-PURE = frozenset({"sandbox.archive", "sandbox.attribution", "sandbox.box", "sandbox.languages"})
+PURE = frozenset(
+    {"deadheat.sandbox.archive", "deadheat.sandbox.attribution", "deadheat.sandbox.box", "deadheat.sandbox.languages"}
+)
 """What starts nothing and touches no engine."""
 
 MAY_IMPORT = {
@@ -25,7 +27,7 @@ MAY_IMPORT = {
     "sandbox": frozenset({"sandbox", "engine"}),
     "league": frozenset({"league", "engine", *PURE}),
     "workers": frozenset({"workers", "sandbox", "league", "engine"}),
-    "api": frozenset({"api", "league", "engine", "workers.queue", *PURE}),
+    "api": frozenset({"api", "league", "engine", "deadheat.workers.queue", *PURE}),
     "cli": ANYTHING - {"tests"},
     "tests": ANYTHING,
 }
@@ -69,14 +71,14 @@ def place(path: Path, node: ast.stmt | ast.expr) -> str:
 
 def imports(path: Path) -> Iterator[tuple[ast.stmt, str]]:
     """Every module that a file names in an import, at whatever depth; `from a import b` gives `a.b` where that is a
-    module of ours, else `a`.
+    module of ours, else `a`. Ours are named as folders are: `engine.core` for `deadheat.engine.core`.
     """
     for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                yield node, alias.name
+                yield node, folder_name(alias.name)
         elif isinstance(node, ast.ImportFrom):
-            module = node.module or ""
+            module = folder_name(node.module or "")
             if node.level:
                 above = path.relative_to(ROOT).parts[: -node.level]
                 module = ".".join((*above, module)).rstrip(".")
@@ -86,6 +88,11 @@ def imports(path: Path) -> Iterator[tuple[ast.stmt, str]]:
                     ROOT / f"{full.replace('.', '/')}.py"
                 ).is_file()
                 yield node, full if is_module else module
+
+
+def folder_name(module: str) -> str:
+    assert module.partition(".")[0] not in PACKAGES, f"{module} is imported as deadheat.{module}"
+    return module.removeprefix("deadheat.")
 
 
 def is_within(module: str, allowed: frozenset[str]) -> bool:
@@ -136,7 +143,7 @@ def test_enqueueing_brings_no_sandbox_into_the_api():
         for path in (ROOT / "workers" / "queue.py", ROOT / "workers" / "__init__.py")
         if path.exists()
         for node, module in imports(path)
-        if is_within(module, frozenset({"sandbox", "docker", "workers"})) and module != "workers.queue"
+        if is_within(module, frozenset({"sandbox", "docker", "workers"})) and module != "deadheat.workers.queue"
     ]
     assert not wrong, "\n".join(wrong)
 

@@ -14,27 +14,27 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from engine.chance import SEED_BYTES
-from engine.core import Fault, Game, Seat, TransportError
-from engine.figures import seat_number
-from engine.games import GAMES
-from engine.transcript import encode
-from engine.verdicts import took
-from league.causes import Cause
-from league.jobs import BuildJob, BuildOutcome
-from league.service.jobs.builds import BUILDS, claim_next_build, finish_build, give_back_build, renew_build
-from league.service.series.hosts import NOT_SEEN, unfit_reasons
-from league.telemetry import doing
-from sandbox.archive import BadArchive, Bounds, extract_program, extract_upload
-from sandbox.arena import Arena, Played
-from sandbox.box import Program, SandboxError, bot_limits
-from sandbox.build import BuildFailed, build
-from sandbox.languages import LANGUAGES, Recipe
-from workers import metrics
-from workers.build_log import BuildLog
-from workers.context import BOTS, BUILD, Context
-from workers.holding import Heartbeat, LeaseLost, failure_of, insist
-from workers.outcomes import fault_records
+from deadheat.engine.chance import SEED_BYTES
+from deadheat.engine.core import Fault, Game, Seat, TransportError
+from deadheat.engine.figures import seat_number
+from deadheat.engine.games import GAMES
+from deadheat.engine.transcript import encode
+from deadheat.engine.verdicts import took
+from deadheat.league.causes import Cause
+from deadheat.league.jobs import BuildJob, BuildOutcome
+from deadheat.league.service.jobs.builds import BUILDS, claim_next_build, finish_build, give_back_build, renew_build
+from deadheat.league.service.series.hosts import NOT_SEEN, unfit_reasons
+from deadheat.league.telemetry import doing
+from deadheat.sandbox.archive import BadArchive, Bounds, extract_program, extract_upload
+from deadheat.sandbox.arena import Arena, Played
+from deadheat.sandbox.box import Program, SandboxError, bot_limits
+from deadheat.sandbox.build import BuildFailed, build
+from deadheat.sandbox.languages import LANGUAGES, Recipe
+from deadheat.workers import metrics
+from deadheat.workers.build_log import BuildLog
+from deadheat.workers.context import BOTS, BUILD, Context
+from deadheat.workers.holding import Heartbeat, LeaseLost, failure_of, insist
+from deadheat.workers.outcomes import fault_records
 
 log = logging.getLogger(__name__)
 

@@ -12,10 +12,10 @@ import time
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from league.jobs import BuildJob
-from league.service.jobs.builds import note_build_log
-from workers.context import Context
-from workers.holding import LeaseLost
+from deadheat.league.jobs import BuildJob
+from deadheat.league.service.jobs.builds import note_build_log
+from deadheat.workers.context import Context
+from deadheat.workers.holding import LeaseLost
 
 log = logging.getLogger(__name__)
 

@@ -19,15 +19,15 @@ import os
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from engine.chance import SEED_BYTES, Chance
-from engine.core import NS_PER_MS, Fault, Message, Reply, Result, Seat, Step, TransportError
-from engine.verdicts import took
-from league.service.series.hosts import record_canary, take_canary
-from sandbox.arena import Arena
-from sandbox.box import bot_limits
-from sandbox.reference import CHATTER, SPIN, reference_program, sleep, work
-from workers import metrics
-from workers.context import PLAY, Context
+from deadheat.engine.chance import SEED_BYTES, Chance
+from deadheat.engine.core import NS_PER_MS, Fault, Message, Reply, Result, Seat, Step, TransportError
+from deadheat.engine.verdicts import took
+from deadheat.league.service.series.hosts import record_canary, take_canary
+from deadheat.sandbox.arena import Arena
+from deadheat.sandbox.box import bot_limits
+from deadheat.sandbox.reference import CHATTER, SPIN, reference_program, sleep, work
+from deadheat.workers import metrics
+from deadheat.workers.context import PLAY, Context
 
 log = logging.getLogger(__name__)
 

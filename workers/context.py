@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
-from league.blobs import Blobs
-from league.config import Settings
-from league.database import Database
-from league.jobs import Host
-from sandbox.box import Sandbox
-from sandbox.docker import DockerSandbox
-from sandbox.folders import locked_folder, sweep_folders
-from sandbox.local import LocalSandbox
-from sandbox.slots import Slots
+from deadheat.league.blobs import Blobs
+from deadheat.league.config import Settings
+from deadheat.league.database import Database
+from deadheat.league.jobs import Host
+from deadheat.sandbox.box import Sandbox
+from deadheat.sandbox.docker import DockerSandbox
+from deadheat.sandbox.folders import locked_folder, sweep_folders
+from deadheat.sandbox.local import LocalSandbox
+from deadheat.sandbox.slots import Slots
 
 log = logging.getLogger(__name__)
 

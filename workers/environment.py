@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 
-from league.service.bots.environments import confirm_environment, record_environment
-from sandbox.box import bot_limits
-from sandbox.docker import DockerSandbox
-from sandbox.environment import describe, fingerprint
-from workers.context import Context
+from deadheat.league.service.bots.environments import confirm_environment, record_environment
+from deadheat.sandbox.box import bot_limits
+from deadheat.sandbox.docker import DockerSandbox
+from deadheat.sandbox.environment import describe, fingerprint
+from deadheat.workers.context import Context
 
 log = logging.getLogger(__name__)
 

@@ -36,14 +36,14 @@ from functools import partial
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from engine.core import Fault, Message, Reply, Seat, Transport, TransportError
-from engine.games import GAMES
-from engine.transcript import Transcript, encode
-from engine.unfinished import Replies, said
-from league.causes import ELSEWHERE, Cause, Trait
-from league.errors import BlobsAway
-from league.jobs import ExhibitionJob
-from league.service.jobs.exhibiting import (
+from deadheat.engine.core import Fault, Message, Reply, Seat, Transport, TransportError
+from deadheat.engine.games import GAMES
+from deadheat.engine.transcript import Transcript, encode
+from deadheat.engine.unfinished import Replies, said
+from deadheat.league.causes import ELSEWHERE, Cause, Trait
+from deadheat.league.errors import BlobsAway
+from deadheat.league.jobs import ExhibitionJob
+from deadheat.league.service.jobs.exhibiting import (
     EXHIBITIONS,
     Heard,
     ask_person,
@@ -54,14 +54,22 @@ from league.service.jobs.exhibiting import (
     release_exhibition,
     renew_exhibition,
 )
-from league.service.series.hosts import blame_host, turn_away_exhibition
-from league.telemetry import doing
-from sandbox.arena import Arena
-from sandbox.box import bot_limits
-from workers import metrics
-from workers.context import PLAY, Context
-from workers.holding import INSIST_SECONDS, RETRY_SECONDS, Heartbeat, LeaseLost, failure_of, insist, turned_away
-from workers.programs import fetch_program
+from deadheat.league.service.series.hosts import blame_host, turn_away_exhibition
+from deadheat.league.telemetry import doing
+from deadheat.sandbox.arena import Arena
+from deadheat.sandbox.box import bot_limits
+from deadheat.workers import metrics
+from deadheat.workers.context import PLAY, Context
+from deadheat.workers.holding import (
+    INSIST_SECONDS,
+    RETRY_SECONDS,
+    Heartbeat,
+    LeaseLost,
+    failure_of,
+    insist,
+    turned_away,
+)
+from deadheat.workers.programs import fetch_program
 
 log = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from prometheus_client import CollectorRegistry, make_wsgi_app
 
-from league.config import Settings
-from league.measured import Sums
+from deadheat.league.config import Settings
+from deadheat.league.measured import Sums
 
 
 class _Handler(WSGIRequestHandler):

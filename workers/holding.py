@@ -18,15 +18,15 @@ from typing import TypeVar
 from sqlalchemy.exc import InterfaceError, InternalError, OperationalError, SQLAlchemyError
 from sqlmodel import Session
 
-from engine.core import TransportError
-from league.causes import Cause, Trait
-from league.config import HEARTBEAT_SECONDS
-from league.errors import BlobsAway
-from league.jobs import Failure
-from league.service.ground.life import Life
-from league.storage.schema import hold_schema
-from workers import metrics, stopping
-from workers.context import Context
+from deadheat.engine.core import TransportError
+from deadheat.league.causes import Cause, Trait
+from deadheat.league.config import HEARTBEAT_SECONDS
+from deadheat.league.errors import BlobsAway
+from deadheat.league.jobs import Failure
+from deadheat.league.service.ground.life import Life
+from deadheat.league.storage.schema import hold_schema
+from deadheat.workers import metrics, stopping
+from deadheat.workers.context import Context
 
 log = logging.getLogger(__name__)
 

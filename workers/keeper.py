@@ -19,19 +19,19 @@ from dataclasses import asdict
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from engine.core import TransportError
-from engine.games import GAMES
-from league.causes import NOT_CHECKED
-from league.config import HEARTBEAT_SECONDS
-from league.service.course.schedule import seasons_going_on
-from league.service.series.hosts import RECHECK_SECONDS, due_check, host_arrives, host_seen, record_check
-from league.states import Fitness
-from sandbox.check import FULL_ROUNDS, QUICK_ROUNDS, check_host, shares, stat
-from sandbox.docker import DockerSandbox
-from sandbox.fitness import Level, Report
-from sandbox.folders import sweep_folders
-from workers import metrics
-from workers.context import BUILD, PLAY, Context
+from deadheat.engine.core import TransportError
+from deadheat.engine.games import GAMES
+from deadheat.league.causes import NOT_CHECKED
+from deadheat.league.config import HEARTBEAT_SECONDS
+from deadheat.league.service.course.schedule import seasons_going_on
+from deadheat.league.service.series.hosts import RECHECK_SECONDS, due_check, host_arrives, host_seen, record_check
+from deadheat.league.states import Fitness
+from deadheat.sandbox.check import FULL_ROUNDS, QUICK_ROUNDS, check_host, shares, stat
+from deadheat.sandbox.docker import DockerSandbox
+from deadheat.sandbox.fitness import Level, Report
+from deadheat.sandbox.folders import sweep_folders
+from deadheat.workers import metrics
+from deadheat.workers.context import BUILD, PLAY, Context
 
 log = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ import redis
 from celery.beat import Scheduler
 from redis.exceptions import LockError, RedisError
 
-from league.config import Settings
+from deadheat.league.config import Settings
 
 log = logging.getLogger(__name__)
 

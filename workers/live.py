@@ -14,10 +14,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from engine.core import Message, Reply, Seat, Transport
-from league.jobs import SeriesJob
-from league.service.series import live
-from workers.context import Context
+from deadheat.engine.core import Message, Reply, Seat, Transport
+from deadheat.league.jobs import SeriesJob
+from deadheat.league.service.series import live
+from deadheat.workers.context import Context
 
 log = logging.getLogger(__name__)
 

@@ -12,12 +12,12 @@ from itertools import product
 
 from prometheus_client import Counter, Histogram
 
-from engine import verdicts
-from engine.core import NS_PER_S, Fault
-from engine.games import GAMES
-from engine.transcript import Transcript
-from league.causes import Cause
-from league.service.jobs.kinds import KINDS
+from deadheat.engine import verdicts
+from deadheat.engine.core import NS_PER_S, Fault
+from deadheat.engine.games import GAMES
+from deadheat.engine.transcript import Transcript
+from deadheat.league.causes import Cause
+from deadheat.league.service.jobs.kinds import KINDS
 
 _SECONDS = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 1, 2, 3, 10)
 _RATIOS = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0, 1.05)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from engine.core import NS_PER_MS
-from engine.transcript import Transcript
-from league.jobs import FaultRecord, Latency
-from league.time_buckets import bucket
+from deadheat.engine.core import NS_PER_MS
+from deadheat.engine.transcript import Transcript
+from deadheat.league.jobs import FaultRecord, Latency
+from deadheat.league.time_buckets import bucket
 
 
 def fault_records(transcript: Transcript) -> tuple[FaultRecord, ...]:

@@ -22,24 +22,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from engine.core import TransportError
-from engine.games import GAMES
-from engine.transcript import encode
-from league.causes import BLAMELESS, Cause
-from league.jobs import AttemptRecord, Failure, MatchJob, MatchOutcome, SeriesJob
-from league.service.series.carrying_out import SERIES, finish_series, renew_series
-from league.service.series.hosts import turn_away
-from league.service.series.turns import claim_next_series
-from league.telemetry import doing
-from sandbox.arena import Arena, Played
-from sandbox.box import Program, bot_limits
-from workers import metrics, stopping
-from workers.canary import play_canary_when_due
-from workers.context import PLAY, Context
-from workers.holding import MAX_DETAIL, Heartbeat, LeaseLost, cause_of, failure_of, insist, turned_away
-from workers.live import Broadcast
-from workers.outcomes import fault_records, latencies
-from workers.programs import fetch_program
+from deadheat.engine.core import TransportError
+from deadheat.engine.games import GAMES
+from deadheat.engine.transcript import encode
+from deadheat.league.causes import BLAMELESS, Cause
+from deadheat.league.jobs import AttemptRecord, Failure, MatchJob, MatchOutcome, SeriesJob
+from deadheat.league.service.series.carrying_out import SERIES, finish_series, renew_series
+from deadheat.league.service.series.hosts import turn_away
+from deadheat.league.service.series.turns import claim_next_series
+from deadheat.league.telemetry import doing
+from deadheat.sandbox.arena import Arena, Played
+from deadheat.sandbox.box import Program, bot_limits
+from deadheat.workers import metrics, stopping
+from deadheat.workers.canary import play_canary_when_due
+from deadheat.workers.context import PLAY, Context
+from deadheat.workers.holding import MAX_DETAIL, Heartbeat, LeaseLost, cause_of, failure_of, insist, turned_away
+from deadheat.workers.live import Broadcast
+from deadheat.workers.outcomes import fault_records, latencies
+from deadheat.workers.programs import fetch_program
 
 log = logging.getLogger(__name__)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from league.jobs import ProgramRef
-from sandbox.archive import extract_program
-from sandbox.box import Program
-from sandbox.languages import LANGUAGES
-from workers.context import Context
+from deadheat.league.jobs import ProgramRef
+from deadheat.sandbox.archive import extract_program
+from deadheat.sandbox.box import Program
+from deadheat.sandbox.languages import LANGUAGES
+from deadheat.workers.context import Context
 
 
 def fetch_program(context: Context, ref: ProgramRef, directory: Path) -> Program:

@@ -18,11 +18,11 @@ from urllib.parse import urlsplit
 import redis
 from celery import Celery
 
-from league import telemetry
-from league.config import Settings
-from league.service.ground.life import Life
-from league.service.jobs.builds import BUILDS
-from league.service.jobs.kinds import KINDS
+from deadheat.league import telemetry
+from deadheat.league.config import Settings
+from deadheat.league.service.ground.life import Life
+from deadheat.league.service.jobs.builds import BUILDS
+from deadheat.league.service.jobs.kinds import KINDS
 
 CONTROL = "control"
 """The queue for everything that is not a job: planning, sweeping, ranking. Each kind of job has its own."""
@@ -55,8 +55,8 @@ wrong."""
 
 CHECK_EXPIRY_SECONDS = 10
 
-_REDIS = "workers.redisqueue:Transport"
-OUR_TRANSPORTS = {"filesystem": "workers.filequeue:Transport", "redis": _REDIS, "rediss": _REDIS}
+_REDIS = "deadheat.workers.redisqueue:Transport"
+OUR_TRANSPORTS = {"filesystem": "deadheat.workers.filequeue:Transport", "redis": _REDIS, "rediss": _REDIS}
 """Our transports by the scheme of the broker's URL; others are kombu's own."""
 
 POLL_SECONDS = 0.1

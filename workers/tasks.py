@@ -18,26 +18,26 @@ from celery.exceptions import SecurityWarning
 from celery.signals import celeryd_init, setup_logging, worker_process_init, worker_ready
 from sqlmodel import Session
 
-from league import telemetry
-from league.config import Settings
-from league.service.course.schedule import go_on, low_after, runs_low, seasons_going_on
-from league.service.ground.life import Life
-from league.service.jobs import sweep as league_sweep
-from league.service.jobs.builds import BUILDS
-from league.service.jobs.exhibiting import EXHIBITIONS
-from league.service.rankings import standings
-from league.service.rankings.publishing import publish, seasons_to_publish
-from league.service.rankings.standings import seasons_to_refit
-from league.service.series.carrying_out import SERIES
-from league.storage.schema import WrongSchema, must_fit
-from workers import metrics, stopping
-from workers.build import build_version
-from workers.context import context
-from workers.environment import describe_environment
-from workers.exhibitions import play_exhibition
-from workers.holding import AWAY, cause_of
-from workers.play import play_series
-from workers.queue import TICK_SECONDS, celery_app, enqueue, enqueue_environment, enqueue_plan, task_name
+from deadheat.league import telemetry
+from deadheat.league.config import Settings
+from deadheat.league.service.course.schedule import go_on, low_after, runs_low, seasons_going_on
+from deadheat.league.service.ground.life import Life
+from deadheat.league.service.jobs import sweep as league_sweep
+from deadheat.league.service.jobs.builds import BUILDS
+from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
+from deadheat.league.service.rankings import standings
+from deadheat.league.service.rankings.publishing import publish, seasons_to_publish
+from deadheat.league.service.rankings.standings import seasons_to_refit
+from deadheat.league.service.series.carrying_out import SERIES
+from deadheat.league.storage.schema import WrongSchema, must_fit
+from deadheat.workers import metrics, stopping
+from deadheat.workers.build import build_version
+from deadheat.workers.context import context
+from deadheat.workers.environment import describe_environment
+from deadheat.workers.exhibitions import play_exhibition
+from deadheat.workers.holding import AWAY, cause_of
+from deadheat.workers.play import play_series
+from deadheat.workers.queue import TICK_SECONDS, celery_app, enqueue, enqueue_environment, enqueue_plan, task_name
 
 log = logging.getLogger(__name__)
 Told = TypeVar("Told")

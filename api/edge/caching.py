@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.services import Body
+from deadheat.api.services import Body
 
 
 def answer(request: Request, body: Body) -> Response:

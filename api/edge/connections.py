@@ -41,10 +41,10 @@ from h11 import _connection as h11_connection
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-from api import metrics
-from api.edge.rates import counted_as
-from api.errors import PROBLEM
-from league.config import Settings
+from deadheat.api import metrics
+from deadheat.api.edge.rates import counted_as
+from deadheat.api.errors import PROBLEM
+from deadheat.league.config import Settings
 
 HEAD_SECONDS = 10.0
 """A head is some hundred bytes; a network that takes longer for them is too slow for the site."""

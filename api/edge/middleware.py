@@ -12,12 +12,12 @@ from urllib.parse import unquote
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api import metrics
-from api.edge.caching import answer
-from api.errors import problem
-from api.schemas.base import is_plain
-from api.services import Bodies
-from league import telemetry
+from deadheat.api import metrics
+from deadheat.api.edge.caching import answer
+from deadheat.api.errors import problem
+from deadheat.api.schemas.base import is_plain
+from deadheat.api.services import Bodies
+from deadheat.league import telemetry
 
 _POLICY = (
     b"default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "

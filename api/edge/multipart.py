@@ -17,7 +17,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from league.errors import UploadTooLarge
+from deadheat.league.errors import UploadTooLarge
 
 FIELD = "file"
 

@@ -27,10 +27,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from api.edge.sessions import SAFE
-from api.errors import league_error
-from league.config import Settings
-from league.errors import OverQuota
+from deadheat.api.edge.sessions import SAFE
+from deadheat.api.errors import league_error
+from deadheat.league.config import Settings
+from deadheat.league.errors import OverQuota
 
 log = logging.getLogger(__name__)
 

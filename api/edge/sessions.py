@@ -29,8 +29,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from league.config import Settings
-from league.service.people.access import Issued
+from deadheat.league.config import Settings
+from deadheat.league.service.people.access import Issued
 
 COOKIE = "deadheat"
 SECURE_COOKIE = "__Host-deadheat"

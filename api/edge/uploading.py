@@ -34,8 +34,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.edge.multipart import MAX_FRAMING_BYTES
-from api.errors import problem
+from deadheat.api.edge.multipart import MAX_FRAMING_BYTES
+from deadheat.api.errors import problem
 
 BEGINNING = 8
 TAKING_IN = 4

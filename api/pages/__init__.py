@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from api.pages import audit, bot, docs, environment, game, home, live, match, matches, season
-from api.pages.author import account, appeal, own_match, upload
-from api.pages.organiser import desk, operator
-from api.pages.player import exhibition
+from deadheat.api.pages import audit, bot, docs, environment, game, home, live, match, matches, season
+from deadheat.api.pages.author import account, appeal, own_match, upload
+from deadheat.api.pages.organiser import desk, operator
+from deadheat.api.pages.player import exhibition
 
 router = APIRouter(include_in_schema=False)
 for _page in (

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
-from api.cursors import read_cursor, write_cursor
-from api.deps import Shared
-from api.pages.render import everyones, render
-from league.service.ground.audit import audit_log
-from league.service.rankings.honesty import honesty
+from deadheat.api.cursors import read_cursor, write_cursor
+from deadheat.api.deps import Shared
+from deadheat.api.pages.render import everyones, render
+from deadheat.league.service.ground.audit import audit_log
+from deadheat.league.service.rankings.honesty import honesty
 
 router = APIRouter(include_in_schema=False)
 

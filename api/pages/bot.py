@@ -9,22 +9,22 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 from sqlmodel import Session
 
-from api.deps import Id, Shared
-from api.pages import charts
-from api.pages.render import everyones, render
-from api.schemas.base import RowId
-from api.services import Services
-from engine.core import Fault
-from league.beside import tally
-from league.errors import NotFound
-from league.service.bots.bots import bot_info
-from league.service.rankings.history import history
-from league.service.series.response_times import command_times
-from league.service.views import careers
-from league.service.views import matches as league_matches
-from league.service.views.careers import Part
-from league.service.views.waiting import waiting
-from league.states import MatchState, SeasonState
+from deadheat.api.deps import Id, Shared
+from deadheat.api.pages import charts
+from deadheat.api.pages.render import everyones, render
+from deadheat.api.schemas.base import RowId
+from deadheat.api.services import Services
+from deadheat.engine.core import Fault
+from deadheat.league.beside import tally
+from deadheat.league.errors import NotFound
+from deadheat.league.service.bots.bots import bot_info
+from deadheat.league.service.rankings.history import history
+from deadheat.league.service.series.response_times import command_times
+from deadheat.league.service.views import careers
+from deadheat.league.service.views import matches as league_matches
+from deadheat.league.service.views.careers import Part
+from deadheat.league.service.views.waiting import waiting
+from deadheat.league.states import MatchState, SeasonState
 
 router = APIRouter(include_in_schema=False)
 

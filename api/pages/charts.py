@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from statistics import median
 from typing import Any
 
-from league.service.rankings.history import HistoryPoint
+from deadheat.league.service.rankings.history import HistoryPoint
 
 WIDTH, HEIGHT = 720, 240
 LEFT, RIGHT, TOP, BOTTOM = 48, 12, 22, 24

@@ -7,11 +7,11 @@ from functools import cache
 from fastapi import APIRouter
 from markupsafe import Markup
 
-from api.deps import Shared
-from api.pages.markdown import ABOUT, rendered
-from api.pages.render import everyones, render
-from api.services import SITE
-from league.errors import NotFound
+from deadheat.api.deps import Shared
+from deadheat.api.pages.markdown import ABOUT, rendered
+from deadheat.api.pages.render import everyones, render
+from deadheat.api.services import SITE
+from deadheat.league.errors import NotFound
 
 router = APIRouter(include_in_schema=False)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from api.deps import Shared
-from api.pages.render import everyones, render
-from api.schemas import environment as schemas
-from league.service.bots import environments
+from deadheat.api.deps import Shared
+from deadheat.api.pages.render import everyones, render
+from deadheat.api.schemas import environment as schemas
+from deadheat.league.service.bots import environments
 
 router = APIRouter(include_in_schema=False)
 

@@ -20,15 +20,24 @@ from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
 from starlette.routing import Match
 
-from api.deps import Shared, look_up
-from api.edge import sessions
-from api.errors import STATUS, plainly
-from api.pages.render import render
-from api.schemas import base
-from api.services import Services
-from league.errors import BadSetting, BadToken, LeagueError, NameTaken, NotInvited, OverQuota, TooSoon, WrongCredentials
-from league.service.people.person import Person
-from league.states import TokenKind
+from deadheat.api.deps import Shared, look_up
+from deadheat.api.edge import sessions
+from deadheat.api.errors import STATUS, plainly
+from deadheat.api.pages.render import render
+from deadheat.api.schemas import base
+from deadheat.api.services import Services
+from deadheat.league.errors import (
+    BadSetting,
+    BadToken,
+    LeagueError,
+    NameTaken,
+    NotInvited,
+    OverQuota,
+    TooSoon,
+    WrongCredentials,
+)
+from deadheat.league.service.people.person import Person
+from deadheat.league.states import TokenKind
 
 MAX_FIELDS = 60
 HOME = "/account"

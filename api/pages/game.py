@@ -9,19 +9,19 @@ from functools import cache
 from fastapi import APIRouter, Response
 from markupsafe import Markup
 
-from api.deps import Shared
-from api.pages.charts import bars
-from api.pages.markdown import rendered
-from api.pages.render import everyones, render
-from api.services import SITE
-from engine.games import GAMES
-from league.errors import NotFound
-from league.service.bots.environments import environment
-from league.service.seasons import seasons as league_seasons
-from league.service.views import careers
-from league.service.views.matches import matches
-from league.service.views.news import newest_versions
-from league.states import MatchState
+from deadheat.api.deps import Shared
+from deadheat.api.pages.charts import bars
+from deadheat.api.pages.markdown import rendered
+from deadheat.api.pages.render import everyones, render
+from deadheat.api.services import SITE
+from deadheat.engine.games import GAMES
+from deadheat.league.errors import NotFound
+from deadheat.league.service.bots.environments import environment
+from deadheat.league.service.seasons import seasons as league_seasons
+from deadheat.league.service.views import careers
+from deadheat.league.service.views.matches import matches
+from deadheat.league.service.views.news import newest_versions
+from deadheat.league.states import MatchState
 
 router = APIRouter(prefix="/games", include_in_schema=False)
 

@@ -6,15 +6,15 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from api.deps import Shared
-from api.pages.render import everyones, render
-from api.schemas.base import RowId
-from engine.games import GAMES
-from league.service.people import announcements as league_announcements
-from league.service.seasons import seasons as league_seasons
-from league.service.views import matches as league_matches
-from league.service.views.news import newest_versions, running_series
-from league.states import MatchState
+from deadheat.api.deps import Shared
+from deadheat.api.pages.render import everyones, render
+from deadheat.api.schemas.base import RowId
+from deadheat.engine.games import GAMES
+from deadheat.league.service.people import announcements as league_announcements
+from deadheat.league.service.seasons import seasons as league_seasons
+from deadheat.league.service.views import matches as league_matches
+from deadheat.league.service.views.news import newest_versions, running_series
+from deadheat.league.states import MatchState
 
 router = APIRouter(include_in_schema=False)
 

@@ -19,10 +19,10 @@ from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
-from api.deps import Id, Shared
-from api.services import Services
-from api.streams import Streams
-from league.service.rankings.standings import newest_snapshot
+from deadheat.api.deps import Id, Shared
+from deadheat.api.services import Services
+from deadheat.api.streams import Streams
+from deadheat.league.service.rankings.standings import newest_snapshot
 
 router = APIRouter(include_in_schema=False)
 

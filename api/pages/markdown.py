@@ -12,7 +12,7 @@ from markdown_it.common.utils import escapeHtml
 from markdown_it.token import Token
 from markupsafe import Markup
 
-from engine.games import GAMES
+from deadheat.engine.games import GAMES
 
 _TEXT = re.compile(r"(?:\.\./)?(protocols/)?([a-z0-9-]+)\.md(?:#.*)?")
 ABOUT = {

@@ -8,20 +8,20 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from api.deps import Id, Shared
-from api.live import Telling, telling
-from api.pages.render import render
-from api.replays import transcript_of
-from api.services import Services
-from engine.scenes import scenes
-from league.errors import WITHHELD
-from league.records.matches import Match
-from league.records.rulings import AuditRecord
-from league.service.ground.audit import audit_log
-from league.service.seasons.seasons import season_info
-from league.service.series import live
-from league.service.views.matches import match_detail
-from league.states import MatchState
+from deadheat.api.deps import Id, Shared
+from deadheat.api.live import Telling, telling
+from deadheat.api.pages.render import render
+from deadheat.api.replays import transcript_of
+from deadheat.api.services import Services
+from deadheat.engine.scenes import scenes
+from deadheat.league.errors import WITHHELD
+from deadheat.league.records.matches import Match
+from deadheat.league.records.rulings import AuditRecord
+from deadheat.league.service.ground.audit import audit_log
+from deadheat.league.service.seasons.seasons import season_info
+from deadheat.league.service.series import live
+from deadheat.league.service.views.matches import match_detail
+from deadheat.league.states import MatchState
 
 router = APIRouter(include_in_schema=False)
 

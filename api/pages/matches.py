@@ -6,14 +6,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from api.deps import Id, Shared
-from api.pages.render import everyones, render
-from api.schemas.base import RowId
-from api.services import Services
-from league.service.bots.bots import bot_info
-from league.service.seasons.seasons import season_info
-from league.service.views.matches import matches
-from league.states import MatchState
+from deadheat.api.deps import Id, Shared
+from deadheat.api.pages.render import everyones, render
+from deadheat.api.schemas.base import RowId
+from deadheat.api.services import Services
+from deadheat.league.service.bots.bots import bot_info
+from deadheat.league.service.seasons.seasons import season_info
+from deadheat.league.service.views.matches import matches
+from deadheat.league.states import MatchState
 
 router = APIRouter(include_in_schema=False)
 

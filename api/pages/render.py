@@ -19,10 +19,10 @@ from fastapi import Request, Response
 from fastapi.templating import Jinja2Templates
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from api.edge.caching import answer
-from api.services import SITE, Body, Services
-from engine.core import NS_PER_MS
-from engine.figures import counted, duration, limit, points, seat_number
+from deadheat.api.edge.caching import answer
+from deadheat.api.services import SITE, Body, Services
+from deadheat.engine.core import NS_PER_MS
+from deadheat.engine.figures import counted, duration, limit, points, seat_number
 
 MAX_SHOWN = 300
 """Characters of one cell."""

@@ -12,21 +12,21 @@ from fastapi import APIRouter, Query
 from pydantic import ConfigDict
 from sqlmodel import Session
 
-from api.deps import Id, Shared
-from api.pages.charts import Bar, bars
-from api.pages.render import everyones, render
-from api.schemas import base
-from api.schemas.base import RowId
-from api.services import Services
-from league.beside import sentences, tally
-from league.records.seasons import Progress, Season
-from league.service.course import states
-from league.service.course.finals_played import finals_progress
-from league.service.people import announcements as league_announcements
-from league.service.seasons.participation import AbsentBot, absent_bots
-from league.service.seasons.seasons import season_info, season_progress, season_waiting
-from league.service.views.matches import matches
-from league.states import SEASON_STEPS, Absence, MatchState, SeasonState, dated_steps
+from deadheat.api.deps import Id, Shared
+from deadheat.api.pages.charts import Bar, bars
+from deadheat.api.pages.render import everyones, render
+from deadheat.api.schemas import base
+from deadheat.api.schemas.base import RowId
+from deadheat.api.services import Services
+from deadheat.league.beside import sentences, tally
+from deadheat.league.records.seasons import Progress, Season
+from deadheat.league.service.course import states
+from deadheat.league.service.course.finals_played import finals_progress
+from deadheat.league.service.people import announcements as league_announcements
+from deadheat.league.service.seasons.participation import AbsentBot, absent_bots
+from deadheat.league.service.seasons.seasons import season_info, season_progress, season_waiting
+from deadheat.league.service.views.matches import matches
+from deadheat.league.states import SEASON_STEPS, Absence, MatchState, SeasonState, dated_steps
 
 router = APIRouter(prefix="/seasons/{season_id}", include_in_schema=False)
 

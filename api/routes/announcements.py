@@ -6,12 +6,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from api.deps import Asker, Id, Shared
-from api.schemas import base
-from api.schemas import rulings as shapes
-from league.records.rulings import Announcement
-from league.service.people import announcements as league_announcements
-from league.service.people.announcements import announcements
+from deadheat.api.deps import Asker, Id, Shared
+from deadheat.api.schemas import base
+from deadheat.api.schemas import rulings as shapes
+from deadheat.league.records.rulings import Announcement
+from deadheat.league.service.people import announcements as league_announcements
+from deadheat.league.service.people.announcements import announcements
 
 router = APIRouter(prefix="/v1/announcements", tags=["announcements"])
 

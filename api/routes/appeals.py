@@ -6,16 +6,16 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from api.cursors import read_cursor, write_cursor
-from api.deps import REFUSED, Asker, Id, Shared
-from api.schemas import base
-from api.schemas import rulings as shapes
-from league.records.rulings import Appeal
-from league.service.rulings import appeals as league_appeals
-from league.service.rulings.appeals import appealable, appeals
-from league.service.views.matches import match_detail
-from league.states import AppealState
-from league.verification.review import review
+from deadheat.api.cursors import read_cursor, write_cursor
+from deadheat.api.deps import REFUSED, Asker, Id, Shared
+from deadheat.api.schemas import base
+from deadheat.api.schemas import rulings as shapes
+from deadheat.league.records.rulings import Appeal
+from deadheat.league.service.rulings import appeals as league_appeals
+from deadheat.league.service.rulings.appeals import appealable, appeals
+from deadheat.league.service.views.matches import match_detail
+from deadheat.league.states import AppealState
+from deadheat.league.verification.review import review
 
 router = APIRouter(prefix="/v1", tags=["appeals"])
 

@@ -7,11 +7,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from api.cursors import read_cursor, write_cursor
-from api.deps import Shared
-from api.schemas import base
-from api.schemas import rulings as shapes
-from league.service.ground.audit import audit_log
+from deadheat.api.cursors import read_cursor, write_cursor
+from deadheat.api.deps import Shared
+from deadheat.api.schemas import base
+from deadheat.api.schemas import rulings as shapes
+from deadheat.league.service.ground.audit import audit_log
 
 router = APIRouter(prefix="/v1/audit", tags=["audit"])
 

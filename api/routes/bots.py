@@ -6,13 +6,13 @@ from typing import cast
 
 from fastapi import APIRouter, Response
 
-from api.deps import Asker, Id, Shared
-from api.schemas import bots as schemas
-from league.records.bots import Bot
-from league.service.bots import bots
-from league.service.bots.bots import bot_info, bots_of
-from league.service.seasons import bot_changes
-from league.service.seasons.bot_changes import BotChange
+from deadheat.api.deps import Asker, Id, Shared
+from deadheat.api.schemas import bots as schemas
+from deadheat.league.records.bots import Bot
+from deadheat.league.service.bots import bots
+from deadheat.league.service.bots.bots import bot_info, bots_of
+from deadheat.league.service.seasons import bot_changes
+from deadheat.league.service.seasons.bot_changes import BotChange
 
 router = APIRouter(prefix="/v1/bots", tags=["bots"])
 

@@ -6,16 +6,16 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from api.cursors import read_cursor, write_cursor
-from api.deps import REFUSED, Asker, Id, Shared
-from api.schemas import base
-from api.schemas import entries as schemas
-from league.records.entries import Entry, Waiting
-from league.service.seasons import entries as league_entries
-from league.service.seasons.divisions import assign_division
-from league.service.seasons.entries import Gate, entries, entry_info
-from league.service.seasons.gates import GateTerms, challenges
-from league.service.views.waiting import waiting
+from deadheat.api.cursors import read_cursor, write_cursor
+from deadheat.api.deps import REFUSED, Asker, Id, Shared
+from deadheat.api.schemas import base
+from deadheat.api.schemas import entries as schemas
+from deadheat.league.records.entries import Entry, Waiting
+from deadheat.league.service.seasons import entries as league_entries
+from deadheat.league.service.seasons.divisions import assign_division
+from deadheat.league.service.seasons.entries import Gate, entries, entry_info
+from deadheat.league.service.seasons.gates import GateTerms, challenges
+from deadheat.league.service.views.waiting import waiting
 
 router = APIRouter(prefix="/v1/seasons/{season_id}/entries", tags=["entries"])
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from api.deps import Shared
-from api.schemas import environment as schemas
-from league.errors import NotFound
-from league.service.bots.environments import environment
+from deadheat.api.deps import Shared
+from deadheat.api.schemas import environment as schemas
+from deadheat.league.errors import NotFound
+from deadheat.league.service.bots.environments import environment
 
 router = APIRouter(prefix="/v1/environment", tags=["environment"])
 

@@ -7,16 +7,16 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
-from api.deps import Id, Shared
-from api.edge.caching import answer
-from api.exhibitions import untimed_document
-from api.replays import FOR_EVER, JSON, made_of, record_file, verified
-from api.services import Services
-from engine.scenes import document
-from engine.transcript import Transcript
-from league.errors import WrongState
-from league.service.jobs import exhibitions
-from league.service.jobs.exhibitions import ExhibitionInfo
+from deadheat.api.deps import Id, Shared
+from deadheat.api.edge.caching import answer
+from deadheat.api.exhibitions import untimed_document
+from deadheat.api.replays import FOR_EVER, JSON, made_of, record_file, verified
+from deadheat.api.services import Services
+from deadheat.engine.scenes import document
+from deadheat.engine.transcript import Transcript
+from deadheat.league.errors import WrongState
+from deadheat.league.service.jobs import exhibitions
+from deadheat.league.service.jobs.exhibitions import ExhibitionInfo
 
 router = APIRouter(prefix="/v1/exhibitions", tags=["exhibitions"])
 

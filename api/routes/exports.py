@@ -13,12 +13,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 from starlette.responses import StreamingResponse
 
-from api.deps import Id, Shared
-from api.schemas.base import MAX_ID
-from api.services import Services
-from league.service.exports.pages import Row, Scope
-from league.service.exports.tables import export_page
-from league.words import Exported
+from deadheat.api.deps import Id, Shared
+from deadheat.api.schemas.base import MAX_ID
+from deadheat.api.services import Services
+from deadheat.league.service.exports.pages import Row, Scope
+from deadheat.league.service.exports.tables import export_page
+from deadheat.league.words import Exported
 
 router = APIRouter(prefix="/v1/seasons", tags=["seasons"])
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from api.schemas import environment as schemas
-from engine.games import GAMES
+from deadheat.api.schemas import environment as schemas
+from deadheat.engine.games import GAMES
 
 router = APIRouter(prefix="/v1/games", tags=["games"])
 

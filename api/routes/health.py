@@ -11,9 +11,9 @@ from fastapi import APIRouter, Request, Response
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
 
-from api import metrics
-from api.deps import Shared
-from api.schemas.environment import Readiness
+from deadheat.api import metrics
+from deadheat.api.deps import Shared
+from deadheat.api.schemas.environment import Readiness
 
 router = APIRouter(tags=["operation"])
 log = logging.getLogger(__name__)

@@ -6,11 +6,11 @@ from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 from pydantic import TypeAdapter
 
-from api.deps import Id, Shared
-from api.edge.caching import answer
-from api.services import Body, Services
-from league.records.rankings import Leaderboard
-from league.service.rankings.standings import leaderboard, newest_snapshot
+from deadheat.api.deps import Id, Shared
+from deadheat.api.edge.caching import answer
+from deadheat.api.services import Body, Services
+from deadheat.league.records.rankings import Leaderboard
+from deadheat.league.service.rankings.standings import leaderboard, newest_snapshot
 
 router = APIRouter(prefix="/v1/seasons/{season_id}/leaderboard", tags=["seasons"])
 

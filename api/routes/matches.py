@@ -7,16 +7,16 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from starlette.responses import StreamingResponse
 
-from api.cursors import read_cursor, write_cursor
-from api.deps import Asker, Id, Shared
-from api.edge.caching import matches as etag_matches
-from api.replays import FOR_EVER, record_file
-from api.schemas import base
-from api.schemas import matches as schemas
-from league.records.matches import MatchDetail
-from league.service.views.matches import endings, match_detail, matches, transcript_of
-from league.states import MatchState
-from league.terms import Date
+from deadheat.api.cursors import read_cursor, write_cursor
+from deadheat.api.deps import Asker, Id, Shared
+from deadheat.api.edge.caching import matches as etag_matches
+from deadheat.api.replays import FOR_EVER, record_file
+from deadheat.api.schemas import base
+from deadheat.api.schemas import matches as schemas
+from deadheat.league.records.matches import MatchDetail
+from deadheat.league.service.views.matches import endings, match_detail, matches, transcript_of
+from deadheat.league.states import MatchState
+from deadheat.league.terms import Date
 
 router = APIRouter(prefix="/v1/matches", tags=["matches"])
 

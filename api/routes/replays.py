@@ -6,18 +6,18 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from api.deps import Id, Shared
-from api.edge.caching import answer
-from api.live import live_body, live_key
-from api.replays import JSON, made_of, verified
-from api.services import Services
-from engine.scenes import document
-from engine.transcript import Transcript
-from league.errors import WrongState
-from league.records.matches import Match
-from league.service.views.matches import match_detail
-from league.states import MatchState
-from league.verification.agreement import disagreements
+from deadheat.api.deps import Id, Shared
+from deadheat.api.edge.caching import answer
+from deadheat.api.live import live_body, live_key
+from deadheat.api.replays import JSON, made_of, verified
+from deadheat.api.services import Services
+from deadheat.engine.scenes import document
+from deadheat.engine.transcript import Transcript
+from deadheat.league.errors import WrongState
+from deadheat.league.records.matches import Match
+from deadheat.league.service.views.matches import match_detail
+from deadheat.league.states import MatchState
+from deadheat.league.verification.agreement import disagreements
 
 router = APIRouter(prefix="/v1/matches", tags=["matches"])
 

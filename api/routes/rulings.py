@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from api.deps import REFUSED, Asker, Id, Shared
-from api.schemas import rulings as shapes
-from api.schemas.base import PAGE_LIMIT
-from api.schemas.matches import HeldMatches
-from league.records.rulings import Rejudged, RuledOn
-from league.service.rulings import held, rulings
-from league.service.seasons import absence
-from league.service.seasons.seasons import season_info
-from league.service.views import voids
+from deadheat.api.deps import REFUSED, Asker, Id, Shared
+from deadheat.api.schemas import rulings as shapes
+from deadheat.api.schemas.base import PAGE_LIMIT
+from deadheat.api.schemas.matches import HeldMatches
+from deadheat.league.records.rulings import Rejudged, RuledOn
+from deadheat.league.service.rulings import held, rulings
+from deadheat.league.service.seasons import absence
+from deadheat.league.service.seasons.seasons import season_info
+from deadheat.league.service.views import voids
 
 router = APIRouter(prefix="/v1", tags=["rulings"])
 

@@ -7,18 +7,18 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
-from api.deps import Asker, Id, Shared, UserName
-from api.schemas import base
-from api.schemas import seasons as schemas
-from league.records.seasons import Season, SeasonDetail, Unfinished
-from league.service.course import states
-from league.service.course.finals_played import finals_progress
-from league.service.course.open_matters import season_unfinished
-from league.service.course.states import set_season_state
-from league.service.seasons import seasons as league_seasons
-from league.service.seasons.admission import invite_to_season, invited_to_season, uninvite_from_season
-from league.service.seasons.divisions import change_divisions
-from league.service.seasons.seasons import edit_season, season_info, season_progress, seasons
+from deadheat.api.deps import Asker, Id, Shared, UserName
+from deadheat.api.schemas import base
+from deadheat.api.schemas import seasons as schemas
+from deadheat.league.records.seasons import Season, SeasonDetail, Unfinished
+from deadheat.league.service.course import states
+from deadheat.league.service.course.finals_played import finals_progress
+from deadheat.league.service.course.open_matters import season_unfinished
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.seasons import seasons as league_seasons
+from deadheat.league.service.seasons.admission import invite_to_season, invited_to_season, uninvite_from_season
+from deadheat.league.service.seasons.divisions import change_divisions
+from deadheat.league.service.seasons.seasons import edit_season, season_info, season_progress, seasons
 
 router = APIRouter(prefix="/v1/seasons", tags=["seasons"])
 

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from api.deps import REFUSED, Asker, Id, Shared, UserName
-from api.schemas import people as schemas
-from league.records.people import Team
-from league.service.people import teams
-from league.service.people.teams import hand_over_team, invite_to_team, join_team, leave_team, team_info, teams_of
+from deadheat.api.deps import REFUSED, Asker, Id, Shared, UserName
+from deadheat.api.schemas import people as schemas
+from deadheat.league.records.people import Team
+from deadheat.league.service.people import teams
+from deadheat.league.service.people.teams import (
+    hand_over_team,
+    invite_to_team,
+    join_team,
+    leave_team,
+    team_info,
+    teams_of,
+)
 
 router = APIRouter(prefix="/v1/teams", tags=["teams"])
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request
 
-from api.deps import Asker, Id, Shared
-from api.schemas import people as schemas
-from api.services import Services
-from league.records.people import NewToken
-from league.service.people import access
-from league.service.people.access import revoke, tokens
-from league.service.people.person import Person
-from league.service.people.users import check_password, keep_hash_current
+from deadheat.api.deps import Asker, Id, Shared
+from deadheat.api.schemas import people as schemas
+from deadheat.api.services import Services
+from deadheat.league.records.people import NewToken
+from deadheat.league.service.people import access
+from deadheat.league.service.people.access import revoke, tokens
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.users import check_password, keep_hash_current
 
 router = APIRouter(prefix="/v1/tokens", tags=["tokens"])
 

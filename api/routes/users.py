@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request
 
-from api.deps import Asker, Shared
-from api.schemas import people as schemas
-from league.records.people import User
-from league.service.people import users
-from league.service.people.person import Person
+from deadheat.api.deps import Asker, Shared
+from deadheat.api.schemas import people as schemas
+from deadheat.league.records.people import User
+from deadheat.league.service.people import users
+from deadheat.league.service.people.person import Person
 
 router = APIRouter(prefix="/v1/users", tags=["users"])
 

@@ -11,14 +11,14 @@ from anyio import to_thread
 from fastapi import APIRouter, Depends, Request, Response
 from starlette.responses import StreamingResponse
 
-from api.deps import Asker, Id, Shared
-from api.edge.multipart import FIELD, Received, receive_file
-from api.replays import record_file, stored_file
-from api.schemas import bots as schemas
-from api.services import Services
-from league import uploads
-from league.records.bots import BuildLog, Version
-from league.service.bots.bots import (
+from deadheat.api.deps import Asker, Id, Shared
+from deadheat.api.edge.multipart import FIELD, Received, receive_file
+from deadheat.api.replays import record_file, stored_file
+from deadheat.api.schemas import bots as schemas
+from deadheat.api.services import Services
+from deadheat.league import uploads
+from deadheat.league.records.bots import BuildLog, Version
+from deadheat.league.service.bots.bots import (
     add_version,
     build_log,
     may_upload,
@@ -26,9 +26,9 @@ from league.service.bots.bots import (
     version_info,
     versions_of,
 )
-from league.service.bots.environments import installed_languages
-from league.service.jobs.builds import BUILDS
-from league.service.people.person import Person
+from deadheat.league.service.bots.environments import installed_languages
+from deadheat.league.service.jobs.builds import BUILDS
+from deadheat.league.service.people.person import Person
 
 router = APIRouter(prefix="/v1/bots/{bot_id}/versions", tags=["versions"])
 

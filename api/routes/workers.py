@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from api.deps import Asker, Shared
-from league.records.hosts import Workers
-from league.service.series.hosts import hosts_for
+from deadheat.api.deps import Asker, Shared
+from deadheat.league.records.hosts import Workers
+from deadheat.league.service.series.hosts import hosts_for
 
 router = APIRouter(prefix="/v1/workers", tags=["operation"])
 

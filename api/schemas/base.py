@@ -23,7 +23,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError
 
-from api.cursors import CURSOR
+from deadheat.api.cursors import CURSOR
 
 Name = Annotated[
     str,

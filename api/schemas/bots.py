@@ -7,9 +7,9 @@ from typing import Annotated, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
-from api.schemas.base import Input, Name, RowId
-from engine.games import GAMES
-from league.records.bots import Bot, Version
+from deadheat.api.schemas.base import Input, Name, RowId
+from deadheat.engine.games import GAMES
+from deadheat.league.records.bots import Bot, Version
 
 Description = Annotated[
     str,

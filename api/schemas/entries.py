@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from api.schemas.base import Input, RowId
-from league.records.entries import Challenge, Entry
-from league.service.seasons.gates import GateTerms
+from deadheat.api.schemas.base import Input, RowId
+from deadheat.league.records.entries import Challenge, Entry
+from deadheat.league.service.seasons.gates import GateTerms
 
 GATE = GateTerms()
 

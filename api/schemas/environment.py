@@ -7,9 +7,9 @@ from typing import Self
 
 from pydantic import BaseModel, Field
 
-from league.config import Settings
-from league.service.bots.environments import EnvironmentInfo
-from sandbox.archive import Bounds
+from deadheat.league.config import Settings
+from deadheat.league.service.bots.environments import EnvironmentInfo
+from deadheat.sandbox.archive import Bounds
 
 
 class Game(BaseModel):

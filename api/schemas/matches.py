@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
-from league.records.matches import EndingView, Match, MatchDetail
+from deadheat.league.records.matches import EndingView, Match, MatchDetail
 
 
 class Matches(BaseModel):

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from api.schemas.base import Input, Label, Name
-from league.records.people import Team, Token
-from league.states import Scope
+from deadheat.api.schemas.base import Input, Label, Name
+from deadheat.league.records.people import Team, Token
+from deadheat.league.states import Scope
 
 Password = Annotated[str, StringConstraints(min_length=10, max_length=256)]
 

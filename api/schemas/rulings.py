@@ -6,9 +6,9 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, Field, StringConstraints, model_validator
 
-from api.schemas.base import Input, RowId
-from league.records.rulings import Announcement, Appeal, AuditRecord, VersionVoids
-from league.words import Remedy
+from deadheat.api.schemas.base import Input, RowId
+from deadheat.league.records.rulings import Announcement, Appeal, AuditRecord, VersionVoids
+from deadheat.league.words import Remedy
 
 _SAYS_SOMETHING = r"\S"
 """What `min_length` means once white space is taken away at both ends, said so that a schema can say it."""

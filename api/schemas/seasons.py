@@ -6,10 +6,10 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from api.schemas.base import Input, RowId
-from league.records.seasons import Season
-from league.states import SeasonState
-from league.terms import Terms
+from deadheat.api.schemas.base import Input, RowId
+from deadheat.league.records.seasons import Season
+from deadheat.league.states import SeasonState
+from deadheat.league.terms import Terms
 
 SeasonName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+:'()/-]*$", max_length=64)]
 

@@ -7,15 +7,15 @@ from typing import Annotated
 
 import typer
 
-from cli.author.entering import Bot, find_bot
-from cli.console import USAGE, command, fail
-from cli.output import Column, Columns, Output, listed, tabled
-from cli.server.api_client import Client
-from cli.server.client import asks
-from cli.server.follow import state_line
-from engine.figures import counted
-from league.records.bots import Bot as BotAnswer
-from league.records.bots import Version
+from deadheat.cli.author.entering import Bot, find_bot
+from deadheat.cli.console import USAGE, command, fail
+from deadheat.cli.output import Column, Columns, Output, listed, tabled
+from deadheat.cli.server.api_client import Client
+from deadheat.cli.server.client import asks
+from deadheat.cli.server.follow import state_line
+from deadheat.engine.figures import counted
+from deadheat.league.records.bots import Bot as BotAnswer
+from deadheat.league.records.bots import Version
 
 Number = Annotated[int, typer.Argument(metavar="VERSION", help="The version's number.", min=1)]
 

@@ -8,13 +8,13 @@ from typing import Annotated, Any
 import typer
 from rich.console import RenderableType
 
-from cli.console import USAGE, command, fail, harmless, number_in
-from cli.output import Output, listed
-from cli.server.api_client import Client
-from cli.server.client import asks
-from engine.figures import counted, seat_number
-from league.records.entries import Challenge, Entry
-from league.records.rulings import Appeal
+from deadheat.cli.console import USAGE, command, fail, harmless, number_in
+from deadheat.cli.output import Output, listed
+from deadheat.cli.server.api_client import Client
+from deadheat.cli.server.client import asks
+from deadheat.engine.figures import counted, seat_number
+from deadheat.league.records.entries import Challenge, Entry
+from deadheat.league.records.rulings import Appeal
 
 Bot = Annotated[str, typer.Argument(metavar="BOT", help="One of your bots, by name or number.")]
 Season = Annotated[int, typer.Option("--season", help="The season's number.", min=1)]

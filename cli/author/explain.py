@@ -13,21 +13,21 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from cli.author.matches import local_file, own_seat
-from cli.console import USAGE, fail, last_lines, note, quoted, short, visible
-from cli.console import command as to_type
-from cli.local.bots import HOUSE
-from cli.local.recorded import RECORDED
-from cli.local.transcripts import doubt, load, players, stderr_path, was_killed
-from cli.local.watch import File
-from cli.output import Column, Columns, Output, says, table
-from cli.replays import VIEWS
-from cli.server.client import Server, Token
-from engine.chance import attempt_seed
-from engine.core import STDERR_KEPT_BYTES, Reply, Seat
-from engine.figures import duration, limit, seat_number
-from engine.transcript import Exchange, Prompt, Transcript
-from engine.verdicts import (
+from deadheat.cli.author.matches import local_file, own_seat
+from deadheat.cli.console import USAGE, fail, last_lines, note, quoted, short, visible
+from deadheat.cli.console import command as to_type
+from deadheat.cli.local.bots import HOUSE
+from deadheat.cli.local.recorded import RECORDED
+from deadheat.cli.local.transcripts import doubt, load, players, stderr_path, was_killed
+from deadheat.cli.local.watch import File
+from deadheat.cli.output import Column, Columns, Output, says, table
+from deadheat.cli.replays import VIEWS
+from deadheat.cli.server.client import Server, Token
+from deadheat.engine.chance import attempt_seed
+from deadheat.engine.core import STDERR_KEPT_BYTES, Reply, Seat
+from deadheat.engine.figures import duration, limit, seat_number
+from deadheat.engine.transcript import Exchange, Prompt, Transcript
+from deadheat.engine.verdicts import (
     VERDICTS,
     ending,
     evidence_words,

@@ -10,13 +10,13 @@ from rich import box
 from rich.console import JustifyMethod, RenderableType
 from rich.table import Table
 
-from cli.console import USAGE, fail, out, plain
-from cli.output import AsJson, Output, show
-from cli.server.api_client import Client
-from cli.server.client import Server, Token, own_name, visit
-from league.beside import tally
-from league.records.entries import Entry
-from league.records.rankings import Leaderboard, Standing
+from deadheat.cli.console import USAGE, fail, out, plain
+from deadheat.cli.output import AsJson, Output, show
+from deadheat.cli.server.api_client import Client
+from deadheat.cli.server.client import Server, Token, own_name, visit
+from deadheat.league.beside import tally
+from deadheat.league.records.entries import Entry
+from deadheat.league.records.rankings import Leaderboard, Standing
 
 
 def leaderboard(

@@ -14,18 +14,27 @@ from rich.console import RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
-from cli.author.entering import find_bot
-from cli.console import USAGE, cannot, err, fail, harmless, make_folder, note, number_in, quoted, say
-from cli.local.transcripts import load, note_killed, parsed, stderr_path
-from cli.output import Column, Columns, Output, as_object, listed, table, tabled
-from cli.server.api_client import Client, Refused
-from cli.server.client import asks, connect
-from cli.server.follow import DEFAULT_TIMEOUT_S, LogReader, Patience, Timeout, looks, result, state_line, verdict
-from engine.figures import counted, duration, seat_number
-from engine.transcript import Transcript
-from league.records.bots import Version
-from league.records.matches import AttemptView, EndingView, LatencyView, Match, MatchDetail
-from league.records.seasons import SeasonDetail
+from deadheat.cli.author.entering import find_bot
+from deadheat.cli.console import USAGE, cannot, err, fail, harmless, make_folder, note, number_in, quoted, say
+from deadheat.cli.local.transcripts import load, note_killed, parsed, stderr_path
+from deadheat.cli.output import Column, Columns, Output, as_object, listed, table, tabled
+from deadheat.cli.server.api_client import Client, Refused
+from deadheat.cli.server.client import asks, connect
+from deadheat.cli.server.follow import (
+    DEFAULT_TIMEOUT_S,
+    LogReader,
+    Patience,
+    Timeout,
+    looks,
+    result,
+    state_line,
+    verdict,
+)
+from deadheat.engine.figures import counted, duration, seat_number
+from deadheat.engine.transcript import Transcript
+from deadheat.league.records.bots import Version
+from deadheat.league.records.matches import AttemptView, EndingView, LatencyView, Match, MatchDetail
+from deadheat.league.records.seasons import SeasonDetail
 
 Bot = Annotated[str, typer.Option("--bot", help="Only matches of this bot: yours by name, or anyone's by number.")]
 Season = Annotated[int, typer.Option("--season", min=0, help="Only matches of this season; 0: of any.")]

@@ -9,12 +9,12 @@ from typing import Annotated
 
 import typer
 
-from cli.console import ROOT, USAGE, cannot, command, fail, nearby
-from cli.local.bots import BOTS
-from cli.output import Output, says
-from cli.server.client import LOCAL_SERVER, logged_in
-from engine.games import GAMES
-from sandbox.languages import LANGUAGES, LanguageError, detect
+from deadheat.cli.console import ROOT, USAGE, cannot, command, fail, nearby
+from deadheat.cli.local.bots import BOTS
+from deadheat.cli.output import Output, says
+from deadheat.cli.server.client import LOCAL_SERVER, logged_in
+from deadheat.engine.games import GAMES
+from deadheat.sandbox.languages import LANGUAGES, LanguageError, detect
 
 STARTERS = {"python": Path("random/main.py"), "c": Path("starter/main.c"), "cpp": Path("starter/main.c")}
 """Files by language, in the game's folder of house bots. The C starter is valid C++ as well."""

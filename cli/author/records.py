@@ -11,13 +11,13 @@ from typing import Annotated
 
 import typer
 
-from cli.console import fail, note
-from cli.output import Output, listed
-from cli.server.api_client import Client
-from cli.server.client import Server, visit, visits
-from league.records.rulings import AuditRecord
-from league.verification.chain import GENESIS, record_sha256
-from league.words import Exported
+from deadheat.cli.console import fail, note
+from deadheat.cli.output import Output, listed
+from deadheat.cli.server.api_client import Client
+from deadheat.cli.server.client import Server, visit, visits
+from deadheat.league.records.rulings import AuditRecord
+from deadheat.league.verification.chain import GENESIS, record_sha256
+from deadheat.league.words import Exported
 
 AUDIT_LINES = 100
 

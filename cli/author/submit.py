@@ -10,12 +10,12 @@ from typing import Annotated
 
 import typer
 
-from cli.console import USAGE, cannot, command, err, fail, note, quoted, say
-from cli.local.bots import sources_of
-from cli.output import as_object, print_json
-from cli.server.api_client import Client
-from cli.server.client import asks
-from cli.server.follow import (
+from deadheat.cli.console import USAGE, cannot, command, err, fail, note, quoted, say
+from deadheat.cli.local.bots import sources_of
+from deadheat.cli.output import as_object, print_json
+from deadheat.cli.server.api_client import Client
+from deadheat.cli.server.client import asks
+from deadheat.cli.server.follow import (
     DEFAULT_TIMEOUT_S,
     LONGEST_AGO,
     LogReader,
@@ -27,10 +27,10 @@ from cli.server.follow import (
     own_seats,
     state_line,
 )
-from engine.figures import counted
-from league.records.bots import Version
-from league.records.entries import Waiting
-from league.records.matches import Match
+from deadheat.engine.figures import counted
+from deadheat.league.records.bots import Version
+from deadheat.league.records.entries import Waiting
+from deadheat.league.records.matches import Match
 
 PLACE_LOOKS = 60
 """How many looks for matches come between two at the place in the queue: half a minute or more."""

@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from cli.author.entering import Bot, find_bot
-from cli.console import fail, number_in
-from cli.output import Output, listed
-from cli.server.api_client import Client
-from cli.server.client import asks
-from league.records.people import Team
+from deadheat.cli.author.entering import Bot, find_bot
+from deadheat.cli.console import fail, number_in
+from deadheat.cli.output import Output, listed
+from deadheat.cli.server.api_client import Client
+from deadheat.cli.server.client import asks
+from deadheat.league.records.people import Team
 
 TeamName = Annotated[str, typer.Argument(metavar="TEAM", help="One of your teams, by name or number.")]
 Who = Annotated[str, typer.Argument(metavar="NAME", help="An author's name.")]

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from cli.local.recorded import RECORDED, BadBot, recorded
-from engine.core import Game
-from sandbox.archive import BadArchive, extract_program
-from sandbox.box import Program, Sandbox
-from sandbox.build import MAX_PROGRAM_BYTES, BuildFailed, build
-from sandbox.languages import LANGUAGES, LanguageError, detect
+from deadheat.cli.local.recorded import RECORDED, BadBot, recorded
+from deadheat.engine.core import Game
+from deadheat.sandbox.archive import BadArchive, extract_program
+from deadheat.sandbox.box import Program, Sandbox
+from deadheat.sandbox.build import MAX_PROGRAM_BYTES, BuildFailed, build
+from deadheat.sandbox.languages import LANGUAGES, LanguageError, detect
 
 BOTS = Path(__file__).resolve().parents[2] / "bots"
 HOUSE = "house:"

@@ -21,24 +21,36 @@ from typing import Annotated, Any
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from cli.console import INTERRUPTED, USAGE, cannot, command, err, fail, last_lines, make_folder, note, out, quoted
-from cli.local import report
-from cli.local.bots import prepare
-from cli.local.recorded import BadBot
-from cli.local.score import Score
-from cli.local.timing import Clock
-from cli.local.transcripts import note_killed, stderr_path
-from cli.output import print_json, says
-from engine.chance import SEED_BYTES
-from engine.core import NS_PER_MS, Game, Seat, TransportError
-from engine.figures import counted, seat_number
-from engine.games import GAMES
-from engine.referee import MATCH_ATTEMPTS
-from engine.transcript import Transcript, encode, encode_result
-from engine.verdicts import took
-from league.causes import Cause
-from sandbox.arena import Arena, Played
-from sandbox.box import Program, Sandbox, bot_limits
+from deadheat.cli.console import (
+    INTERRUPTED,
+    USAGE,
+    cannot,
+    command,
+    err,
+    fail,
+    last_lines,
+    make_folder,
+    note,
+    out,
+    quoted,
+)
+from deadheat.cli.local import report
+from deadheat.cli.local.bots import prepare
+from deadheat.cli.local.recorded import BadBot
+from deadheat.cli.local.score import Score
+from deadheat.cli.local.timing import Clock
+from deadheat.cli.local.transcripts import note_killed, stderr_path
+from deadheat.cli.output import print_json, says
+from deadheat.engine.chance import SEED_BYTES
+from deadheat.engine.core import NS_PER_MS, Game, Seat, TransportError
+from deadheat.engine.figures import counted, seat_number
+from deadheat.engine.games import GAMES
+from deadheat.engine.referee import MATCH_ATTEMPTS
+from deadheat.engine.transcript import Transcript, encode, encode_result
+from deadheat.engine.verdicts import took
+from deadheat.league.causes import Cause
+from deadheat.sandbox.arena import Arena, Played
+from deadheat.sandbox.box import Program, Sandbox, bot_limits
 
 HOPELESS = (Cause.NO_ENGINE, Cause.NO_IMAGE, Cause.NO_START)  # our failures that another attempt would only repeat
 
@@ -270,12 +282,12 @@ def _faults(transcript: Transcript) -> Iterator[dict[str, Any]]:
 
 def _backend(backend: Backend, work: Path) -> Sandbox:
     if backend is Backend.LOCAL:
-        from sandbox.local import LocalSandbox
+        from deadheat.sandbox.local import LocalSandbox
 
         note("", "The bots run as plain programs, NOT isolated from this machine.")
         return LocalSandbox()
-    from league.config import Settings
-    from sandbox.docker import DockerSandbox
+    from deadheat.league.config import Settings
+    from deadheat.sandbox.docker import DockerSandbox
 
     settings = Settings()
     return DockerSandbox(settings.image, work / "run", settings.runtime)

@@ -7,11 +7,11 @@ import re
 import shutil
 from pathlib import Path
 
-from cli.local.recorded_bot import kind
-from cli.local.transcripts import read
-from engine.core import Game, Seat
-from engine.transcript import BadTranscript, Transcript
-from sandbox.box import Program
+from deadheat.cli.local.recorded_bot import kind
+from deadheat.cli.local.transcripts import read
+from deadheat.engine.core import Game, Seat
+from deadheat.engine.transcript import BadTranscript, Transcript
+from deadheat.sandbox.box import Program
 
 RECORDED = "recorded:"
 PLAYER = Path(__file__).with_name("recorded_bot.py")

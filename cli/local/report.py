@@ -8,14 +8,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cli.console import short
-from cli.local.recorded import RECORDED
-from cli.local.score import Estimate, Score, elo
-from cli.local.timing import BANK, EDGES, LABELS, Clock, Times
-from cli.output import Column, table
-from engine.core import Fault, Seat
-from engine.figures import counted, duration, limit, seat_number
-from engine.referee import MATCH_ATTEMPTS
+from deadheat.cli.console import short
+from deadheat.cli.local.recorded import RECORDED
+from deadheat.cli.local.score import Estimate, Score, elo
+from deadheat.cli.local.timing import BANK, EDGES, LABELS, Clock, Times
+from deadheat.cli.output import Column, table
+from deadheat.engine.core import Fault, Seat
+from deadheat.engine.figures import counted, duration, limit, seat_number
+from deadheat.engine.referee import MATCH_ATTEMPTS
 
 BARS = " ▁▂▃▄▅▆▇█"
 ASCII_BARS = " .:-=+*#@"

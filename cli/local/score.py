@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.core import Fault, Result, Seat
-from engine.transcript import Transcript
+from deadheat.engine.core import Fault, Result, Seat
+from deadheat.engine.transcript import Transcript
 
 # As in league.ratings, whose numpy takes longer to import than a match takes to play.
 ELO_PER_NAT = 400 / math.log(10)

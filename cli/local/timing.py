@@ -11,9 +11,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.core import NS_PER_MS, Fault, Seat
-from engine.transcript import Prompt, Transcript
-from engine.verdicts import Taken
+from deadheat.engine.core import NS_PER_MS, Fault, Seat
+from deadheat.engine.transcript import Prompt, Transcript
+from deadheat.engine.verdicts import Taken
 
 EDGES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 """A bucket holds the shares of the limit up to its edge; one more bucket holds late replies."""

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from cli.console import fail
-from engine.figures import seat_number
-from engine.games import GAMES
-from engine.replay import Diverged, replay
-from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
+from deadheat.cli.console import fail
+from deadheat.engine.figures import seat_number
+from deadheat.engine.games import GAMES
+from deadheat.engine.replay import Diverged, replay
+from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
 
 MAX_SEATS = 256
 """None of our games has more than six; a file may claim anything."""

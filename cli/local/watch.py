@@ -11,20 +11,20 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from cli.author.matches import Looked, look
-from cli.console import USAGE, command, fail, note, say, short
-from cli.local.transcripts import doubt, players
-from cli.output import Output, says
-from cli.replays import VIEWS, generic, pages
-from cli.server.client import Server, Token
-from engine.figures import counted, points, seat_number
-from engine.games import GAMES
-from engine.replay import Diverged
-from engine.replay import replay as play_again
-from engine.transcript import Transcript, encode_result
-from engine.verdicts import Taken, ending
-from league.verification.agreement import disagreements
-from league.verification.fairness import BY_THEMSELVES, Dealt, Told, wrong_secret, wrong_seed
+from deadheat.cli.author.matches import Looked, look
+from deadheat.cli.console import USAGE, command, fail, note, say, short
+from deadheat.cli.local.transcripts import doubt, players
+from deadheat.cli.output import Output, says
+from deadheat.cli.replays import VIEWS, generic, pages
+from deadheat.cli.server.client import Server, Token
+from deadheat.engine.figures import counted, points, seat_number
+from deadheat.engine.games import GAMES
+from deadheat.engine.replay import Diverged
+from deadheat.engine.replay import replay as play_again
+from deadheat.engine.transcript import Transcript, encode_result
+from deadheat.engine.verdicts import Taken, ending
+from deadheat.league.verification.agreement import disagreements
+from deadheat.league.verification.fairness import BY_THEMSELVES, Dealt, Told, wrong_secret, wrong_seed
 
 NAME_WIDTH = 68
 

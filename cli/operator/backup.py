@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.progress import Progress
 
-from cli.console import USAGE, err, fail, note, say
-from cli.operator import organiser_token
-from cli.output import Output, says
-from engine.figures import counted
-from league.config import Settings
+from deadheat.cli.console import USAGE, err, fail, note, say
+from deadheat.cli.operator import organiser_token
+from deadheat.cli.output import Output, says
+from deadheat.engine.figures import counted
+from deadheat.league.config import Settings
 
 if TYPE_CHECKING:
-    from league.storage.backup import Backup
-    from league.storage.restore import Checked
+    from deadheat.league.storage.backup import Backup
+    from deadheat.league.storage.restore import Checked
 
 MOST_LOST = 20
 """The most lost blobs that are listed one by one."""
@@ -31,7 +31,7 @@ def backup(
     folder: Folder, keep: Annotated[int, typer.Option(min=0, help="Keep only this many back-ups; 0: keep all.")] = 0
 ) -> Iterator[Output]:
     """Back the whole league up while it runs. A second back-up into the same folder copies only what is new."""
-    from league.storage import backup as backups
+    from deadheat.league.storage import backup as backups
 
     with _progress() as progress, _one_sentence():
         made = backups.back_up(Settings(), folder, progress)
@@ -57,8 +57,8 @@ def restore(
     ] = False,
 ) -> Output:
     """Replace this deployment's data with a back-up. Stop everything first."""
-    from league.storage import restore as restoring
-    from league.storage.backup import read_backup
+    from deadheat.league.storage import restore as restoring
+    from deadheat.league.storage.backup import read_backup
 
     settings = Settings()
     with _progress() as progress, _one_sentence():
@@ -94,9 +94,9 @@ def upgrade(
     no_backup: Annotated[bool, typer.Option("--no-backup", help="You have a back-up already.")] = False,
 ) -> None:
     """Upgrade a league to this version: back it up, then migrate its database. Workers of other versions step aside."""
-    from league.database import Database
-    from league.storage.backup import back_up
-    from league.storage.schema import SchemaAge, must_fit, newest_revision, revision
+    from deadheat.league.database import Database
+    from deadheat.league.storage.backup import back_up
+    from deadheat.league.storage.schema import SchemaAge, must_fit, newest_revision, revision
 
     if (folder is None) != no_backup:
         fail("choose a folder to back up to first (--backup FOLDER), or pass --no-backup if you have one", USAGE)
@@ -139,7 +139,7 @@ def _line(made: Backup) -> str:
 
 def _note_lost(made: Backup, lost: Mapping[str, str]) -> None:
     """Say what a back-up could not get or has lost, whose it is, and why. The manifest has the whole list."""
-    from league.storage.backup import owners
+    from deadheat.league.storage.backup import owners
 
     whose = owners(made.database, lost.keys()) if lost else {}
     for name in sorted(lost, key=whose.__getitem__)[:MOST_LOST]:
@@ -150,8 +150,8 @@ def _note_lost(made: Backup, lost: Mapping[str, str]) -> None:
 
 def _token_line(settings: Settings) -> str:
     """Say how the organiser gets in now."""
-    from league.database import Database
-    from league.service.rulings.operators import Standing
+    from deadheat.league.database import Database
+    from deadheat.league.service.rulings.operators import Standing
 
     file = organiser_token.token_file(settings)
     with closing(Database(settings)) as database:
@@ -177,10 +177,10 @@ def _one_sentence() -> Iterator[None]:
     from obstore.exceptions import BaseError
     from sqlalchemy.exc import SQLAlchemyError
 
-    from league.errors import BlobsAway
-    from league.storage.backup import BadBackup
-    from league.storage.restore import NotEmpty
-    from league.storage.schema import WrongSchema
+    from deadheat.league.errors import BlobsAway
+    from deadheat.league.storage.backup import BadBackup
+    from deadheat.league.storage.restore import NotEmpty
+    from deadheat.league.storage.schema import WrongSchema
 
     try:
         yield

@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from cli.console import ROOT
-from league.config import Settings
-from league.safety import unsafe_settings
-from league.storage.room import blob_folder, room_at
+from deadheat.cli.console import ROOT
+from deadheat.league.config import Settings
+from deadheat.league.safety import unsafe_settings
+from deadheat.league.storage.room import blob_folder, room_at
 
 if TYPE_CHECKING:
-    from league.database import Database
+    from deadheat.league.database import Database
 
 CLOCK_SECONDS = 1.0
 """How far this machine's clock may differ from the database's, which alone decides leases."""
@@ -111,7 +111,7 @@ def check_database(settings: Settings) -> Iterator[Finding]:
     """Check that the database answers, has this version's schema, and has a clock near ours."""
     from sqlalchemy import text
 
-    from league.storage.schema import SchemaAge, WrongSchema, age_of, revision
+    from deadheat.league.storage.schema import SchemaAge, WrongSchema, age_of, revision
 
     about = "database"
     database = _database(settings)
@@ -144,7 +144,7 @@ def check_database(settings: Settings) -> Iterator[Finding]:
 
 def check_broker(settings: Settings) -> Iterator[Finding]:
     """Check that messages can be sent and that the broker drops none silently."""
-    from workers.queue import check
+    from deadheat.workers.queue import check
 
     check(settings, 5)
     kind = "Redis" if settings.broker.startswith("redis") else "The folder of messages"
@@ -163,7 +163,7 @@ def check_broker(settings: Settings) -> Iterator[Finding]:
 
 def check_blobs(settings: Settings) -> Iterator[Finding]:
     """Check that a written blob can be read. None is deleted: Deadheat never does, so the store may forbid it."""
-    from league.blobs import Blobs
+    from deadheat.league.blobs import Blobs
 
     began_at = time.monotonic()
     Blobs(settings.blobs).check()
@@ -228,9 +228,9 @@ def check_running(settings: Settings) -> Iterator[Finding]:
     """Check for a leading scheduler, machines that judge, and a moving queue. At first there is none."""
     from sqlalchemy.exc import SQLAlchemyError
 
-    from league.service.series import hosts as league_hosts
-    from league.service.views.queues import queues
-    from league.storage.schema import WrongSchema, must_fit
+    from deadheat.league.service.series import hosts as league_hosts
+    from deadheat.league.service.views.queues import queues
+    from deadheat.league.storage.schema import WrongSchema, must_fit
 
     database = _database(settings)
     if database is None:
@@ -260,7 +260,7 @@ def _scheduler(settings: Settings) -> Finding:
     """Check whether a scheduler leads: then no other can."""
     from redis.exceptions import RedisError
 
-    from workers.leader import lease_of
+    from deadheat.workers.leader import lease_of
 
     about = "scheduler"
     lease = lease_of(settings)
@@ -281,8 +281,8 @@ def _scheduler(settings: Settings) -> Finding:
 
 def check_engine(settings: Settings) -> Iterator[Finding]:
     """Check the engine, the image and the folder that both must see; as root, which a match needs."""
-    from sandbox.box import SandboxError
-    from sandbox.docker import DockerSandbox
+    from deadheat.sandbox.box import SandboxError
+    from deadheat.sandbox.docker import DockerSandbox
 
     if settings.sandbox == "local":
         return
@@ -312,7 +312,7 @@ def _shared_folder(settings: Settings, run_dir: Path) -> Finding:
     from docker.errors import ContainerError, DockerException
     from docker.types import Mount
 
-    from sandbox.runtimes import NO_PARSER, NO_PARSER_CURE, lacks_apparmor_parser
+    from deadheat.sandbox.runtimes import NO_PARSER, NO_PARSER_CURE, lacks_apparmor_parser
 
     client = docker.from_env(timeout=30)
     try:
@@ -337,9 +337,9 @@ def _shared_folder(settings: Settings, run_dir: Path) -> Finding:
 
 def check_fitness(settings: Settings) -> Iterator[Finding]:
     """Run the host check that a worker runs when it starts, and yield its remarks and faults."""
-    from sandbox.check import QUICK_ROUNDS, check_host
-    from sandbox.fitness import Level
-    from workers.context import Context
+    from deadheat.sandbox.check import QUICK_ROUNDS, check_host
+    from deadheat.sandbox.fitness import Level
+    from deadheat.workers.context import Context
 
     if settings.sandbox == "local" or os.geteuid() != 0:
         return
@@ -367,7 +367,7 @@ def _image_recipe(variant: str) -> str | None:
 
 def _database(settings: Settings) -> Database | None:
     """Return None if the embedded database has no file yet, because connecting would create it."""
-    from league.database import Database
+    from deadheat.league.database import Database
 
     if not settings.database_url and not (settings.data_dir / "deadheat.sqlite3").exists():
         return None

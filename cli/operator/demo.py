@@ -20,14 +20,14 @@ from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from cli.author.leaderboard import standings_table
-from cli.author.submit import read_bot
-from cli.console import ROOT, err, note, say
-from cli.output import as_object
-from cli.server.api_client import Client, Refused
-from cli.server.follow import wait_for_build
-from league.config import Settings
-from league.records.rankings import Leaderboard
+from deadheat.cli.author.leaderboard import standings_table
+from deadheat.cli.author.submit import read_bot
+from deadheat.cli.console import ROOT, err, note, say
+from deadheat.cli.output import as_object
+from deadheat.cli.server.api_client import Client, Refused
+from deadheat.cli.server.follow import wait_for_build
+from deadheat.league.config import Settings
+from deadheat.league.records.rankings import Leaderboard
 
 GAME = "yacht-auction"
 PASSWORD = "only a demonstration"  # noqa: S105  of authors that exist nowhere else
@@ -107,7 +107,7 @@ def start_server(settings: Settings) -> subprocess.Popen[bytes]:
     log_file(settings).parent.mkdir(parents=True, exist_ok=True)
     with log_file(settings).open("ab") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "cli.main", "serve"],
+            [sys.executable, "-m", "deadheat.cli.main", "serve"],
             cwd=ROOT,
             stdout=log,
             stderr=log,

@@ -13,11 +13,11 @@ from typing import Annotated
 
 import typer
 
-from cli.console import fail, note
-from cli.operator import starting
-from cli.operator.tree import FINISH_SECONDS, Tree, end_without_parent
-from league import telemetry
-from league.config import Settings
+from deadheat.cli.console import fail, note
+from deadheat.cli.operator import starting
+from deadheat.cli.operator.tree import FINISH_SECONDS, Tree, end_without_parent
+from deadheat.league import telemetry
+from deadheat.league.config import Settings
 
 CONTROL = "control"  # see workers.queue
 JOBS = "jobs"  # queues of all kinds of job except people's matches, which come with the series
@@ -29,7 +29,7 @@ AliveFile = Annotated[
 
 def serve() -> None:
     """Run everything here: API, scheduler, workers. Settings come from DEADHEAT_* (see deploy/env.example)."""
-    from league.service.series.carrying_out import SERIES
+    from deadheat.league.service.series.carrying_out import SERIES
 
     settings = starting.safe_settings()
     starting.check_port(settings)
@@ -70,12 +70,12 @@ def api(
         starting.tell_metrics(settings.metrics_dir)
     import uvicorn
 
-    from api.edge.connections import allow_descriptors, guarded
+    from deadheat.api.edge.connections import allow_descriptors, guarded
 
     telemetry.begin(settings, "api")
     allow_descriptors()
     config = uvicorn.Config(
-        "api.app:create_app",
+        "deadheat.api.app:create_app",
         factory=True,
         host=settings.host,
         port=settings.port,
@@ -118,7 +118,7 @@ def worker(
 
     Where it plays, this machine is checked first (see `check-host`), and again whenever its fitness is in doubt.
     """
-    from league.service.series.carrying_out import SERIES
+    from deadheat.league.service.series.carrying_out import SERIES
 
     settings, taken = starting.safe_settings(), _named(queues)
     starting.set_multiprocess(settings)
@@ -140,8 +140,8 @@ def worker(
 
 def _named(queues: str) -> list[str]:
     """Return the names of those queues, each once, with `jobs` expanded."""
-    from league.service.jobs.exhibiting import EXHIBITIONS
-    from league.service.jobs.kinds import KINDS
+    from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
+    from deadheat.league.service.jobs.kinds import KINDS
 
     jobs = [life.queue for life in KINDS if life is not EXHIBITIONS]
     return list(dict.fromkeys(name for word in queues.split(",") for name in (jobs if word == JOBS else [word])))
@@ -149,7 +149,7 @@ def _named(queues: str) -> list[str]:
 
 def _add_exhibitions(tree: Tree, settings: Settings) -> None:
     """Give people's matches against bots separate processes: each lasts as long as the person likes."""
-    from league.service.jobs.exhibiting import EXHIBITIONS
+    from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
 
     if settings.exhibitions:
         tree.add_jobs("exhibitions", EXHIBITIONS.queue, settings.exhibitions)
@@ -159,7 +159,7 @@ def jobs(queues: str, concurrency: int) -> None:
     """Take jobs from these queues: the part of a worker that does the work."""
     settings = Settings()
     starting.set_multiprocess(settings)
-    from workers.tasks import app
+    from deadheat.workers.tasks import app
 
     end_without_parent()
     app.worker_main(
@@ -183,8 +183,8 @@ def keeper() -> None:
     settings = Settings()
     starting.set_multiprocess(settings)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # exits every `with`, so no container stays behind
-    from workers.context import context
-    from workers.keeper import Keeper
+    from deadheat.workers.context import context
+    from deadheat.workers.keeper import Keeper
 
     telemetry.begin(settings, "keeper")
     Keeper(context()).run()
@@ -193,8 +193,8 @@ def keeper() -> None:
 def scheduler(alive_file: AliveFile = None) -> None:
     """Run the scheduler: makes series, finds lost work, asks for rankings. Of several one leads."""
     settings = starting.safe_settings()
-    from workers.leader import LedScheduler, lease_of
-    from workers.tasks import app
+    from deadheat.workers.leader import LedScheduler, lease_of
+    from deadheat.workers.tasks import app
 
     clockwork = partial(LedScheduler, lease=lease_of(settings), alive_file=alive_file)
     beat = app.Beat(loglevel=settings.log_level, quiet=True, scheduler_cls=clockwork)  # type: ignore[arg-type]  # not only names
@@ -203,8 +203,8 @@ def scheduler(alive_file: AliveFile = None) -> None:
 
 def migrate() -> None:
     """Bring the database to this version's schema; `deadheat upgrade` backs it up before."""
-    from league.database import Database
-    from league.storage.schema import SchemaAge, WrongSchema, must_fit
+    from deadheat.league.database import Database
+    from deadheat.league.storage.schema import SchemaAge, WrongSchema, must_fit
 
     try:
         with closing(Database(Settings())) as database:

@@ -13,14 +13,14 @@ import typer
 from pydantic import ValidationError
 from rich.text import Text
 
-from cli.console import fail, note
-from cli.operator.checkup import Role, Verdict, look
-from cli.output import Output, says
-from league.config import Settings
+from deadheat.cli.console import fail, note
+from deadheat.cli.operator.checkup import Role, Verdict, look
+from deadheat.cli.output import Output, says
+from deadheat.league.config import Settings
 
 if TYPE_CHECKING:
-    from sandbox.fitness import Report
-    from workers.context import Context
+    from deadheat.sandbox.fitness import Report
+    from deadheat.workers.context import Context
 
 COLOURS = {"good": "green", "remark": "magenta", "unfit": "red", "wrong": "red"}
 
@@ -61,9 +61,9 @@ def check_host(
 
     If this machine plays in a league and is found unfit, the league is told and gives it nothing to play.
     """
-    from engine.core import TransportError
-    from sandbox import check
-    from workers.context import Context
+    from deadheat.engine.core import TransportError
+    from deadheat.sandbox import check
+    from deadheat.workers.context import Context
 
     context = Context(Settings())
     try:
@@ -84,7 +84,7 @@ def _end_fitness(context: Context, report: Report) -> None:
     """Tell the league that this machine may not judge until its keeper's next check says otherwise."""
     from sqlalchemy.exc import SQLAlchemyError
 
-    from league.service.series.hosts import RECHECK_SECONDS, record_check
+    from deadheat.league.service.series.hosts import RECHECK_SECONDS, record_check
 
     found = report.as_dict() | {"slots": len(context.slots.slots)}
     try:

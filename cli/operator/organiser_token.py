@@ -10,11 +10,11 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from league.config import Settings
+from deadheat.league.config import Settings
 
 if TYPE_CHECKING:
-    from league.database import Database
-    from league.service.rulings.operators import Standing
+    from deadheat.league.database import Database
+    from deadheat.league.service.rulings.operators import Standing
 
 NAME = "organiser"
 
@@ -26,7 +26,7 @@ def token_file(settings: Settings) -> Path:
 
 def standing(database: Database, file: Path) -> Standing:
     """Return the status in this league of the token in the file, if any."""
-    from league.service.rulings.operators import token_standing
+    from deadheat.league.service.rulings.operators import token_standing
 
     try:
         secret = file.read_text(encoding="utf-8", errors="replace").strip()
@@ -38,7 +38,7 @@ def standing(database: Database, file: Path) -> Standing:
 
 def keep_token(database: Database, file: Path) -> str:
     """Make sure that the file holds a valid token (a new one ends the old), or say why there is no new one."""
-    from league.service.rulings.operators import Standing, ensure_organiser
+    from deadheat.league.service.rulings.operators import Standing, ensure_organiser
 
     found = standing(database, file)
     if found is Standing.LOST:
@@ -52,7 +52,7 @@ def keep_token(database: Database, file: Path) -> str:
 
 def taken_away(found: Standing, file: Path) -> str:
     """Say in a sentence what an operator removed and how to restore it; empty: nothing."""
-    from league.service.rulings.operators import Standing
+    from deadheat.league.service.rulings.operators import Standing
 
     if found is Standing.REVOKED:
         return f"The organiser's token in {file} was revoked: delete the file, and `deadheat serve` makes a new one."

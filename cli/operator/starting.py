@@ -8,10 +8,10 @@ import socket
 from contextlib import closing
 from pathlib import Path
 
-from cli.console import fail, note
-from cli.operator import organiser_token
-from league.config import Settings
-from league.safety import refusal
+from deadheat.cli.console import fail, note
+from deadheat.cli.operator import organiser_token
+from deadheat.league.config import Settings
+from deadheat.league.safety import refusal
 
 log = logging.getLogger(__name__)
 
@@ -20,8 +20,8 @@ def arrive(settings: Settings) -> None:
     """Forget this machine's known fitness before any of its workers starts."""
     from sqlalchemy.exc import SQLAlchemyError
 
-    from workers import keeper
-    from workers.context import Context
+    from deadheat.workers import keeper
+    from deadheat.workers.context import Context
 
     context = Context(settings)
     try:
@@ -54,8 +54,8 @@ def check_schema(settings: Settings) -> None:
     """Refuse a database of another version; an unavailable one may come back."""
     from sqlalchemy.exc import SQLAlchemyError
 
-    from league.database import Database
-    from league.storage.schema import WrongSchema, must_fit
+    from deadheat.league.database import Database
+    from deadheat.league.storage.schema import WrongSchema, must_fit
 
     with closing(Database(settings)) as database:
         try:
@@ -70,9 +70,9 @@ def check_sandbox(settings: Settings, waits: bool = False) -> None:
     """Fail now instead of at the first upload. A caller that `waits` accepts that the engine or image is still missing,
     but not a runtime that will never work.
     """
-    from league.causes import Cause
-    from sandbox.box import SandboxError
-    from sandbox.docker import DockerSandbox
+    from deadheat.league.causes import Cause
+    from deadheat.sandbox.box import SandboxError
+    from deadheat.sandbox.docker import DockerSandbox
 
     if settings.sandbox == "local":
         note("(DEADHEAT_SANDBOX=local): development only.", "Bots run WITHOUT isolation", "bold red")
@@ -86,7 +86,7 @@ def check_sandbox(settings: Settings, waits: bool = False) -> None:
 
 def prepare(settings: Settings) -> Path:
     """Migrate the database, make sure that there is an organiser, and return the token's file."""
-    from league.database import Database
+    from deadheat.league.database import Database
 
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     settings.data_dir.chmod(0o700)  # no other user of this host may read password hashes, sources and logs
@@ -100,7 +100,7 @@ def prepare(settings: Settings) -> Path:
 
 def metrics_environment(settings: Settings) -> dict[str, str]:
     """Return the environment of a tree whose processes add up their counts."""
-    from league import measured
+    from deadheat.league import measured
 
     directory = settings.metrics_dir or settings.data_dir.absolute() / "metrics"
     measured.begin(directory)
@@ -116,7 +116,7 @@ def set_multiprocess(settings: Settings) -> None:
 
 def tell_metrics(directory: Path | None) -> None:
     """Prepare to serve the totals of a folder, and warn if another process already does."""
-    from league import measured
+    from deadheat.league import measured
 
     if directory is None:
         return
@@ -135,7 +135,7 @@ def serve_metrics(settings: Settings, port: int) -> None:
     directory = settings.metrics_dir
     if directory is None:
         fail("--metrics-port needs DEADHEAT_METRICS_DIR: the worker's processes add up their metrics there")
-    from workers.exposition import expose
+    from deadheat.workers.exposition import expose
 
     tell_metrics(directory)
     try:
@@ -146,6 +146,6 @@ def serve_metrics(settings: Settings, port: int) -> None:
 
 def slot_count(settings: Settings) -> int:
     """Return how many matches this machine plays at a time."""
-    from sandbox.slots import plan
+    from deadheat.sandbox.slots import plan
 
     return len(plan(settings.slots, sorted(os.sched_getaffinity(0))))

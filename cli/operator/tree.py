@@ -19,8 +19,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cli.console import ROOT
-from workers import stopping
+from deadheat.cli.console import ROOT
+from deadheat.workers import stopping
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ class Tree:
 
     def add(self, name: str, arguments: Sequence[str]) -> None:
         """Add a child that runs `deadheat` with these arguments."""
-        self.children.append(Child(name, [sys.executable, "-m", "cli.main", *arguments]))
+        self.children.append(Child(name, [sys.executable, "-m", "deadheat.cli.main", *arguments]))
 
     def add_jobs(self, name: str, queues: str, concurrency: int) -> None:
         """Add a child that takes this many jobs at a time from these queues."""
@@ -85,7 +85,9 @@ class Tree:
 
     def _fold(self) -> None:
         """Add up the counts of ended processes, and remove their files."""
-        from league import measured  # late, because prometheus_client reads its environment when it is imported
+        from deadheat.league import (
+            measured,  # late, because prometheus_client reads its environment when it is imported
+        )
 
         self.fold_at = time.monotonic() + measured.FOLD_SECONDS
         if folder := self.environment.get("PROMETHEUS_MULTIPROC_DIR"):

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.console import fail
-from cli.output import Output, says
-from league.config import Settings
-from league.errors import LeagueError
-from league.states import Role
+from deadheat.cli.console import fail
+from deadheat.cli.output import Output, says
+from deadheat.league.config import Settings
+from deadheat.league.errors import LeagueError
+from deadheat.league.states import Role
 
 if TYPE_CHECKING:
     from sqlmodel import Session
@@ -31,7 +31,7 @@ Name = Annotated[str, typer.Argument(help="The user's name.")]
 @says
 def role(name: Name, is_to_be: Annotated[Role, typer.Argument(help="The user's new role.")]) -> Output:
     """Make a user an author, an organiser (runs seasons, rules), or an admin (also sees the operator's page)."""
-    from league.service.rulings.operators import set_role
+    from deadheat.league.service.rulings.operators import set_role
 
     with _league() as session:
         person = set_role(session, name, is_to_be)
@@ -42,7 +42,7 @@ def role(name: Name, is_to_be: Annotated[Role, typer.Argument(help="The user's n
 @says
 def password(name: Name) -> Output:
     """Set a user's password, asked for here; this ends all the user's sessions and tokens."""
-    from league.service.rulings.operators import reset_password
+    from deadheat.league.service.rulings.operators import reset_password
 
     secret: str = typer.prompt("New password", hide_input=True, confirmation_prompt=True, err=True)
     if len(secret) < MIN_PASSWORD:
@@ -56,8 +56,8 @@ def password(name: Name) -> Output:
 @says
 def ban(name: Name, reason: Annotated[str, typer.Option(help="The reason, public in the audit log.")]) -> Output:
     """Ban a user at once: no token, session or password works, and the user's bots leave all seasons."""
-    from league.service.rulings import closing
-    from league.service.rulings.operators import OPERATOR
+    from deadheat.league.service.rulings import closing
+    from deadheat.league.service.rulings.operators import OPERATOR
 
     with _league() as session:
         person = closing.ban(session, OPERATOR, name, reason)
@@ -69,8 +69,8 @@ def ban(name: Name, reason: Annotated[str, typer.Option(help="The reason, public
 @says
 def reopen(name: Name) -> Output:
     """Reopen a closed or banned account; organisers reinstate its bots."""
-    from league.service.rulings import closing
-    from league.service.rulings.operators import OPERATOR
+    from deadheat.league.service.rulings import closing
+    from deadheat.league.service.rulings.operators import OPERATOR
 
     with _league() as session:
         person = closing.reopen(session, OPERATOR, name)
@@ -80,7 +80,7 @@ def reopen(name: Name) -> Output:
 @contextmanager
 def _league() -> Iterator[Session]:
     """Open a transaction on the database that the settings name; report errors in a sentence."""
-    from league.database import Database
+    from deadheat.league.database import Database
 
     try:
         with closing(Database(Settings())) as database, database.transaction() as session:

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from rich.console import RenderableType
 from rich.text import Text
 
-from cli.console import harmless, short
-from cli.output import Column, Columns, Output, table
-from cli.server.api_client import Client
-from cli.server.client import asks
-from league.records.hosts import Worker, Workers
+from deadheat.cli.console import harmless, short
+from deadheat.cli.output import Column, Columns, Output, table
+from deadheat.cli.server.api_client import Client
+from deadheat.cli.server.client import asks
+from deadheat.league.records.hosts import Worker, Workers
 
 NAME_WIDTH = 16
 STYLES = {"fit": "green", "unchecked": "magenta", "unfit": "red"}

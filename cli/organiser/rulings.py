@@ -9,18 +9,18 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
-from cli.author.entering import find_entry
-from cli.author.matches import tried
-from cli.console import harmless, quoted
-from cli.output import Output, listed
-from cli.server.api_client import Client
-from cli.server.client import asks
-from cli.server.follow import result
-from engine.figures import counted
-from league.records.matches import MatchDetail
-from league.records.rulings import Appeal
-from league.states import AppealState
-from league.words import Remedy
+from deadheat.cli.author.entering import find_entry
+from deadheat.cli.author.matches import tried
+from deadheat.cli.console import harmless, quoted
+from deadheat.cli.output import Output, listed
+from deadheat.cli.server.api_client import Client
+from deadheat.cli.server.client import asks
+from deadheat.cli.server.follow import result
+from deadheat.engine.figures import counted
+from deadheat.league.records.matches import MatchDetail
+from deadheat.league.records.rulings import Appeal
+from deadheat.league.states import AppealState
+from deadheat.league.words import Remedy
 
 Match = Annotated[int, typer.Argument(help="The match's number.", min=1)]
 Season = Annotated[int, typer.Argument(help="The season's number.", min=1)]

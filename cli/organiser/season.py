@@ -14,17 +14,17 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
-from cli.author.entering import find_entry
-from cli.author.leaderboard import standings_table
-from cli.console import USAGE, fail, harmless, note, number_in
-from cli.output import Column, Columns, Output, says, table, tabled
-from cli.server.api_client import Client
-from cli.server.client import asks, visits
-from engine.figures import counted
-from league.records.entries import Entry
-from league.records.seasons import Division, Season, SeasonDetail
-from league.states import SEASON_STEPS, SeasonState, SeasonStep, dated_steps
-from league.terms import TERMS, Term
+from deadheat.cli.author.entering import find_entry
+from deadheat.cli.author.leaderboard import standings_table
+from deadheat.cli.console import USAGE, fail, harmless, note, number_in
+from deadheat.cli.output import Column, Columns, Output, says, table, tabled
+from deadheat.cli.server.api_client import Client
+from deadheat.cli.server.client import asks, visits
+from deadheat.engine.figures import counted
+from deadheat.league.records.entries import Entry
+from deadheat.league.records.seasons import Division, Season, SeasonDetail
+from deadheat.league.states import SEASON_STEPS, SeasonState, SeasonStep, dated_steps
+from deadheat.league.terms import TERMS, Term
 
 Number = Annotated[int, typer.Argument(metavar="SEASON", help="The season's number.", min=1)]
 Settings = Annotated[

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cli.replays import betris, liars_dice, yacht_auction
-from cli.replays.pages import View
+from deadheat.cli.replays import betris, liars_dice, yacht_auction
+from deadheat.cli.replays.pages import View
 
 VIEWS: Mapping[str, View] = {
     "betris-large": betris.VIEW,

@@ -11,12 +11,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from cli.console import out
-from cli.replays.pages import Row, View, final_event, sheet
-from engine.core import Seat
-from engine.figures import duration
-from engine.games.polyominoes import SHAPES, SIDE
-from engine.transcript import Transcript
+from deadheat.cli.console import out
+from deadheat.cli.replays.pages import Row, View, final_event, sheet
+from deadheat.engine.core import Seat
+from deadheat.engine.figures import duration
+from deadheat.engine.games.polyominoes import SHAPES, SIDE
+from deadheat.engine.transcript import Transcript
 
 BOARD_WIDTH = 26
 

@@ -8,11 +8,11 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from cli.replays.pages import View
-from engine.core import Seat
-from engine.figures import counted, seat_number
-from engine.games.liars_dice import IDS
-from engine.transcript import Transcript
+from deadheat.cli.replays.pages import View
+from deadheat.engine.core import Seat
+from deadheat.engine.figures import counted, seat_number
+from deadheat.engine.games.liars_dice import IDS
+from deadheat.engine.transcript import Transcript
 
 
 def _hands(state: Mapping[str, Any], names: Sequence[str]) -> RenderableType:

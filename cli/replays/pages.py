@@ -18,13 +18,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from cli.console import short, visible
-from cli.local.transcripts import players
-from engine.core import NS_PER_MS, Seat
-from engine.figures import duration, seat_number
-from engine.scenes import Scene, scenes
-from engine.scenes.core import Answer
-from engine.transcript import Transcript
+from deadheat.cli.console import short, visible
+from deadheat.cli.local.transcripts import players
+from deadheat.engine.core import NS_PER_MS, Seat
+from deadheat.engine.figures import duration, seat_number
+from deadheat.engine.scenes import Scene, scenes
+from deadheat.engine.scenes.core import Answer
+from deadheat.engine.transcript import Transcript
 
 NAME_WIDTH = 16
 COLUMN_WIDTH = 20

@@ -8,10 +8,10 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from cli.replays.pages import Row, View, final_event, sheet
-from engine.core import Seat
-from engine.games.yacht_auction import BASIC, CATEGORIES
-from engine.transcript import Transcript
+from deadheat.cli.replays.pages import Row, View, final_event, sheet
+from deadheat.engine.core import Seat
+from deadheat.engine.games.yacht_auction import BASIC, CATEGORIES
+from deadheat.engine.transcript import Transcript
 
 
 def _totals(state: Mapping[str, Any], _: Sequence[str]) -> Text | None:

@@ -26,15 +26,15 @@ import httpx
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import SchemaValidator, core_schema
 
-from league.records import Record
-from league.records.bots import Bot, BuildLog, Version
-from league.records.entries import Challenge, Entry, Waiting
-from league.records.hosts import Workers
-from league.records.matches import EndingView, Match, MatchDetail
-from league.records.people import NewToken, Team, User
-from league.records.rankings import Leaderboard
-from league.records.rulings import Announcement, Appeal, AuditRecord, Rejudged, RuledOn
-from league.records.seasons import Season, SeasonDetail
+from deadheat.league.records import Record
+from deadheat.league.records.bots import Bot, BuildLog, Version
+from deadheat.league.records.entries import Challenge, Entry, Waiting
+from deadheat.league.records.hosts import Workers
+from deadheat.league.records.matches import EndingView, Match, MatchDetail
+from deadheat.league.records.people import NewToken, Team, User
+from deadheat.league.records.rankings import Leaderboard
+from deadheat.league.records.rulings import Announcement, Appeal, AuditRecord, Rejudged, RuledOn
+from deadheat.league.records.seasons import Season, SeasonDetail
 
 API = "1.0"
 """The API version that this client was written for. The server states its own in the header `Deadheat-API`; another

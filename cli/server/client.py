@@ -19,10 +19,10 @@ from typing import Annotated, NoReturn
 import httpx
 import typer
 
-from cli.console import INTERRUPTED, NO_ANSWER, REFUSED, ROOT, USAGE, fail, note, say
-from cli.output import Command, Verb, says
-from cli.server import profiles
-from cli.server.api_client import API, Client, Refused
+from deadheat.cli.console import INTERRUPTED, NO_ANSWER, REFUSED, ROOT, USAGE, fail, note, say
+from deadheat.cli.output import Command, Verb, says
+from deadheat.cli.server import profiles
+from deadheat.cli.server.api_client import API, Client, Refused
 
 LOCAL_SERVER = "http://127.0.0.1:8080"
 

@@ -21,14 +21,14 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from cli.author.entering import find_bot
-from cli.console import NO_ANSWER, fail, harmless, number_in
-from cli.output import Output, as_object
-from cli.server.api_client import PAGE, Client
-from cli.server.client import asks
-from engine.figures import points
-from league.records.bots import Version
-from league.records.matches import Match, SeatView
+from deadheat.cli.author.entering import find_bot
+from deadheat.cli.console import NO_ANSWER, fail, harmless, number_in
+from deadheat.cli.output import Output, as_object
+from deadheat.cli.server.api_client import PAGE, Client
+from deadheat.cli.server.client import asks
+from deadheat.engine.figures import points
+from deadheat.league.records.bots import Version
+from deadheat.league.records.matches import Match, SeatView
 
 POLL_SECONDS = 0.5
 """The pause between two looks, for each page that the first one read."""

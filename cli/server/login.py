@@ -9,11 +9,11 @@ from typing import Annotated
 
 import typer
 
-from cli.console import NO_ANSWER, USAGE, fail, note
-from cli.output import Output, as_object, says
-from cli.server import profiles
-from cli.server.api_client import Client, Refused
-from cli.server.client import (
+from deadheat.cli.console import NO_ANSWER, USAGE, fail, note
+from deadheat.cli.output import Output, as_object, says
+from deadheat.cli.server import profiles
+from deadheat.cli.server.api_client import Client, Refused
+from deadheat.cli.server.client import (
     LOCAL_SERVER,
     Server,
     Token,

@@ -14,19 +14,19 @@ import typer
 from pydantic import TypeAdapter
 from rich.console import RenderableType
 
-from cli.author.leaderboard import standings_table
-from cli.console import USAGE, cannot, fail, short
-from cli.output import Column, Columns, Output, says, table
-from cli.server.client import visit
-from cli.statistics.recount import dice_of, recount_of
-from engine.figures import counted
-from league.beside import sentences, tally
-from league.records.rankings import Leaderboard
+from deadheat.cli.author.leaderboard import standings_table
+from deadheat.cli.console import USAGE, cannot, fail, short
+from deadheat.cli.output import Column, Columns, Output, says, table
+from deadheat.cli.server.client import visit
+from deadheat.cli.statistics.recount import dice_of, recount_of
+from deadheat.engine.figures import counted
+from deadheat.league.beside import sentences, tally
+from deadheat.league.records.rankings import Leaderboard
 
 if TYPE_CHECKING:
     from sqlmodel import Session
 
-    from league.ratings import Log, Rating, RatingConfig, RatingTable
+    from deadheat.league.ratings import Log, Rating, RatingConfig, RatingTable
 
 MOST_SD_ELO = 10_000.0
 NAME_WIDTH = 28
@@ -74,8 +74,8 @@ def rate(
 
 
 def _config(prior_sd: str, ranks: str) -> RatingConfig:
-    from league.ratings import RatingConfig
-    from league.states import Ranks
+    from deadheat.league.ratings import RatingConfig
+    from deadheat.league.states import Ranks
 
     if prior_sd.lower() == "none":
         return RatingConfig(prior_sd_elo=None, ranks=Ranks(ranks))
@@ -89,7 +89,7 @@ def _config(prior_sd: str, ranks: str) -> RatingConfig:
 
 
 def _log(file: Path) -> Log:
-    from league.ratings.jsonl import BadLine, read
+    from deadheat.league.ratings.jsonl import BadLine, read
 
     try:
         if str(file) == "-":
@@ -103,8 +103,8 @@ def _log(file: Path) -> Log:
 
 
 def _rated(log: Log, config: RatingConfig) -> RatingTable:
-    from league.ratings import NoRating
-    from league.ratings import rate as rated
+    from deadheat.league.ratings import NoRating
+    from deadheat.league.ratings import rate as rated
 
     try:
         return rated(log, config)
@@ -118,7 +118,7 @@ def _rated(log: Log, config: RatingConfig) -> RatingTable:
 
 def report(table: RatingTable) -> dict[str, Any]:
     """Return a table of ratings as JSON."""
-    from league.ratings.quality import PAIR_TABLE_PLAYERS
+    from deadheat.league.ratings.quality import PAIR_TABLE_PLAYERS
 
     first = [entry.player for entry in table.entries[:PAIR_TABLE_PLAYERS]]
     return {
@@ -171,7 +171,7 @@ def _places(row: dict[str, Any]) -> str:
 
 def _season(season_id: int) -> Output:
     """Rate the season's log as it is now, without storing the result."""
-    from league.service.rankings.ranking import ranking
+    from deadheat.league.service.rankings.ranking import ranking
 
     with _reading(season_id) as session:
         found = ranking(session, season_id)
@@ -187,7 +187,7 @@ def _checked(season_id: int, server: str | None) -> Output:
     season had committed to; end with 1 if not.
     """
     if server is None:
-        from league.service.rankings.recount import dice_check, recount
+        from deadheat.league.service.rankings.recount import dice_check, recount
 
         with _reading(season_id) as session:
             found, dice = recount(session, season_id), dice_check(session, season_id)
@@ -213,10 +213,10 @@ def _reading(season_id: int) -> Iterator[Session]:
     from sqlalchemy import make_url
     from sqlalchemy.exc import DBAPIError
 
-    from league.config import Settings
-    from league.database import Database
-    from league.errors import NotFound
-    from league.service.seasons.seasons import season_info
+    from deadheat.league.config import Settings
+    from deadheat.league.database import Database
+    from deadheat.league.errors import NotFound
+    from deadheat.league.service.seasons.seasons import season_info
 
     settings = Settings()
     file = make_url(settings.database).database

@@ -8,12 +8,12 @@ from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from cli.server.api_client import Client
+from deadheat.cli.server.api_client import Client
 
 if TYPE_CHECKING:
-    from league.ratings import Log
-    from league.verification.comparison import Recount
-    from league.verification.fairness import DiceCheck
+    from deadheat.league.ratings import Log
+    from deadheat.league.verification.comparison import Recount
+    from deadheat.league.verification.fairness import DiceCheck
 
 DISQUALIFIED = "disqualified"
 PASSED = "passed"
@@ -21,7 +21,7 @@ PASSED = "passed"
 
 def recount_of(client: Client, season_id: int) -> Recount:
     """Compare the newest ranking with one recomputed by its configuration from exported results. Raises Refused."""
-    from league.verification.comparison import Recount, differences, model_of, remade
+    from deadheat.league.verification.comparison import Recount, differences, model_of, remade
 
     board = client.call("GET", f"/v1/seasons/{season_id}/leaderboard")
     snapshot_id = board["snapshot_id"]
@@ -42,7 +42,7 @@ def recount_of(client: Client, season_id: int) -> Recount:
 
 def dice_of(client: Client, season_id: int) -> DiceCheck:
     """Check that the dice of the exported matches are those that the season had committed to. Raises Refused."""
-    from league.verification.fairness import Dealt, check_dice, told
+    from deadheat.league.verification.fairness import Dealt, check_dice, told
 
     season = client.season(season_id)
     records = client.audit(f"season/{season_id}", oldest_first=True)
@@ -60,8 +60,8 @@ def dice_of(client: Client, season_id: int) -> DiceCheck:
 
 def exported_log(client: Client, season_id: int) -> Log:
     """Build a season's log, like `league.service.rankings.results`, from the public exports."""
-    from league.ratings.jsonl import read
-    from league.states import WITH_RESULT
+    from deadheat.league.ratings.jsonl import read
+    from deadheat.league.states import WITH_RESULT
 
     out = {row["bot_id"] for row in _rows(client, season_id, "entries") if row["absence"] == DISQUALIFIED}
     commitments = {

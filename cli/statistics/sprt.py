@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cli.console import USAGE, fail
-from cli.output import Output, says
-from engine.figures import counted
+from deadheat.cli.console import USAGE, fail
+from deadheat.cli.output import Output, says
+from deadheat.engine.figures import counted
 
 if TYPE_CHECKING:
-    from league.sprt import State
+    from deadheat.league.sprt import State
 
 
 @says
@@ -27,7 +27,7 @@ def sprt(
     beta: Annotated[float, typer.Option(help="Share of wrong verdicts under H1.")] = 0.05,
 ) -> Output:
     """Say whether results so far accept H1, reject it, or call for more games."""
-    from league.sprt import Model, Terms, test  # scipy takes longer to import than most commands take to run
+    from deadheat.league.sprt import Model, Terms, test  # scipy takes longer to import than most commands take to run
 
     try:
         state = test(_numbers(counts), Terms(elo0, elo1, Model(model), alpha, beta))

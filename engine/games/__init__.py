@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.core import Game
-from engine.games.betris import Betris
-from engine.games.liars_dice import LiarsDice
-from engine.games.yacht_auction import YachtAuction
+from deadheat.engine.core import Game
+from deadheat.engine.games.betris import Betris
+from deadheat.engine.games.liars_dice import LiarsDice
+from deadheat.engine.games.yacht_auction import YachtAuction
 
 GAMES: Mapping[str, Game] = {
     game.name: game

@@ -15,8 +15,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping
 from typing import TypeVar
 
-from engine.core import READY_LIMIT_NS, Event, Message, Points, Reply, Result, Seat, Step
-from engine.games.parsing import Refused, expect, line_of
+from deadheat.engine.core import READY_LIMIT_NS, Event, Message, Points, Reply, Result, Seat, Step
+from deadheat.engine.games.parsing import Refused, expect, line_of
 
 SEATS = (0, 1)
 

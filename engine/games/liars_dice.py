@@ -19,9 +19,9 @@ from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
-from engine.chance import Chance
-from engine.core import NS_PER_MS, READY_LIMIT_NS, Event, Fault, Message, Reply, Result, Seat, Step
-from engine.games.parsing import Refused, expect, illegal, integer, json_object, line_of, malformed
+from deadheat.engine.chance import Chance
+from deadheat.engine.core import NS_PER_MS, READY_LIMIT_NS, Event, Fault, Message, Reply, Result, Seat, Step
+from deadheat.engine.games.parsing import Refused, expect, illegal, integer, json_object, line_of, malformed
 
 DICE = 5  # "Setup"
 FACES = range(1, 7)

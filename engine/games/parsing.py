@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping
 from decimal import Decimal
 
-from engine.core import Fault, Reply
+from deadheat.engine.core import Fault, Reply
 
 _BLANKS = " \t\r"
 _SEPARATOR = re.compile(r"[ \t]+")

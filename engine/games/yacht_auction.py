@@ -17,10 +17,10 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from engine.chance import Chance
-from engine.core import NS_PER_MS, Event, Message, Points, Reply, Result, Seat, Step
-from engine.games.duel import SEATS, Duel
-from engine.games.parsing import expect, illegal, malformed, number
+from deadheat.engine.chance import Chance
+from deadheat.engine.core import NS_PER_MS, Event, Message, Points, Reply, Result, Seat, Step
+from deadheat.engine.games.duel import SEATS, Duel
+from deadheat.engine.games.parsing import expect, illegal, malformed, number
 
 ROUNDS = 13  # "Overview"
 FIRST_SCORING = 2  # round 1 has no Scoring phase

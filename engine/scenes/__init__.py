@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from engine.core import Game
-from engine.replay import known_rules
-from engine.scenes import betris_large, liars_dice, yacht_auction
-from engine.scenes.core import MAX_SCENES, Moment, Scene, moments, outcome
-from engine.transcript import Transcript
-from engine.unfinished import Unfinished
+from deadheat.engine.core import Game
+from deadheat.engine.replay import known_rules
+from deadheat.engine.scenes import betris_large, liars_dice, yacht_auction
+from deadheat.engine.scenes.core import MAX_SCENES, Moment, Scene, moments, outcome
+from deadheat.engine.transcript import Transcript
+from deadheat.engine.unfinished import Unfinished
 
 __all__ = ["Scene", "document", "document_so_far", "scenes", "scenes_so_far"]
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from engine.core import NS_PER_MS, Event
-from engine.games.polyominoes import SHAPES, SIDE
-from engine.scenes.core import Moment, Scene, at_fault, fault_words
+from deadheat.engine.core import NS_PER_MS, Event
+from deadheat.engine.games.polyominoes import SHAPES, SIDE
+from deadheat.engine.scenes.core import Moment, Scene, at_fault, fault_words
 
 
 def scenes(moments: Iterator[Moment], names: Sequence[str]) -> Iterator[Scene]:

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.core import NS_PER_MS, Event, Reply, Seat
-from engine.transcript import Exchange, Transcript
-from engine.unfinished import Unfinished
+from deadheat.engine.core import NS_PER_MS, Event, Reply, Seat
+from deadheat.engine.transcript import Exchange, Transcript
+from deadheat.engine.unfinished import Unfinished
 
 MAX_SCENES = 20_000
 """The most scenes of one match; the longest game in the house has some 3,000."""

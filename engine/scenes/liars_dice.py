@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from engine.core import Event
-from engine.scenes.core import Moment, Scene, at_fault, fault_words
+from deadheat.engine.core import Event
+from deadheat.engine.scenes.core import Moment, Scene, at_fault, fault_words
 
 
 def scenes(moments: Iterator[Moment], names: Sequence[str]) -> Iterator[Scene]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from alembic import context
 from sqlmodel import SQLModel
 
-import league.tables  # noqa: F401  # fills the metadata
+import deadheat.league.tables  # noqa: F401  # fills the metadata
 
 connection = context.config.attributes["connection"]
 context.configure(

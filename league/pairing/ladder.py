@@ -35,7 +35,7 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from league.pairing.pairs import pair_key
+from deadheat.league.pairing.pairs import pair_key
 
 PLACED_SE_ELO = 60.0
 """A version whose standard error is below this has been placed; some 40 games of the prior's 350."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 
-from league.pairing.pairs import PairKey, lot, pair_key
+from deadheat.league.pairing.pairs import PairKey, lot, pair_key
 
 Score = int | float | Fraction
 

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from league.pairing.pairs import lot
+from deadheat.league.pairing.pairs import lot
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from league.pairing.seating import whole_turns
+from deadheat.league.pairing.seating import whole_turns
 
 ELO_PER_NAT = 400 / math.log(10)
 

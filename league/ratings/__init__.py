@@ -24,10 +24,10 @@ matter, and removing a result and restoring it restores every figure.
 
 from __future__ import annotations
 
-from league.ratings.bradley_terry import NoRating
-from league.ratings.log import Games, Log, log_of
-from league.ratings.prior import ELO_PER_NAT, Prior, RatingConfig, carried
-from league.ratings.table import Place, Rating, RatingTable, rate
+from deadheat.league.ratings.bradley_terry import NoRating
+from deadheat.league.ratings.log import Games, Log, log_of
+from deadheat.league.ratings.prior import ELO_PER_NAT, Prior, RatingConfig, carried
+from deadheat.league.ratings.table import Place, Rating, RatingTable, rate
 
 __all__ = [
     "ELO_PER_NAT",

@@ -9,10 +9,10 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import expit
 
-from league.ratings.arrays import Ints, Matrix, Vector
-from league.ratings.newton import maximum
-from league.ratings.pairs import Pairs
-from league.ratings.prior import Beliefs
+from deadheat.league.ratings.arrays import Ints, Matrix, Vector
+from deadheat.league.ratings.newton import maximum
+from deadheat.league.ratings.pairs import Pairs
+from deadheat.league.ratings.prior import Beliefs
 
 
 class NoRating(Exception):

@@ -14,10 +14,10 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 from scipy.special import expit
 
-from league.ratings.arrays import Bools, Ints, Matrix, Vector
-from league.ratings.log import NO_GROUP, Tables
-from league.ratings.pairs import comparisons
-from league.states import Ranks
+from deadheat.league.ratings.arrays import Bools, Ints, Matrix, Vector
+from deadheat.league.ratings.log import NO_GROUP, Tables
+from deadheat.league.ratings.pairs import comparisons
+from deadheat.league.states import Ranks
 
 LEAST_DISPERSION = 0.1
 """A log of nothing but draws would leave no error at all, and a hundred draws exclude only that one game in thirty is

@@ -30,12 +30,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky, lapack
 
-from league.ratings.arrays import Bools, Ints, Matrix, Vector
-from league.ratings.bradley_terry import Posterior
-from league.ratings.clusters import LEAST_DISPERSION, score_variance
-from league.ratings.log import NO_GROUP, Tables
-from league.ratings.pairs import Pairs, pairs_of
-from league.states import Ranks
+from deadheat.league.ratings.arrays import Bools, Ints, Matrix, Vector
+from deadheat.league.ratings.bradley_terry import Posterior
+from deadheat.league.ratings.clusters import LEAST_DISPERSION, score_variance
+from deadheat.league.ratings.log import NO_GROUP, Tables
+from deadheat.league.ratings.pairs import Pairs, pairs_of
+from deadheat.league.states import Ranks
 
 ESTABLISHED_GAMES = 50
 """From so many games on a player's own residuals count."""

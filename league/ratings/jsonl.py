@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from league.ratings.log import NO_GROUP, Games, Log, log_of
+from deadheat.league.ratings.log import NO_GROUP, Games, Log, log_of
 
 MOST_LINE_BYTES = 65_536
 MOST_SEATS = 64

@@ -22,7 +22,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from league.ratings.arrays import Ints
+from deadheat.league.ratings.arrays import Ints
 
 NO_GROUP = -1
 

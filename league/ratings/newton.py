@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from league.ratings.arrays import Matrix, Vector
+from deadheat.league.ratings.arrays import Matrix, Vector
 
 MOST_STEPS = 100
 """It takes 5 to 12; a hundred means that there is no maximum."""

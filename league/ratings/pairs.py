@@ -13,9 +13,9 @@ from itertools import combinations
 
 import numpy as np
 
-from league.ratings.arrays import Bools, Ints, Vector
-from league.ratings.log import Tables
-from league.states import Ranks
+from deadheat.league.ratings.arrays import Bools, Ints, Vector
+from deadheat.league.ratings.log import Tables
+from deadheat.league.states import Ranks
 
 
 @dataclass(frozen=True, slots=True, eq=False)

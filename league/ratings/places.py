@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from league.ratings.arrays import Ints, Matrix, Vector
+from deadheat.league.ratings.arrays import Ints, Matrix, Vector
 
 DRAWS = 1000
 

@@ -16,11 +16,11 @@ from math import comb
 import numpy as np
 from scipy.sparse import csr_array
 
-from league.ratings.arrays import Ints, Matrix, Vector
-from league.ratings.log import Tables
-from league.ratings.newton import maximum
-from league.ratings.prior import Beliefs
-from league.states import Ranks
+from deadheat.league.ratings.arrays import Ints, Matrix, Vector
+from deadheat.league.ratings.log import Tables
+from deadheat.league.ratings.newton import maximum
+from deadheat.league.ratings.prior import Beliefs
+from deadheat.league.states import Ranks
 
 MOST_SEATS = 8
 """A tie of k has 2^k sets of players to choose from; no game of the house has more than six seats."""

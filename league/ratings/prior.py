@@ -21,8 +21,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from league.ratings.arrays import Ints, Matrix, Vector
-from league.states import Ranks
+from deadheat.league.ratings.arrays import Ints, Matrix, Vector
+from deadheat.league.states import Ranks
 
 ELO_PER_NAT = 400 / math.log(10)
 """173.72 Elo are one unit of natural log-odds."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from league.ratings.arrays import Ints, Vector
-from league.ratings.bradley_terry import Posterior
-from league.ratings.errors import dispersion
-from league.ratings.pairs import Pairs
+from deadheat.league.ratings.arrays import Ints, Vector
+from deadheat.league.ratings.bradley_terry import Posterior
+from deadheat.league.ratings.errors import dispersion
+from deadheat.league.ratings.pairs import Pairs
 
 PAIR_TABLE_PLAYERS = 30
 """Tables of pairs are made of the first so many: 900 numbers twice, where all of 2,000 bots would be four million."""

@@ -14,13 +14,13 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import csr_array
 from scipy.special import expit
 
-from league.ratings.arrays import Matrix, Vector
-from league.ratings.clusters import overdispersion
-from league.ratings.log import Tables
-from league.ratings.newton import NoMaximum, maximum
-from league.ratings.pairs import comparisons
-from league.ratings.prior import ELO_PER_NAT, Beliefs
-from league.states import Ranks
+from deadheat.league.ratings.arrays import Matrix, Vector
+from deadheat.league.ratings.clusters import overdispersion
+from deadheat.league.ratings.log import Tables
+from deadheat.league.ratings.newton import NoMaximum, maximum
+from deadheat.league.ratings.pairs import comparisons
+from deadheat.league.ratings.prior import ELO_PER_NAT, Beliefs
+from deadheat.league.states import Ranks
 
 SEAT_PRECISION = (ELO_PER_NAT / 350) ** 2
 """Prior of a seat's worth, so that three games that the first seat won do not make it infinite."""

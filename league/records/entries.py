@@ -8,8 +8,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from league.records import Record
-from league.states import Absence, ChallengeState
+from deadheat.league.records import Record
+from deadheat.league.states import Absence, ChallengeState
 
 
 @dataclass(frozen=True, slots=True)

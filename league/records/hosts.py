@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from league.records import Record
-from league.states import Fitness
+from deadheat.league.records import Record
+from deadheat.league.states import Fitness
 
 
 def slots(report: Mapping[str, Any]) -> int:

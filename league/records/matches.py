@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from engine.core import Fault
-from league.records import Record
-from league.states import MatchState
-from league.words import Uncounting
+from deadheat.engine.core import Fault
+from deadheat.league.records import Record
+from deadheat.league.states import MatchState
+from deadheat.league.words import Uncounting
 
 
 @dataclass(frozen=True, slots=True)

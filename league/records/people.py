@@ -8,8 +8,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from league.records import Record
-from league.states import Role, Scope
+from deadheat.league.records import Record
+from deadheat.league.states import Role, Scope
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from league.records import Record
+from deadheat.league.records import Record
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from league.records import Record
-from league.states import AppealState
+from deadheat.league.records import Record
+from deadheat.league.states import AppealState
 
 
 @dataclass(frozen=True, slots=True)

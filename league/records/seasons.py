@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from league.records import Record
-from league.states import SeasonState
-from league.terms import Terms
+from deadheat.league.records import Record
+from deadheat.league.states import SeasonState
+from deadheat.league.terms import Terms
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,11 +42,11 @@ from typing import cast
 from alembic import command
 from sqlalchemy import Engine, text
 
-from league.blobs import BlobDamaged, BlobMissing, Blobs, to_disk
-from league.config import Settings
-from league.database import Database
-from league.storage.schema import VERSION_TABLE, SchemaAge, migration_config, must_fit, revision
-from league.storage.tablecopy import TableSum, into_one_file, league_in, sums, table_sum, tables
+from deadheat.league.blobs import BlobDamaged, BlobMissing, Blobs, to_disk
+from deadheat.league.config import Settings
+from deadheat.league.database import Database
+from deadheat.league.storage.schema import VERSION_TABLE, SchemaAge, migration_config, must_fit, revision
+from deadheat.league.storage.tablecopy import TableSum, into_one_file, league_in, sums, table_sum, tables
 
 FORMAT = 1
 MANIFEST, DATABASE_FILE, BLOBS_FOLDER = "manifest.json", "database.sqlite3", "blobs"

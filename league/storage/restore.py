@@ -21,16 +21,16 @@ from alembic import command
 from sqlalchemy import Connection, Table, func, inspect, select, text
 from sqlmodel import Session
 
-from engine.figures import counted
-from engine.games import GAMES
-from engine.replay import Diverged, replay
-from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, decode
-from league.blobs import BlobDamaged, BlobMissing, Blobs
-from league.config import Settings
-from league.database import Database, is_there
-from league.service.ground.audit import SYSTEM, first_broken, record
-from league.service.series.dice import skip_dice
-from league.storage.backup import (
+from deadheat.engine.figures import counted
+from deadheat.engine.games import GAMES
+from deadheat.engine.replay import Diverged, replay
+from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, decode
+from deadheat.league.blobs import BlobDamaged, BlobMissing, Blobs
+from deadheat.league.config import Settings
+from deadheat.league.database import Database, is_there
+from deadheat.league.service.ground.audit import SYSTEM, first_broken, record
+from deadheat.league.service.series.dice import skip_dice
+from deadheat.league.storage.backup import (
     DATABASE_FILE,
     Backup,
     BadBackup,
@@ -41,10 +41,10 @@ from league.storage.backup import (
     names_sha256,
     owners,
 )
-from league.storage.room import blob_folder
-from league.storage.schema import SchemaAge, age_of, migration_config, newest_revision, revision
-from league.storage.tablecopy import into_one_file, league_in, reading, sums, table_sum, tables
-from league.tables import WorkerHost
+from deadheat.league.storage.room import blob_folder
+from deadheat.league.storage.schema import SchemaAge, age_of, migration_config, newest_revision, revision
+from deadheat.league.storage.tablecopy import into_one_file, league_in, reading, sums, table_sum, tables
+from deadheat.league.tables import WorkerHost
 
 SAMPLE = 25
 """Transcripts that are re-simulated; every one's hash is checked anyway."""

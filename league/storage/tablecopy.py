@@ -20,10 +20,10 @@ from urllib.parse import quote
 
 from sqlalchemy import JSON, Connection, DateTime, Engine, MetaData, Table, create_engine, event, insert, select
 
-from league.config import Settings
-from league.database import Database
-from league.storage.schema import VERSION_TABLE
-from league.tables import UtcDateTime
+from deadheat.league.config import Settings
+from deadheat.league.database import Database
+from deadheat.league.storage.schema import VERSION_TABLE
+from deadheat.league.tables import UtcDateTime
 
 ROWS_AT_A_TIME = 1000
 

@@ -8,12 +8,20 @@ is rated.
 
 from __future__ import annotations
 
-from league.tables.bots import Bot, BotVersion
-from league.tables.columns import MOST_WORD, SHA256_HEX, JobRow, Staged, UtcDateTime, json_column, word
-from league.tables.exhibitions import SEATED, Exhibition
-from league.tables.hosts import JudgingEnvironment, Machine, WorkerHost
-from league.tables.people import Announcement, AuditRecord, Newcomers, Team, TeamMember, Token, User
-from league.tables.rankings import LatencySummary, RatingPoint, RatingSnapshot, ResponseTimes
-from league.tables.rulings import Appeal, VoidedMatch
-from league.tables.seasons import AbsentEntry, Challenge, Division, Entry, Season, SeasonInvitation, SeasonRules
-from league.tables.series import Attempt, Ending, LiveMatch, Match, Pair, Participant, Series
+from deadheat.league.tables.bots import Bot, BotVersion
+from deadheat.league.tables.columns import MOST_WORD, SHA256_HEX, JobRow, Staged, UtcDateTime, json_column, word
+from deadheat.league.tables.exhibitions import SEATED, Exhibition
+from deadheat.league.tables.hosts import JudgingEnvironment, Machine, WorkerHost
+from deadheat.league.tables.people import Announcement, AuditRecord, Newcomers, Team, TeamMember, Token, User
+from deadheat.league.tables.rankings import LatencySummary, RatingPoint, RatingSnapshot, ResponseTimes
+from deadheat.league.tables.rulings import Appeal, VoidedMatch
+from deadheat.league.tables.seasons import (
+    AbsentEntry,
+    Challenge,
+    Division,
+    Entry,
+    Season,
+    SeasonInvitation,
+    SeasonRules,
+)
+from deadheat.league.tables.series import Attempt, Ending, LiveMatch, Match, Pair, Participant, Series

@@ -7,8 +7,8 @@ from datetime import datetime
 from sqlalchemy import CheckConstraint, Column, Index, Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
-from league.states import VersionState
-from league.tables.columns import SHA256_HEX, JobRow, UtcDateTime, word
+from deadheat.league.states import VersionState
+from deadheat.league.tables.columns import SHA256_HEX, JobRow, UtcDateTime, word
 
 
 class Bot(SQLModel, table=True):

@@ -7,9 +7,9 @@ from datetime import datetime
 from sqlalchemy import CheckConstraint, Column, Index, LargeBinary, Text
 from sqlmodel import Field
 
-from engine.core import Fault
-from league.states import JobState
-from league.tables.columns import MOST_WORD, SHA256_HEX, JobRow, UtcDateTime, json_column, word
+from deadheat.engine.core import Fault
+from deadheat.league.states import JobState
+from deadheat.league.tables.columns import MOST_WORD, SHA256_HEX, JobRow, UtcDateTime, json_column, word
 
 SEATED = "(state IN ('queued', 'running') AND NOT resigned)"
 """Of an exhibition: its person sits there."""

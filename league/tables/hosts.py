@@ -8,8 +8,8 @@ from typing import Any
 from sqlalchemy import CheckConstraint, Index
 from sqlmodel import Field, SQLModel
 
-from league.states import Fitness
-from league.tables.columns import SHA256_HEX, UtcDateTime, json_column, word
+from deadheat.league.states import Fitness
+from deadheat.league.tables.columns import SHA256_HEX, UtcDateTime, json_column, word
 
 
 class JudgingEnvironment(SQLModel, table=True):

@@ -7,8 +7,8 @@ from datetime import datetime
 from sqlalchemy import CheckConstraint, Column, Text
 from sqlmodel import Field, SQLModel
 
-from league.states import NewcomerRule, Role, Scope, TokenKind
-from league.tables.columns import SHA256_HEX, UtcDateTime, word
+from deadheat.league.states import NewcomerRule, Role, Scope, TokenKind
+from deadheat.league.tables.columns import SHA256_HEX, UtcDateTime, word
 
 
 class User(SQLModel, table=True):

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKeyConstraint, Index
 from sqlmodel import Field, SQLModel
 
-from league.tables.columns import MOST_WORD, SHA256_HEX, UtcDateTime, index_where, json_column
+from deadheat.league.tables.columns import MOST_WORD, SHA256_HEX, UtcDateTime, index_where, json_column
 
 
 class LatencySummary(SQLModel, table=True):

@@ -8,8 +8,8 @@ from typing import Any
 from sqlalchemy import CheckConstraint, Column, Index, Text
 from sqlmodel import Field, SQLModel
 
-from league.states import AppealState
-from league.tables.columns import UtcDateTime, json_column, word
+from deadheat.league.states import AppealState
+from deadheat.league.tables.columns import UtcDateTime, json_column, word
 
 
 class VoidedMatch(SQLModel, table=True):

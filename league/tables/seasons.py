@@ -11,9 +11,9 @@ from typing import Any
 from sqlalchemy import CheckConstraint, Column, ForeignKeyConstraint, Index, LargeBinary, Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
-from league.states import Absence, ChallengeState, SeasonState
-from league.tables.columns import Staged, UtcDateTime, json_column, word
-from league.terms import DATES, TERMS, Term, Terms
+from deadheat.league.states import Absence, ChallengeState, SeasonState
+from deadheat.league.tables.columns import Staged, UtcDateTime, json_column, word
+from deadheat.league.terms import DATES, TERMS, Term, Terms
 
 BOUNDED_ABOVE = frozenset({"series_length", "finals_games"})
 """Settings of which the database holds the upper bound, too."""

@@ -17,9 +17,18 @@ from sqlalchemy import (
 )
 from sqlmodel import Field, SQLModel
 
-from engine.core import Fault
-from league.states import JobState, MatchState, Precedence, Purpose
-from league.tables.columns import MOST_WORD, SHA256_HEX, JobRow, Staged, UtcDateTime, index_where, json_column, word
+from deadheat.engine.core import Fault
+from deadheat.league.states import JobState, MatchState, Precedence, Purpose
+from deadheat.league.tables.columns import (
+    MOST_WORD,
+    SHA256_HEX,
+    JobRow,
+    Staged,
+    UtcDateTime,
+    index_where,
+    json_column,
+    word,
+)
 
 
 class Pair(SQLModel, table=True):

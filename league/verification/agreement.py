@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from engine.chance import commitment
-from engine.core import Seat
-from engine.figures import seat_number
-from engine.games import GAMES
-from engine.replay import Diverged, known_rules, replay, why_unknown
-from engine.transcript import Transcript
-from league.records.matches import Match, SeatView
+from deadheat.engine.chance import commitment
+from deadheat.engine.core import Seat
+from deadheat.engine.figures import seat_number
+from deadheat.engine.games import GAMES
+from deadheat.engine.replay import Diverged, known_rules, replay, why_unknown
+from deadheat.engine.transcript import Transcript
+from deadheat.league.records.matches import Match, SeatView
 
 
 def player(author: str, bot: str, version: int) -> str:

@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 
-from league.records.rulings import AuditRecord
+from deadheat.league.records.rulings import AuditRecord
 
 GENESIS = "0" * 64
 """What the first record is chained to."""

@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass
 from itertools import groupby, islice, zip_longest
 from typing import Any
 
-from league.ratings import Log, Prior, Rating, RatingConfig, rate
-from league.ratings.table import FIGURES
-from league.verification.fairness import MOST_DIFFERENCES
+from deadheat.league.ratings import Log, Prior, Rating, RatingConfig, rate
+from deadheat.league.ratings.table import FIGURES
+from deadheat.league.verification.fairness import MOST_DIFFERENCES
 
 TOLERANCE = 1e-6
 """Elo by which figures of two machines may differ: their linear algebra rounds differently, by a billionth or so."""

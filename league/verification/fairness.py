@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from engine.chance import commitment, season_seed
-from engine.figures import counted
-from engine.games import SAME_DEALS
+from deadheat.engine.chance import commitment, season_seed
+from deadheat.engine.figures import counted
+from deadheat.engine.games import SAME_DEALS
 
 MOST_DIFFERENCES = 20
 """Told of a season, of its dice or of its figures: who sees twenty needs no more."""

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from engine.core import NS_PER_MS, Seat
-from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Prompt, Transcript, decode
-from engine.verdicts import Taken, used
-from league.blobs import Blobs
-from league.errors import BlobDamaged, BlobMissing
-from league.records.matches import MatchDetail
-from league.verification.agreement import disagreements, verdict
+from deadheat.engine.core import NS_PER_MS, Seat
+from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Prompt, Transcript, decode
+from deadheat.engine.verdicts import Taken, used
+from deadheat.league.blobs import Blobs
+from deadheat.league.errors import BlobDamaged, BlobMissing
+from deadheat.league.records.matches import MatchDetail
+from deadheat.league.verification.agreement import disagreements, verdict
 
 log = logging.getLogger(__name__)
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from league.service.rulings.operators import set_role
-from league.states import Role
+from deadheat.league.service.rulings.operators import set_role
+from deadheat.league.states import Role
 from tests.api.browser import Browser
 from tests.api.site import Site
 from tests.api.test_matches import Played

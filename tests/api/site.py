@@ -13,12 +13,12 @@ import httpx
 from fastapi import FastAPI
 from httpx import Response
 
-from api.app import create_app
-from league.blobs import Blobs
-from league.service.ground.life import Life
-from league.service.jobs.builds import BUILDS
-from league.service.jobs.exhibiting import EXHIBITIONS
-from league.service.rulings.operators import ensure_organiser
+from deadheat.api.app import create_app
+from deadheat.league.blobs import Blobs
+from deadheat.league.service.ground.life import Life
+from deadheat.league.service.jobs.builds import BUILDS
+from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
+from deadheat.league.service.rulings.operators import ensure_organiser
 from tests.league.world import World, settings
 
 PASSWORD = "a long enough password"

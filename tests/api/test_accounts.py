@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from league.service.rulings.operators import reset_password, set_role
-from league.states import Role
+from deadheat.league.service.rulings.operators import reset_password, set_role
+from deadheat.league.states import Role
 from tests.api.browser import OURS, Browser
 from tests.api.site import PASSWORD, Site, bearer, token_in
 
@@ -295,7 +295,7 @@ def test_a_new_password_ends_every_other_session_and_tokens_that_are_not_to_stay
 
 
 def test_nobody_reads_in_the_audit_log_when_a_password_was_changed(ada: Browser, site: Site, caplog) -> None:
-    with caplog.at_level("INFO", "league.service.people.access"):
+    with caplog.at_level("INFO", "deadheat.league.service.people.access"):
         ada.get("/account")
         ada.submit("/account/password", password=PASSWORD, new_password=NEW_PASSWORD, keep_tokens="true")
         site.world.write(reset_password, "ada", PASSWORD)

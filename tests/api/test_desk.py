@@ -10,19 +10,19 @@ from urllib.parse import quote
 
 import pytest
 
-from api.pages.author import appeal
-from api.pages.organiser import desk
-from api.schemas import seasons as schemas
-from league.service.bots.bots import bot_info
-from league.service.people.users import check_password
-from league.service.rankings.publishing import publish
-from league.service.rankings.standings import refit
-from league.service.rulings.appeals import open_appeal
-from league.service.rulings.operators import set_role
-from league.service.seasons.entries import enter, entry_info
-from league.service.seasons.seasons import season_progress
-from league.service.series.hosts import record_check
-from league.states import Admission, Role
+from deadheat.api.pages.author import appeal
+from deadheat.api.pages.organiser import desk
+from deadheat.api.schemas import seasons as schemas
+from deadheat.league.service.bots.bots import bot_info
+from deadheat.league.service.people.users import check_password
+from deadheat.league.service.rankings.publishing import publish
+from deadheat.league.service.rankings.standings import refit
+from deadheat.league.service.rulings.appeals import open_appeal
+from deadheat.league.service.rulings.operators import set_role
+from deadheat.league.service.seasons.entries import enter, entry_info
+from deadheat.league.service.seasons.seasons import season_progress
+from deadheat.league.service.series.hosts import record_check
+from deadheat.league.states import Admission, Role
 from tests.api.browser import OURS, Browser
 from tests.api.site import PASSWORD, Site
 from tests.api.test_matches import Played

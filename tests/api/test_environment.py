@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from league.service.bots.environments import record_environment
-from sandbox.box import Limits
-from sandbox.environment import Image, _building, _language, _running
-from sandbox.languages import LANGUAGES
+from deadheat.league.service.bots.environments import record_environment
+from deadheat.sandbox.box import Limits
+from deadheat.sandbox.environment import Image, _building, _language, _running
+from deadheat.sandbox.languages import LANGUAGES
 from tests.api.site import Site
 from tests.api.test_pages import page
 

@@ -8,21 +8,21 @@ from pathlib import Path
 import pytest
 from sqlmodel import Session
 
-from api.pages.player import exhibition as pages
-from api.pages.player.turns import Turn, turn_of
-from api.streams import Streams
-from engine.core import Reply
-from engine.games import GAMES
-from engine.scenes import scenes_so_far
-from engine.transcript import decode
-from engine.unfinished import unfinished
-from league.errors import IllegalMove
-from league.jobs import ExhibitionJob
-from league.service.jobs import exhibiting, exhibitions
-from league.service.people.person import Person
-from league.service.people.users import existing_user
-from league.states import JobState, Role
-from league.tables import Exhibition
+from deadheat.api.pages.player import exhibition as pages
+from deadheat.api.pages.player.turns import Turn, turn_of
+from deadheat.api.streams import Streams
+from deadheat.engine.core import Reply
+from deadheat.engine.games import GAMES
+from deadheat.engine.scenes import scenes_so_far
+from deadheat.engine.transcript import decode
+from deadheat.engine.unfinished import unfinished
+from deadheat.league.errors import IllegalMove
+from deadheat.league.jobs import ExhibitionJob
+from deadheat.league.service.jobs import exhibiting, exhibitions
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.users import existing_user
+from deadheat.league.states import JobState, Role
+from deadheat.league.tables import Exhibition
 from tests.api.browser import PAGE, Browser
 from tests.api.site import Site
 

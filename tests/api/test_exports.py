@@ -13,20 +13,20 @@ from typing import Any
 import pytest
 from sqlmodel import Session, SQLModel, col, select, update
 
-from league import tables
-from league.causes import NOT_CHECKED, Cause
-from league.service.people.teams import create_team
-from league.service.rankings.standings import leaderboard, refit
-from league.service.rulings.rulings import rejudge_match, void_match
-from league.service.seasons.absence import disqualify
-from league.service.seasons.bot_changes import change_bot
-from league.service.seasons.divisions import assign_division
-from league.service.seasons.entries import enter
-from league.service.seasons.gates import GateTerms
-from league.service.series.hosts import hosts
-from league.service.views import matches as league_matches
-from league.states import FinalsFormat, SeasonState
-from league.words import Exported
+from deadheat.league import tables
+from deadheat.league.causes import NOT_CHECKED, Cause
+from deadheat.league.service.people.teams import create_team
+from deadheat.league.service.rankings.standings import leaderboard, refit
+from deadheat.league.service.rulings.rulings import rejudge_match, void_match
+from deadheat.league.service.seasons.absence import disqualify
+from deadheat.league.service.seasons.bot_changes import change_bot
+from deadheat.league.service.seasons.divisions import assign_division
+from deadheat.league.service.seasons.entries import enter
+from deadheat.league.service.seasons.gates import GateTerms
+from deadheat.league.service.series.hosts import hosts
+from deadheat.league.service.views import matches as league_matches
+from deadheat.league.states import FinalsFormat, SeasonState
+from deadheat.league.words import Exported
 from tests.api.site import Site
 from tests.league.world import abandoned, forfeited, won
 

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from league.jobs import MatchOutcome
-from league.service.rankings.standings import refit
-from league.service.series.carrying_out import finish_series
+from deadheat.league.jobs import MatchOutcome
+from deadheat.league.service.rankings.standings import refit
+from deadheat.league.service.series.carrying_out import finish_series
 from tests.api.browser import Browser
 from tests.api.served import served
 from tests.api.site import Site

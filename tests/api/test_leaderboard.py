@@ -7,10 +7,10 @@ from collections import OrderedDict
 
 import pytest
 
-from api.services import CACHED_BODIES, FRESH_SECONDS, Bodies, Body
-from league.database import Database
-from league.service.rankings import standings
-from league.service.seasons.entries import enter
+from deadheat.api.services import CACHED_BODIES, FRESH_SECONDS, Bodies, Body
+from deadheat.league.database import Database
+from deadheat.league.service.rankings import standings
+from deadheat.league.service.seasons.entries import enter
 from tests.api.site import Site
 
 
@@ -133,12 +133,12 @@ def test_what_is_remembered_is_given_for_its_address_alone_and_measured_as_its_r
     path = f"/seasons/{season_id}"
     first = site.client.get(path)
     seen: list[tuple[str, str, int]] = []
-    monkeypatch.setattr("api.metrics.record_request", lambda *request: seen.append(request[:3]))
+    monkeypatch.setattr("deadheat.api.metrics.record_request", lambda *request: seen.append(request[:3]))
 
     def no_route(*_: object) -> None:
         raise AssertionError("the database was asked")
 
-    monkeypatch.setattr("api.pages.season._season", no_route)
+    monkeypatch.setattr("deadheat.api.pages.season._season", no_route)
     again = site.client.get(path)
     assert (again.content, again.headers["etag"]) == (first.content, first.headers["etag"])
     assert again.headers["content-security-policy"] == first.headers["content-security-policy"]

@@ -9,11 +9,11 @@ import pytest
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from api.pages import live
-from api.pages.live import News
-from api.services import Services
-from api.streams import Streams
-from league.service.rankings.standings import refit
+from deadheat.api.pages import live
+from deadheat.api.pages.live import News
+from deadheat.api.services import Services
+from deadheat.api.streams import Streams
+from deadheat.league.service.rankings.standings import refit
 from tests.api.site import Site
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from api.services import FRESH_SECONDS
-from engine.core import Reply
-from league.jobs import SeriesJob
-from league.service.series import live
+from deadheat.api.services import FRESH_SECONDS
+from deadheat.engine.core import Reply
+from deadheat.league.jobs import SeriesJob
+from deadheat.league.service.series import live
 from tests.api.browser import Browser
 from tests.api.site import Site
 from tests.league.world import void

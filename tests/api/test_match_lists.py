@@ -7,13 +7,13 @@ from fractions import Fraction
 
 import pytest
 
-from api.pages import match, matches
-from engine.core import Result
-from engine.figures import points
-from league.records.matches import Match, SeatView
-from league.service.ground.audit import record
-from league.service.views import matches as league_matches
-from league.service.views.matches import match_detail
+from deadheat.api.pages import match, matches
+from deadheat.engine.core import Result
+from deadheat.engine.figures import points
+from deadheat.league.records.matches import Match, SeatView
+from deadheat.league.service.ground.audit import record
+from deadheat.league.service.views import matches as league_matches
+from deadheat.league.service.views.matches import match_detail
 from tests.api.site import Site
 from tests.api.test_live_matches import a_second_passes
 from tests.api.test_matches import Played, transcript

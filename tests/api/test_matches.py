@@ -7,11 +7,11 @@ import dataclasses
 import obstore
 import zstandard
 
-from engine.chance import commitment
-from engine.core import Message, Reply
-from engine.transcript import Exchange, Transcript, decode, encode
-from league.blobs import _path
-from league.jobs import Failure, MatchOutcome, SeriesJob
+from deadheat.engine.chance import commitment
+from deadheat.engine.core import Message, Reply
+from deadheat.engine.transcript import Exchange, Transcript, decode, encode
+from deadheat.league.blobs import _path
+from deadheat.league.jobs import Failure, MatchOutcome, SeriesJob
 from tests.api.site import Site
 from tests.league.world import GAME, abandoned, forfeited, release_series, won
 

@@ -14,15 +14,15 @@ from typing import Any
 import httpx
 import pytest
 
-from api.edge.connections import guarded
-from engine.core import Fault, Result
-from league.service.course.states import set_season_state
-from league.service.jobs import exhibiting, exhibitions
-from league.service.jobs.sweep import sweep
-from league.service.people.person import Person
-from league.service.rankings.standings import refit
-from league.states import FinalsFormat, SeasonState
-from league.storage.room import Room
+from deadheat.api.edge.connections import guarded
+from deadheat.engine.core import Fault, Result
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.jobs import exhibiting, exhibitions
+from deadheat.league.service.jobs.sweep import sweep
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.rankings.standings import refit
+from deadheat.league.states import FinalsFormat, SeasonState
+from deadheat.league.storage.room import Room
 from tests.api.served import served
 from tests.api.site import PROBLEM, Site
 
@@ -84,7 +84,7 @@ def test_room_for_blobs_is_measured_where_they_are_files(site: Site, monkeypatch
         asked.append(asked_of)
         return Room(free_bytes=300, size_bytes=1000, free_files=20, size_files=100)
 
-    monkeypatch.setattr("api.metrics.room_at", room_at)
+    monkeypatch.setattr("deadheat.api.metrics.room_at", room_at)
     assert metric(site, "deadheat_blob_free_bytes") == 300
     assert metric(site, "deadheat_blob_free_ratio") == 0.2
     assert {*asked} == {folder.absolute()}

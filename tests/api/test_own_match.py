@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from sqlmodel import select
 
-from engine.core import NS_PER_MS, Fault
-from engine.transcript import Transcript, decode, encode
-from engine.verdicts import VERDICTS
-from league.tables import Match, Participant
-from sandbox.box import Exit
+from deadheat.engine.core import NS_PER_MS, Fault
+from deadheat.engine.transcript import Transcript, decode, encode
+from deadheat.engine.verdicts import VERDICTS
+from deadheat.league.tables import Match, Participant
+from deadheat.sandbox.box import Exit
 from tests.api.browser import Browser
 from tests.api.site import Site
 from tests.api.test_matches import Played

@@ -12,19 +12,19 @@ from html.parser import HTMLParser
 import pytest
 from sqlmodel import select
 
-from api.pages.charts import bars, nice
-from api.pages.docs import TITLES
-from api.pages.render import ms, shown
-from api.services import SITE
-from engine.games import GAMES
-from league.beside import TALLIES
-from league.jobs import FaultRecord, Latency
-from league.service.rankings.standings import leaderboard, refit
-from league.service.rulings.rulings import rejudge_match, void_match
-from league.service.seasons.divisions import assign_division
-from league.states import Ranks
-from league.tables import Participant
-from league.time_buckets import bucket
+from deadheat.api.pages.charts import bars, nice
+from deadheat.api.pages.docs import TITLES
+from deadheat.api.pages.render import ms, shown
+from deadheat.api.services import SITE
+from deadheat.engine.games import GAMES
+from deadheat.league.beside import TALLIES
+from deadheat.league.jobs import FaultRecord, Latency
+from deadheat.league.service.rankings.standings import leaderboard, refit
+from deadheat.league.service.rulings.rulings import rejudge_match, void_match
+from deadheat.league.service.seasons.divisions import assign_division
+from deadheat.league.states import Ranks
+from deadheat.league.tables import Participant
+from deadheat.league.time_buckets import bucket
 from tests.api.site import Site
 from tests.api.test_matches import Played
 from tests.league.world import forfeited, won

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from league.records.rulings import AuditRecord
-from league.verification.chain import GENESIS, record_sha256
+from deadheat.league.records.rulings import AuditRecord
+from deadheat.league.verification.chain import GENESIS, record_sha256
 from tests.api.test_matches import Played
 
 WHY = {"reason": "the host was overloaded"}

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from league.jobs import BuildOutcome
-from league.service.course.states import set_season_state
-from league.service.jobs.builds import finish_build
-from league.service.rankings.publishing import publish
-from league.service.rankings.standings import refit
-from league.states import FinalsFormat, SeasonState
+from deadheat.league.jobs import BuildOutcome
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.jobs.builds import finish_build
+from deadheat.league.service.rankings.publishing import publish
+from deadheat.league.service.rankings.standings import refit
+from deadheat.league.states import FinalsFormat, SeasonState
 from tests.api.site import Site
 from tests.league.world import GAME
 

@@ -13,11 +13,11 @@ import httpx
 import pytest
 from sqlmodel import func, select
 
-from api.edge.uploading import BODY_BYTES
-from league.jobs import Failure
-from league.service.jobs.builds import BUILDS
-from league.states import VersionState
-from league.tables import BotVersion
+from deadheat.api.edge.uploading import BODY_BYTES
+from deadheat.league.jobs import Failure
+from deadheat.league.service.jobs.builds import BUILDS
+from deadheat.league.states import VersionState
+from deadheat.league.tables import BotVersion
 from tests.api.site import Site, bearer, zipped
 
 
@@ -75,7 +75,7 @@ def test_a_broker_that_is_away_loses_no_upload(site: Site) -> None:
     ada = site.author()
     made = site.ok(202, site.upload(ada, site.bot(ada), b"print()"))
     site.world.clock.turn(site.world.settings.requeue_seconds)
-    from league.service.jobs.sweep import sweep
+    from deadheat.league.service.jobs.sweep import sweep
 
     assert site.world.write(sweep)[BUILDS] == [made["id"]]
 
@@ -246,7 +246,7 @@ def test_an_upload_that_breaks_off_leaves_nothing(site: Site) -> None:
 
 
 def test_a_build_that_we_failed_is_told_to_its_author(site: Site) -> None:
-    from league.service.jobs.builds import give_back_build
+    from deadheat.league.service.jobs.builds import give_back_build
 
     ada = site.author()
     bot_id = site.bot(ada)

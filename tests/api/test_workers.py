@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from league.jobs import Host
-from league.service.rulings.operators import ensure_organiser
-from league.service.series.hosts import host_arrives, host_seen, record_check
+from deadheat.league.jobs import Host
+from deadheat.league.service.rulings.operators import ensure_organiser
+from deadheat.league.service.series.hosts import host_arrives, host_seen, record_check
 from tests.api.site import Site
 from tests.api.test_operation import metric
 

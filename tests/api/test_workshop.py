@@ -10,15 +10,15 @@ import obstore
 import pytest
 from sqlmodel import update
 
-from league.blobs import _path
-from league.service.course.states import set_season_state
-from league.service.people.person import Person
-from league.service.seasons.absence import disqualify
-from league.service.seasons.entries import enter, let_in
-from league.service.seasons.gates import GateTerms
-from league.service.seasons.seasons import create_season
-from league.states import Admission, Role, SeasonState, VersionState
-from league.tables import BotVersion
+from deadheat.league.blobs import _path
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.seasons.absence import disqualify
+from deadheat.league.service.seasons.entries import enter, let_in
+from deadheat.league.service.seasons.gates import GateTerms
+from deadheat.league.service.seasons.seasons import create_season
+from deadheat.league.states import Admission, Role, SeasonState, VersionState
+from deadheat.league.tables import BotVersion
 from tests.api.browser import OURS, Browser
 from tests.api.site import Site
 from tests.league.world import GAME

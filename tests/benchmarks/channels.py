@@ -26,11 +26,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from engine.core import NS_PER_S, Message
-from league.config import Settings
-from sandbox.box import Box, Limits, Program
-from sandbox.docker import DockerSandbox
-from sandbox.pipes import PipeTransport
+from deadheat.engine.core import NS_PER_S, Message
+from deadheat.league.config import Settings
+from deadheat.sandbox.box import Box, Limits, Program
+from deadheat.sandbox.docker import DockerSandbox
+from deadheat.sandbox.pipes import PipeTransport
 
 ROUNDS, SHORT_ROUNDS = 64, 12
 SHARE_OF_SPREAD = 0.8

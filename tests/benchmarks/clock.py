@@ -28,14 +28,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.core import NS_PER_MS, Fault, Message, Reply, Seat, TransportError
-from engine.own_time import NOISE_NS
-from league.config import Settings
-from sandbox.arena import quiet
-from sandbox.attribution import Counters
-from sandbox.box import Box, Channel, Limits, NoMeter, Program, Sandbox
-from sandbox.docker import DockerSandbox
-from sandbox.pipes import PipeTransport, _Open
+from deadheat.engine.core import NS_PER_MS, Fault, Message, Reply, Seat, TransportError
+from deadheat.engine.own_time import NOISE_NS
+from deadheat.league.config import Settings
+from deadheat.sandbox.arena import quiet
+from deadheat.sandbox.attribution import Counters
+from deadheat.sandbox.box import Box, Channel, Limits, NoMeter, Program, Sandbox
+from deadheat.sandbox.docker import DockerSandbox
+from deadheat.sandbox.pipes import PipeTransport, _Open
 from tests.benchmarks import referees, tricks
 from tests.benchmarks.programs import HERE, built
 

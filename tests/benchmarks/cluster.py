@@ -29,14 +29,15 @@ from pathlib import Path
 from sqlalchemy import Connection, text
 from sqlmodel import select
 
-from league.config import Settings
-from league.database import Database
-from league.service.jobs.sweep import sweep
-from league.service.series.carrying_out import SERIES
-from league.service.series.turns import claim_next_series
-from league.service.views.queues import queues
-from league.states import JobState
-from league.tables import Series
+from deadheat.league.config import Settings
+from deadheat.league.database import Database
+from deadheat.league.service.jobs.sweep import sweep
+from deadheat.league.service.series.carrying_out import SERIES
+from deadheat.league.service.series.turns import claim_next_series
+from deadheat.league.service.views.queues import queues
+from deadheat.league.states import JobState
+from deadheat.league.tables import Series
+from deadheat.workers.queue import CONTROL, celery_app
 from tests.benchmarks.cgroups import MeasuredGroup
 from tests.benchmarks.engine_of_our_own import PrivateEngine
 from tests.cluster.cluster import API_MACHINES, WORKERS, Cluster
@@ -44,7 +45,6 @@ from tests.cluster.network import Machine
 from tests.cluster.servers import until
 from tests.league import postgres
 from tests.league.world import START, World, settings
-from workers.queue import CONTROL, celery_app
 
 LENGTH = 50
 BOTS = 4

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from sqlmodel import col, select
 
-from engine.chance import commitment
-from league.database import Database
-from league.service.rankings.standings import refit
-from league.tables import RatingSnapshot
+from deadheat.engine.chance import commitment
+from deadheat.league.database import Database
+from deadheat.league.service.rankings.standings import refit
+from deadheat.league.tables import RatingSnapshot
 from tests.league.world import GAME, World, settings
 
 AT = "2026-01-01 12:00:00.000000"

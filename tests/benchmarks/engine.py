@@ -26,12 +26,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from engine.chance import Chance
-from engine.core import Message, Reply, Step
-from engine.games import GAMES
-from engine.games.liars_dice import LiarsDice
-from engine.memory import MemoryTransport, Player
-from engine.referee import run_match
+from deadheat.engine.chance import Chance
+from deadheat.engine.core import Message, Reply, Step
+from deadheat.engine.games import GAMES
+from deadheat.engine.games.liars_dice import LiarsDice
+from deadheat.engine.memory import MemoryTransport, Player
+from deadheat.engine.referee import run_match
 from tests.benchmarks import textarena_moves
 from tests.benchmarks.textarena_moves import Claim, next_bid
 from tests.bots.loading import bot_class

@@ -20,21 +20,21 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from engine.core import NS_PER_MS, NS_PER_S, Message
-from engine.games import GAMES
-from engine.transcript import encode
-from league.config import Settings
-from sandbox.arena import Arena
-from sandbox.box import Limits, Program, Sandbox
-from sandbox.docker import DockerSandbox
-from sandbox.local import LocalSandbox
-from sandbox.pipes import PipeTransport
+from deadheat.engine.core import NS_PER_MS, NS_PER_S, Message
+from deadheat.engine.games import GAMES
+from deadheat.engine.transcript import encode
+from deadheat.league.config import Settings
+from deadheat.sandbox.arena import Arena
+from deadheat.sandbox.box import Limits, Program, Sandbox
+from deadheat.sandbox.docker import DockerSandbox
+from deadheat.sandbox.local import LocalSandbox
+from deadheat.sandbox.pipes import PipeTransport
+from deadheat.workers import metrics
+from deadheat.workers.context import BOTS
+from deadheat.workers.outcomes import latencies
 from tests.benchmarks.cgroups import MeasuredGroup
 from tests.benchmarks.engine_of_our_own import PrivateEngine
 from tests.benchmarks.programs import HERE, built
-from workers import metrics
-from workers.context import BOTS
-from workers.outcomes import latencies
 
 GAME = "yacht-auction"
 BOT_BY_LANGUAGE = {"c": HERE / "light.c", "python": BOTS / GAME / "random" / "main.py"}

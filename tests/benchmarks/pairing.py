@@ -36,12 +36,12 @@ from numpy.typing import NDArray
 from scipy.stats import kendalltau
 from sqlmodel import Session
 
-from league.pairing.ladder import PLACED_SE_ELO, Entrant, Met, Terms, propose
-from league.pairing.pairs import PairKey, pair_key
-from league.pairing.separation import ELO_PER_NAT
-from league.service.ground.steps import insert_rows
-from league.service.rankings.standings import refit
-from league.tables import Bot, BotVersion, Entry, Pair
+from deadheat.league.pairing.ladder import PLACED_SE_ELO, Entrant, Met, Terms, propose
+from deadheat.league.pairing.pairs import PairKey, pair_key
+from deadheat.league.pairing.separation import ELO_PER_NAT
+from deadheat.league.service.ground.steps import insert_rows
+from deadheat.league.service.rankings.standings import refit
+from deadheat.league.tables import Bot, BotVersion, Entry, Pair
 from tests.league.paper import Ladder
 from tests.league.world import GAME, START, World, settings
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from sandbox.archive import extract_program
-from sandbox.box import Program, Sandbox
-from sandbox.build import build
-from sandbox.languages import LANGUAGES
+from deadheat.sandbox.archive import extract_program
+from deadheat.sandbox.box import Program, Sandbox
+from deadheat.sandbox.build import build
+from deadheat.sandbox.languages import LANGUAGES
 
 HERE = Path(__file__).resolve().parent
 

@@ -34,9 +34,9 @@ import numpy as np
 from openskill.models import PlackettLuce
 from scipy.stats import kendalltau
 
-from league import sprt
-from league.ratings import Games, Prior, RatingConfig, RatingTable, log_of, rate
-from league.service.seasons.gates import GateTerms
+from deadheat.league import sprt
+from deadheat.league.ratings import Games, Prior, RatingConfig, RatingTable, log_of, rate
+from deadheat.league.service.seasons.gates import GateTerms
 from tests.league.logs import Drawn, drawn_duels, drawn_tables, duel_ranks, matchings, names_of
 
 with warnings.catch_warnings():

@@ -19,14 +19,14 @@ import os
 import time
 from collections.abc import Generator, Iterator, Mapping
 
-from engine.chance import Chance
-from engine.core import NS_PER_MS, NS_PER_S, Message, Reply, Result, Seat, Step
-from engine.referee import run_match
-from engine.transcript import encode
-from sandbox.arena import quiet
-from sandbox.box import Channel, Limits, NoMeter, Program, Sandbox
-from sandbox.local import LocalSandbox
-from sandbox.pipes import PipeTransport
+from deadheat.engine.chance import Chance
+from deadheat.engine.core import NS_PER_MS, NS_PER_S, Message, Reply, Result, Seat, Step
+from deadheat.engine.referee import run_match
+from deadheat.engine.transcript import encode
+from deadheat.sandbox.arena import quiet
+from deadheat.sandbox.box import Channel, Limits, NoMeter, Program, Sandbox
+from deadheat.sandbox.local import LocalSandbox
+from deadheat.sandbox.pipes import PipeTransport
 
 LIMIT_NS = 500 * NS_PER_MS
 ASYNCIO, BARE, EVERYTHING = "asyncio", "bare", "everything"

@@ -27,11 +27,11 @@ from typing import Any
 
 import docker
 
-from engine.core import NS_PER_MS, NS_PER_S, Message
-from league.config import Settings
-from sandbox.box import Box, Limits, Program
-from sandbox.docker import ENGINE_TIMEOUT_S, LABEL, DockerBox, DockerSandbox
-from sandbox.pipes import PipeTransport
+from deadheat.engine.core import NS_PER_MS, NS_PER_S, Message
+from deadheat.league.config import Settings
+from deadheat.sandbox.box import Box, Limits, Program
+from deadheat.sandbox.docker import ENGINE_TIMEOUT_S, LABEL, DockerBox, DockerSandbox
+from deadheat.sandbox.pipes import PipeTransport
 from tests.benchmarks.cgroups import MeasuredGroup
 from tests.benchmarks.engine_of_our_own import PrivateEngine
 from tests.benchmarks.match import BOT_BY_LANGUAGE, settle

@@ -27,10 +27,10 @@ from pathlib import Path
 import httpx
 from sqlalchemy import event
 
-from api.app import create_app
-from league.blobs import Blobs
-from league.config import Settings
-from league.database import Database
+from deadheat.api.app import create_app
+from deadheat.league.blobs import Blobs
+from deadheat.league.config import Settings
+from deadheat.league.database import Database
 from tests.api.site import InProcess, NotedQueue
 from tests.benchmarks.crowd import crowd
 from tests.league.world import settings
@@ -83,7 +83,7 @@ def kept(folder: Path, requests: int) -> int:
 def beside_raw(folder: Path, path: str, requests: int) -> tuple[list[float], list[float], int]:
     """CPU seconds of a request in each round, ours and raw, and the body's bytes."""
     environment = {**os.environ, "DEADHEAT_DATA_DIR": str(folder)}
-    with server(["api.app:create_app", "--factory"], environment) as (ours_id, ours):
+    with server(["deadheat.api.app:create_app", "--factory"], environment) as (ours_id, ours):
         body = ask(ours, path, 1)
         stored = folder / "bench-body"
         stored.write_bytes(body)

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from engine.games import GAMES
-from engine.games.liars_dice import Bid
+from deadheat.engine.games import GAMES
+from deadheat.engine.games.liars_dice import Bid
 from tests.benchmarks.engine import play_rules, play_whole
 from tests.benchmarks.test_short_modes import short
 from tests.benchmarks.textarena_moves import Claim, next_bid

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
+from deadheat.workers.context import BOTS
 from tests.benchmarks.cluster import HOUSEKEEPING, report_shares
-from workers.context import BOTS
 
 
 def short(name: str) -> str:

@@ -15,14 +15,14 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.chance import SEED_BYTES
-from engine.core import Fault, TransportError
-from engine.games import GAMES
-from engine.verdicts import past_deadline
-from sandbox.arena import Arena
-from sandbox.box import Limits, Program, Sandbox
+from deadheat.engine.chance import SEED_BYTES
+from deadheat.engine.core import Fault, TransportError
+from deadheat.engine.games import GAMES
+from deadheat.engine.verdicts import past_deadline
+from deadheat.sandbox.arena import Arena
+from deadheat.sandbox.box import Limits, Program, Sandbox
+from deadheat.workers.context import BOTS
 from tests.benchmarks.programs import HERE, built
-from workers.context import BOTS
 
 GAME = "yacht-auction"
 CROWD = HERE.parent / "hostile" / "crowd.h"

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from engine.core import Message
-from engine.memory import Player
+from deadheat.engine.core import Message
+from deadheat.engine.memory import Player
 
 NewBot = Callable[[int], Player]
 """A fresh bot for the match or the seat of this number."""

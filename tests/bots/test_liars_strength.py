@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from engine.core import Message
-from engine.games.liars_dice import Bid, LiarsDice, Move, read_action
-from engine.memory import MemoryTransport, Player
-from engine.referee import run_match
-from engine.replay import replay
-from engine.transcript import Transcript, decode
+from deadheat.engine.core import Message
+from deadheat.engine.games.liars_dice import Bid, LiarsDice, Move, read_action
+from deadheat.engine.memory import MemoryTransport, Player
+from deadheat.engine.referee import run_match
+from deadheat.engine.replay import replay
+from deadheat.engine.transcript import Transcript, decode
 from tests.bots.loading import NewBot, in_process
 from tests.bots.test_strength import House, Program, seated
 from tests.lanes import scaled

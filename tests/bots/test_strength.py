@@ -20,11 +20,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.core import Game, Message
-from engine.games import GAMES
-from engine.memory import MemoryTransport, Player
-from engine.referee import run_match
-from engine.transcript import Transcript, decode
+from deadheat.engine.core import Game, Message
+from deadheat.engine.games import GAMES
+from deadheat.engine.memory import MemoryTransport, Player
+from deadheat.engine.referee import run_match
+from deadheat.engine.transcript import Transcript, decode
 from tests.bots.loading import NewBot, in_process
 from tests.lanes import scaled
 

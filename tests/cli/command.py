@@ -11,11 +11,11 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from cli.main import app
-from engine.core import Fault, Reply
-from engine.transcript import Exchange, Transcript, decode
+from deadheat.cli.main import app
+from deadheat.engine.core import Fault, Reply
+from deadheat.engine.transcript import Exchange, Transcript, decode
+from deadheat.workers.context import BOTS
 from tests.api.site import Site, token_in
-from workers.context import BOTS
 
 ROOT = BOTS.parent
 GAME = "yacht-auction"
@@ -23,8 +23,8 @@ RANDOM = str(BOTS / GAME / "random" / "main.py")
 
 
 def deadheat(*arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "cli.main", *arguments]
-    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/local/bin:/usr/bin:/bin"} | environment
+    command = [sys.executable, "-m", "deadheat.cli.main", *arguments]
+    environment = {"PYTHONPATH": str(ROOT / "src"), "PATH": "/usr/local/bin:/usr/bin:/bin"} | environment
     with tempfile.TemporaryDirectory() as home:  # where transcripts go that nobody asked to keep
         environment |= {"HOME": home, "TMPDIR": home}
         done = subprocess.run(

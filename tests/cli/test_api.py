@@ -9,12 +9,12 @@ from typing import Any, get_args, get_type_hints
 import httpx
 import pytest
 
-from api.app import create_app
-from api.edge import middleware
-from cli.server import api_client
-from cli.server.api_client import Client, Refused
-from league.config import Settings
-from league.records import Record
+from deadheat.api.app import create_app
+from deadheat.api.edge import middleware
+from deadheat.cli.server import api_client
+from deadheat.cli.server.api_client import Client, Refused
+from deadheat.league.config import Settings
+from deadheat.league.records import Record
 
 ARGUMENTS: dict[str, Any] = {
     "body": {}, "content": b"x", "filename": "x.py", "form": "csv", "game": "g", "table": "matches", "uphold": True,

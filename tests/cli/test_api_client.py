@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
-from cli.server import api_client
-from cli.server.api_client import Client, Refused
+from deadheat.cli.server import api_client
+from deadheat.cli.server.api_client import Client, Refused
 
 ME = {"id": 1, "name": "ada", "role": "author"}
 Answer = Callable[[httpx.Request], httpx.Response]

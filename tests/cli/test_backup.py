@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from sqlmodel import select
 
-from cli.operator import organiser_token
-from league.blobs import Blobs
-from league.database import Database
-from league.service.rulings.operators import Standing
-from league.tables import BotVersion
+from deadheat.cli.operator import organiser_token
+from deadheat.league.blobs import Blobs
+from deadheat.league.database import Database
+from deadheat.league.service.rulings.operators import Standing
+from deadheat.league.tables import BotVersion
 from tests.cli.command import assert_one_sentence, invoke
 from tests.league.world import World, drifted, settings
 

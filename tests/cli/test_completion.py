@@ -28,7 +28,7 @@ def test_a_script_for_each_shell_is_printed(shell: str) -> None:
 )
 def test_bash_completes(tmp_path: Path, words: str, found: str) -> None:
     command = tmp_path / "deadheat"
-    command.write_text(f'#!/bin/sh\ncd "{ROOT}" && exec "{sys.executable}" -m cli.main "$@"\n')
+    command.write_text(f'#!/bin/sh\ncd "{ROOT}" && exec "{sys.executable}" -m deadheat.cli.main "$@"\n')
     command.chmod(0o755)
     count = len(words.split())
     asked = f"COMP_WORDS=(deadheat {words}) COMP_CWORD={count}; _deadheat_completion deadheat; echo ${{COMPREPLY[@]}}"
@@ -46,7 +46,9 @@ def test_bash_completes(tmp_path: Path, words: str, found: str) -> None:
 def test_no_command_waits_for_a_library_that_it_does_not_need() -> None:
     """Half a second each; a key pressed for a completion would wait for all of them."""
     heavy = {"alembic", "celery", "docker", "fastapi", "numpy", "scipy", "sqlalchemy", "sqlmodel", "uvicorn"}
-    asked = f"import sys, cli.main; print(sorted({heavy} & {{name.partition('.')[0] for name in sys.modules}}))"
+    asked = (
+        f"import sys, deadheat.cli.main; print(sorted({heavy} & {{name.partition('.')[0] for name in sys.modules}}))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", asked], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
     )

@@ -7,14 +7,14 @@ import random
 import pytest
 from rich.console import Console
 
-from cli.console import plain, short, visible
-from cli.local import report
-from cli.local.score import Score, elo
-from cli.local.timing import LABELS, Clock, Times
-from engine.core import Fault, Message, Reply, Result
-from engine.figures import duration, limit
-from engine.transcript import Exchange, Transcript
-from engine.verdicts import Taken
+from deadheat.cli.console import plain, short, visible
+from deadheat.cli.local import report
+from deadheat.cli.local.score import Score, elo
+from deadheat.cli.local.timing import LABELS, Clock, Times
+from deadheat.engine.core import Fault, Message, Reply, Result
+from deadheat.engine.figures import duration, limit
+from deadheat.engine.transcript import Exchange, Transcript
+from deadheat.engine.verdicts import Taken
 from tests.engine.busy import taken
 
 MS = 1_000_000

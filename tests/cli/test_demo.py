@@ -12,8 +12,8 @@ from typing import Self
 
 import pytest
 
-from cli.operator import demo
-from cli.server.api_client import Refused
+from deadheat.cli.operator import demo
+from deadheat.cli.server.api_client import Refused
 from tests.league.world import settings
 
 

@@ -11,16 +11,16 @@ from pathlib import Path
 import docker
 import pytest
 
-from cli.operator import checkup
-from cli.operator.checkup import Role, Verdict, look
-from league.config import Settings
-from league.database import Database
-from league.storage.room import Room
-from sandbox.runtimes import NO_PARSER_CURE
+from deadheat.cli.operator import checkup
+from deadheat.cli.operator.checkup import Role, Verdict, look
+from deadheat.league.config import Settings
+from deadheat.league.database import Database
+from deadheat.league.storage.room import Room
+from deadheat.sandbox.runtimes import NO_PARSER_CURE
+from deadheat.workers.leader import FileLease
 from tests.cli.command import ROOT, assert_one_sentence, invoke
 from tests.league.world import World, settings
 from tests.sandbox.test_runtimes import NO_PARSER
-from workers.leader import FileLease
 
 
 @pytest.fixture
@@ -190,7 +190,7 @@ def test_an_image_that_is_not_there_is_told_with_its_cure(well: Settings) -> Non
 def test_a_folder_that_the_engine_sees_elsewhere_is_found(well: Settings, tmp_path: Path) -> None:
     """A mount of this process's own, as that of a container would be, is unknown to the engine's machine."""
     script = (
-        "import sys; from pathlib import Path; from cli.operator.checkup import _shared_folder; "
+        "import sys; from pathlib import Path; from deadheat.cli.operator.checkup import _shared_folder; "
         "from tests.league.world import settings; run = Path(sys.argv[1]); "
         "print(_shared_folder(settings(run), run).verdict)"
     )

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from cli.local.recorded import script
-from cli.local.recorded_bot import kind
-from engine.chance import attempt_seed
-from engine.core import NS_PER_MS, Fault, Message, Reply
-from engine.transcript import Prompt, encode
-from engine.verdicts import VERDICTS, hint
+from deadheat.cli.local.recorded import script
+from deadheat.cli.local.recorded_bot import kind
+from deadheat.engine.chance import attempt_seed
+from deadheat.engine.core import NS_PER_MS, Fault, Message, Reply
+from deadheat.engine.transcript import Prompt, encode
+from deadheat.engine.verdicts import VERDICTS, hint
 from tests.cli.command import GAME, RANDOM, ROOT, deadheat, invoke, play, played, read
 from tests.engine.busy import convicted_on_a_busy_host, on_a_busy_host, taken, third_attempt, with_reply
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from api.cursors import write_cursor
-from cli.server.api_client import Client, Refused
-from cli.server.follow import OVERLAP, POLL_SECONDS, News, Patience, newest_end
-from league.jobs import SeriesJob
-from league.records.matches import SeatView
-from league.service.views.matches import match_detail, matches
-from league.tables import Match
+from deadheat.api.cursors import write_cursor
+from deadheat.cli.server.api_client import Client, Refused
+from deadheat.cli.server.follow import OVERLAP, POLL_SECONDS, News, Patience, newest_end
+from deadheat.league.jobs import SeriesJob
+from deadheat.league.records.matches import SeatView
+from deadheat.league.service.views.matches import match_detail, matches
+from deadheat.league.tables import Match
 from tests.api.site import Site
 
 SERIES = 60
@@ -99,7 +99,9 @@ def test_who_reads_more_pages_waits_longer_for_the_next_look(followed: Followed,
 
     news, patience = followed.news(), Patience(3600, "never")
     monkeypatch.setattr(followed.client, "call", counted)
-    monkeypatch.setattr("cli.server.follow.time", SimpleNamespace(monotonic=time.monotonic, sleep=slept.append))
+    monkeypatch.setattr(
+        "deadheat.cli.server.follow.time", SimpleNamespace(monotonic=time.monotonic, sleep=slept.append)
+    )
     for job in (None, *followed.jobs):
         if job is not None:
             followed.ends(job)

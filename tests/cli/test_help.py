@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import tomllib
 
-from cli.main import PANELS
-from cli.server.api_client import API
+from deadheat.cli.main import PANELS
+from deadheat.cli.server.api_client import API
 from tests.cli.command import ROOT, invoke
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import typer
 
-from cli.main import app
+from deadheat.cli.main import app
 from tests.api.served import served
 from tests.api.site import Site
 from tests.cli.command import ROOT, invoke

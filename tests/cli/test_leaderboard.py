@@ -9,8 +9,8 @@ from typing import Any, cast
 import pytest
 from rich.console import Console
 
-from cli.author import leaderboard
-from league.records.rankings import Leaderboard, Standing
+from deadheat.cli.author import leaderboard
+from deadheat.league.records.rankings import Leaderboard, Standing
 
 
 def standing(**chosen: Any) -> Standing:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from cli.server import profiles
-from cli.server.client import private
-from league.service.people.newcomers import set_newcomer_rule
-from league.states import NewcomerRule
+from deadheat.cli.server import profiles
+from deadheat.cli.server.client import private
+from deadheat.league.service.people.newcomers import set_newcomer_rule
+from deadheat.league.states import NewcomerRule
 from tests.api.served import served
 from tests.api.site import PASSWORD, Site, token_in
 from tests.cli.command import assert_one_sentence, deadheat, invoke

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from cli.author.new import STARTERS, Language
-from cli.console import ROOT, command
-from cli.server import profiles
-from cli.server.client import LOCAL_SERVER
-from engine.games import GAMES
-from sandbox.languages import LANGUAGES
+from deadheat.cli.author.new import STARTERS, Language
+from deadheat.cli.console import ROOT, command
+from deadheat.cli.server import profiles
+from deadheat.cli.server.client import LOCAL_SERVER
+from deadheat.engine.games import GAMES
+from deadheat.sandbox.languages import LANGUAGES
 from tests.cli.command import GAME, invoke, play
 
 COMPILERS = {"c": "gcc", "cpp": "g++"}

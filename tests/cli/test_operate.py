@@ -7,9 +7,9 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from cli.operator import deployment, starting, tree
-from league import measured
-from league.config import Settings
+from deadheat.cli.operator import deployment, starting, tree
+from deadheat.league import measured
+from deadheat.league.config import Settings
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_so_does_a_second_api_of_several_processes(tmp_path: Path, monkeypatch, 
 def test_a_tree_that_ends_leaves_no_files_of_what_it_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folded: list[Path] = []
     monkeypatch.setattr(measured, "fold", folded.append)
-    monkeypatch.setattr("cli.operator.tree.signal.signal", lambda *_: None)
+    monkeypatch.setattr("deadheat.cli.operator.tree.signal.signal", lambda *_: None)
     stopped = tree.Tree({"PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}, stopping=True)
     stopped.run()
     assert folded == [tmp_path]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.server.api_client import Refused
+from deadheat.cli.server.api_client import Refused
 from tests.api.site import Site
 from tests.api.test_matches import Played
 from tests.cli.command import ROOT, Typing, assert_one_sentence, invoke
@@ -84,7 +84,7 @@ def test_an_appeal_tells_what_looking_again_found(
 ) -> None:
     problem = {"problem": "diverged at exchange 3"} if not verified else {}
     findings: dict[str, object] = {"verified": verified, "exchanges": 7, "faults": [], "attempts": [], **problem}
-    monkeypatch.setattr("api.routes.appeals.review", lambda *_: findings)
+    monkeypatch.setattr("deadheat.api.routes.appeals.review", lambda *_: findings)
     assert told in desk.says("ada", "appeal", desk.played.ids[1], "It was fast.")
     assert listed in desk.says("boss", "organise", "appeals")
 
@@ -123,7 +123,16 @@ def test_a_season_is_exported(desk: Desk, tmp_path: Path) -> None:
 def test_an_export_whose_reader_has_seen_enough_ends_without_a_word(desk: Desk) -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    command = [sys.executable, "-m", "cli.main", "export", str(desk.played.season), "matches", "--server", desk.server]
+    command = [
+        sys.executable,
+        "-m",
+        "deadheat.cli.main",
+        "export",
+        str(desk.played.season),
+        "matches",
+        "--server",
+        desk.server,
+    ]
     try:
         done = subprocess.run(
             command, cwd=ROOT, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60, check=False

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from sqlmodel import col, update
 
-from cli.operator import organiser_token
-from league import errors
-from league.database import Database
-from league.service.people.access import look_up
-from league.service.people.users import existing_user
-from league.service.rulings.operators import Standing, set_role
-from league.states import Role, TokenKind
-from league.tables import Token
+from deadheat.cli.operator import organiser_token
+from deadheat.league import errors
+from deadheat.league.database import Database
+from deadheat.league.service.people.access import look_up
+from deadheat.league.service.people.users import existing_user
+from deadheat.league.service.rulings.operators import Standing, set_role
+from deadheat.league.states import Role, TokenKind
+from deadheat.league.tables import Token
 from tests.cli.command import invoke
 from tests.league.world import World, settings
 

@@ -7,9 +7,9 @@ import shlex
 
 import pytest
 
-from league.service.seasons.entries import enter, entries, entry_info
-from league.service.seasons.seasons import season_info
-from league.terms import TERMS
+from deadheat.league.service.seasons.entries import enter, entries, entry_info
+from deadheat.league.service.seasons.seasons import season_info
+from deadheat.league.terms import TERMS
 from tests.api.site import Site, token_in
 from tests.cli.command import ROOT, invoke
 

@@ -20,13 +20,13 @@ from typing import cast
 import pytest
 from rich.console import Console
 
-from cli.local import report
-from cli.local.play import Backend, Run
-from engine.core import TransportError
-from engine.games import GAMES
-from engine.referee import MATCH_ATTEMPTS
-from sandbox.arena import Arena, Played
-from sandbox.box import Exit, Program
+from deadheat.cli.local import report
+from deadheat.cli.local.play import Backend, Run
+from deadheat.engine.core import TransportError
+from deadheat.engine.games import GAMES
+from deadheat.engine.referee import MATCH_ATTEMPTS
+from deadheat.sandbox.arena import Arena, Played
+from deadheat.sandbox.box import Exit, Program
 from tests.cli.command import GAME, RANDOM, ROOT, assert_one_sentence, deadheat, invoke, play, played, read
 
 
@@ -182,7 +182,7 @@ def test_a_bot_that_fails_before_ready_ends_it_all(program: str, told: str, quot
 def test_ctrl_c_ends_with_what_was_played(tmp_path: Path) -> None:
     arguments = ["play", GAME, RANDOM, RANDOM, "--sandbox", "local", "--matches", "100000", "--json"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "cli.main", *arguments, "--transcripts", str(tmp_path)],
+        [sys.executable, "-m", "deadheat.cli.main", *arguments, "--transcripts", str(tmp_path)],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -215,7 +215,7 @@ def test_a_terminal_gets_a_bar_with_the_running_score(tmp_path: Path) -> None:
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     arguments = ["play", GAME, "house:greedy", RANDOM, "--sandbox", "local", "--matches", "4"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "cli.main", *arguments, "--transcripts", str(tmp_path)],
+        [sys.executable, "-m", "deadheat.cli.main", *arguments, "--transcripts", str(tmp_path)],
         cwd=ROOT,
         env=os.environ | {"TERM": "xterm"},
         stdout=subprocess.DEVNULL,

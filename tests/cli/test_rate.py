@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import update
 from sqlmodel import col
 
-from league.service.rankings.standings import refit
-from league.tables import Participant
+from deadheat.league.service.rankings.standings import refit
+from deadheat.league.tables import Participant
 from tests.cli.command import assert_one_sentence, deadheat, invoke
 from tests.league.logs import Line, duels
 from tests.league.test_ratings import baseball

@@ -8,17 +8,17 @@ from datetime import timedelta
 import pytest
 from sqlmodel import col, select, update
 
-from engine.chance import commitment
-from league.service.course.states import set_season_state
-from league.service.rankings import standings
-from league.service.rankings.publishing import publish
-from league.service.rankings.recount import recount
-from league.service.rulings.rulings import void_match
-from league.service.seasons.absence import disqualify
-from league.service.seasons.divisions import assign_division
-from league.service.seasons.entries import enter
-from league.states import ChallengeState, MatchState, SeasonState
-from league.tables import Challenge, Match, RatingSnapshot
+from deadheat.engine.chance import commitment
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.rankings import standings
+from deadheat.league.service.rankings.publishing import publish
+from deadheat.league.service.rankings.recount import recount
+from deadheat.league.service.rulings.rulings import void_match
+from deadheat.league.service.seasons.absence import disqualify
+from deadheat.league.service.seasons.divisions import assign_division
+from deadheat.league.service.seasons.entries import enter
+from deadheat.league.states import ChallengeState, MatchState, SeasonState
+from deadheat.league.tables import Challenge, Match, RatingSnapshot
 from tests.api.site import Site
 from tests.cli.command import assert_one_sentence, invoke
 from tests.league.test_challenges import Entrant

@@ -9,14 +9,14 @@ import random
 import pytest
 from rich.console import Console
 
-from cli.replays import VIEWS
-from cli.replays.pages import pages
-from engine.core import Message
-from engine.games import GAMES
-from engine.games.liars_dice import IDS, LiarsDice
-from engine.memory import MemoryTransport
-from engine.referee import run_match
-from engine.transcript import Transcript
+from deadheat.cli.replays import VIEWS
+from deadheat.cli.replays.pages import pages
+from deadheat.engine.core import Message
+from deadheat.engine.games import GAMES
+from deadheat.engine.games.liars_dice import IDS, LiarsDice
+from deadheat.engine.memory import MemoryTransport
+from deadheat.engine.referee import run_match
+from deadheat.engine.transcript import Transcript
 
 
 class Liar:

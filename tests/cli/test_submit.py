@@ -21,18 +21,18 @@ import pytest
 from fastapi import FastAPI
 from starlette.types import Receive, Scope, Send
 
-from api.pages.render import lines
-from cli.console import visible
-from cli.server import follow
-from engine.core import STDERR_KEPT_BYTES
-from league.jobs import BuildJob, BuildOutcome, MatchOutcome, SeriesJob
-from league.records.matches import Match, SeatView
-from league.service.jobs.builds import claim_build, finish_build, note_build_log
-from league.service.rankings.standings import refit
-from league.service.seasons.entries import let_in
-from league.service.seasons.seasons import create_season
-from league.states import MatchState
-from sandbox.box import Exit
+from deadheat.api.pages.render import lines
+from deadheat.cli.console import visible
+from deadheat.cli.server import follow
+from deadheat.engine.core import STDERR_KEPT_BYTES
+from deadheat.league.jobs import BuildJob, BuildOutcome, MatchOutcome, SeriesJob
+from deadheat.league.records.matches import Match, SeatView
+from deadheat.league.service.jobs.builds import claim_build, finish_build, note_build_log
+from deadheat.league.service.rankings.standings import refit
+from deadheat.league.service.seasons.entries import let_in
+from deadheat.league.service.seasons.seasons import create_season
+from deadheat.league.states import MatchState
+from deadheat.sandbox.box import Exit
 from tests.api.served import served
 from tests.api.site import Site, bearer, token_in
 from tests.api.test_matches import transcript
@@ -407,7 +407,7 @@ def test_wrong_calls_are_refused_before_anything_is_sent(league: League) -> None
 
 
 def test_a_folder_goes_up_as_a_zip_of_its_content(tmp_path: Path) -> None:
-    from cli.author.submit import read_bot
+    from deadheat.cli.author.submit import read_bot
 
     folder = tmp_path / "bot"
     (folder / "__pycache__").mkdir(parents=True)
@@ -502,7 +502,7 @@ def test_ctrl_c_ends_a_watch_without_a_word_too_many(league: League, tmp_path: P
 
     with served(cast(FastAPI, noting)) as server:
         token = token_in(league.headers["ada"])
-        command = [sys.executable, "-m", "cli.main", "watch", "adas", "--server", server]
+        command = [sys.executable, "-m", "deadheat.cli.main", "watch", "adas", "--server", server]
         environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "DEADHEAT_TOKEN": token}
         child = subprocess.Popen(
             command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

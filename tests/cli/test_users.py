@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from cli.main import app
-from league.database import Database
-from league.errors import BadToken
-from league.service.people.access import issue_token, look_up
-from league.service.people.users import check_password
-from league.states import Role, TokenKind
+from deadheat.cli.main import app
+from deadheat.league.database import Database
+from deadheat.league.errors import BadToken
+from deadheat.league.service.people.access import issue_token, look_up
+from deadheat.league.service.people.users import check_password
+from deadheat.league.states import Role, TokenKind
 from tests.league.world import World, settings
 
 PASSWORD = "another long enough password"

@@ -13,15 +13,15 @@ from types import SimpleNamespace
 import pytest
 import zstandard
 
-from cli.server.api_client import Client
-from engine.chance import commitment, season_seed
-from engine.games.yacht_auction import YachtAuction
-from engine.memory import MemoryTransport
-from engine.referee import run_match
-from engine.scenes import scenes
-from engine.transcript import Transcript, encode
-from league.records import from_row
-from league.records.matches import Match, MatchDetail
+from deadheat.cli.server.api_client import Client
+from deadheat.engine.chance import commitment, season_seed
+from deadheat.engine.games.yacht_auction import YachtAuction
+from deadheat.engine.memory import MemoryTransport
+from deadheat.engine.referee import run_match
+from deadheat.engine.scenes import scenes
+from deadheat.engine.transcript import Transcript, encode
+from deadheat.league.records import from_row
+from deadheat.league.records.matches import Match, MatchDetail
 from tests.cli.command import RANDOM, ROOT, assert_one_sentence, invoke, played, read, with_reply
 from tests.engine.busy import COUNTED, on_a_busy_host, third_attempt
 from tests.engine.busy import with_reply as with_that_reply

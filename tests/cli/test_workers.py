@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from league.jobs import Host
-from league.service.series.hosts import host_arrives, record_check
+from deadheat.league.jobs import Host
+from deadheat.league.service.series.hosts import host_arrives, record_check
 from tests.api.site import Site
 from tests.cli.command import Typing
 

@@ -20,7 +20,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
-from league.config import Settings
+from deadheat.league.config import Settings
 from tests.benchmarks.engine_of_our_own import PrivateEngine
 from tests.cluster.cluster import Cluster
 from tests.cluster.disturbances import DISTURBANCES

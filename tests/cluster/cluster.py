@@ -28,13 +28,13 @@ from typing import Self
 from sqlalchemy.exc import SQLAlchemyError
 from sqlmodel import col, func, select
 
-from cli.server.api_client import Client, Refused
-from league.blobs import Blobs
-from league.config import HEARTBEAT_SECONDS, Settings
-from league.database import Database, now
-from league.service.rulings.operators import ensure_organiser
-from league.states import UNFINISHED, JobState, MatchState
-from league.tables import Exhibition, Match, RatingSnapshot, Series
+from deadheat.cli.server.api_client import Client, Refused
+from deadheat.league.blobs import Blobs
+from deadheat.league.config import HEARTBEAT_SECONDS, Settings
+from deadheat.league.database import Database, now
+from deadheat.league.service.rulings.operators import ensure_organiser
+from deadheat.league.states import UNFINISHED, JobState, MatchState
+from deadheat.league.tables import Exhibition, Match, RatingSnapshot, Series
 from tests.benchmarks.engine_of_our_own import PrivateEngine
 from tests.cluster.network import Machine, Network
 from tests.cluster.servers import ADDRESS, Primary, Redis, until
@@ -146,7 +146,7 @@ class Cluster:
 
     def start(self, name: str, part: str, *options: str) -> None:
         """Start a part of the league on a machine: api, scheduler, worker."""
-        self.machine(name).start(part, sys.executable, "-m", "cli.main", part, *options)
+        self.machine(name).start(part, sys.executable, "-m", "deadheat.cli.main", part, *options)
 
     def machine(self, name: str) -> Machine:
         """By name."""

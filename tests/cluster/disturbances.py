@@ -16,12 +16,12 @@ from pathlib import Path
 
 from sqlmodel import col, select
 
-from league.tables import BotVersion
+from deadheat.league.tables import BotVersion
+from deadheat.workers.queue import SWEEP_SECONDS
 from tests.cluster.cluster import BOT, WORKERS, Cluster
 from tests.cluster.network import Machine
 from tests.cluster.servers import ADDRESS, Primary, until
 from tests.cluster.victim import MOMENTS
-from workers.queue import SWEEP_SECONDS
 
 Disturbance = Callable[[Cluster, random.Random], None]
 
@@ -57,9 +57,9 @@ def worker_dies(moment: str, cluster: Cluster, chance: random.Random) -> None:
 def _becomes_victim(machine: Machine, *how: str | Path) -> None:
     """Its worker is replaced by one whose processes die (`tests.cluster.victim`)."""
     machine.stop("worker")
-    machine.start("keeper", sys.executable, "-m", "cli.main", "keeper")
+    machine.start("keeper", sys.executable, "-m", "deadheat.cli.main", "keeper")
     machine.start("victim", sys.executable, "-m", "tests.cluster.victim", *how)
-    machine.start("tables", sys.executable, "-m", "cli.main", "jobs", "exhibition", "2")
+    machine.start("tables", sys.executable, "-m", "deadheat.cli.main", "jobs", "exhibition", "2")
 
 
 def machine_dies(cluster: Cluster, chance: random.Random) -> None:
@@ -75,9 +75,9 @@ def worker_stops(cluster: Cluster, chance: random.Random) -> None:
     """All processes of a machine are stopped past their lease, and go on as if nothing had been."""
     machine = cluster.machine(_struck(cluster, chance))
     time.sleep(chance.uniform(0.2, 2))
-    machine.signal(signal.SIGSTOP, "cli.main")
+    machine.signal(signal.SIGSTOP, "deadheat.cli.main")
     time.sleep(cluster.settings.lease_seconds + SWEEP_SECONDS + chance.uniform(1, 4))
-    machine.signal(signal.SIGCONT, "cli.main")
+    machine.signal(signal.SIGCONT, "deadheat.cli.main")
 
 
 def table_dies(cluster: Cluster, chance: random.Random) -> None:
@@ -239,7 +239,7 @@ def clock_steps(cluster: Cluster, chance: random.Random) -> None:
     machine = cluster.machine(name)
     with _own_clock(machine, part) as clock:
         cluster.network.machines[name].stop(part)
-        machine.start(part, sys.executable, "-m", "cli.main", part)
+        machine.start(part, sys.executable, "-m", "deadheat.cli.main", part)
         time.sleep(OUTAGE_SECONDS)
         clock.write_text(chance.choice(HOUR_STEPS))
         time.sleep(OUTAGE_SECONDS)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import docker
 
-from sandbox.docker import LABEL
+from deadheat.sandbox.docker import LABEL
 from tests.cluster.cluster import WORKERS, Cluster
 
-OURS = b"cli.main"
+OURS = b"deadheat.cli.main"
 """In the command line of every process of the league's own, each below one that was started on its machine."""
 
 

@@ -20,12 +20,12 @@ from typing import TypeVar
 
 import httpx
 
-from engine.core import Fault
-from engine.transcript import MAX_TRANSCRIPT_BYTES, decode
-from league.causes import Cause
-from league.service.jobs import exhibitions
-from league.service.jobs.exhibitions import ExhibitionInfo
-from league.states import JobState
+from deadheat.engine.core import Fault
+from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, decode
+from deadheat.league.causes import Cause
+from deadheat.league.service.jobs import exhibitions
+from deadheat.league.service.jobs.exhibitions import ExhibitionInfo
+from deadheat.league.states import JobState
 from tests.api.browser import PAGE, Form, Read
 from tests.cluster.cluster import PASSWORD, PORT, Cluster
 

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 
-from cli.server.api_client import Refused
+from deadheat.cli.server.api_client import Refused
 from tests.cluster.cluster import BOT, Cluster
 
 PATIENCE_SECONDS = 120.0

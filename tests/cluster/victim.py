@@ -16,14 +16,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from cli.operator.deployment import jobs
-from league.jobs import ProgramRef
-from league.service.series.carrying_out import finish_series
-from sandbox.box import Program
-from sandbox.pipes import PipeTransport
-from workers import play
-from workers.context import Context
-from workers.programs import fetch_program
+from deadheat.cli.operator.deployment import jobs
+from deadheat.league.jobs import ProgramRef
+from deadheat.league.service.series.carrying_out import finish_series
+from deadheat.sandbox.box import Program
+from deadheat.sandbox.pipes import PipeTransport
+from deadheat.workers import play
+from deadheat.workers.context import Context
+from deadheat.workers.programs import fetch_program
 
 EXCHANGES = 40
 """Before the death in mid-match: a match of Yacht Auction has 26, so it is inside the second one."""

@@ -17,10 +17,10 @@ import httpx
 import pytest
 import yaml
 
-from cli.operator import demo
-from league.config import Settings
+from deadheat.cli.operator import demo
+from deadheat.league.config import Settings
+from deadheat.workers.context import BOTS
 from tests.dashboards.collector import Collector
-from workers.context import BOTS
 
 DASHBOARDS = BOTS.parent / "dashboards"
 RULES = ("rules.yml", "alerts.yml")

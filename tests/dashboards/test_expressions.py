@@ -14,9 +14,9 @@ import httpx
 import pytest
 import yaml
 
-from api import metrics as api_metrics
+from deadheat.api import metrics as api_metrics
+from deadheat.workers import metrics as worker_metrics
 from tests.dashboards.conftest import DASHBOARDS, RULES, Watched, answered
-from workers import metrics as worker_metrics
 
 
 def panels() -> Iterator[tuple[str, str]]:

@@ -19,9 +19,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from cli.author.submit import read_bot
-from cli.server.api_client import Client, Refused
-from cli.server.follow import wait_for_build
+from deadheat.cli.author.submit import read_bot
+from deadheat.cli.server.api_client import Client, Refused
+from deadheat.cli.server.follow import wait_for_build
 from tests.cli.command import GAME, RANDOM
 from tests.deploy.compose import DEPLOY, compose_command, run
 

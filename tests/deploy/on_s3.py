@@ -18,10 +18,10 @@ import httpx
 import pytest
 from sqlmodel import select
 
-from league.blobs import BlobMissing, Blobs
-from league.storage.backup import back_up, read_backup
-from league.storage.restore import restore
-from league.tables import BotVersion
+from deadheat.league.blobs import BlobMissing, Blobs
+from deadheat.league.storage.backup import back_up, read_backup
+from deadheat.league.storage.restore import restore
+from deadheat.league.tables import BotVersion
 from tests.league.world import World, settings
 
 START_SECONDS = 120

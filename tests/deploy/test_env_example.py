@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from league.config import Settings
+from deadheat.league.config import Settings
 from tests.docs.settings import EXAMPLE, example
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from cli.main import app
-from league.config import Settings
+from deadheat.cli.main import app
+from deadheat.league.config import Settings
 from tests.cli.command import ROOT
 
 UNITS = sorted((ROOT / "deploy" / "systemd").glob("*.service"))
@@ -86,7 +86,7 @@ def calls_of(names: str) -> frozenset[str]:
 @cache  # all units that filter allow the same
 def imported_under(how: str, calls: frozenset[str]) -> subprocess.CompletedProcess[str]:
     """What API, housekeeping and scheduler load, in a process that may make these calls only."""
-    program = "import api.app, workers.tasks, workers.leader, league.service.rankings.results"
+    program = "import deadheat.api.app, deadheat.workers.tasks, deadheat.workers.leader, deadheat.league.service.rankings.results"
     command = [sys.executable, "-c", UNDER_A_FILTER, how, " ".join(sorted(calls)), "-c", program]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
 

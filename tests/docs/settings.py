@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from league.config import Settings
+from deadheat.league.config import Settings
 from tests.cli.command import ROOT
 
 PAGE = ROOT / "docs" / "operators.md"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from cli.author.submit import read_bot
-from cli.server.api_client import Client
-from cli.server.follow import wait_for_build
+from deadheat.cli.author.submit import read_bot
+from deadheat.cli.server.api_client import Client
+from deadheat.cli.server.follow import wait_for_build
 from tests.cli.command import GAME, RANDOM, ROOT
 from tests.deployment import serving
 from tests.docs.console import ANSWERS, Step, Terminal, fits, steps
@@ -55,8 +55,8 @@ def test_a_page_can_be_followed_to_the_letter(page: str, league: dict[str, str],
     assert todo
     programs = tmp_path / "bin"
     programs.mkdir()
-    for name, started in (("deadheat", f'"{sys.executable}" -m cli.main'), ("python", f'"{sys.executable}"')):
-        (programs / name).write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec {started} "$@"\n')
+    for name, started in (("deadheat", f'"{sys.executable}" -m deadheat.cli.main'), ("python", f'"{sys.executable}"')):
+        (programs / name).write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}/src" exec {started} "$@"\n')
         (programs / name).chmod(0o755)
     environment = {"PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(tmp_path), "TERM": "dumb"}
     folder = tmp_path / "work"

@@ -15,7 +15,9 @@ def test_the_operators_page_can_be_followed_to_the_letter(tmp_path: Path) -> Non
     programs, folder = tmp_path / "bin", tmp_path / "work"
     programs.mkdir()
     folder.mkdir()
-    (programs / "deadheat").write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -m cli.main "$@"\n')
+    (programs / "deadheat").write_text(
+        f'#!/bin/sh\nPYTHONPATH="{ROOT}/src" exec "{sys.executable}" -m deadheat.cli.main "$@"\n'
+    )
     (programs / "deadheat").chmod(0o755)
     todo = steps((ROOT / "docs" / "operators.md").read_text(encoding="utf-8"))
     verbs = {step.command.split()[1] for step in todo}

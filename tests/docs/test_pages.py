@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 import typer
 
-from api.errors import STATUS
-from cli.main import app
-from engine.core import Fault
-from engine.games import GAMES
-from engine.referee import MATCH_ATTEMPTS
-from engine.verdicts import VERDICTS
-from league.config import Settings
+from deadheat.api.errors import STATUS
+from deadheat.cli.main import app
+from deadheat.engine.core import Fault
+from deadheat.engine.games import GAMES
+from deadheat.engine.referee import MATCH_ATTEMPTS
+from deadheat.engine.verdicts import VERDICTS
+from deadheat.league.config import Settings
 from tests.cli.command import ROOT
 from tests.docs.settings import PAGE, table
 

@@ -15,8 +15,8 @@ from typing import Any
 import docker
 import pytest
 
-from sandbox.docker import LABEL
-from workers.context import BOTS
+from deadheat.sandbox.docker import LABEL
+from deadheat.workers.context import BOTS
 
 pytestmark = pytest.mark.containers
 
@@ -26,7 +26,7 @@ def demo(folder: Path, matches: int) -> dict[str, Any]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     environment = {**os.environ, "DEADHEAT_DATA_DIR": str(folder), "DEADHEAT_PORT": str(port)}
-    command = [sys.executable, "-m", "cli.operator.demo", "--once", "--json", "--matches", str(matches)]
+    command = [sys.executable, "-m", "deadheat.cli.operator.demo", "--once", "--json", "--matches", str(matches)]
     done = subprocess.run(
         command, cwd=BOTS.parent, env=environment, capture_output=True, text=True, timeout=600, check=False
     )

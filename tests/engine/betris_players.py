@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from engine.chance import Chance
-from engine.core import Message
-from engine.games.betris import Betris
-from engine.memory import Answer, MemoryTransport, Player
-from engine.referee import run_match
-from engine.transcript import Transcript
+from deadheat.engine.chance import Chance
+from deadheat.engine.core import Message
+from deadheat.engine.games.betris import Betris
+from deadheat.engine.memory import Answer, MemoryTransport, Player
+from deadheat.engine.referee import run_match
+from deadheat.engine.transcript import Transcript
 from tests.engine.players import seed
 
 GAME = Betris()

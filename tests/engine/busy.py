@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.core import NS_PER_MS, Fault, Reply, Seat
-from engine.memory import MemoryTransport
-from engine.own_time import Evidence
-from engine.referee import run_match
-from engine.transcript import Transcript
+from deadheat.engine.core import NS_PER_MS, Fault, Reply, Seat
+from deadheat.engine.memory import MemoryTransport
+from deadheat.engine.own_time import Evidence
+from deadheat.engine.referee import run_match
+from deadheat.engine.transcript import Transcript
 from tests.engine.players import GAME, Legal, seed
 
 COUNTED, INSIDE = 1, 2

@@ -9,12 +9,12 @@ from itertools import chain
 from math import ceil
 from typing import Any
 
-from engine.chance import Chance
-from engine.core import Event, Fault, Message, Reply, Result, Seat
-from engine.games.liars_dice import LiarsDice
-from engine.memory import Answer, MemoryTransport, Player
-from engine.referee import run_match
-from engine.transcript import Transcript
+from deadheat.engine.chance import Chance
+from deadheat.engine.core import Event, Fault, Message, Reply, Result, Seat
+from deadheat.engine.games.liars_dice import LiarsDice
+from deadheat.engine.memory import Answer, MemoryTransport, Player
+from deadheat.engine.referee import run_match
+from deadheat.engine.transcript import Transcript
 from tests.engine.players import seed
 
 GAME = LiarsDice()

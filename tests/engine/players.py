@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from engine.chance import Chance
-from engine.core import Message
-from engine.games.yacht_auction import CATEGORIES, YachtAuction
-from engine.memory import Answer, MemoryTransport, Player
-from engine.referee import run_match
-from engine.transcript import Transcript
+from deadheat.engine.chance import Chance
+from deadheat.engine.core import Message
+from deadheat.engine.games.yacht_auction import CATEGORIES, YachtAuction
+from deadheat.engine.memory import Answer, MemoryTransport, Player
+from deadheat.engine.referee import run_match
+from deadheat.engine.transcript import Transcript
 
 GAME = YachtAuction()
 

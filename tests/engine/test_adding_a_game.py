@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from engine.check import NotConforming, check_game
+from deadheat.engine.check import NotConforming, check_game
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGE = ROOT / "docs" / "adding-a-game.md"
@@ -44,12 +44,12 @@ def copy_of_the_project(folder: Path) -> Path:
         check=True,
     )
     for name in listed.stdout.split("\0"):
-        if name and (ROOT / name).is_file():
+        if name and (ROOT / name).exists():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, folder / name)
+            shutil.copy(ROOT / name, folder / name, follow_symlinks=False)
     command = folder / "bin" / "deadheat"
     command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec {sys.executable} -c "from cli.main import app; app()" "$@"\n')
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -c "from deadheat.cli.main import app; app()" "$@"\n')
     command.chmod(0o755)
     return folder
 
@@ -57,7 +57,7 @@ def copy_of_the_project(folder: Path) -> Path:
 def run(commands: str, folder: Path) -> str:
     """Run a block of commands there; they must succeed."""
     path = os.pathsep.join([str(folder / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]])
-    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": f"{folder}/src", "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
         ["bash", "-e", "-c", commands],
         cwd=folder,

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.chance import Chance
-from engine.core import Fault, Message
-from engine.games.polyominoes import NAMES
-from engine.memory import Answer, MemoryTransport, Player
-from engine.referee import run_match
-from engine.replay import Diverged, replay
-from engine.transcript import Transcript
+from deadheat.engine.chance import Chance
+from deadheat.engine.core import Fault, Message
+from deadheat.engine.games.polyominoes import NAMES
+from deadheat.engine.memory import Answer, MemoryTransport, Player
+from deadheat.engine.referee import run_match
+from deadheat.engine.replay import Diverged, replay
+from deadheat.engine.transcript import Transcript
 from tests.engine.betris_players import BANK_NS, FORMS, GAME, PROMPTS, Legal, moved_to_origin, place_line, play
 from tests.engine.betris_players import side_of_largest_square as side_of
 from tests.engine.players import commands, events, faulty, scripted, seed, timed

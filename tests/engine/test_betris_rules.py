@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.chance import Chance
-from engine.core import Fault
-from engine.games.betris import Bet, Place, Player, acquire, offer, payment, read_bet, read_place
-from engine.games.parsing import Refused
-from engine.games.polyominoes import NAMES, PLACEMENTS, SHAPES, SIZES, bit, forms, largest_square
+from deadheat.engine.chance import Chance
+from deadheat.engine.core import Fault
+from deadheat.engine.games.betris import Bet, Place, Player, acquire, offer, payment, read_bet, read_place
+from deadheat.engine.games.parsing import Refused
+from deadheat.engine.games.polyominoes import NAMES, PLACEMENTS, SHAPES, SIZES, bit, forms, largest_square
 from tests.engine.betris_players import FORMS, legal_places, moved_to_origin, place_line, side_of_largest_square
 from tests.lanes import scaled
 

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from engine.chance import SEED_BYTES, Chance, attempt_seed, commitment
+from deadheat.engine.chance import SEED_BYTES, Chance, attempt_seed, commitment
 from tests.engine.players import seed
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from engine.chance import Chance
-from engine.check import Bot, NotConforming, check_game
-from engine.core import FOUND_BY_RULES, Event, Fault, Message, Reply, Result, Seat, Step
-from engine.games import GAMES, liars_dice
-from engine.games.parsing import Refused, expect, illegal, line_of, number
+from deadheat.engine.chance import Chance
+from deadheat.engine.check import Bot, NotConforming, check_game
+from deadheat.engine.core import FOUND_BY_RULES, Event, Fault, Message, Reply, Result, Seat, Step
+from deadheat.engine.games import GAMES, liars_dice
+from deadheat.engine.games.parsing import Refused, expect, illegal, line_of, number
 from tests.bots.loading import bot_class
 
 ROOT = Path(__file__).parent.parent.parent

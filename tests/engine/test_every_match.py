@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import Fault, Message
-from engine.games import GAMES
-from engine.memory import Answer, Player
-from engine.replay import replay
-from engine.transcript import Transcript, decode, encode
+from deadheat.engine.core import Fault, Message
+from deadheat.engine.games import GAMES
+from deadheat.engine.memory import Answer, Player
+from deadheat.engine.replay import replay
+from deadheat.engine.transcript import Transcript, decode, encode
 from tests.engine import betris_players as betris
 from tests.engine import liars_players as liars
 from tests.engine import players as yacht

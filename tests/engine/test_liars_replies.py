@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.chance import Chance
-from engine.core import Fault
-from engine.games.liars_dice import Bid, Move, check_action, read_action
-from engine.games.parsing import MAX_NESTING, MAX_NUMBER_CHARACTERS, Refused, integer, json_object
+from deadheat.engine.chance import Chance
+from deadheat.engine.core import Fault
+from deadheat.engine.games.liars_dice import Bid, Move, check_action, read_action
+from deadheat.engine.games.parsing import MAX_NESTING, MAX_NUMBER_CHARACTERS, Refused, integer, json_object
 from tests.engine.liars_players import Legal, play
 from tests.engine.players import faulty
 from tests.lanes import scaled

@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import pytest
 
-from engine.core import Fault
-from engine.games.liars_dice import BIDS, HEIGHT, Bid, Move, check_action, count
-from engine.games.parsing import Refused
+from deadheat.engine.core import Fault
+from deadheat.engine.games.liars_dice import BIDS, HEIGHT, Bid, Move, check_action, count
+from deadheat.engine.games.parsing import Refused
 from tests.engine.liars_players import CLAIMS, may_follow
 
 # Wild 1s --------------------------------------------------------------------------------------------------------

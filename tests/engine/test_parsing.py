@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.chance import Chance
-from engine.core import FOUND_BY_RULES, Fault, Reply
-from engine.games.parsing import Refused, expect, line_of, number, words
-from engine.games.yacht_auction import Player, read_bid, read_put
+from deadheat.engine.chance import Chance
+from deadheat.engine.core import FOUND_BY_RULES, Fault, Reply
+from deadheat.engine.games.parsing import Refused, expect, line_of, number, words
+from deadheat.engine.games.yacht_auction import Player, read_bid, read_put
 from tests.lanes import scaled
 
 

@@ -6,10 +6,10 @@ from collections.abc import Generator, Mapping, Sequence
 
 import pytest
 
-from engine.chance import Chance
-from engine.core import Fault, Message, Reply, Result, Seat, Step, TransportError
-from engine.memory import Answer, MemoryTransport
-from engine.referee import run_match
+from deadheat.engine.chance import Chance
+from deadheat.engine.core import Fault, Message, Reply, Result, Seat, Step, TransportError
+from deadheat.engine.memory import Answer, MemoryTransport
+from deadheat.engine.referee import run_match
 from tests.engine.players import seed
 
 Play = Generator[Step, Mapping[Seat, Reply], Result]

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from engine.games import GAMES
-from engine.scenes import DIRECTORS, document, scenes
-from engine.scenes.core import moments
-from engine.transcript import Transcript, decode
+from deadheat.engine.games import GAMES
+from deadheat.engine.scenes import DIRECTORS, document, scenes
+from deadheat.engine.scenes.core import moments
+from deadheat.engine.transcript import Transcript, decode
 
 GOLDEN = sorted((Path(__file__).parent.parent / "transcripts").glob("*.jsonl"))
 NAMES = ("ada", "bob", "eve", "dan", "joe", "kim")

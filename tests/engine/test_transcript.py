@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core import Fault, Message, Reply, Result
-from engine.transcript import BadTranscript, Exchange, Transcript, decode, encode
+from deadheat.engine.core import Fault, Message, Reply, Result
+from deadheat.engine.transcript import BadTranscript, Exchange, Transcript, decode, encode
 from tests.engine.players import play
 from tests.lanes import examples
 

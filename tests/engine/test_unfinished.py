@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.core import Fault, Reply
-from engine.games import GAMES
-from engine.scenes import document_so_far, scenes, scenes_so_far
-from engine.transcript import BadTranscript, Transcript, decode
-from engine.unfinished import objection, read_replies, unfinished, write_replies
+from deadheat.engine.core import Fault, Reply
+from deadheat.engine.games import GAMES
+from deadheat.engine.scenes import document_so_far, scenes, scenes_so_far
+from deadheat.engine.transcript import BadTranscript, Transcript, decode
+from deadheat.engine.unfinished import objection, read_replies, unfinished, write_replies
 
 GOLDEN = sorted((Path(__file__).parent.parent / "transcripts").glob("*.jsonl"))
 NAMES = ("ada", "bob", "eve", "dan", "joe", "kim")

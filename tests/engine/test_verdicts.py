@@ -6,11 +6,11 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from engine.core import NS_PER_MS, Fault, Reply
-from engine.own_time import Evidence
-from engine.scenes import document, scenes
-from engine.transcript import Prompt, decode
-from engine.verdicts import Taken, evidence_words, hint, past_deadline, slowest, took, used
+from deadheat.engine.core import NS_PER_MS, Fault, Reply
+from deadheat.engine.own_time import Evidence
+from deadheat.engine.scenes import document, scenes
+from deadheat.engine.transcript import Prompt, decode
+from deadheat.engine.verdicts import Taken, evidence_words, hint, past_deadline, slowest, took, used
 from tests.engine.busy import COUNTED, INSIDE, LATE_NS, TAKEN_NS, on_a_busy_host, taken, with_reply
 
 TRANSCRIPTS = Path(__file__).parent.parent / "transcripts"

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.chance import Chance
-from engine.core import Fault, Message
-from engine.memory import MemoryTransport, Player
-from engine.referee import run_match
-from engine.transcript import Transcript
+from deadheat.engine.chance import Chance
+from deadheat.engine.core import Fault, Message
+from deadheat.engine.memory import MemoryTransport, Player
+from deadheat.engine.referee import run_match
+from deadheat.engine.transcript import Transcript
 from tests.engine.players import GAME, Legal, commands, events, faulty, play, scripted, seed, timed
 from tests.lanes import examples
 

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from engine.core import Fault
-from engine.games.parsing import Refused
-from engine.games.yacht_auction import BASIC, CATEGORIES, Bid, Player, Put, adjustment, assign, read_bid, read_put
+from deadheat.engine.core import Fault
+from deadheat.engine.games.parsing import Refused
+from deadheat.engine.games.yacht_auction import (
+    BASIC,
+    CATEGORIES,
+    Bid,
+    Player,
+    Put,
+    adjustment,
+    assign,
+    read_bid,
+    read_put,
+)
 
 
 @pytest.mark.parametrize(

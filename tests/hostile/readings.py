@@ -11,9 +11,9 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from engine.core import NS_PER_S, Message
-from sandbox.box import Box
-from sandbox.pipes import PipeTransport
+from deadheat.engine.core import NS_PER_S, Message
+from deadheat.sandbox.box import Box
+from deadheat.sandbox.pipes import PipeTransport
 
 MATCH_SECONDS = 2.0
 """Of each match, pushing or not: what only shows how long a match lasted is the wall clock."""

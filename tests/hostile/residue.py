@@ -18,7 +18,7 @@ from pathlib import Path
 import docker
 from docker.utils import kwargs_from_env
 
-from sandbox.docker import LABEL
+from deadheat.sandbox.docker import LABEL
 
 PATIENCE_S = 5.0
 """The engine ends its own helpers after it has reported a container as removed; nothing may stay longer."""

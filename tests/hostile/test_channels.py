@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from league.config import Settings
-from sandbox.box import Limits
-from sandbox.docker import DockerSandbox
+from deadheat.league.config import Settings
+from deadheat.sandbox.box import Limits
+from deadheat.sandbox.docker import DockerSandbox
 from tests.sandbox.test_docker import inside, python
 
 pytestmark = pytest.mark.containers

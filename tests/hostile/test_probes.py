@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.archive import extract_program
+from deadheat.sandbox.archive import extract_program
 from tests.hostile.zoo import CASES, MatchCase, Zoo, load, names, upload_of
 
 pytestmark = [pytest.mark.containers, pytest.mark.all]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from league.config import Settings
-from sandbox.box import Limits
-from sandbox.docker import DockerBox, DockerSandbox
+from deadheat.league.config import Settings
+from deadheat.sandbox.box import Limits
+from deadheat.sandbox.docker import DockerBox, DockerSandbox
 from tests.hostile.readings import READER, remembered, told
 from tests.sandbox.test_docker import python
 

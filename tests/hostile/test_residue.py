@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from league.config import Settings
-from sandbox.box import Limits, Program
+from deadheat.league.config import Settings
+from deadheat.sandbox.box import Limits, Program
 from tests.hostile.residue import nothing_left
 from tests.hostile.zoo import WatchedSandbox
 

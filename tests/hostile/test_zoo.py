@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from engine.core import STDERR_KEPT_BYTES
-from engine.games import GAMES
-from league.blobs import Blobs
-from league.config import Settings
-from league.errors import BadUpload
-from league.uploads import accept
-from sandbox.build import BUILD_LIMITS
+from deadheat.engine.core import STDERR_KEPT_BYTES
+from deadheat.engine.games import GAMES
+from deadheat.league.blobs import Blobs
+from deadheat.league.config import Settings
+from deadheat.league.errors import BadUpload
+from deadheat.league.uploads import accept
+from deadheat.sandbox.build import BUILD_LIMITS
 from tests.hostile.residue import nothing_left
 from tests.hostile.zoo import (
     CASES,

@@ -15,8 +15,8 @@ import sys
 import time
 from collections.abc import Sequence
 
-from league.config import Settings
-from sandbox.runtimes import GVISOR_FLAGS
+from deadheat.league.config import Settings
+from deadheat.sandbox.runtimes import GVISOR_FLAGS
 from tests.benchmarks.engine_of_our_own import PrivateEngine
 
 RUNTIMES = {"runsc": list(GVISOR_FLAGS)}

@@ -22,24 +22,24 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from engine.chance import SEED_BYTES
-from engine.core import NS_PER_MS, Fault, Seat
-from engine.games import GAMES
-from engine.replay import replay
-from engine.transcript import Transcript, decode, encode
-from league.config import Settings
-from league.jobs import FaultRecord, MatchJob, MatchOutcome, ProgramRef, SeriesJob
-from league.service.bots.bots import Upload
-from league.uploads import accept
-from sandbox.archive import extract_upload
-from sandbox.box import Box, Exit, Limits, Program
-from sandbox.build import build
-from sandbox.cgroup import own_delay_ns
-from sandbox.docker import DockerBox, DockerSandbox
-from sandbox.languages import LANGUAGES
+from deadheat.engine.chance import SEED_BYTES
+from deadheat.engine.core import NS_PER_MS, Fault, Seat
+from deadheat.engine.games import GAMES
+from deadheat.engine.replay import replay
+from deadheat.engine.transcript import Transcript, decode, encode
+from deadheat.league.config import Settings
+from deadheat.league.jobs import FaultRecord, MatchJob, MatchOutcome, ProgramRef, SeriesJob
+from deadheat.league.service.bots.bots import Upload
+from deadheat.league.uploads import accept
+from deadheat.sandbox.archive import extract_upload
+from deadheat.sandbox.box import Box, Exit, Limits, Program
+from deadheat.sandbox.build import build
+from deadheat.sandbox.cgroup import own_delay_ns
+from deadheat.sandbox.docker import DockerBox, DockerSandbox
+from deadheat.sandbox.languages import LANGUAGES
+from deadheat.workers import play
+from deadheat.workers.context import BOTS, Context
 from tests.hostile.residue import Traces
-from workers import play
-from workers.context import BOTS, Context
 
 CASES = Path(__file__).parent
 HONEST = {

@@ -7,8 +7,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from league.config import Settings
-from league.database import Database
+from deadheat.league.config import Settings
+from deadheat.league.database import Database
 from tests.league import postgres
 from tests.league.world import World, settings
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from league.ratings import ELO_PER_NAT, Games, Log, log_of
-from league.ratings.log import NO_GROUP
+from deadheat.league.ratings import ELO_PER_NAT, Games, Log, log_of
+from deadheat.league.ratings.log import NO_GROUP
 
 Line = tuple[Any, ...]
 """Players, ranks and perhaps a group."""

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import permutations
 
-from league.pairing.ladder import Entrant, Met, Proposal, Terms, propose
-from league.pairing.pairs import PairKey, pair_key, parts
+from deadheat.league.pairing.ladder import Entrant, Met, Proposal, Terms, propose
+from deadheat.league.pairing.pairs import PairKey, pair_key, parts
 
 SEED = b"seed"
 

@@ -7,16 +7,16 @@ import json
 import pytest
 from sqlmodel import col, select
 
-from league.errors import NotAllowed, NotFound, TooSoon, WrongState
-from league.service.course.states import set_season_state
-from league.service.ground.audit import audit_log
-from league.service.rankings.standings import refit
-from league.service.seasons.absence import disqualify, reinstate, rejoin, take_out, withdraw
-from league.service.seasons.entries import enter
-from league.service.seasons.participation import absent_bots
-from league.service.seasons.seasons import create_season, edit_season
-from league.states import FinalsFormat, JobState, MatchState, Purpose, SeasonState
-from league.tables import Attempt, Entry, Match, Participant, Season, Series
+from deadheat.league.errors import NotAllowed, NotFound, TooSoon, WrongState
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.ground.audit import audit_log
+from deadheat.league.service.rankings.standings import refit
+from deadheat.league.service.seasons.absence import disqualify, reinstate, rejoin, take_out, withdraw
+from deadheat.league.service.seasons.entries import enter
+from deadheat.league.service.seasons.participation import absent_bots
+from deadheat.league.service.seasons.seasons import create_season, edit_season
+from deadheat.league.states import FinalsFormat, JobState, MatchState, Purpose, SeasonState
+from deadheat.league.tables import Attempt, Entry, Match, Participant, Season, Series
 from tests.league.test_rulings import Ranked
 from tests.league.world import World
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.core import Fault
-from engine.transcript import Transcript, decode
-from league.records.matches import FaultView, Match
-from league.verification.agreement import disagreements, verdict
+from deadheat.engine.core import Fault
+from deadheat.engine.transcript import Transcript, decode
+from deadheat.league.records.matches import FaultView, Match
+from deadheat.league.verification.agreement import disagreements, verdict
 from tests.league.told import labelled, told
 
 GOLDEN = Path(__file__).parent.parent / "transcripts"

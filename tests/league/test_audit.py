@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import text
 from sqlmodel import func, select
 
-from league.service.ground.audit import first_broken, record
-from league.tables import AuditRecord
+from deadheat.league.service.ground.audit import first_broken, record
+from deadheat.league.tables import AuditRecord
 from tests.league.world import World, settings
 
 

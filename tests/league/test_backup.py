@@ -20,29 +20,39 @@ from alembic import command
 from sqlalchemy import text
 from sqlmodel import col, select
 
-from engine.games import GAMES
-from engine.memory import MemoryTransport
-from engine.referee import run_match
-from engine.transcript import encode
-from league.blobs import Blobs
-from league.config import Settings
-from league.database import Database
-from league.service.ground.audit import first_broken
-from league.service.people.users import sign_up
-from league.service.rankings.standings import refit
-from league.service.series.dice import SKIPPED
-from league.states import MatchState
-from league.storage.backup import Backup, BadBackup, Pruned, back_up, backups, named_blobs, owners, prune, read_backup
-from league.storage.restore import NotEmpty, check, restore
-from league.storage.schema import WrongSchema
-from league.storage.tablecopy import sums
-from league.tables import AuditRecord, BotVersion, Match, RatingSnapshot, Season, Series, User
-from league.verification import fairness
+from deadheat.engine.games import GAMES
+from deadheat.engine.memory import MemoryTransport
+from deadheat.engine.referee import run_match
+from deadheat.engine.transcript import encode
+from deadheat.league.blobs import Blobs
+from deadheat.league.config import Settings
+from deadheat.league.database import Database
+from deadheat.league.service.ground.audit import first_broken
+from deadheat.league.service.people.users import sign_up
+from deadheat.league.service.rankings.standings import refit
+from deadheat.league.service.series.dice import SKIPPED
+from deadheat.league.states import MatchState
+from deadheat.league.storage.backup import (
+    Backup,
+    BadBackup,
+    Pruned,
+    back_up,
+    backups,
+    named_blobs,
+    owners,
+    prune,
+    read_backup,
+)
+from deadheat.league.storage.restore import NotEmpty, check, restore
+from deadheat.league.storage.schema import WrongSchema
+from deadheat.league.storage.tablecopy import sums
+from deadheat.league.tables import AuditRecord, BotVersion, Match, RatingSnapshot, Season, Series, User
+from deadheat.league.verification import fairness
+from deadheat.workers.context import BOTS
 from tests.bots.loading import in_process
 from tests.league.conftest import DATABASES, execute
 from tests.league.test_migrations import FIRST_LEAGUE
 from tests.league.world import World, drifted, settings
-from workers.context import BOTS
 
 _numbers = itertools.count(1)
 RESTORED = "league-restored"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from league.blobs import BlobDamaged, BlobMissing, Blobs
-from league.errors import BlobsAway
+from deadheat.league.blobs import BlobDamaged, BlobMissing, Blobs
+from deadheat.league.errors import BlobsAway
 
 
 @pytest.fixture(params=["memory", "folder"])

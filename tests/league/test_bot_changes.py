@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from league.errors import NameTaken, NotFound, WrongState
-from league.service.bots.bots import bot_info, bots_of, may_upload
-from league.service.course.states import set_season_state
-from league.service.ground.audit import audit_log
-from league.service.jobs.exhibitions import take_seat
-from league.service.seasons.absence import rejoin
-from league.service.seasons.bot_changes import change_bot
-from league.service.seasons.entries import enter, entry_info
-from league.service.views.careers import author_bots
-from league.service.views.matches import matches
-from league.service.views.news import ready_bots
-from league.states import Absence, FinalsFormat, SeasonState
+from deadheat.league.errors import NameTaken, NotFound, WrongState
+from deadheat.league.service.bots.bots import bot_info, bots_of, may_upload
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.ground.audit import audit_log
+from deadheat.league.service.jobs.exhibitions import take_seat
+from deadheat.league.service.seasons.absence import rejoin
+from deadheat.league.service.seasons.bot_changes import change_bot
+from deadheat.league.service.seasons.entries import enter, entry_info
+from deadheat.league.service.views.careers import author_bots
+from deadheat.league.service.views.matches import matches
+from deadheat.league.service.views.news import ready_bots
+from deadheat.league.states import Absence, FinalsFormat, SeasonState
 from tests.league.world import GAME, World
 
 

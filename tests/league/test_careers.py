@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from sqlmodel import select
 
-from engine.core import Fault
-from league.errors import NotFound
-from league.jobs import SeriesJob
-from league.service.bots.bots import bot_info
-from league.service.rulings.rulings import void_match
-from league.service.seasons.entries import enter
-from league.service.views.careers import (
+from deadheat.engine.core import Fault
+from deadheat.league.errors import NotFound
+from deadheat.league.jobs import SeriesJob
+from deadheat.league.service.bots.bots import bot_info
+from deadheat.league.service.rulings.rulings import void_match
+from deadheat.league.service.seasons.entries import enter
+from deadheat.league.service.views.careers import (
     author_bots,
     failure_counts,
     failures,
@@ -20,9 +20,9 @@ from league.service.views.careers import (
     parts_of,
     public_versions,
 )
-from league.service.views.news import newest_versions, running_series
-from league.states import SeasonState, VersionState
-from league.tables import Participant
+from deadheat.league.service.views.news import newest_versions, running_series
+from deadheat.league.states import SeasonState, VersionState
+from deadheat.league.tables import Participant
 from tests.league.world import GAME, World, forfeited, won
 
 

@@ -11,20 +11,20 @@ from itertools import pairwise
 import pytest
 from sqlmodel import col, select
 
-from league import errors, sprt
-from league.jobs import SeriesJob
-from league.ratings import RatingConfig
-from league.records.entries import Challenge, Entry
-from league.service.course.states import set_season_state
-from league.service.people.person import Person
-from league.service.rankings.standings import leaderboard, refit
-from league.service.seasons import entries, gates
-from league.service.seasons.entries import Gate, entry_info
-from league.service.seasons.gates import OPEN_CHALLENGES, GateTerms
-from league.service.seasons.seasons import create_season, edit_season
-from league.service.views import matches as league_matches
-from league.states import ChallengeState, JobState, MatchState, Purpose, SeasonState
-from league.tables import Match, Series
+from deadheat.league import errors, sprt
+from deadheat.league.jobs import SeriesJob
+from deadheat.league.ratings import RatingConfig
+from deadheat.league.records.entries import Challenge, Entry
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.rankings.standings import leaderboard, refit
+from deadheat.league.service.seasons import entries, gates
+from deadheat.league.service.seasons.entries import Gate, entry_info
+from deadheat.league.service.seasons.gates import OPEN_CHALLENGES, GateTerms
+from deadheat.league.service.seasons.seasons import create_season, edit_season
+from deadheat.league.service.views import matches as league_matches
+from deadheat.league.states import ChallengeState, JobState, MatchState, Purpose, SeasonState
+from deadheat.league.tables import Match, Series
 from tests.league.world import World, abandoned, forfeited, won
 
 STEEP = GateTerms(elo0=0, elo1=100, games=200)

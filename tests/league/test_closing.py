@@ -7,20 +7,20 @@ from collections.abc import Callable
 import pytest
 from sqlmodel import Session, col, select
 
-from league.errors import AccountClosed, BadSetting, BadToken, NameTaken, NotAllowed, NotInvited, WrongState
-from league.service.bots.bots import bot_info
-from league.service.people.access import begin_session, issue_token, look_up
-from league.service.people.newcomers import set_newcomer_rule
-from league.service.people.person import Person
-from league.service.people.teams import create_team, invite_to_team, join_team, team_info
-from league.service.people.users import check_password, sign_up
-from league.service.rulings import closing, operators
-from league.service.rulings.closing import ban, close_account, ended_accounts, reopen
-from league.service.rulings.operators import set_role
-from league.service.seasons.bot_changes import change_bot
-from league.service.seasons.entries import enter
-from league.states import Absence, MatchState, NewcomerRule, Role, TokenKind
-from league.tables import AbsentEntry, AuditRecord, Match, Participant
+from deadheat.league.errors import AccountClosed, BadSetting, BadToken, NameTaken, NotAllowed, NotInvited, WrongState
+from deadheat.league.service.bots.bots import bot_info
+from deadheat.league.service.people.access import begin_session, issue_token, look_up
+from deadheat.league.service.people.newcomers import set_newcomer_rule
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.teams import create_team, invite_to_team, join_team, team_info
+from deadheat.league.service.people.users import check_password, sign_up
+from deadheat.league.service.rulings import closing, operators
+from deadheat.league.service.rulings.closing import ban, close_account, ended_accounts, reopen
+from deadheat.league.service.rulings.operators import set_role
+from deadheat.league.service.seasons.bot_changes import change_bot
+from deadheat.league.service.seasons.entries import enter
+from deadheat.league.states import Absence, MatchState, NewcomerRule, Role, TokenKind
+from deadheat.league.tables import AbsentEntry, AuditRecord, Match, Participant
 from tests.league.world import World
 
 PASSWORD = "a long enough password"

@@ -13,9 +13,9 @@ from sqlalchemy import event, inspect, text
 from sqlalchemy.exc import DBAPIError, StatementError
 from sqlmodel import SQLModel, col, select, update
 
-from league.database import Database, now
-from league.states import JobState, MatchState, Purpose, SeasonState
-from league.tables import AuditRecord, Challenge, Division, Entry, Match, Participant, Season, Series, User
+from deadheat.league.database import Database, now
+from deadheat.league.states import JobState, MatchState, Purpose, SeasonState
+from deadheat.league.tables import AuditRecord, Challenge, Division, Entry, Match, Participant, Season, Series, User
 from tests.league.world import START, World, drifted, settings
 
 pytestmark = pytest.mark.databases
@@ -52,7 +52,7 @@ def test_processes_that_migrate_together_wait_for_each_other(tmp_path: Path) -> 
 
 
 def test_on_postgresql_all_machines_go_by_the_servers_clock(postgres_url: str, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("league.database.utc_now", lambda: START)  # this machine's own is a long way off
+    monkeypatch.setattr("deadheat.league.database.utc_now", lambda: START)  # this machine's own is a long way off
     database = Database(settings(tmp_path, database_url=postgres_url.format("template1")))
     asked: list[str] = []
     event.listen(database.engine, "before_cursor_execute", lambda *given: asked.append(given[2]))

@@ -8,17 +8,17 @@ from dataclasses import replace
 import pytest
 from sqlmodel import col, select, update
 
-from engine.chance import SECRET_BYTES, commitment, season_seed
-from league.service.course.states import set_season_state
-from league.service.rankings import publishing
-from league.service.rankings.recount import dice_check
-from league.service.rulings.rulings import rejudge_match
-from league.service.seasons.entries import enter
-from league.service.seasons.seasons import create_season, season_info
-from league.service.series.dice import SKIPPED, skip_dice
-from league.states import MatchState, SeasonState
-from league.tables import AuditRecord, Match, Season
-from league.verification.fairness import BY_THEMSELVES, Dealt, DiceCheck, Told, check_dice
+from deadheat.engine.chance import SECRET_BYTES, commitment, season_seed
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.rankings import publishing
+from deadheat.league.service.rankings.recount import dice_check
+from deadheat.league.service.rulings.rulings import rejudge_match
+from deadheat.league.service.seasons.entries import enter
+from deadheat.league.service.seasons.seasons import create_season, season_info
+from deadheat.league.service.series.dice import SKIPPED, skip_dice
+from deadheat.league.states import MatchState, SeasonState
+from deadheat.league.tables import AuditRecord, Match, Season
+from deadheat.league.verification.fairness import BY_THEMSELVES, Dealt, DiceCheck, Told, check_dice
 from tests.league.world import GAME, World
 
 

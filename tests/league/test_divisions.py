@@ -9,25 +9,25 @@ from typing import Any
 import pytest
 from sqlmodel import select
 
-from league import errors
-from league.records.entries import Entry
-from league.records.seasons import Season as SeasonInfo
-from league.service.bots.bots import Upload, add_version, create_bot
-from league.service.course.states import set_season_state
-from league.service.ground.audit import audit_log
-from league.service.people.person import Person
-from league.service.rankings.publishing import publish
-from league.service.rankings.standings import leaderboard
-from league.service.rulings import closing, operators
-from league.service.seasons.absence import disqualify, reinstate
-from league.service.seasons.admission import invite_to_season, invited_to_season
-from league.service.seasons.bot_changes import change_bot
-from league.service.seasons.divisions import assign_division, change_divisions, moved
-from league.service.seasons.entries import enter, entries, entry_info, let_in
-from league.service.seasons.gates import GateTerms, challenges
-from league.service.seasons.seasons import create_season, season_info
-from league.states import Admission, ChallengeState, SeasonState
-from league.tables import Participant
+from deadheat.league import errors
+from deadheat.league.records.entries import Entry
+from deadheat.league.records.seasons import Season as SeasonInfo
+from deadheat.league.service.bots.bots import Upload, add_version, create_bot
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.ground.audit import audit_log
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.rankings.publishing import publish
+from deadheat.league.service.rankings.standings import leaderboard
+from deadheat.league.service.rulings import closing, operators
+from deadheat.league.service.seasons.absence import disqualify, reinstate
+from deadheat.league.service.seasons.admission import invite_to_season, invited_to_season
+from deadheat.league.service.seasons.bot_changes import change_bot
+from deadheat.league.service.seasons.divisions import assign_division, change_divisions, moved
+from deadheat.league.service.seasons.entries import enter, entries, entry_info, let_in
+from deadheat.league.service.seasons.gates import GateTerms, challenges
+from deadheat.league.service.seasons.seasons import create_season, season_info
+from deadheat.league.states import Admission, ChallengeState, SeasonState
+from deadheat.league.tables import Participant
 from tests.league.world import GAME, World, won
 
 TWO = (("First", 3), ("Second", None))

@@ -9,23 +9,23 @@ from typing import Any
 import pytest
 from sqlmodel import Session
 
-from league import errors
-from league.jobs import BuildOutcome
-from league.service.bots.bots import Upload, add_version, create_bot
-from league.service.course.states import set_season_state
-from league.service.ground.audit import audit_log
-from league.service.jobs.builds import finish_build
-from league.service.people.person import Person
-from league.service.people.teams import create_team, invite_to_team, join_team
-from league.service.rankings.standings import leaderboard, refit
-from league.service.seasons import entries as league_entries
-from league.service.seasons.absence import withdraw
-from league.service.seasons.admission import invite_to_season, uninvite_from_season
-from league.service.seasons.bot_changes import change_bot
-from league.service.seasons.entries import entries_named, entry_info, let_in
-from league.service.seasons.gates import GateTerms
-from league.service.seasons.seasons import create_season, edit_season
-from league.states import Admission, SeasonState
+from deadheat.league import errors
+from deadheat.league.jobs import BuildOutcome
+from deadheat.league.service.bots.bots import Upload, add_version, create_bot
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.ground.audit import audit_log
+from deadheat.league.service.jobs.builds import finish_build
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.teams import create_team, invite_to_team, join_team
+from deadheat.league.service.rankings.standings import leaderboard, refit
+from deadheat.league.service.seasons import entries as league_entries
+from deadheat.league.service.seasons.absence import withdraw
+from deadheat.league.service.seasons.admission import invite_to_season, uninvite_from_season
+from deadheat.league.service.seasons.bot_changes import change_bot
+from deadheat.league.service.seasons.entries import entries_named, entry_info, let_in
+from deadheat.league.service.seasons.gates import GateTerms
+from deadheat.league.service.seasons.seasons import create_season, edit_season
+from deadheat.league.states import Admission, SeasonState
 from tests.league.world import GAME, World
 
 

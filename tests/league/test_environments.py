@@ -7,7 +7,12 @@ from typing import Any
 
 import pytest
 
-from league.service.bots.environments import confirm_environment, environment, installed_languages, record_environment
+from deadheat.league.service.bots.environments import (
+    confirm_environment,
+    environment,
+    installed_languages,
+    record_environment,
+)
 from tests.league.world import START, World
 
 IMAGE = "deadheat/judge:core"

@@ -12,18 +12,25 @@ import pytest
 from sqlalchemy import event
 from sqlmodel import col, select
 
-from league.causes import BLAMELESS, Cause, Trait
-from league.jobs import BuildOutcome, Failure, SeriesJob
-from league.service.bots.bots import create_bot
-from league.service.ground.life import Life
-from league.service.jobs import exhibitions
-from league.service.jobs import sweep as league_sweep
-from league.service.jobs.builds import BUILDS, FAILURES_TOLD, claim_build, finish_build, give_back_build, renew_build
-from league.service.jobs.exhibiting import EXHIBITIONS
-from league.service.series.carrying_out import SERIES, finish_series, renew_series
-from league.service.series.hosts import due_check, record_check
-from league.states import Fitness, JobState, MatchState, VersionState
-from league.tables import MOST_WORD, Attempt, BotVersion, Match, Participant, Series
+from deadheat.league.causes import BLAMELESS, Cause, Trait
+from deadheat.league.jobs import BuildOutcome, Failure, SeriesJob
+from deadheat.league.service.bots.bots import create_bot
+from deadheat.league.service.ground.life import Life
+from deadheat.league.service.jobs import exhibitions
+from deadheat.league.service.jobs import sweep as league_sweep
+from deadheat.league.service.jobs.builds import (
+    BUILDS,
+    FAILURES_TOLD,
+    claim_build,
+    finish_build,
+    give_back_build,
+    renew_build,
+)
+from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
+from deadheat.league.service.series.carrying_out import SERIES, finish_series, renew_series
+from deadheat.league.service.series.hosts import due_check, record_check
+from deadheat.league.states import Fitness, JobState, MatchState, VersionState
+from deadheat.league.tables import MOST_WORD, Attempt, BotVersion, Match, Participant, Series
 from tests.league.world import World, release_series, won
 
 pytestmark = pytest.mark.databases

@@ -7,24 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from engine.core import Fault, Reply, Result
-from league.causes import Cause
-from league.errors import BadSetting, IllegalMove, NoPlace, NotFound, OverQuota, TooMany, WrongState
-from league.jobs import ExhibitionJob, Failure, Host
-from league.service.bots.bots import create_bot
-from league.service.course.states import set_season_state
-from league.service.jobs import exhibiting, exhibitions
-from league.service.jobs.exhibiting import EXHIBITIONS
-from league.service.jobs.exhibitions import Table
-from league.service.jobs.sweep import sweep
-from league.service.people.person import Person
-from league.service.seasons.bot_changes import change_bot
-from league.service.seasons.entries import enter
-from league.service.seasons.gates import GateTerms
-from league.service.seasons.seasons import create_season
-from league.service.series.hosts import record_check, turn_away_exhibition
-from league.service.views.news import ready_bots
-from league.states import JobState, SeasonState
+from deadheat.engine.core import Fault, Reply, Result
+from deadheat.league.causes import Cause
+from deadheat.league.errors import BadSetting, IllegalMove, NoPlace, NotFound, OverQuota, TooMany, WrongState
+from deadheat.league.jobs import ExhibitionJob, Failure, Host
+from deadheat.league.service.bots.bots import create_bot
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.jobs import exhibiting, exhibitions
+from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
+from deadheat.league.service.jobs.exhibitions import Table
+from deadheat.league.service.jobs.sweep import sweep
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.seasons.bot_changes import change_bot
+from deadheat.league.service.seasons.entries import enter
+from deadheat.league.service.seasons.gates import GateTerms
+from deadheat.league.service.seasons.seasons import create_season
+from deadheat.league.service.series.hosts import record_check, turn_away_exhibition
+from deadheat.league.service.views.news import ready_bots
+from deadheat.league.states import JobState, SeasonState
 from tests.league.world import GAME, World, settings
 
 READY = {0: Reply("OK", 5), 1: Reply("OK", 0)}

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 from sqlmodel import select
 
-from league.jobs import BuildJob, BuildOutcome, Failure
-from league.service.bots.bots import create_bot
-from league.service.jobs.builds import claim_next_build, finish_build, give_back_build
-from league.service.people.person import Person
-from league.tables import BotVersion
+from deadheat.league.jobs import BuildJob, BuildOutcome, Failure
+from deadheat.league.service.bots.bots import create_bot
+from deadheat.league.service.jobs.builds import claim_next_build, finish_build, give_back_build
+from deadheat.league.service.people.person import Person
+from deadheat.league.tables import BotVersion
 from tests.league.world import World
 
 

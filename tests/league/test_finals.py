@@ -11,27 +11,27 @@ from typing import Any
 import pytest
 from sqlmodel import col, select
 
-from league.jobs import SeriesJob
-from league.pairing.rounds import Round, swiss
-from league.ratings import Prior, RatingConfig, rate
-from league.service.course.finals import tables
-from league.service.course.finals_played import finals_progress, swiss_rounds
-from league.service.course.states import set_season_state
-from league.service.ground.audit import first_broken
-from league.service.rankings import standings
-from league.service.rankings.publishing import publish, seasons_to_publish
-from league.service.rankings.ranking import ranking
-from league.service.rankings.recount import recount
-from league.service.rankings.results import season_log
-from league.service.rankings.standings import leaderboard
-from league.service.rulings.rulings import rejudge_match
-from league.service.seasons import absence
-from league.service.seasons.divisions import assign_division
-from league.service.seasons.entries import enter
-from league.service.seasons.seasons import create_season, season_info
-from league.service.views.matches import matches
-from league.states import FinalsFormat, FinalsLog, MatchState, Purpose, SeasonState
-from league.tables import Entry, Match, Participant, RatingSnapshot, Series
+from deadheat.league.jobs import SeriesJob
+from deadheat.league.pairing.rounds import Round, swiss
+from deadheat.league.ratings import Prior, RatingConfig, rate
+from deadheat.league.service.course.finals import tables
+from deadheat.league.service.course.finals_played import finals_progress, swiss_rounds
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.ground.audit import first_broken
+from deadheat.league.service.rankings import standings
+from deadheat.league.service.rankings.publishing import publish, seasons_to_publish
+from deadheat.league.service.rankings.ranking import ranking
+from deadheat.league.service.rankings.recount import recount
+from deadheat.league.service.rankings.results import season_log
+from deadheat.league.service.rankings.standings import leaderboard
+from deadheat.league.service.rulings.rulings import rejudge_match
+from deadheat.league.service.seasons import absence
+from deadheat.league.service.seasons.divisions import assign_division
+from deadheat.league.service.seasons.entries import enter
+from deadheat.league.service.seasons.seasons import create_season, season_info
+from deadheat.league.service.views.matches import matches
+from deadheat.league.states import FinalsFormat, FinalsLog, MatchState, Purpose, SeasonState
+from deadheat.league.tables import Entry, Match, Participant, RatingSnapshot, Series
 from tests.league.world import GAME, World, abandoned, won
 
 ROUNDS = 200
@@ -201,7 +201,7 @@ def test_sitting_out_is_worth_as_much_as_winning_every_game_that_a_round_has(wor
         paired.append(dict(points))
         return swiss(field, points, *others)
 
-    monkeypatch.setattr("league.service.course.finals.swiss", noting)
+    monkeypatch.setattr("deadheat.league.service.course.finals.swiss", noting)
     begin_finals(world, season_id)
     play(world, season_id, range(3))
     assert sorted(paired[1].values()) == [0, 2, 2]

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from sqlmodel import col, select
 
-from league.jobs import Latency
-from league.service.rankings.history import MOST_POINTS, history, span
-from league.service.rankings.standings import refit
-from league.service.series.response_times import command_times, latency_by_version
-from league.tables import RatingPoint, RatingSnapshot
-from league.time_buckets import DOUBLINGS, LAST, PER_DOUBLING, bars, bucket, edge, percentile
+from deadheat.league.jobs import Latency
+from deadheat.league.service.rankings.history import MOST_POINTS, history, span
+from deadheat.league.service.rankings.standings import refit
+from deadheat.league.service.series.response_times import command_times, latency_by_version
+from deadheat.league.tables import RatingPoint, RatingSnapshot
+from deadheat.league.time_buckets import DOUBLINGS, LAST, PER_DOUBLING, bars, bucket, edge, percentile
 from tests.league.world import World, settings, won
 
 MS = 1_000_000

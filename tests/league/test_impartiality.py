@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from league.errors import OwnMatch
-from league.service.course.states import set_season_state
-from league.service.ground.audit import audit_log
-from league.service.people.person import Person
-from league.service.people.teams import create_team, invite_to_team, join_team
-from league.service.rulings.appeals import open_appeal, rule
-from league.service.rulings.closing import close_account
-from league.service.rulings.operators import set_role
-from league.service.rulings.rulings import rejudge_match, restore_match, void_match
-from league.service.seasons.bot_changes import change_bot
-from league.service.seasons.entries import enter
-from league.states import Role, SeasonState
-from league.words import Remedy
+from deadheat.league.errors import OwnMatch
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.ground.audit import audit_log
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.teams import create_team, invite_to_team, join_team
+from deadheat.league.service.rulings.appeals import open_appeal, rule
+from deadheat.league.service.rulings.closing import close_account
+from deadheat.league.service.rulings.operators import set_role
+from deadheat.league.service.rulings.rulings import rejudge_match, restore_match, void_match
+from deadheat.league.service.seasons.bot_changes import change_bot
+from deadheat.league.service.seasons.entries import enter
+from deadheat.league.states import Role, SeasonState
+from deadheat.league.words import Remedy
 from tests.league.world import World
 
 

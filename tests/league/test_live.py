@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from engine.core import Reply
-from engine.games import GAMES
-from engine.unfinished import unfinished
-from league.errors import NotFound
-from league.jobs import Failure, SeriesJob
-from league.service.jobs.sweep import sweep
-from league.service.series import live
-from league.service.series.live import Watched
-from league.service.views.news import running_series
-from league.states import JobState, MatchState
+from deadheat.engine.core import Reply
+from deadheat.engine.games import GAMES
+from deadheat.engine.unfinished import unfinished
+from deadheat.league.errors import NotFound
+from deadheat.league.jobs import Failure, SeriesJob
+from deadheat.league.service.jobs.sweep import sweep
+from deadheat.league.service.series import live
+from deadheat.league.service.series.live import Watched
+from deadheat.league.service.views.news import running_series
+from deadheat.league.states import JobState, MatchState
 from tests.league.world import World, release_series, void
 
 READY = {0: Reply("OK", 5), 1: Reply("OK", 6)}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from league import measured
+from deadheat.league import measured
 
 COUNTS = """
 import os, sys

@@ -7,10 +7,10 @@ from alembic import command
 from sqlalchemy import text
 from sqlmodel import select
 
-from league.database import Database
-from league.service.series.response_times import command_times
-from league.states import Admission, FinalsFormat, Purpose, Ranks, SeasonState
-from league.tables import BotVersion, Division, Entry, Match, Participant, RatingSnapshot, Season, Series
+from deadheat.league.database import Database
+from deadheat.league.service.series.response_times import command_times
+from deadheat.league.states import Admission, FinalsFormat, Purpose, Ranks, SeasonState
+from deadheat.league.tables import BotVersion, Division, Entry, Match, Participant, RatingSnapshot, Season, Series
 from tests.league.world import drifted
 
 pytestmark = pytest.mark.databases

@@ -11,7 +11,7 @@ from alembic import command
 from alembic.script import ScriptDirectory
 from sqlmodel import SQLModel, select
 
-from league.database import Database
+from deadheat.league.database import Database
 from tests.league.filled import Filled, fill, filled
 from tests.league.world import drifted, settings
 

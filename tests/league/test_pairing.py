@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from league.pairing.ladder import NEAREST, Entrant, Met, Reason, Terms, propose
-from league.pairing.pairs import PairKey, pair_key, parts
+from deadheat.league.pairing.ladder import NEAREST, Entrant, Met, Reason, Terms, propose
+from deadheat.league.pairing.pairs import PairKey, pair_key, parts
 from tests.league.paper import SEED, Ladder
 
 

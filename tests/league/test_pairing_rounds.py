@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from league.pairing.pairs import PairKey, lot, pair_key
-from league.pairing.rounds import NoRound, Round, berger, swiss
+from deadheat.league.pairing.pairs import PairKey, lot, pair_key
+from deadheat.league.pairing.rounds import NoRound, Round, berger, swiss
 
 SIX = [
     [(0, 5), (1, 4), (2, 3)],

@@ -8,7 +8,7 @@ from itertools import pairwise, permutations
 
 import pytest
 
-from league.pairing.seating import Seating, rotations, seatings, whole_turns
+from deadheat.league.pairing.seating import Seating, rotations, seatings, whole_turns
 
 
 def seated(matches: Sequence[Seating]) -> Counter[tuple[int, int]]:

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from sqlmodel import Session
 
-from league import errors
-from league.service.bots import bots as league_bots
-from league.service.bots.bots import Upload, create_bot, may_upload
-from league.service.course.states import set_season_state
-from league.service.people.person import Person
-from league.service.people.teams import create_team, invite_to_team, join_team
-from league.service.seasons.entries import enter
-from league.states import SeasonState
-from league.tables import Season
+from deadheat.league import errors
+from deadheat.league.service.bots import bots as league_bots
+from deadheat.league.service.bots.bots import Upload, create_bot, may_upload
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.teams import create_team, invite_to_team, join_team
+from deadheat.league.service.seasons.entries import enter
+from deadheat.league.states import SeasonState
+from deadheat.league.tables import Season
 from tests.league.world import GAME, SHA, World, settings
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from league.ratings import ELO_PER_NAT, NoRating, Prior, RatingConfig, RatingTable, carried, rate
-from league.states import Ranks
+from deadheat.league.ratings import ELO_PER_NAT, NoRating, Prior, RatingConfig, RatingTable, carried, rate
+from deadheat.league.states import Ranks
 from tests.lanes import examples
 from tests.league.logs import Line, duels, log
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from league.ratings import ELO_PER_NAT, RatingConfig, RatingTable, rate
-from league.ratings.quality import Fit
-from league.states import Ranks
+from deadheat.league.ratings import ELO_PER_NAT, RatingConfig, RatingTable, rate
+from deadheat.league.ratings.quality import Fit
+from deadheat.league.states import Ranks
 from tests.lanes import examples
 from tests.league.logs import Line, drawn_duels, drawn_tables, duels, log
 

@@ -7,9 +7,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from league.ratings import ELO_PER_NAT, Prior, RatingConfig, RatingTable, rate
-from league.ratings.errors import ESTABLISHED_GAMES
-from league.states import Ranks
+from deadheat.league.ratings import ELO_PER_NAT, Prior, RatingConfig, RatingTable, rate
+from deadheat.league.ratings.errors import ESTABLISHED_GAMES
+from deadheat.league.states import Ranks
 from tests.league.logs import Drawn, Line, drawn_duels, drawn_tables, duel_ranks, duels, log
 
 SD_ELO = 350.0

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from league.ratings import Games, Log, log_of
-from league.ratings.jsonl import MOST_LINE_BYTES, MOST_PLAYERS, BadLine, read
+from deadheat.league.ratings import Games, Log, log_of
+from deadheat.league.ratings.jsonl import MOST_LINE_BYTES, MOST_PLAYERS, BadLine, read
 from tests.league.logs import Line, duels, lines_of, log
 from tests.league.test_ratings import LOGS
 

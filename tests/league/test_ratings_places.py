@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from league.ratings import Place, Prior, RatingConfig, RatingTable, rate
-from league.ratings.places import places_of
+from deadheat.league.ratings import Place, Prior, RatingConfig, RatingTable, rate
+from deadheat.league.ratings.places import places_of
 from tests.league.logs import drawn_duels, duels, log
 
 SHA = "5" * 64

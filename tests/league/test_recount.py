@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from sqlmodel import col, select
 
-from league import errors
-from league.ratings import RatingConfig
-from league.service.rankings import recount as league_recount
-from league.service.seasons.seasons import edit_season
-from league.states import FinalsLog
-from league.tables import Match, Participant, RatingSnapshot
-from league.verification.comparison import Recount
-from league.verification.fairness import MOST_DIFFERENCES
+from deadheat.league import errors
+from deadheat.league.ratings import RatingConfig
+from deadheat.league.service.rankings import recount as league_recount
+from deadheat.league.service.seasons.seasons import edit_season
+from deadheat.league.states import FinalsLog
+from deadheat.league.tables import Match, Participant, RatingSnapshot
+from deadheat.league.verification.comparison import Recount
+from deadheat.league.verification.fairness import MOST_DIFFERENCES
 from tests.league.test_standings import play, refit
 from tests.league.world import World
 
@@ -108,7 +108,8 @@ def test_other_names_are_no_difference(world: World, season_id: int) -> None:
 def test_it_is_recomputed_as_it_was_configured(world: World, season_id: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Our configuration may have changed since; the stored ranking follows from its own."""
     monkeypatch.setattr(
-        "league.service.rankings.ranking._config", lambda season: RatingConfig(version_sd_elo=60.0, ranks=season.ranks)
+        "deadheat.league.service.rankings.ranking._config",
+        lambda season: RatingConfig(version_sd_elo=60.0, ranks=season.ranks),
     )
     assert recount(world, season_id).same
 

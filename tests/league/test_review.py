@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.transcript import Transcript, decode, encode
-from league.blobs import Blobs
-from league.records import from_row
-from league.records.matches import AttemptView, MatchDetail
-from league.verification.review import review
+from deadheat.engine.transcript import Transcript, decode, encode
+from deadheat.league.blobs import Blobs
+from deadheat.league.records import from_row
+from deadheat.league.records.matches import AttemptView, MatchDetail
+from deadheat.league.verification.review import review
 from tests.engine.busy import on_a_busy_host
 from tests.league.told import labelled, told
 from tests.league.world import START

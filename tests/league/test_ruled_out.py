@@ -12,21 +12,21 @@ from pathlib import Path
 import pytest
 from sqlmodel import Session
 
-from engine.core import Result
-from league.blobs import Blobs
-from league.service.ground.audit import audit_log, first_broken
-from league.service.jobs import exhibiting, exhibitions
-from league.service.jobs.sweep import sweep
-from league.service.rulings import appeals as league_appeals
-from league.service.rulings.rulings import rejudge_match, void_match
-from league.service.seasons.entries import enter
-from league.service.seasons.seasons import create_season
-from league.service.series.carrying_out import SERIES
-from league.service.views.matches import matches
-from league.states import FinalsFormat, SeasonState
-from league.storage.backup import back_up, named_blobs
-from league.tables import Season, VoidedMatch
-from league.words import Remedy
+from deadheat.engine.core import Result
+from deadheat.league.blobs import Blobs
+from deadheat.league.service.ground.audit import audit_log, first_broken
+from deadheat.league.service.jobs import exhibiting, exhibitions
+from deadheat.league.service.jobs.sweep import sweep
+from deadheat.league.service.rulings import appeals as league_appeals
+from deadheat.league.service.rulings.rulings import rejudge_match, void_match
+from deadheat.league.service.seasons.entries import enter
+from deadheat.league.service.seasons.seasons import create_season
+from deadheat.league.service.series.carrying_out import SERIES
+from deadheat.league.service.views.matches import matches
+from deadheat.league.states import FinalsFormat, SeasonState
+from deadheat.league.storage.backup import back_up, named_blobs
+from deadheat.league.tables import Season, VoidedMatch
+from deadheat.league.words import Remedy
 from tests.league.test_rulings import Ranked, ranked
 from tests.league.test_unfinished import appeal, season
 from tests.league.world import START, World, abandoned
@@ -64,7 +64,7 @@ def test_a_ruling_and_an_entry_do_not_wait_for_each_other(world: World, monkeypa
     season_id = season(world)
     appeal_id = appeal(world, season_id)
     owner, bot_id = world.bot()
-    appeals = sys.modules["league.service.rulings.appeals"]
+    appeals = sys.modules["deadheat.league.service.rulings.appeals"]
     void, noted, failed = appeals.rulings.void_match, threading.Event(), list[str]()
 
     def slowly(session: Session, *arguments: object) -> object:

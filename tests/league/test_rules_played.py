@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from league.service.rankings import recount as league_recount
-from league.service.rankings.honesty import honesty
-from league.service.rankings.standings import leaderboard, refit
+from deadheat.league.service.rankings import recount as league_recount
+from deadheat.league.service.rankings.honesty import honesty
+from deadheat.league.service.rankings.standings import leaderboard, refit
 from tests.league.world import World, abandoned, won
 
 

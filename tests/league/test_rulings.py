@@ -10,22 +10,22 @@ from typing import Any
 import pytest
 from sqlmodel import col, select
 
-from engine.chance import commitment
-from league.errors import WrongState
-from league.jobs import SeriesJob
-from league.service.course.states import set_season_state
-from league.service.ground.audit import audit_log, first_broken
-from league.service.jobs.sweep import sweep
-from league.service.people.person import Person
-from league.service.rankings.standings import leaderboard, refit
-from league.service.rulings.rulings import rejudge_match, restore_match, void_match
-from league.service.seasons import entries
-from league.service.seasons.absence import disqualify, reinstate, take_out
-from league.service.series.carrying_out import SERIES
-from league.service.views import matches as league_matches
-from league.service.views.matches import match_detail
-from league.states import FinalsFormat, MatchState, SeasonState
-from league.tables import AuditRecord, Match, Participant
+from deadheat.engine.chance import commitment
+from deadheat.league.errors import WrongState
+from deadheat.league.jobs import SeriesJob
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.ground.audit import audit_log, first_broken
+from deadheat.league.service.jobs.sweep import sweep
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.rankings.standings import leaderboard, refit
+from deadheat.league.service.rulings.rulings import rejudge_match, restore_match, void_match
+from deadheat.league.service.seasons import entries
+from deadheat.league.service.seasons.absence import disqualify, reinstate, take_out
+from deadheat.league.service.series.carrying_out import SERIES
+from deadheat.league.service.views import matches as league_matches
+from deadheat.league.service.views.matches import match_detail
+from deadheat.league.states import FinalsFormat, MatchState, SeasonState
+from deadheat.league.tables import AuditRecord, Match, Participant
 from tests.league.world import World, abandoned, forfeited, won
 
 Ruling = Callable[..., Any]

@@ -10,22 +10,22 @@ from typing import Any
 import pytest
 from sqlmodel import col, func, select
 
-from league.errors import LeagueError, WrongState
-from league.service.course.states import set_season_state
-from league.service.jobs.sweep import sweep
-from league.service.people.person import Person
-from league.service.rankings.publishing import publish
-from league.service.rankings.standings import leaderboard, refit
-from league.service.rulings import appeals
-from league.service.rulings.appeals import appealable, open_appeal
-from league.service.rulings.rulings import rejudge_match, restore_match, void_match
-from league.service.seasons.absence import disqualify, reinstate
-from league.service.seasons.entries import enter
-from league.service.series.carrying_out import SERIES
-from league.service.views.matches import match_detail, matches
-from league.states import IN_PLAY, AppealState, FinalsFormat, MatchState, Purpose, SeasonState
-from league.tables import AbsentEntry, Appeal, AuditRecord, Match, Series, VoidedMatch
-from league.words import Remedy
+from deadheat.league.errors import LeagueError, WrongState
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.jobs.sweep import sweep
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.rankings.publishing import publish
+from deadheat.league.service.rankings.standings import leaderboard, refit
+from deadheat.league.service.rulings import appeals
+from deadheat.league.service.rulings.appeals import appealable, open_appeal
+from deadheat.league.service.rulings.rulings import rejudge_match, restore_match, void_match
+from deadheat.league.service.seasons.absence import disqualify, reinstate
+from deadheat.league.service.seasons.entries import enter
+from deadheat.league.service.series.carrying_out import SERIES
+from deadheat.league.service.views.matches import match_detail, matches
+from deadheat.league.states import IN_PLAY, AppealState, FinalsFormat, MatchState, Purpose, SeasonState
+from deadheat.league.tables import AbsentEntry, Appeal, AuditRecord, Match, Series, VoidedMatch
+from deadheat.league.words import Remedy
 from tests.league.world import World
 
 

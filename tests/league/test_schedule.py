@@ -11,20 +11,20 @@ import pytest
 from sqlalchemy import event
 from sqlmodel import Session, col, select
 
-from league.database import Database
-from league.jobs import Failure, SeriesJob
-from league.service.course.states import set_season_state
-from league.service.people.person import Person
-from league.service.rankings import standings
-from league.service.rankings.standings import leaderboard
-from league.service.rulings.rulings import rejudge_match, void_match
-from league.service.seasons.absence import disqualify, reinstate, take_out
-from league.service.seasons.entries import enter
-from league.service.seasons.seasons import create_season
-from league.service.series.planning import add_series
-from league.service.views import matches as league_matches
-from league.states import JobState, MatchState, Purpose, SeasonState
-from league.tables import BotVersion, Challenge, Division, Entry, Match, Pair, Participant, Season, Series
+from deadheat.league.database import Database
+from deadheat.league.jobs import Failure, SeriesJob
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.rankings import standings
+from deadheat.league.service.rankings.standings import leaderboard
+from deadheat.league.service.rulings.rulings import rejudge_match, void_match
+from deadheat.league.service.seasons.absence import disqualify, reinstate, take_out
+from deadheat.league.service.seasons.entries import enter
+from deadheat.league.service.seasons.seasons import create_season
+from deadheat.league.service.series.planning import add_series
+from deadheat.league.service.views import matches as league_matches
+from deadheat.league.states import JobState, MatchState, Purpose, SeasonState
+from deadheat.league.tables import BotVersion, Challenge, Division, Entry, Match, Pair, Participant, Season, Series
 from tests.league.world import GAME, World, abandoned, release_series, won
 from tests.league.world import tick as tick_all
 

@@ -12,28 +12,28 @@ from pathlib import Path
 import pytest
 from sqlmodel import Session, col, select
 
-from league import errors
-from league.jobs import Failure, MatchJob, MatchOutcome, SeriesJob
-from league.service.course.states import set_season_state
-from league.service.ground.audit import first_broken
-from league.service.jobs.sweep import sweep
-from league.service.people.person import Person
-from league.service.rankings.publishing import publish, seasons_to_publish
-from league.service.rankings.standings import leaderboard, refit, seasons_to_refit
-from league.service.rulings.held import decide_match, held_matches, leave_match
-from league.service.rulings.rulings import rejudge_match, void_match
-from league.service.seasons import absence
-from league.service.seasons import entries as league_entries
-from league.service.seasons.absence import reinstate
-from league.service.seasons.divisions import assign_division
-from league.service.seasons.entries import Gate, enter
-from league.service.seasons.gates import GateTerms
-from league.service.seasons.seasons import season_info
-from league.service.series.carrying_out import SERIES
-from league.service.series.hosts import record_check
-from league.service.views.matches import matches
-from league.states import UNFINISHED, ChallengeState, FinalsFormat, Purpose, SeasonState
-from league.tables import Challenge, Entry, Match, Participant, RatingSnapshot, Season, Series, VoidedMatch
+from deadheat.league import errors
+from deadheat.league.jobs import Failure, MatchJob, MatchOutcome, SeriesJob
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.ground.audit import first_broken
+from deadheat.league.service.jobs.sweep import sweep
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.rankings.publishing import publish, seasons_to_publish
+from deadheat.league.service.rankings.standings import leaderboard, refit, seasons_to_refit
+from deadheat.league.service.rulings.held import decide_match, held_matches, leave_match
+from deadheat.league.service.rulings.rulings import rejudge_match, void_match
+from deadheat.league.service.seasons import absence
+from deadheat.league.service.seasons import entries as league_entries
+from deadheat.league.service.seasons.absence import reinstate
+from deadheat.league.service.seasons.divisions import assign_division
+from deadheat.league.service.seasons.entries import Gate, enter
+from deadheat.league.service.seasons.gates import GateTerms
+from deadheat.league.service.seasons.seasons import season_info
+from deadheat.league.service.series.carrying_out import SERIES
+from deadheat.league.service.series.hosts import record_check
+from deadheat.league.service.views.matches import matches
+from deadheat.league.states import UNFINISHED, ChallengeState, FinalsFormat, Purpose, SeasonState
+from deadheat.league.tables import Challenge, Entry, Match, Participant, RatingSnapshot, Season, Series, VoidedMatch
 from tests.lanes import scaled
 from tests.league.world import World, forfeited, release_series, settings, void, won
 

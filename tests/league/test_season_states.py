@@ -11,24 +11,24 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlmodel import Session, select
 
-from league import errors
-from league.jobs import BuildOutcome
-from league.records.seasons import Season as SeasonInfo
-from league.service.course.states import set_season_state
-from league.service.ground.audit import audit_log
-from league.service.jobs.builds import finish_build
-from league.service.jobs.sweep import sweep
-from league.service.rankings import publishing, standings
-from league.service.rankings.publishing import seasons_to_publish
-from league.service.rankings.standings import leaderboard, seasons_to_refit
-from league.service.seasons.entries import enter, entries, entry_info
-from league.service.seasons.seasons import (
+from deadheat.league import errors
+from deadheat.league.jobs import BuildOutcome
+from deadheat.league.records.seasons import Season as SeasonInfo
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.ground.audit import audit_log
+from deadheat.league.service.jobs.builds import finish_build
+from deadheat.league.service.jobs.sweep import sweep
+from deadheat.league.service.rankings import publishing, standings
+from deadheat.league.service.rankings.publishing import seasons_to_publish
+from deadheat.league.service.rankings.standings import leaderboard, seasons_to_refit
+from deadheat.league.service.seasons.entries import enter, entries, entry_info
+from deadheat.league.service.seasons.seasons import (
     create_season,
     edit_season,
     season_info,
 )
-from league.states import Admission, FinalsFormat, Ranks, SeasonState
-from league.tables import RatingSnapshot
+from deadheat.league.states import Admission, FinalsFormat, Ranks, SeasonState
+from deadheat.league.tables import RatingSnapshot
 from tests.league.world import GAME, START, World, tick
 
 S = SeasonState

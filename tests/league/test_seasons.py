@@ -8,19 +8,19 @@ from collections import Counter
 import pytest
 from sqlmodel import col, select
 
-from engine.chance import commitment
-from league import errors
-from league.jobs import Host
-from league.service.bots.bots import create_bot
-from league.service.course.states import set_season_state
-from league.service.people.person import Person
-from league.service.seasons import entries
-from league.service.seasons.seasons import create_season, season_info
-from league.service.series.hosts import host_arrives, record_check
-from league.service.views import matches as league_matches
-from league.service.views.queues import queues
-from league.states import JobState, MatchState, SeasonState
-from league.tables import Attempt, BotVersion, Entry, Match, Pair, Participant, Series
+from deadheat.engine.chance import commitment
+from deadheat.league import errors
+from deadheat.league.jobs import Host
+from deadheat.league.service.bots.bots import create_bot
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.seasons import entries
+from deadheat.league.service.seasons.seasons import create_season, season_info
+from deadheat.league.service.series.hosts import host_arrives, record_check
+from deadheat.league.service.views import matches as league_matches
+from deadheat.league.service.views.queues import queues
+from deadheat.league.states import JobState, MatchState, SeasonState
+from deadheat.league.tables import Attempt, BotVersion, Entry, Match, Pair, Participant, Series
 from tests.league.world import GAME, World, tick
 
 

@@ -8,16 +8,16 @@ import pytest
 from sqlalchemy.exc import DBAPIError
 from sqlmodel import Session, col, select, update
 
-from league.service.course.states import set_season_state
-from league.service.ground.audit import audit_log
-from league.service.rankings.history import history
-from league.service.rankings.publishing import publish, seasons_to_publish
-from league.service.rankings.recount import recount
-from league.service.rankings.snapshots import kept
-from league.service.rankings.standings import leaderboard, refit
-from league.service.seasons.entries import entries
-from league.states import FinalsFormat, SeasonState
-from league.tables import RatingSnapshot
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.ground.audit import audit_log
+from deadheat.league.service.rankings.history import history
+from deadheat.league.service.rankings.publishing import publish, seasons_to_publish
+from deadheat.league.service.rankings.recount import recount
+from deadheat.league.service.rankings.snapshots import kept
+from deadheat.league.service.rankings.standings import leaderboard, refit
+from deadheat.league.service.seasons.entries import entries
+from deadheat.league.states import FinalsFormat, SeasonState
+from deadheat.league.tables import RatingSnapshot
 from tests.league.world import START, World, won
 
 DAY = timedelta(days=1)

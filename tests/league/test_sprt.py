@@ -12,8 +12,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from league import sprt
-from league.sprt import Model, Terms, Verdict, log_likelihood_ratio
+from deadheat.league import sprt
+from deadheat.league.sprt import Model, Terms, Verdict, log_likelihood_ratio
 
 # Losses, draws, wins (or pairs by score) with bounds and model: what other implementations say, from the tests of
 # fastchess, whose authors took them from fishtest.

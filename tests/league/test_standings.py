@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 from sqlmodel import col, select
 
-from league import errors
-from league.jobs import MatchJob, MatchOutcome
-from league.ratings import RatingConfig
-from league.ratings.jsonl import read
-from league.service.course.states import set_season_state
-from league.service.rankings import standings as league_standings
-from league.service.rankings.history import history
-from league.service.rankings.publishing import publish
-from league.service.rankings.recount import recount
-from league.service.rankings.results import season_log
-from league.service.rankings.standings import leaderboard, newest_snapshot, seasons_to_refit
-from league.service.seasons import entries
-from league.service.seasons.seasons import create_season
-from league.states import JobState, Ranks, SeasonState
-from league.tables import Match, Participant, Series
+from deadheat.league import errors
+from deadheat.league.jobs import MatchJob, MatchOutcome
+from deadheat.league.ratings import RatingConfig
+from deadheat.league.ratings.jsonl import read
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.rankings import standings as league_standings
+from deadheat.league.service.rankings.history import history
+from deadheat.league.service.rankings.publishing import publish
+from deadheat.league.service.rankings.recount import recount
+from deadheat.league.service.rankings.results import season_log
+from deadheat.league.service.rankings.standings import leaderboard, newest_snapshot, seasons_to_refit
+from deadheat.league.service.seasons import entries
+from deadheat.league.service.seasons.seasons import create_season
+from deadheat.league.states import JobState, Ranks, SeasonState
+from deadheat.league.tables import Match, Participant, Series
 from tests.league.world import World, abandoned, forfeited, won
 
 

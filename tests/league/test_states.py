@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import pytest
 
-from league.states import LIVES, JobState, MatchState, Role, Scope, SeasonState, VersionState, allowed
+from deadheat.league.states import LIVES, JobState, MatchState, Role, Scope, SeasonState, VersionState, allowed
 
 
 @pytest.mark.parametrize("kind", LIVES)

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from league.service.ground.storable import MOST_DETAIL, evidence_json, storable, storable_tail, storable_word
-from league.tables import MOST_WORD, Attempt, Exhibition, LatencySummary, Participant
+from deadheat.league.service.ground.storable import MOST_DETAIL, evidence_json, storable, storable_tail, storable_word
+from deadheat.league.tables import MOST_WORD, Attempt, Exhibition, LatencySummary, Participant
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 

@@ -7,11 +7,11 @@ from functools import partial
 import pytest
 from sqlmodel import Session
 
-from league import errors
-from league.records.people import Team
-from league.service.bots.bots import Upload, add_version, bot_info, bots_of, build_log, create_bot, own_bot
-from league.service.people.person import Person
-from league.service.people.teams import (
+from deadheat.league import errors
+from deadheat.league.records.people import Team
+from deadheat.league.service.bots.bots import Upload, add_version, bot_info, bots_of, build_log, create_bot, own_bot
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.teams import (
     MAX_MEMBERS,
     create_team,
     hand_over_team,
@@ -21,10 +21,10 @@ from league.service.people.teams import (
     team_info,
     teams_of,
 )
-from league.service.people.users import sign_up
-from league.service.seasons.bot_changes import change_bot
-from league.service.seasons.entries import enter
-from league.service.views.matches import endings, matches
+from deadheat.league.service.people.users import sign_up
+from deadheat.league.service.seasons.bot_changes import change_bot
+from deadheat.league.service.seasons.entries import enter
+from deadheat.league.service.views.matches import endings, matches
 from tests.league.world import GAME, SHA, World
 
 

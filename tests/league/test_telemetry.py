@@ -13,8 +13,8 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from league import telemetry
-from league.config import Settings
+from deadheat.league import telemetry
+from deadheat.league.config import Settings
 
 log = logging.getLogger("tests.telemetry")
 
@@ -112,7 +112,7 @@ def test_a_line_names_its_trace(spans: InMemorySpanExporter, capsys: pytest.Capt
 
 def test_where_traces_are_off_nothing_of_them_is_loaded() -> None:
     program = (
-        "import sys; from league import telemetry; from league.config import Settings\n"
+        "import sys; from deadheat.league import telemetry; from deadheat.league.config import Settings\n"
         "telemetry.begin(Settings(), 'test')\n"
         "with telemetry.doing('a'), telemetry.carrying_out('b', {}): telemetry.learned(x=1)\n"
         "assert not telemetry.headers()\n"

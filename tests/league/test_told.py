@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from sqlmodel import select
 
-from league.causes import DROPPED, Cause, Trait, told, told_evidence, told_findings, told_reasons
-from league.jobs import AttemptRecord, Failure, MatchOutcome
-from league.service.bots.bots import build_log
-from league.service.jobs.builds import claim_build, give_back_build
-from league.service.series.hosts import hosts, record_check, unfit_reasons
-from league.service.views.matches import match_detail
-from league.tables import Attempt, BotVersion
+from deadheat.league.causes import DROPPED, Cause, Trait, told, told_evidence, told_findings, told_reasons
+from deadheat.league.jobs import AttemptRecord, Failure, MatchOutcome
+from deadheat.league.service.bots.bots import build_log
+from deadheat.league.service.jobs.builds import claim_build, give_back_build
+from deadheat.league.service.series.hosts import hosts, record_check, unfit_reasons
+from deadheat.league.service.views.matches import match_detail
+from deadheat.league.tables import Attempt, BotVersion
 from tests.league.world import World, release_series, settings
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,14 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 from sqlmodel import select
 
-from league.database import now
-from league.jobs import Failure, Host, SeriesJob
-from league.service.rankings.standings import refit
-from league.service.seasons.entries import enter
-from league.service.series.planning import add_series
-from league.service.series.turns import HEAD_STARTS, claim_next_series
-from league.states import JobState, Precedence
-from league.tables import Entry, Season, Series
+from deadheat.league.database import now
+from deadheat.league.jobs import Failure, Host, SeriesJob
+from deadheat.league.service.rankings.standings import refit
+from deadheat.league.service.seasons.entries import enter
+from deadheat.league.service.series.planning import add_series
+from deadheat.league.service.series.turns import HEAD_STARTS, claim_next_series
+from deadheat.league.states import JobState, Precedence
+from deadheat.league.tables import Entry, Season, Series
 from tests.league.world import World, release_series
 
 MINUTE = 60

@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 from sqlmodel import select
 
-from league.records.matches import MatchDetail
-from league.service.bots.bots import bot_info
-from league.service.course.states import set_season_state
-from league.service.ground.counting import counts
-from league.service.jobs.sweep import sweep
-from league.service.rulings.rulings import rejudge_match, restore_match, void_match
-from league.service.seasons.absence import disqualify
-from league.service.seasons.seasons import season_progress
-from league.service.series.carrying_out import SERIES
-from league.service.views.matches import match_detail, matches
-from league.states import MatchState, SeasonState
-from league.tables import Match, Participant
-from league.words import Uncounting
+from deadheat.league.records.matches import MatchDetail
+from deadheat.league.service.bots.bots import bot_info
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.ground.counting import counts
+from deadheat.league.service.jobs.sweep import sweep
+from deadheat.league.service.rulings.rulings import rejudge_match, restore_match, void_match
+from deadheat.league.service.seasons.absence import disqualify
+from deadheat.league.service.seasons.seasons import season_progress
+from deadheat.league.service.series.carrying_out import SERIES
+from deadheat.league.service.views.matches import match_detail, matches
+from deadheat.league.states import MatchState, SeasonState
+from deadheat.league.tables import Match, Participant
+from deadheat.league.words import Uncounting
 from tests.league.test_challenges import Entrant
 from tests.league.world import World, abandoned, forfeited, won
 

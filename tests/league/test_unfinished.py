@@ -11,22 +11,22 @@ from typing import Any
 import pytest
 from sqlmodel import select
 
-from league import errors
-from league.service.course import states
-from league.service.course.open_matters import season_unfinished
-from league.service.course.states import set_season_state
-from league.service.ground.audit import audit_log
-from league.service.jobs.sweep import sweep
-from league.service.people.person import Person
-from league.service.rankings.standings import refit
-from league.service.rulings import appeals
-from league.service.rulings.appeals import open_appeal
-from league.service.seasons.seasons import create_season, edit_season
-from league.service.series.carrying_out import SERIES
-from league.service.views.matches import matches
-from league.states import FinalsFormat, SeasonState
-from league.tables import Season, User
-from league.words import Remedy
+from deadheat.league import errors
+from deadheat.league.service.course import states
+from deadheat.league.service.course.open_matters import season_unfinished
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.ground.audit import audit_log
+from deadheat.league.service.jobs.sweep import sweep
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.rankings.standings import refit
+from deadheat.league.service.rulings import appeals
+from deadheat.league.service.rulings.appeals import open_appeal
+from deadheat.league.service.seasons.seasons import create_season, edit_season
+from deadheat.league.service.series.carrying_out import SERIES
+from deadheat.league.service.views.matches import matches
+from deadheat.league.states import FinalsFormat, SeasonState
+from deadheat.league.tables import Season, User
+from deadheat.league.words import Remedy
 from tests.league.world import START, World
 
 HOUR = 3600.0

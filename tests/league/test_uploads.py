@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from league.blobs import Blobs
-from league.errors import BadUpload
-from league.service.bots.bots import Upload
-from league.uploads import accept
+from deadheat.league.blobs import Blobs
+from deadheat.league.errors import BadUpload
+from deadheat.league.service.bots.bots import Upload
+from deadheat.league.uploads import accept
 from tests.league.world import settings
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from sqlmodel import Session, select
 
-from league import errors
-from league.service.people.access import MAX_TOKENS, Issued, issue_token, look_up, revoke, tokens
-from league.service.people.person import Person
-from league.service.people.teams import create_team
-from league.service.people.users import check_password, sign_up
-from league.service.rulings.operators import ensure_organiser
-from league.states import Role, TokenKind
-from league.tables import Token, User
+from deadheat.league import errors
+from deadheat.league.service.people.access import MAX_TOKENS, Issued, issue_token, look_up, revoke, tokens
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.teams import create_team
+from deadheat.league.service.people.users import check_password, sign_up
+from deadheat.league.service.rulings.operators import ensure_organiser
+from deadheat.league.states import Role, TokenKind
+from deadheat.league.tables import Token, User
 from tests.league.world import World
 
 PASSWORD = "a long enough password"

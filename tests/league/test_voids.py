@@ -5,23 +5,23 @@ from __future__ import annotations
 import pytest
 from sqlmodel import select
 
-from league.errors import BadSetting, NotAllowed, Unsettled, WrongState
-from league.jobs import Failure, Host, SeriesJob
-from league.records.rulings import VersionVoids
-from league.service.course.states import set_season_state
-from league.service.ground.audit import audit_log
-from league.service.jobs.sweep import sweep
-from league.service.rankings.publishing import seasons_to_publish
-from league.service.rankings.standings import leaderboard, refit
-from league.service.rulings.held import decide_match, held_matches, leave_match
-from league.service.rulings.rulings import rejudge_match, void_match
-from league.service.series.carrying_out import SERIES, claim_series, finish_series
-from league.service.series.hosts import due_check, host_arrives, host_seen, record_check, turn_away
-from league.service.views import voids
-from league.service.views.matches import match_detail
-from league.service.views.voids import Share, excesses, season_voids
-from league.states import Fitness, JobState, MatchState, SeasonState
-from league.tables import Attempt, Match, Participant, Series, WorkerHost
+from deadheat.league.errors import BadSetting, NotAllowed, Unsettled, WrongState
+from deadheat.league.jobs import Failure, Host, SeriesJob
+from deadheat.league.records.rulings import VersionVoids
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.ground.audit import audit_log
+from deadheat.league.service.jobs.sweep import sweep
+from deadheat.league.service.rankings.publishing import seasons_to_publish
+from deadheat.league.service.rankings.standings import leaderboard, refit
+from deadheat.league.service.rulings.held import decide_match, held_matches, leave_match
+from deadheat.league.service.rulings.rulings import rejudge_match, void_match
+from deadheat.league.service.series.carrying_out import SERIES, claim_series, finish_series
+from deadheat.league.service.series.hosts import due_check, host_arrives, host_seen, record_check, turn_away
+from deadheat.league.service.views import voids
+from deadheat.league.service.views.matches import match_detail
+from deadheat.league.service.views.voids import Share, excesses, season_voids
+from deadheat.league.states import Fitness, JobState, MatchState, SeasonState
+from deadheat.league.tables import Attempt, Match, Participant, Series, WorkerHost
 from tests.league.world import World, void, won
 
 OTHER = Host("other", "boot")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from league.errors import NotFound
-from league.records.entries import Waiting
-from league.service.course.states import set_season_state
-from league.service.people.person import Person
-from league.service.seasons import entries
-from league.service.seasons.absence import withdraw
-from league.service.views.waiting import NOT_LATELY, NOTHING_PLAYED, waiting
-from league.states import Precedence, SeasonState
-from league.tables import Series
+from deadheat.league.errors import NotFound
+from deadheat.league.records.entries import Waiting
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.seasons import entries
+from deadheat.league.service.seasons.absence import withdraw
+from deadheat.league.service.views.waiting import NOT_LATELY, NOTHING_PLAYED, waiting
+from deadheat.league.states import Precedence, SeasonState
+from deadheat.league.tables import Series
 from tests.league.world import World
 
 

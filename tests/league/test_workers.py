@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from sqlmodel import col, select
 
-from league.jobs import Failure, Host, SeriesJob
-from league.records.hosts import Worker
-from league.service.bots.bots import versions_of
-from league.service.jobs.sweep import sweep
-from league.service.series.carrying_out import SERIES, claim_series
-from league.service.series.hosts import (
+from deadheat.league.jobs import Failure, Host, SeriesJob
+from deadheat.league.records.hosts import Worker
+from deadheat.league.service.bots.bots import versions_of
+from deadheat.league.service.jobs.sweep import sweep
+from deadheat.league.service.series.carrying_out import SERIES, claim_series
+from deadheat.league.service.series.hosts import (
     FORGET_DAYS,
     RECHECK_SECONDS,
     due_check,
@@ -23,9 +23,9 @@ from league.service.series.hosts import (
     turn_away,
     unfit_reasons,
 )
-from league.service.views.matches import match_detail
-from league.states import Fitness, JobState, MatchState
-from league.tables import Attempt, Match, Series
+from deadheat.league.service.views.matches import match_detail
+from deadheat.league.states import Fitness, JobState, MatchState
+from deadheat.league.tables import Attempt, Match, Series
 from tests.league.world import World, forfeited, release_series, settings, void, won
 
 OTHER = Host("other", "boot")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.chance import commitment
-from engine.transcript import Transcript
-from league.records.matches import FaultView, Match, SeatView
-from league.states import MatchState
-from league.verification.agreement import player
+from deadheat.engine.chance import commitment
+from deadheat.engine.transcript import Transcript
+from deadheat.league.records.matches import FaultView, Match, SeatView
+from deadheat.league.states import MatchState
+from deadheat.league.verification.agreement import player
 from tests.league.world import START
 
 NUMBER = 7

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.archive import BadArchive, Bounds, Listing, extract_program, extract_upload, inspect_zip
-from sandbox.languages import LANGUAGES
+from deadheat.sandbox.archive import BadArchive, Bounds, Listing, extract_program, extract_upload, inspect_zip
+from deadheat.sandbox.languages import LANGUAGES
 from tests.hostile.making import MIB, ended, entry, member, overlapping, tarred, zipped
 
 PYTHON = LANGUAGES["python"]

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from engine.chance import SEED_BYTES
-from engine.core import Message, Reply, Seat, TransportError
-from engine.games import GAMES
-from league.config import Settings
-from sandbox.arena import Arena, _Turns
-from sandbox.box import Box, Channel, Exit, Limits, Program
-from sandbox.cgroup import Cgroup
-from sandbox.docker import DockerSandbox
-from sandbox.local import LocalSandbox
-from sandbox.slots import Slots
+from deadheat.engine.chance import SEED_BYTES
+from deadheat.engine.core import Message, Reply, Seat, TransportError
+from deadheat.engine.games import GAMES
+from deadheat.league.config import Settings
+from deadheat.sandbox.arena import Arena, _Turns
+from deadheat.sandbox.box import Box, Channel, Exit, Limits, Program
+from deadheat.sandbox.cgroup import Cgroup
+from deadheat.sandbox.docker import DockerSandbox
+from deadheat.sandbox.local import LocalSandbox
+from deadheat.sandbox.slots import Slots
 
 CPUS = sorted(os.sched_getaffinity(0))
 two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="this machine has one processor")

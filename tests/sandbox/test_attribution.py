@@ -13,15 +13,15 @@ from pathlib import Path
 import docker
 import pytest
 
-from engine.core import NS_PER_MS, NS_PER_S, Fault, Message, Reply, TransportError
-from engine.own_time import Evidence
-from league.config import Settings
-from sandbox.arena import _realtime
-from sandbox.attribution import Blame, Counters, between, while_silent
-from sandbox.box import Limits, Program
-from sandbox.cgroup import Cgroup, join_unified, steal_ns, sweep_unified
-from sandbox.docker import LABEL, DockerSandbox
-from sandbox.pipes import PipeTransport
+from deadheat.engine.core import NS_PER_MS, NS_PER_S, Fault, Message, Reply, TransportError
+from deadheat.engine.own_time import Evidence
+from deadheat.league.config import Settings
+from deadheat.sandbox.arena import _realtime
+from deadheat.sandbox.attribution import Blame, Counters, between, while_silent
+from deadheat.sandbox.box import Limits, Program
+from deadheat.sandbox.cgroup import Cgroup, join_unified, steal_ns, sweep_unified
+from deadheat.sandbox.docker import LABEL, DockerSandbox
+from deadheat.sandbox.pipes import PipeTransport
 
 LIMIT_MS = 500
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from engine.core import STDERR_KEPT_BYTES
-from league.config import Settings
-from sandbox.archive import BadArchive, extract_program
-from sandbox.build import BUILD_LIMITS, BuildFailed, Built, build
-from sandbox.docker import DockerSandbox
-from sandbox.languages import LANGUAGES
+from deadheat.engine.core import STDERR_KEPT_BYTES
+from deadheat.league.config import Settings
+from deadheat.sandbox.archive import BadArchive, extract_program
+from deadheat.sandbox.build import BUILD_LIMITS, BuildFailed, Built, build
+from deadheat.sandbox.docker import DockerSandbox
+from deadheat.sandbox.languages import LANGUAGES
 
 pytestmark = pytest.mark.containers
 

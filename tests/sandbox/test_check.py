@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from engine.core import TransportError
-from engine.own_time import Evidence
-from league.config import Settings
-from sandbox import pipes, reference
-from sandbox.attribution import Counters
-from sandbox.box import Box, Channel, Limits, NoMeter, Program, Sandbox, SandboxError
-from sandbox.check import GUILTY, Host, check_host, doubtful, shares, stat, steal_told
-from sandbox.docker import DockerSandbox
-from sandbox.local import LocalSandbox
-from sandbox.reference import reference_program
+from deadheat.engine.core import TransportError
+from deadheat.engine.own_time import Evidence
+from deadheat.league.config import Settings
+from deadheat.sandbox import pipes, reference
+from deadheat.sandbox.attribution import Counters
+from deadheat.sandbox.box import Box, Channel, Limits, NoMeter, Program, Sandbox, SandboxError
+from deadheat.sandbox.check import GUILTY, Host, check_host, doubtful, shares, stat, steal_told
+from deadheat.sandbox.docker import DockerSandbox
+from deadheat.sandbox.local import LocalSandbox
+from deadheat.sandbox.reference import reference_program
 
 ROUNDS = 2
 

@@ -14,12 +14,12 @@ from pathlib import Path
 import docker
 import pytest
 
-from engine.core import NS_PER_MS, NS_PER_S, Fault, Message, Reply
-from league.config import Settings
-from sandbox.box import Box, Exit, Limits, Program, SandboxError
-from sandbox.docker import GENERATION, LABEL, DockerSandbox
-from sandbox.folders import sweep_folders
-from sandbox.pipes import PipeTransport
+from deadheat.engine.core import NS_PER_MS, NS_PER_S, Fault, Message, Reply
+from deadheat.league.config import Settings
+from deadheat.sandbox.box import Box, Exit, Limits, Program, SandboxError
+from deadheat.sandbox.docker import GENERATION, LABEL, DockerSandbox
+from deadheat.sandbox.folders import sweep_folders
+from deadheat.sandbox.pipes import PipeTransport
 
 pytestmark = pytest.mark.containers
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.box import Limits
-from sandbox.docker import DockerSandbox
-from sandbox.environment import describe, fingerprint
+from deadheat.sandbox.box import Limits
+from deadheat.sandbox.docker import DockerSandbox
+from deadheat.sandbox.environment import describe, fingerprint
 from tests.conftest import JUDGE_IMAGE
 
 pytestmark = pytest.mark.containers

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from sandbox.fitness import Facts, Level, judged, percentiles
+from deadheat.sandbox.fitness import Facts, Level, judged, percentiles
 
 GOOD = Facts()
 

@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from sandbox.languages import LANGUAGES, LanguageError, detect
+from deadheat.sandbox.languages import LANGUAGES, LanguageError, detect
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,12 @@ from typing import Any, TypeVar
 
 import pytest
 
-from engine.core import NS_PER_MS, Fault, Message, Reply, TransportError
-from sandbox import pipes
-from sandbox.attribution import Counters
-from sandbox.box import Channel, Limits, NoMeter, Program
-from sandbox.local import LocalSandbox
-from sandbox.pipes import LOOK_NS, PipeTransport
+from deadheat.engine.core import NS_PER_MS, Fault, Message, Reply, TransportError
+from deadheat.sandbox import pipes
+from deadheat.sandbox.attribution import Counters
+from deadheat.sandbox.box import Channel, Limits, NoMeter, Program
+from deadheat.sandbox.local import LocalSandbox
+from deadheat.sandbox.pipes import LOOK_NS, PipeTransport
 
 T = TypeVar("T")
 
@@ -202,8 +202,8 @@ def scripted(
     channel, _, stdout = pair()
     channel.meter = Stole(stolen_ns)
     script = [r if isinstance(r, int) else (partial(os.write, stdout, r[0].encode()), r[1]) for r in readings]
-    monkeypatch.setattr("sandbox.pipes.monotonic_ns", ScriptedClock(*script))
-    monkeypatch.setattr("sandbox.pipes.own_delay_ns", ScriptedClock(0, delay_ns))
+    monkeypatch.setattr("deadheat.sandbox.pipes.monotonic_ns", ScriptedClock(*script))
+    monkeypatch.setattr("deadheat.sandbox.pipes.own_delay_ns", ScriptedClock(0, delay_ns))
     return PipeTransport([channel]).exchange([Message(0, "A", limit_ns)])[0]
 
 
@@ -235,8 +235,8 @@ def test_the_benefit_of_the_doubt_reaches_back_to_the_last_look_only(monkeypatch
         now_ns = found_ns
         return [channel.stdout_fd]
 
-    monkeypatch.setattr("sandbox.pipes.monotonic_ns", lambda: now_ns)
-    monkeypatch.setattr("sandbox.pipes._sleep", sleep)
+    monkeypatch.setattr("deadheat.sandbox.pipes.monotonic_ns", lambda: now_ns)
+    monkeypatch.setattr("deadheat.sandbox.pipes._sleep", sleep)
     reply = PipeTransport([channel]).exchange([Message(0, "A", limit_ns)])[0]
     assert (reply.line, reply.elapsed_ns, reply.own_ns) == ("OK", found_ns, limit_ns * 3 // 4)
 
@@ -302,7 +302,7 @@ def test_a_bot_that_leaves_after_the_deadline_has_left_within_its_own_time_or_no
     channel, _, out = pair()
     channel.meter = Stole(stolen_ns)
     clock = ScriptedClock(0, 0, 0, 600_000, 600_000, 600_000, (partial(os.close, out), 600_000), 700_000)
-    monkeypatch.setattr("sandbox.pipes.monotonic_ns", clock)
+    monkeypatch.setattr("deadheat.sandbox.pipes.monotonic_ns", clock)
     assert PipeTransport([channel]).exchange([Message(0, "A", 590_000)])[0].fault is fault
 
 
@@ -381,7 +381,7 @@ def test_an_answer_during_the_slow_write_of_its_own_prompt_has_used_that_time(mo
             os.write(answer, b"OK\n")
             time.sleep(0.2)
 
-    monkeypatch.setattr("sandbox.pipes._flush", flush)
+    monkeypatch.setattr("deadheat.sandbox.pipes._flush", flush)
     threading.Timer(0.4, os.write, (others, b"OK\n")).start()
     replies = PipeTransport([slow, other]).exchange([Message(seat, "A", 100 * LIMIT_NS) for seat in (0, 1)])
     assert replies[0].own_ns >= 199 * NS_PER_MS
@@ -412,7 +412,7 @@ def test_what_was_stolen_counts_from_the_end_of_a_slow_write(monkeypatch: pytest
         os.write(answer, b"OK\n")
 
     channel.meter = Waits()
-    monkeypatch.setattr("sandbox.pipes._flush", flush)
+    monkeypatch.setattr("deadheat.sandbox.pipes._flush", flush)
     assert PipeTransport([channel]).exchange([Message(0, "A", 100 * LIMIT_NS)])[0].own_ns >= 199 * NS_PER_MS
 
 
@@ -431,7 +431,7 @@ def test_no_seat_pays_for_the_slow_read_of_anothers_last_word(monkeypatch: pytes
     transport = PipeTransport([holder, other])
     messages = [Message(seat, "A", 100 * LIMIT_NS) for seat in (0, 1)]
     threading.Timer(0.1, os.write, (held, b"OK\n")).start()
-    monkeypatch.setattr("sandbox.pipes._read", read)
+    monkeypatch.setattr("deadheat.sandbox.pipes._read", read)
     reply = transport.exchange(messages)[1]
     assert reply.own_ns < reply.elapsed_ns - 190 * NS_PER_MS
 
@@ -450,7 +450,7 @@ def test_a_read_that_lasts_past_the_deadline_is_this_hosts_doing_once(
         return ours(channel)
 
     ours = pipes._read
-    monkeypatch.setattr("sandbox.pipes._read", read)
+    monkeypatch.setattr("deadheat.sandbox.pipes._read", read)
     faults = []
     for _ in range(times):
         threading.Timer(0.05, os.write, (answer, b"OK\n")).start()

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from engine.core import NS_PER_S, Fault, Message
-from league.config import Settings
-from sandbox.box import Box, Limits
-from sandbox.docker import DockerSandbox
-from sandbox.pipes import PipeTransport
-from sandbox.runtimes import Runtime
+from deadheat.engine.core import NS_PER_S, Fault, Message
+from deadheat.league.config import Settings
+from deadheat.sandbox.box import Box, Limits
+from deadheat.sandbox.docker import DockerSandbox
+from deadheat.sandbox.pipes import PipeTransport
+from deadheat.sandbox.runtimes import Runtime
 from tests.sandbox.test_docker import inside, python, stop
 
 pytestmark = pytest.mark.containers

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from docker import APIClient
 
-from sandbox import resident
-from sandbox.box import SandboxError
-from sandbox.resident import COPY, KEEPER, resident_tree
+from deadheat.sandbox import resident
+from deadheat.sandbox.box import SandboxError
+from deadheat.sandbox.resident import COPY, KEEPER, resident_tree
 
 COPYING = [["root", "1", f"/bin/sh -c {KEEPER}"], ["root", "9", COPY]]
 KEEPING = [["root", "1", "/sbin/judge-init --keep /resident"]]

@@ -12,17 +12,17 @@ import docker
 import pytest
 from docker.errors import APIError
 
-from engine.chance import SEED_BYTES
-from engine.core import NS_PER_S, Message, Reply, Seat, Transport
-from engine.games import GAMES
-from engine.replay import replay
-from league.config import Settings
-from sandbox.arena import Arena
-from sandbox.box import Limits, Program, Sandbox, SandboxError, bot_limits
-from sandbox.docker import WAKING_TRIES, DockerBox, DockerSandbox
-from sandbox.local import LocalSandbox
-from sandbox.pipes import PipeTransport
-from sandbox.slots import Slots
+from deadheat.engine.chance import SEED_BYTES
+from deadheat.engine.core import NS_PER_S, Message, Reply, Seat, Transport
+from deadheat.engine.games import GAMES
+from deadheat.engine.replay import replay
+from deadheat.league.config import Settings
+from deadheat.sandbox.arena import Arena
+from deadheat.sandbox.box import Limits, Program, Sandbox, SandboxError, bot_limits
+from deadheat.sandbox.docker import WAKING_TRIES, DockerBox, DockerSandbox
+from deadheat.sandbox.local import LocalSandbox
+from deadheat.sandbox.pipes import PipeTransport
+from deadheat.sandbox.slots import Slots
 
 COUNTER = """
 import sys, threading, time

@@ -11,12 +11,12 @@ import pytest
 from docker import APIClient
 from docker.errors import APIError
 
-from sandbox.attribution import Blame
-from sandbox.box import Box, Channel, Exit, Limits, Program, SandboxError
-from sandbox.build import BuildFailed, build
-from sandbox.docker import DockerBox
-from sandbox.languages import LANGUAGES
-from sandbox.runtimes import (
+from deadheat.sandbox.attribution import Blame
+from deadheat.sandbox.box import Box, Channel, Exit, Limits, Program, SandboxError
+from deadheat.sandbox.build import BuildFailed, build
+from deadheat.sandbox.docker import DockerBox
+from deadheat.sandbox.languages import LANGUAGES
+from deadheat.sandbox.runtimes import (
     GVISOR_FLAGS,
     HOST_THREADS_PER_PROCESS,
     Runtime,

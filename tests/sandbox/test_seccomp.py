@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from sandbox.seccomp import profile
+from deadheat.sandbox.seccomp import profile
 
 CLONE_PIDFD = 0x1000
 RULES = json.loads(profile())["syscalls"]

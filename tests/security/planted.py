@@ -15,10 +15,10 @@ from pathlib import Path
 import httpx
 from sqlmodel import select
 
-from engine.core import Fault, Message, Reply, Result
-from engine.transcript import Exchange, Transcript, encode
-from league.causes import NOT_CHECKED, Cause
-from league.jobs import (
+from deadheat.engine.core import Fault, Message, Reply, Result
+from deadheat.engine.transcript import Exchange, Transcript, encode
+from deadheat.league.causes import NOT_CHECKED, Cause
+from deadheat.league.jobs import (
     AttemptRecord,
     BuildJob,
     BuildOutcome,
@@ -28,19 +28,19 @@ from league.jobs import (
     MatchOutcome,
     SeriesJob,
 )
-from league.service.course.schedule import go_on
-from league.service.jobs import exhibitions
-from league.service.jobs.builds import claim_build, finish_build, give_back_build
-from league.service.jobs.sweep import sweep
-from league.service.people.access import look_up
-from league.service.people.person import Person
-from league.service.rankings.standings import refit
-from league.service.rulings.operators import set_role
-from league.service.seasons.entries import enter
-from league.service.series.hosts import host_seen, record_check
-from league.states import Role, TokenKind
-from league.tables import Exhibition, Match, Season, Token, User
-from sandbox.box import Exit
+from deadheat.league.service.course.schedule import go_on
+from deadheat.league.service.jobs import exhibitions
+from deadheat.league.service.jobs.builds import claim_build, finish_build, give_back_build
+from deadheat.league.service.jobs.sweep import sweep
+from deadheat.league.service.people.access import look_up
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.rankings.standings import refit
+from deadheat.league.service.rulings.operators import set_role
+from deadheat.league.service.seasons.entries import enter
+from deadheat.league.service.series.hosts import host_seen, record_check
+from deadheat.league.states import Role, TokenKind
+from deadheat.league.tables import Exhibition, Match, Season, Token, User
+from deadheat.sandbox.box import Exit
 from tests.api.browser import OURS, Browser
 from tests.api.site import Site
 from tests.api.test_matches import transcript

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from league.words import Exported
+from deadheat.league.words import Exported
 
 
 @dataclass(frozen=True)

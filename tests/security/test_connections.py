@@ -18,10 +18,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from api.edge import connections, uploading
-from api.edge.connections import Guard, guarded
-from api.edge.uploading import Incoming, Room
-from league.config import Settings
+from deadheat.api.edge import connections, uploading
+from deadheat.api.edge.connections import Guard, guarded
+from deadheat.api.edge.uploading import Incoming, Room
+from deadheat.league.config import Settings
 from tests.api.served import served
 from tests.api.site import Site
 

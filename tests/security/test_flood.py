@@ -25,13 +25,13 @@ from pathlib import Path
 import pytest
 from sqlmodel import col, select
 
-from api.edge.uploading import LATER, WAIT_SECONDS
-from league.service.bots.bots import create_bot
-from league.service.people.access import issue_token
-from league.service.people.users import insert_user
-from league.service.rankings.standings import refit
-from league.states import Role
-from league.tables import BotVersion
+from deadheat.api.edge.uploading import LATER, WAIT_SECONDS
+from deadheat.league.service.bots.bots import create_bot
+from deadheat.league.service.people.access import issue_token
+from deadheat.league.service.people.users import insert_user
+from deadheat.league.service.rankings.standings import refit
+from deadheat.league.states import Role
+from deadheat.league.tables import BotVersion
 from tests.league.world import World, settings
 
 ROOT = Path(__file__).parents[2]
@@ -85,7 +85,7 @@ def server(folder: Path) -> Iterator[int]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     environment = {**os.environ, **GENEROUS, "DEADHEAT_DATA_DIR": str(folder), "DEADHEAT_PORT": str(port)}
-    command = [sys.executable, "-m", "cli.main", "api"]
+    command = [sys.executable, "-m", "deadheat.cli.main", "api"]
     process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL)
     try:
         gives_up_at = time.monotonic() + 60

@@ -12,9 +12,9 @@ from contextlib import suppress
 import pytest
 from starlette.requests import Request
 
-from api.edge.rates import ADDRESSES_PER_NAME, Rates
-from league.config import Settings
-from league.errors import OverQuota
+from deadheat.api.edge.rates import ADDRESSES_PER_NAME, Rates
+from deadheat.league.config import Settings
+from deadheat.league.errors import OverQuota
 
 
 @pytest.fixture

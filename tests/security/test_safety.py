@@ -8,8 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from league.config import Settings
-from league.safety import SHORTEST_PASSWORD, refusal, unsafe_settings
+from deadheat.league.config import Settings
+from deadheat.league.safety import SHORTEST_PASSWORD, refusal, unsafe_settings
 from tests.api.site import InProcess, Site
 from tests.cli.command import ROOT, deadheat
 

@@ -21,8 +21,8 @@ from hypothesis import HealthCheck, Phase, settings
 from schemathesis import Case
 from starlette.types import Receive, Scope, Send
 
-from api.app import create_app
-from league.config import Settings
+from deadheat.api.app import create_app
+from deadheat.league.config import Settings
 from tests.api.site import NotedQueue
 from tests.security.planted import PlantedLeague
 

@@ -15,18 +15,18 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.core import Game, Message, Reply, Seat, Transport, TransportError
-from engine.memory import MemoryTransport, Player
-from engine.referee import run_match
-from league.jobs import Host, ProgramRef
-from sandbox.arena import Played
-from sandbox.box import Program, SandboxError
-from sandbox.build import BuildFailed, Built
-from sandbox.languages import Recipe
+from deadheat.engine.core import Game, Message, Reply, Seat, Transport, TransportError
+from deadheat.engine.memory import MemoryTransport, Player
+from deadheat.engine.referee import run_match
+from deadheat.league.jobs import Host, ProgramRef
+from deadheat.sandbox.arena import Played
+from deadheat.sandbox.box import Program, SandboxError
+from deadheat.sandbox.build import BuildFailed, Built
+from deadheat.sandbox.languages import Recipe
+from deadheat.workers.context import BOTS
 from tests.bots.loading import in_process
 from tests.league.world import GAME
 from tests.simulation.stage import packed
-from workers.context import BOTS
 
 if TYPE_CHECKING:
     from tests.simulation.simulator import Simulator

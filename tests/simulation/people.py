@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 from sqlmodel import Session, col, select
 
-from league import errors
-from league.service.bots.bots import Upload, add_version
-from league.service.jobs.builds import BUILDS
-from league.service.jobs.exhibiting import EXHIBITIONS
-from league.service.jobs.exhibitions import answer, open_of, resign, table, take_seat
-from league.service.people.person import Person
-from league.service.rulings.held import decide_match, held_matches, leave_match
-from league.service.rulings.rulings import rejudge_match, restore_match, void_match
-from league.service.series.hosts import record_check
-from league.states import MatchState, Role
-from league.tables import Match
+from deadheat.league import errors
+from deadheat.league.service.bots.bots import Upload, add_version
+from deadheat.league.service.jobs.builds import BUILDS
+from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
+from deadheat.league.service.jobs.exhibitions import answer, open_of, resign, table, take_seat
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.rulings.held import decide_match, held_matches, leave_match
+from deadheat.league.service.rulings.rulings import rejudge_match, restore_match, void_match
+from deadheat.league.service.series.hosts import record_check
+from deadheat.league.states import MatchState, Role
+from deadheat.league.tables import Match
 from tests.simulation.machines import Source
 from tests.workers.people import move
 

@@ -36,26 +36,26 @@ from greenlet import getcurrent, greenlet
 from sqlalchemy.exc import OperationalError
 from sqlmodel import Session, col, exists, or_, select
 
-from league.blobs import Blobs
-from league.causes import Cause
-from league.jobs import Host
-from league.service.ground.life import Life
-from league.service.jobs.builds import BUILDS
-from league.service.jobs.exhibiting import EXHIBITIONS
-from league.service.jobs.kinds import KINDS
-from league.service.rankings.standings import seasons_to_refit
-from league.service.series.carrying_out import SERIES
-from league.service.series.hosts import due_check, host_seen, record_check
-from league.states import JobState, VersionState
-from league.tables import Attempt, BotVersion, Exhibition, WorkerHost
+from deadheat.league.blobs import Blobs
+from deadheat.league.causes import Cause
+from deadheat.league.jobs import Host
+from deadheat.league.service.ground.life import Life
+from deadheat.league.service.jobs.builds import BUILDS
+from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
+from deadheat.league.service.jobs.kinds import KINDS
+from deadheat.league.service.rankings.standings import seasons_to_refit
+from deadheat.league.service.series.carrying_out import SERIES
+from deadheat.league.service.series.hosts import due_check, host_seen, record_check
+from deadheat.league.states import JobState, VersionState
+from deadheat.league.tables import Attempt, BotVersion, Exhibition, WorkerHost
+from deadheat.workers import build, build_log, exhibitions, holding, play, stopping, tasks
+from deadheat.workers.queue import task_name
 from tests.invariants import broken, unfinished
 from tests.league.world import START
 from tests.simulation import people
 from tests.simulation.machines import REASONS, Arena, Builder, SimulatedContext, Source
 from tests.simulation.stage import HOSTS, Stage, StormyBlobs
 from tests.simulation.storm import CALM, Extent, Killed, Weather
-from workers import build, build_log, exhibitions, holding, play, stopping, tasks
-from workers.queue import task_name
 
 CALM_SECONDS = 300
 LOOK_SECONDS = 8

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 from sqlalchemy import event
 from sqlmodel import Session, col, select
 
-from league import errors
-from league.blobs import Blobs
-from league.database import Database
-from league.jobs import Host
-from league.service.people.person import Person
-from league.service.series.hosts import host_arrives, record_check
-from league.states import Role
-from league.tables import Bot, BotVersion, User
+from deadheat.league import errors
+from deadheat.league.blobs import Blobs
+from deadheat.league.database import Database
+from deadheat.league.jobs import Host
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.series.hosts import host_arrives, record_check
+from deadheat.league.states import Role
+from deadheat.league.tables import Bot, BotVersion, User
 from tests.league.world import World, settings
 
 if TYPE_CHECKING:

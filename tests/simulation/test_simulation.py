@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from sqlmodel import Session
 
-from league.service.ground import life
-from league.service.ground.life import Life
-from league.service.ground.steps import move
-from league.service.jobs.builds import BUILDS
-from league.service.jobs.exhibiting import EXHIBITIONS
-from league.service.series import carrying_out, outcomes
-from league.service.series.carrying_out import SERIES
-from league.tables import Attempt
+from deadheat.league.service.ground import life
+from deadheat.league.service.ground.life import Life
+from deadheat.league.service.ground.steps import move
+from deadheat.league.service.jobs.builds import BUILDS
+from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
+from deadheat.league.service.series import carrying_out, outcomes
+from deadheat.league.service.series.carrying_out import SERIES
+from deadheat.league.tables import Attempt
 from tests.lanes import scaled
 from tests.simulation.simulator import Simulator
 from tests.simulation.stage import Stage, StormyBlobs

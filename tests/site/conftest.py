@@ -22,7 +22,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from league.service.people.access import begin_session
+from deadheat.league.service.people.access import begin_session
 from tests.api.served import served
 from tests.api.site import Site
 from tests.site.leagues import furnish

@@ -7,16 +7,16 @@ from pathlib import Path
 
 from sqlmodel import col, select, update
 
-from engine.chance import commitment
-from engine.core import Fault
-from engine.transcript import decode, encode
-from league.jobs import FaultRecord
-from league.service.course.states import set_season_state
-from league.service.rankings.standings import refit
-from league.service.seasons.entries import enter
-from league.service.seasons.seasons import create_season
-from league.states import SeasonState
-from league.tables import Match, Series
+from deadheat.engine.chance import commitment
+from deadheat.engine.core import Fault
+from deadheat.engine.transcript import decode, encode
+from deadheat.league.jobs import FaultRecord
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.rankings.standings import refit
+from deadheat.league.service.seasons.entries import enter
+from deadheat.league.service.seasons.seasons import create_season
+from deadheat.league.states import SeasonState
+from deadheat.league.tables import Match, Series
 from tests.api.site import Site
 from tests.league.world import won
 

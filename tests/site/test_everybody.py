@@ -13,12 +13,12 @@ import pytest
 from playwright.sync_api import Browser, StorageState
 from sqlmodel import select
 
-from engine.games import GAMES
-from league.jobs import MatchJob
-from league.service.rankings.standings import refit
-from league.service.rulings import closing, operators
-from league.service.series.carrying_out import finish_series
-from league.tables import Series, User
+from deadheat.engine.games import GAMES
+from deadheat.league.jobs import MatchJob
+from deadheat.league.service.rankings.standings import refit
+from deadheat.league.service.rulings import closing, operators
+from deadheat.league.service.series.carrying_out import finish_series
+from deadheat.league.tables import Series, User
 from tests.api.served import served
 from tests.league.world import void, won
 from tests.security.planted import NAMES, ROLES, PlantedLeague

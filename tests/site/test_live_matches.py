@@ -8,16 +8,16 @@ from dataclasses import replace
 from playwright.sync_api import expect
 from sqlmodel import col, select, update
 
-from engine.chance import commitment
-from engine.core import Reply
-from engine.transcript import Transcript, decode
-from league.jobs import MatchOutcome, SeriesJob
-from league.service.course.states import set_season_state
-from league.service.seasons.entries import enter
-from league.service.seasons.seasons import create_season
-from league.service.series import live
-from league.states import SeasonState
-from league.tables import Match, Series
+from deadheat.engine.chance import commitment
+from deadheat.engine.core import Reply
+from deadheat.engine.transcript import Transcript, decode
+from deadheat.league.jobs import MatchOutcome, SeriesJob
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.seasons.entries import enter
+from deadheat.league.service.seasons.seasons import create_season
+from deadheat.league.service.series import live
+from deadheat.league.states import SeasonState
+from deadheat.league.tables import Match, Series
 from tests.league.world import won
 from tests.site.conftest import PHONE, League, Open, barriers, overflows
 from tests.site.leagues import TRANSCRIPTS

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlmodel import col, select, update
 
-from league.tables import Bot, Ending, Participant
+from deadheat.league.tables import Bot, Ending, Participant
 from tests.site.conftest import League, Open, keeps_out, signed_in_as
 
 FORFEITS = ("yacht-auction-forfeit", "betris-large-bank")

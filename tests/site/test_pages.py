@@ -10,10 +10,10 @@ import pytest
 from playwright.sync_api import expect
 from sqlmodel import col, select
 
-from api.pages import live
-from league.service.rankings.standings import refit
-from league.states import JobState
-from league.tables import Series
+from deadheat.api.pages import live
+from deadheat.league.service.rankings.standings import refit
+from deadheat.league.states import JobState
+from deadheat.league.tables import Series
 from tests.site.conftest import PHONE, WIDE, League, Open, keeps_out
 from tests.site.picture import take
 

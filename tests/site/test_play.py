@@ -11,23 +11,23 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlmodel import update
 
-from api.pages.player import exhibition
-from engine.games.polyominoes import PLACEMENTS, SIDE, bit
-from league.jobs import BuildOutcome
-from league.service.bots.bots import create_bot
-from league.service.jobs import exhibitions
-from league.service.jobs.builds import finish_build
-from league.service.seasons.entries import enter
-from league.states import JobState
-from league.tables import Exhibition
-from sandbox.box import Sandbox
-from sandbox.docker import DockerSandbox
-from sandbox.local import LocalSandbox
+from deadheat.api.pages.player import exhibition
+from deadheat.engine.games.polyominoes import PLACEMENTS, SIDE, bit
+from deadheat.league.jobs import BuildOutcome
+from deadheat.league.service.bots.bots import create_bot
+from deadheat.league.service.jobs import exhibitions
+from deadheat.league.service.jobs.builds import finish_build
+from deadheat.league.service.seasons.entries import enter
+from deadheat.league.states import JobState
+from deadheat.league.tables import Exhibition
+from deadheat.sandbox.box import Sandbox
+from deadheat.sandbox.docker import DockerSandbox
+from deadheat.sandbox.local import LocalSandbox
+from deadheat.workers import exhibitions as at_work
+from deadheat.workers.context import BOTS, Context
 from tests.api.site import PASSWORD
 from tests.site.conftest import PHONE, League, Open, barriers, overflows
 from tests.workers.conftest import packed
-from workers import exhibitions as at_work
-from workers.context import BOTS, Context
 
 PATIENCE_MS = 60_000
 """A bot's answer is there in a moment, unless the machine is busy with something else."""

@@ -10,9 +10,9 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import Page, expect
 
-from api.pages.render import lines
-from engine.scenes import document
-from engine.transcript import decode
+from deadheat.api.pages.render import lines
+from deadheat.engine.scenes import document
+from deadheat.engine.transcript import decode
 from tests.site.conftest import League, Open, keeps_out
 from tests.site.leagues import SHOWN, TRANSCRIPTS
 

@@ -18,14 +18,14 @@ from contextlib import ExitStack
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from cli.server.api_client import Client
-from cli.server.follow import wait_for_build
-from league.records.matches import Match
+from deadheat.cli.server.api_client import Client
+from deadheat.cli.server.follow import wait_for_build
+from deadheat.league.records.matches import Match
+from deadheat.workers.context import BOTS
 from tests.api.site import zipped
 from tests.deployment import ROOT, Deployment, serving
 from tests.site.conftest import EXPECT_MS, Open, keeps_out, watched
 from tests.site.test_replays import viewer, watch_to_its_end
-from workers.context import BOTS
 
 GAMES = ("yacht-auction", "betris-large", "liars-dice")
 GAME = GAMES[0]
@@ -143,7 +143,7 @@ def signs_up(opens: Open, name: str) -> Page:
 
 def becomes_an_organiser(opens: Open, deployment: Deployment) -> Page:
     page = signs_up(opens, "chief")
-    command = [sys.executable, "-m", "cli.main", "user", "role", "chief", "organiser"]
+    command = [sys.executable, "-m", "deadheat.cli.main", "user", "role", "chief", "organiser"]
     subprocess.run(command, cwd=ROOT, env=dict(deployment.environment), check=True, capture_output=True, timeout=60)
     page.on("dialog", lambda dialog: dialog.accept())
     page.reload()

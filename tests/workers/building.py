@@ -10,13 +10,13 @@ from pathlib import Path
 
 from sqlmodel import col, select
 
-from league.service.bots.bots import add_version, create_bot
-from league.states import VersionState
-from league.tables import Attempt, BotVersion
-from league.uploads import accept
+from deadheat.league.service.bots.bots import add_version, create_bot
+from deadheat.league.states import VersionState
+from deadheat.league.tables import Attempt, BotVersion
+from deadheat.league.uploads import accept
+from deadheat.workers.build import build_version
+from deadheat.workers.context import Context
 from tests.league.world import GAME, World
-from workers.build import build_version
-from workers.context import Context
 
 
 class BuildingWorld(World):

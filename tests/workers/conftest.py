@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 import redis
 
-from league.jobs import BuildOutcome
-from league.service.jobs.builds import finish_build
+from deadheat.league.jobs import BuildOutcome
+from deadheat.league.service.jobs.builds import finish_build
+from deadheat.workers.context import BOTS, Context
 from tests.league.world import GAME, World, settings
-from workers.context import BOTS, Context
 
 
 class PlayingWorld(World):

@@ -7,16 +7,16 @@ import threading
 import time
 from collections.abc import Callable
 
-from engine.games import GAMES
-from engine.games.liars_dice import BIDS, Bid
-from engine.games.yacht_auction import CATEGORIES
-from engine.scenes import scenes_so_far
-from league.database import Database
-from league.errors import WrongState
-from league.service.jobs import exhibitions
-from league.service.jobs.exhibitions import Table
-from league.service.people.person import Person
-from league.states import UNFINISHED
+from deadheat.engine.games import GAMES
+from deadheat.engine.games.liars_dice import BIDS, Bid
+from deadheat.engine.games.yacht_auction import CATEGORIES
+from deadheat.engine.scenes import scenes_so_far
+from deadheat.league.database import Database
+from deadheat.league.errors import WrongState
+from deadheat.league.service.jobs import exhibitions
+from deadheat.league.service.jobs.exhibitions import Table
+from deadheat.league.service.people.person import Person
+from deadheat.league.states import UNFINISHED
 
 
 def move(table: Table) -> str:

@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from engine.core import TransportError
-from engine.games import GAMES
-from engine.replay import replay
-from engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, decode
-from league.service.series.hosts import record_check
-from league.states import VersionState
-from sandbox.arena import Arena, Played
-from sandbox.languages import LANGUAGES
+from deadheat.engine.core import TransportError
+from deadheat.engine.games import GAMES
+from deadheat.engine.replay import replay
+from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, decode
+from deadheat.league.service.series.hosts import record_check
+from deadheat.league.states import VersionState
+from deadheat.sandbox.arena import Arena, Played
+from deadheat.sandbox.languages import LANGUAGES
+from deadheat.workers import build
+from deadheat.workers.build import build_version
+from deadheat.workers.context import BOTS
 from tests.league.world import GAME, settings
 from tests.workers.building import BuildingWorld, zipped
-from workers import build
-from workers.build import build_version
-from workers.context import BOTS
 
 pytestmark = pytest.mark.containers
 

@@ -12,18 +12,18 @@ import pytest
 from sqlalchemy.exc import OperationalError
 from sqlmodel import Session
 
-from engine.core import STDERR_KEPT_BYTES
-from league.jobs import BuildJob, BuildOutcome
-from league.service.jobs.builds import finish_build, note_build_log
-from league.states import VersionState
-from sandbox.languages import LANGUAGES
+from deadheat.engine.core import STDERR_KEPT_BYTES
+from deadheat.league.jobs import BuildJob, BuildOutcome
+from deadheat.league.service.jobs.builds import finish_build, note_build_log
+from deadheat.league.states import VersionState
+from deadheat.sandbox.languages import LANGUAGES
+from deadheat.workers import build, build_log, holding
+from deadheat.workers.build import build_version
+from deadheat.workers.build_log import BuildLog
+from deadheat.workers.context import BOTS
+from deadheat.workers.holding import LeaseLost
 from tests.league.world import GAME, settings
 from tests.workers.building import BuildingWorld
-from workers import build, build_log, holding
-from workers.build import build_version
-from workers.build_log import BuildLog
-from workers.context import BOTS
-from workers.holding import LeaseLost
 
 RANDOM = (BOTS / GAME / "random" / "main.py").read_text()
 

@@ -11,20 +11,20 @@ from pathlib import Path
 import pytest
 from sqlmodel import func, select
 
-from engine.core import Fault, Message, Reply, TransportError
-from league.records.hosts import Worker
-from league.service.series.hosts import hosts
-from league.states import Fitness, JobState
-from league.tables import Attempt, Match, Series
-from sandbox import pipes
-from sandbox.arena import Arena, Played
-from sandbox.pipes import PipeTransport
+from deadheat.engine.core import Fault, Message, Reply, TransportError
+from deadheat.league.records.hosts import Worker
+from deadheat.league.service.series.hosts import hosts
+from deadheat.league.states import Fitness, JobState
+from deadheat.league.tables import Attempt, Match, Series
+from deadheat.sandbox import pipes
+from deadheat.sandbox.arena import Arena, Played
+from deadheat.sandbox.pipes import PipeTransport
+from deadheat.workers import canary
+from deadheat.workers.canary import SCRIPT, play_canary, play_canary_when_due
+from deadheat.workers.context import Context
+from deadheat.workers.play import play_series
 from tests.league.world import World, settings
 from tests.workers.conftest import PlayingWorld
-from workers import canary
-from workers.canary import SCRIPT, play_canary, play_canary_when_due
-from workers.context import Context
-from workers.play import play_series
 
 CPUS = sorted(os.sched_getaffinity(0))[:2]
 ORDERS = {order for orders in SCRIPT for order in orders.values()}

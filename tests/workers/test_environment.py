@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from league.service.bots import environments
-from league.service.bots.environments import installed_languages
+from deadheat.league.service.bots import environments
+from deadheat.league.service.bots.environments import installed_languages
+from deadheat.workers import environment
+from deadheat.workers.context import Context
+from deadheat.workers.environment import describe_environment
 from tests.league.world import World, settings
-from workers import environment
-from workers.context import Context
-from workers.environment import describe_environment
 
 
 @pytest.fixture

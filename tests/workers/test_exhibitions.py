@@ -15,28 +15,28 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from sqlalchemy.exc import OperationalError
 from sqlmodel import Session
 
-from engine.core import Fault, Message, Reply, Seat, TransportError
-from engine.games import GAMES
-from engine.replay import replay
-from engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, decode
-from league import telemetry
-from league.errors import BlobsAway
-from league.jobs import ExhibitionJob
-from league.service.jobs import exhibitions
-from league.service.jobs.exhibitions import ExhibitionInfo, Table
-from league.service.people.person import Person
-from league.service.series.hosts import record_check
-from league.states import JobState
-from league.tables import Exhibition
-from sandbox.box import Limits, Program
-from sandbox.local import LocalBox, LocalSandbox
-from sandbox.pipes import PipeTransport
+from deadheat.engine.core import Fault, Message, Reply, Seat, TransportError
+from deadheat.engine.games import GAMES
+from deadheat.engine.replay import replay
+from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, decode
+from deadheat.league import telemetry
+from deadheat.league.errors import BlobsAway
+from deadheat.league.jobs import ExhibitionJob
+from deadheat.league.service.jobs import exhibitions
+from deadheat.league.service.jobs.exhibitions import ExhibitionInfo, Table
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.series.hosts import record_check
+from deadheat.league.states import JobState
+from deadheat.league.tables import Exhibition
+from deadheat.sandbox.box import Limits, Program
+from deadheat.sandbox.local import LocalBox, LocalSandbox
+from deadheat.sandbox.pipes import PipeTransport
+from deadheat.workers import exhibitions as at_work
+from deadheat.workers import holding, stopping
+from deadheat.workers.context import BOTS
+from deadheat.workers.exhibitions import play_exhibition
 from tests.workers.conftest import PlayingWorld, packed
 from tests.workers.people import AtTheTable
-from workers import exhibitions as at_work
-from workers import holding, stopping
-from workers.context import BOTS
-from workers.exhibitions import play_exhibition
 
 
 @pytest.fixture(autouse=True)

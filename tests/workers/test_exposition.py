@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from deadheat.workers.exposition import expose
 from tests.league.world import settings
-from workers.exposition import expose
 
 
 @contextmanager

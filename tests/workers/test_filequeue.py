@@ -12,8 +12,8 @@ from kombu import Connection
 from kombu.simple import SimpleQueue
 from kombu.utils.json import dumps
 
+from deadheat.workers.queue import celery_app
 from tests.league.world import settings
-from workers.queue import celery_app
 
 
 class Folder:

@@ -15,21 +15,21 @@ from prometheus_client import REGISTRY
 from sqlalchemy.exc import OperationalError
 from sqlmodel import delete
 
-from cli.operator.doctor import _end_fitness
-from league.config import HEARTBEAT_SECONDS
-from league.jobs import Host
-from league.records.hosts import Worker
-from league.service.series.hosts import RECHECK_SECONDS, hosts, record_canary
-from league.states import Fitness
-from league.tables import WorkerHost
-from sandbox.box import SandboxError
-from sandbox.check import FULL_ROUNDS, QUICK_ROUNDS
-from sandbox.fitness import Facts, Report, judged
+from deadheat.cli.operator.doctor import _end_fitness
+from deadheat.league.config import HEARTBEAT_SECONDS
+from deadheat.league.jobs import Host
+from deadheat.league.records.hosts import Worker
+from deadheat.league.service.series.hosts import RECHECK_SECONDS, hosts, record_canary
+from deadheat.league.states import Fitness
+from deadheat.league.tables import WorkerHost
+from deadheat.sandbox.box import SandboxError
+from deadheat.sandbox.check import FULL_ROUNDS, QUICK_ROUNDS
+from deadheat.sandbox.fitness import Facts, Report, judged
+from deadheat.workers import keeper, metrics
+from deadheat.workers.context import Context
+from deadheat.workers.keeper import Keeper, arrive
 from tests.league.world import GAME, World, settings
 from tests.workers.conftest import PlayingWorld
-from workers import keeper, metrics
-from workers.context import Context
-from workers.keeper import Keeper, arrive
 
 GOOD = judged(Facts())
 WRONG = judged(replace(Facts(), convicted=1))
@@ -225,7 +225,7 @@ def test_a_database_that_is_away_does_not_end_the_keeper(world: PlayingWorld, mo
 
     naps: list[float] = []
     monkeypatch.setattr(Keeper, "look", unreachable)
-    monkeypatch.setattr("workers.keeper.time.sleep", sleep)
+    monkeypatch.setattr("deadheat.workers.keeper.time.sleep", sleep)
     with pytest.raises(Enough):
         Keeper(world.context).run()
     assert naps == [HEARTBEAT_SECONDS] * 2

@@ -13,18 +13,18 @@ from pathlib import Path
 
 import pytest
 
-from engine.core import NS_PER_S, Message, Reply
-from league.states import VersionState
-from sandbox.archive import extract_program
-from sandbox.box import Exit, Program, bot_limits
-from sandbox.build import MAX_PROGRAM_BYTES, BuildFailed, build
-from sandbox.docker import DockerSandbox
-from sandbox.languages import LANGUAGES, detect
-from sandbox.local import LocalSandbox
-from sandbox.pipes import PipeTransport
+from deadheat.engine.core import NS_PER_S, Message, Reply
+from deadheat.league.states import VersionState
+from deadheat.sandbox.archive import extract_program
+from deadheat.sandbox.box import Exit, Program, bot_limits
+from deadheat.sandbox.build import MAX_PROGRAM_BYTES, BuildFailed, build
+from deadheat.sandbox.docker import DockerSandbox
+from deadheat.sandbox.languages import LANGUAGES, detect
+from deadheat.sandbox.local import LocalSandbox
+from deadheat.sandbox.pipes import PipeTransport
+from deadheat.workers.context import BOTS
 from tests.league.world import GAME, settings
 from tests.workers.building import BuildingWorld, sources, zipped
-from workers.context import BOTS
 
 FULL_IMAGE = "deadheat/judge:full"
 ROOT = Path(__file__).parents[2]

@@ -11,12 +11,12 @@ import pytest
 import redis
 from celery import Celery
 
-from cli.operator.checkup import Verdict, check_broker, check_running
-from league.database import Database
+from deadheat.cli.operator.checkup import Verdict, check_broker, check_running
+from deadheat.league.database import Database
+from deadheat.workers import leader, queue
+from deadheat.workers.leader import KEY, Lease, LedScheduler, RedisLease, lease_of
+from deadheat.workers.queue import celery_app
 from tests.league.world import settings
-from workers import leader, queue
-from workers.leader import KEY, Lease, LedScheduler, RedisLease, lease_of
-from workers.queue import celery_app
 
 
 @pytest.fixture(params=["files", "redis"])
@@ -103,7 +103,7 @@ def test_only_the_leader_sends_what_is_due(tmp_path: Path) -> None:
 def test_a_clock_that_is_set_back_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     set_by = 0.0
     true_time = time.time
-    monkeypatch.setattr("workers.leader.time.time", lambda: true_time() + set_by)
+    monkeypatch.setattr("deadheat.workers.leader.time.time", lambda: true_time() + set_by)
     monkeypatch.setattr(Celery, "now", lambda _: datetime.now(UTC) + timedelta(seconds=set_by))
     sent: list[str] = []
     clockwork = scheduler(settings(tmp_path), sent, tmp_path / "alive")

@@ -9,15 +9,15 @@ import pytest
 from sqlalchemy.exc import OperationalError
 from sqlmodel import Session, select
 
-from engine.unfinished import Replies
-from league.jobs import SeriesJob
-from league.service.series import live as league_live
-from league.states import MatchState
-from league.tables import LiveMatch, Match
+from deadheat.engine.unfinished import Replies
+from deadheat.league.jobs import SeriesJob
+from deadheat.league.service.series import live as league_live
+from deadheat.league.states import MatchState
+from deadheat.league.tables import LiveMatch, Match
+from deadheat.workers import live
+from deadheat.workers.live import Broadcast
+from deadheat.workers.play import play_series
 from tests.workers.conftest import PlayingWorld
-from workers import live
-from workers.live import Broadcast
-from workers.play import play_series
 
 Told = list[tuple[int, int]]
 """Match, exchanges."""

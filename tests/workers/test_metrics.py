@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from prometheus_client import REGISTRY
 
-from engine.games import GAMES
-from engine.transcript import Transcript, decode
+from deadheat.engine.games import GAMES
+from deadheat.engine.transcript import Transcript, decode
+from deadheat.workers import metrics
+from deadheat.workers.outcomes import fault_records, latencies
 from tests.engine.busy import convicted_on_a_busy_host, on_a_busy_host
-from workers import metrics
-from workers.outcomes import fault_records, latencies
 
 TRANSCRIPTS = Path(__file__).parent.parent / "transcripts"
 CALM = decode((TRANSCRIPTS / "yacht-auction.jsonl").read_bytes())

@@ -16,29 +16,29 @@ from prometheus_client import REGISTRY
 from sqlalchemy.exc import InternalError, OperationalError
 from sqlmodel import Session, col, select
 
-from engine.core import TransportError
-from engine.games import GAMES
-from engine.replay import replay
-from engine.transcript import MAX_TRANSCRIPT_BYTES, decode
-from league.errors import BlobsAway
-from league.jobs import SeriesJob
-from league.service.jobs.sweep import sweep
-from league.service.series import carrying_out
-from league.service.series.carrying_out import SERIES
-from league.service.series.hosts import record_check
-from league.service.series.rules_played import rules_played
-from league.states import JobState, MatchState
-from league.tables import Attempt, Ending, LatencySummary, Match, Participant, Series
-from sandbox.arena import Arena, Played
-from sandbox.box import SandboxError
-from sandbox.folders import sweep_folders
-from sandbox.slots import Slots
+from deadheat.engine.core import TransportError
+from deadheat.engine.games import GAMES
+from deadheat.engine.replay import replay
+from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, decode
+from deadheat.league.errors import BlobsAway
+from deadheat.league.jobs import SeriesJob
+from deadheat.league.service.jobs.sweep import sweep
+from deadheat.league.service.series import carrying_out
+from deadheat.league.service.series.carrying_out import SERIES
+from deadheat.league.service.series.hosts import record_check
+from deadheat.league.service.series.rules_played import rules_played
+from deadheat.league.states import JobState, MatchState
+from deadheat.league.tables import Attempt, Ending, LatencySummary, Match, Participant, Series
+from deadheat.sandbox.arena import Arena, Played
+from deadheat.sandbox.box import SandboxError
+from deadheat.sandbox.folders import sweep_folders
+from deadheat.sandbox.slots import Slots
+from deadheat.workers import holding, metrics, play, stopping
+from deadheat.workers.context import BOTS, Context
+from deadheat.workers.play import play_series
 from tests.league.world import GAME
 from tests.workers.conftest import PlayingWorld
 from tests.workers.victim import MOMENTS
-from workers import holding, metrics, play, stopping
-from workers.context import BOTS, Context
-from workers.play import play_series
 
 
 def queued(world: PlayingWorld, length: int = 3) -> int:
@@ -275,7 +275,7 @@ def test_results_are_handed_in_when_the_database_comes_back(
         return taken
 
     monkeypatch.setattr(play, "finish_series", away)
-    monkeypatch.setattr("workers.holding.time.sleep", pauses.append)
+    monkeypatch.setattr("deadheat.workers.holding.time.sleep", pauses.append)
     play_series(world.context, series_id)
     assert (len(tries), pauses) == (4, [holding.RETRY_SECONDS] * 3)
     assert series(world, series_id).attempt == 1

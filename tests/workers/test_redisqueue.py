@@ -9,9 +9,9 @@ from pathlib import Path
 import redis
 from kombu.simple import SimpleQueue
 
+from deadheat.workers.queue import celery_app
+from deadheat.workers.redisqueue import Channel
 from tests.league.world import settings
-from workers.queue import celery_app
-from workers.redisqueue import Channel
 
 
 def let_go_of(queue: SimpleQueue) -> None:

@@ -16,16 +16,16 @@ import pytest
 from sqlalchemy import text
 from sqlmodel import select
 
-from cli.operator.tree import Child, Tree
-from league.service.jobs.sweep import sweep
-from league.states import JobState, VersionState
-from league.storage.schema import WrongSchema, newest_revision
-from league.tables import Attempt, BotVersion, Series
+from deadheat.cli.operator.tree import Child, Tree
+from deadheat.league.service.jobs.sweep import sweep
+from deadheat.league.states import JobState, VersionState
+from deadheat.league.storage.schema import WrongSchema, newest_revision
+from deadheat.league.tables import Attempt, BotVersion, Series
+from deadheat.workers import play, stopping, tasks
+from deadheat.workers.build import build_version
+from deadheat.workers.play import play_series
 from tests.league.world import GAME
 from tests.workers.conftest import PlayingWorld
-from workers import play, stopping, tasks
-from workers.build import build_version
-from workers.play import play_series
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_a_child_that_cannot_be_started_ends_no_other() -> None:
 
 PARENT = """
 import subprocess, sys, time
-from cli.operator.tree import die_with_parent
+from deadheat.cli.operator.tree import die_with_parent
 subprocess.Popen(sys.argv[1:], start_new_session=True, preexec_fn=die_with_parent)
 time.sleep(600)
 """
@@ -139,8 +139,8 @@ CHILD = """
 import os, signal, sys, time
 from pathlib import Path
 from celery.signals import worker_shutting_down
-from cli.operator import tree
-from workers import stopping
+from deadheat.cli.operator import tree
+from deadheat.workers import stopping
 folder = Path(sys.argv[1])
 tree.FINISH_SECONDS = tree.HAND_BACK_SECONDS = 0.2
 tree.end_without_parent()

@@ -11,24 +11,24 @@ from prometheus_client import REGISTRY
 from sqlalchemy.exc import OperationalError
 from sqlmodel import Session
 
-from league.jobs import Host
-from league.service.course.schedule import go_on
-from league.service.ground.life import Life
-from league.service.jobs import exhibitions
-from league.service.jobs import sweep as league_sweep
-from league.service.jobs.exhibiting import EXHIBITIONS
-from league.service.jobs.kinds import KINDS
-from league.service.rankings import standings
-from league.service.rankings.standings import newest_snapshot, refit, seasons_to_refit
-from league.service.rulings.held import held_by_game
-from league.service.seasons.seasons import season_progress
-from league.service.series.carrying_out import SERIES
-from league.service.series.hosts import host_arrives, record_check
-from league.states import JobState
-from league.tables import Exhibition, Series
+from deadheat.league.jobs import Host
+from deadheat.league.service.course.schedule import go_on
+from deadheat.league.service.ground.life import Life
+from deadheat.league.service.jobs import exhibitions
+from deadheat.league.service.jobs import sweep as league_sweep
+from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
+from deadheat.league.service.jobs.kinds import KINDS
+from deadheat.league.service.rankings import standings
+from deadheat.league.service.rankings.standings import newest_snapshot, refit, seasons_to_refit
+from deadheat.league.service.rulings.held import held_by_game
+from deadheat.league.service.seasons.seasons import season_progress
+from deadheat.league.service.series.carrying_out import SERIES
+from deadheat.league.service.series.hosts import host_arrives, record_check
+from deadheat.league.states import JobState
+from deadheat.league.tables import Exhibition, Series
+from deadheat.workers import metrics, tasks
+from deadheat.workers.queue import task_name
 from tests.workers.conftest import PlayingWorld
-from workers import metrics, tasks
-from workers.queue import task_name
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_an_unfit_machine_hands_a_message_on_and_steps_aside(
     slept: list[float] = []
     monkeypatch.setattr(tasks, "context", lambda: world.context)
     monkeypatch.setattr(tasks, "enqueue", lambda *told: sent.append(told))
-    monkeypatch.setattr("workers.tasks.time.sleep", slept.append)
+    monkeypatch.setattr("deadheat.workers.tasks.time.sleep", slept.append)
     world.write(record_check, world.host, {}, ["Too much noise."], 60)
     carry_out(work_id)
     assert (sent, slept) == ([], []), "nobody is there who could be told"

@@ -11,12 +11,12 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
-from league.database import Database
-from league.service.series import carrying_out
-from sandbox import pipes
+from deadheat.league.database import Database
+from deadheat.league.service.series import carrying_out
+from deadheat.sandbox import pipes
+from deadheat.workers import play
+from deadheat.workers.context import Context
 from tests.league.world import settings
-from workers import play
-from workers.context import Context
 
 
 def die(*_: object, **__: object) -> None:

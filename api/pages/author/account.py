@@ -7,9 +7,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel
 
-from api.deps import Id, Shared
-from api.edge import sessions
-from api.pages.forms import (
+from deadheat.api.deps import Id, Shared
+from deadheat.api.edge import sessions
+from deadheat.api.pages.forms import (
     HOME,
     Complaint,
     Fields,
@@ -25,23 +25,23 @@ from api.pages.forms import (
     posting,
     private,
 )
-from api.routes.tokens import checked_person
-from api.schemas import base
-from api.schemas import people as schemas
-from api.schemas.bots import BotRequest
-from api.services import Services
-from engine.games import GAMES
-from league.database import now
-from league.service.bots import bots
-from league.service.bots.bots import bots_of
-from league.service.people import access, teams, users
-from league.service.people.access import Issued, begin_session, end_session, issue_token, look_up, tokens
-from league.service.people.newcomers import newcomer_rule
-from league.service.people.person import Person
-from league.service.people.teams import hand_over_team, invite_to_team, join_team, leave_team, teams_of
-from league.service.people.users import keep_hash_current
-from league.service.rulings.closing import close_account
-from league.states import Scope, TokenKind
+from deadheat.api.routes.tokens import checked_person
+from deadheat.api.schemas import base
+from deadheat.api.schemas import people as schemas
+from deadheat.api.schemas.bots import BotRequest
+from deadheat.api.services import Services
+from deadheat.engine.games import GAMES
+from deadheat.league.database import now
+from deadheat.league.service.bots import bots
+from deadheat.league.service.bots.bots import bots_of
+from deadheat.league.service.people import access, teams, users
+from deadheat.league.service.people.access import Issued, begin_session, end_session, issue_token, look_up, tokens
+from deadheat.league.service.people.newcomers import newcomer_rule
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.teams import hand_over_team, invite_to_team, join_team, leave_team, teams_of
+from deadheat.league.service.people.users import keep_hash_current
+from deadheat.league.service.rulings.closing import close_account
+from deadheat.league.states import Scope, TokenKind
 
 router = APIRouter(include_in_schema=False)
 

@@ -6,13 +6,13 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from api.deps import Id, Shared
-from api.pages.forms import Complaint, Posted, Submitted, Visit, Visiting, checked, onward, posting, private
-from api.routes.appeals import open_appeal, withdraw_appeal
-from api.schemas import rulings as shapes
-from api.services import Services
-from league.service.rulings.appeals import appeals
-from league.service.views.matches import match_detail
+from deadheat.api.deps import Id, Shared
+from deadheat.api.pages.forms import Complaint, Posted, Submitted, Visit, Visiting, checked, onward, posting, private
+from deadheat.api.routes.appeals import open_appeal, withdraw_appeal
+from deadheat.api.schemas import rulings as shapes
+from deadheat.api.services import Services
+from deadheat.league.service.rulings.appeals import appeals
+from deadheat.league.service.views.matches import match_detail
 
 router = APIRouter(include_in_schema=False)
 

@@ -13,18 +13,28 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
 
-from api.deps import Id, Shared
-from api.pages.forms import Visiting, private
-from api.replays import transcript_of
-from engine.core import Fault
-from engine.figures import duration, limit, points, seat_number
-from engine.scenes import scenes
-from engine.transcript import Exchange, Prompt, Transcript
-from engine.verdicts import VERDICTS, Taken, Verdict, evidence_words, hint, last_exchanges, place, slowest, took
-from league.errors import WITHHELD, NotFound
-from league.records.matches import AttemptView, EndingView, LatencyView, Match, MatchDetail, SeatView
-from league.service.views import matches
-from league.service.views.matches import match_detail, own_seats
+from deadheat.api.deps import Id, Shared
+from deadheat.api.pages.forms import Visiting, private
+from deadheat.api.replays import transcript_of
+from deadheat.engine.core import Fault
+from deadheat.engine.figures import duration, limit, points, seat_number
+from deadheat.engine.scenes import scenes
+from deadheat.engine.transcript import Exchange, Prompt, Transcript
+from deadheat.engine.verdicts import (
+    VERDICTS,
+    Taken,
+    Verdict,
+    evidence_words,
+    hint,
+    last_exchanges,
+    place,
+    slowest,
+    took,
+)
+from deadheat.league.errors import WITHHELD, NotFound
+from deadheat.league.records.matches import AttemptView, EndingView, LatencyView, Match, MatchDetail, SeatView
+from deadheat.league.service.views import matches
+from deadheat.league.service.views.matches import match_detail, own_seats
 
 router = APIRouter(include_in_schema=False)
 

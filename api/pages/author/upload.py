@@ -11,10 +11,10 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from api.deps import Id, Shared
-from api.edge import sessions
-from api.edge.multipart import receive_file
-from api.pages.forms import (
+from deadheat.api.deps import Id, Shared
+from deadheat.api.edge import sessions
+from deadheat.api.edge.multipart import receive_file
+from deadheat.api.pages.forms import (
     Complaint,
     NameForm,
     Posted,
@@ -27,16 +27,16 @@ from api.pages.forms import (
     posting,
     private,
 )
-from api.routes.versions import accept_upload
-from api.schemas import bots as schemas
-from api.schemas.entries import EntryRequest
-from api.services import Services
-from league.service.bots.bots import bot_info, build_log, may_upload, version_info, versions_of
-from league.service.seasons.absence import rejoin, withdraw
-from league.service.seasons.bot_changes import change_bot
-from league.service.seasons.entries import enter
-from league.service.seasons.participation import participation
-from league.states import VersionState
+from deadheat.api.routes.versions import accept_upload
+from deadheat.api.schemas import bots as schemas
+from deadheat.api.schemas.entries import EntryRequest
+from deadheat.api.services import Services
+from deadheat.league.service.bots.bots import bot_info, build_log, may_upload, version_info, versions_of
+from deadheat.league.service.seasons.absence import rejoin, withdraw
+from deadheat.league.service.seasons.bot_changes import change_bot
+from deadheat.league.service.seasons.entries import enter
+from deadheat.league.service.seasons.participation import participation
+from deadheat.league.states import VersionState
 
 router = APIRouter(prefix="/bots/{bot_id}", include_in_schema=False)
 

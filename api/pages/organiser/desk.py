@@ -14,36 +14,47 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
-from api.deps import Id, Shared
-from api.pages.forms import Complaint, NameForm, Posted, Submitted, Visit, Visiting, checked, onward, posting, private
-from api.pages.organiser import season_form
-from api.routes import announcements as api_announcements
-from api.routes import appeals as api_appeals
-from api.routes import rulings
-from api.routes import seasons as api_seasons
-from api.routes.entries import change_entry
-from api.schemas import base
-from api.schemas import rulings as shapes
-from api.schemas import seasons as schemas
-from api.schemas.base import MAX_ID
-from api.schemas.entries import EntryChange
-from api.services import Services
-from engine.games import GAMES
-from league.service.course.open_matters import season_unfinished
-from league.service.course.states import set_season_state
-from league.service.people.announcements import announcements
-from league.service.people.newcomers import set_newcomer_rule, welcome
-from league.service.people.person import Person
-from league.service.rulings.appeals import waiting_appeals
-from league.service.rulings.held import decide_match, held_by_game, held_matches, leave_match
-from league.service.rulings.rulings import rejudge_match
-from league.service.seasons import entries as league_entries
-from league.service.seasons.admission import invited_to_season
-from league.service.seasons.entries import entries_named
-from league.service.seasons.seasons import season_info, season_progress, seasons
-from league.service.views.voids import LEAST_VOIDS, season_voids
-from league.states import ENTERABLE, IN_PLAY, SEASON_STEPS, FinalsFormat, NewcomerRule, SeasonState, allowed
-from league.words import Remedy
+from deadheat.api.deps import Id, Shared
+from deadheat.api.pages.forms import (
+    Complaint,
+    NameForm,
+    Posted,
+    Submitted,
+    Visit,
+    Visiting,
+    checked,
+    onward,
+    posting,
+    private,
+)
+from deadheat.api.pages.organiser import season_form
+from deadheat.api.routes import announcements as api_announcements
+from deadheat.api.routes import appeals as api_appeals
+from deadheat.api.routes import rulings
+from deadheat.api.routes import seasons as api_seasons
+from deadheat.api.routes.entries import change_entry
+from deadheat.api.schemas import base
+from deadheat.api.schemas import rulings as shapes
+from deadheat.api.schemas import seasons as schemas
+from deadheat.api.schemas.base import MAX_ID
+from deadheat.api.schemas.entries import EntryChange
+from deadheat.api.services import Services
+from deadheat.engine.games import GAMES
+from deadheat.league.service.course.open_matters import season_unfinished
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.people.announcements import announcements
+from deadheat.league.service.people.newcomers import set_newcomer_rule, welcome
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.rulings.appeals import waiting_appeals
+from deadheat.league.service.rulings.held import decide_match, held_by_game, held_matches, leave_match
+from deadheat.league.service.rulings.rulings import rejudge_match
+from deadheat.league.service.seasons import entries as league_entries
+from deadheat.league.service.seasons.admission import invited_to_season
+from deadheat.league.service.seasons.entries import entries_named
+from deadheat.league.service.seasons.seasons import season_info, season_progress, seasons
+from deadheat.league.service.views.voids import LEAST_VOIDS, season_voids
+from deadheat.league.states import ENTERABLE, IN_PLAY, SEASON_STEPS, FinalsFormat, NewcomerRule, SeasonState, allowed
+from deadheat.league.words import Remedy
 
 router = APIRouter(prefix="/desk", include_in_schema=False)
 

@@ -6,19 +6,30 @@ from typing import Any, Literal
 
 from fastapi import APIRouter, Request, Response
 
-from api.deps import Shared
-from api.pages.forms import Complaint, NameForm, Posted, Submitted, Visit, Visiting, checked, onward, posting, private
-from api.schemas import rulings as shapes
-from api.services import Services
-from league.database import now
-from league.service.course.schedule import seasons_going_on
-from league.service.rulings.closing import ban, ended_accounts, reopen
-from league.service.rulings.held import held_by_game
-from league.service.seasons.seasons import seasons
-from league.service.series.hosts import hosts_for
-from league.service.views import conditions as league_conditions
-from league.service.views.queues import queues
-from league.service.views.voids import season_voids
+from deadheat.api.deps import Shared
+from deadheat.api.pages.forms import (
+    Complaint,
+    NameForm,
+    Posted,
+    Submitted,
+    Visit,
+    Visiting,
+    checked,
+    onward,
+    posting,
+    private,
+)
+from deadheat.api.schemas import rulings as shapes
+from deadheat.api.services import Services
+from deadheat.league.database import now
+from deadheat.league.service.course.schedule import seasons_going_on
+from deadheat.league.service.rulings.closing import ban, ended_accounts, reopen
+from deadheat.league.service.rulings.held import held_by_game
+from deadheat.league.service.seasons.seasons import seasons
+from deadheat.league.service.series.hosts import hosts_for
+from deadheat.league.service.views import conditions as league_conditions
+from deadheat.league.service.views.queues import queues
+from deadheat.league.service.views.voids import season_voids
 
 router = APIRouter(include_in_schema=False)
 

@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from league.records.seasons import Season
-from league.states import SeasonState
-from league.terms import TERMS, Group, Term
+from deadheat.league.records.seasons import Season
+from deadheat.league.states import SeasonState
+from deadheat.league.terms import TERMS, Group, Term
 
 SEATS = "seats"
 """The one setting whose default is its game's: empty in the form of a new season."""

@@ -21,9 +21,9 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
-from api.deps import Id, Shared
-from api.exhibitions import moves_of, told_of, told_table, untimed, untimed_document
-from api.pages.forms import (
+from deadheat.api.deps import Id, Shared
+from deadheat.api.exhibitions import moves_of, told_of, told_table, untimed, untimed_document
+from deadheat.api.pages.forms import (
     Complaint,
     Posted,
     Present,
@@ -35,20 +35,20 @@ from api.pages.forms import (
     private,
     sign_in_first,
 )
-from api.pages.player.turns import seats_differ, turn_of
-from api.schemas.base import RowId
-from api.services import Services
-from api.streams import Streams
-from engine.figures import counted
-from engine.games import GAMES
-from engine.scenes import document_so_far, scenes_so_far
-from league.errors import NotFound
-from league.service.bots.bots import bot_info
-from league.service.jobs import exhibitions
-from league.service.jobs.exhibiting import EXHIBITIONS
-from league.service.jobs.exhibitions import ExhibitionInfo, Table
-from league.service.views.news import ready_bots
-from league.states import UNFINISHED
+from deadheat.api.pages.player.turns import seats_differ, turn_of
+from deadheat.api.schemas.base import RowId
+from deadheat.api.services import Services
+from deadheat.api.streams import Streams
+from deadheat.engine.figures import counted
+from deadheat.engine.games import GAMES
+from deadheat.engine.scenes import document_so_far, scenes_so_far
+from deadheat.league.errors import NotFound
+from deadheat.league.service.bots.bots import bot_info
+from deadheat.league.service.jobs import exhibitions
+from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
+from deadheat.league.service.jobs.exhibitions import ExhibitionInfo, Table
+from deadheat.league.service.views.news import ready_bots
+from deadheat.league.states import UNFINISHED
 
 router = APIRouter(include_in_schema=False)
 

@@ -13,13 +13,13 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.core import Seat
-from engine.figures import counted
-from engine.games.betris import CHIPS, MAX_BET
-from engine.games.liars_dice import FACES, QUANTITIES
-from engine.games.polyominoes import SHAPES, SIDE, SIZES
-from engine.games.yacht_auction import CATEGORIES, DICE, MAX_BID
-from league.errors import IllegalMove
+from deadheat.engine.core import Seat
+from deadheat.engine.figures import counted
+from deadheat.engine.games.betris import CHIPS, MAX_BET
+from deadheat.engine.games.liars_dice import FACES, QUANTITIES
+from deadheat.engine.games.polyominoes import SHAPES, SIDE, SIZES
+from deadheat.engine.games.yacht_auction import CATEGORIES, DICE, MAX_BID
+from deadheat.league.errors import IllegalMove
 
 State = Mapping[str, Any]
 """Of the newest scene, see `engine.scenes`."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from league.service.ground.steps import flush_unless_taken
+from deadheat.league.service.ground.steps import flush_unless_taken
 
-from league.records import from_row
+from deadheat.league.records import from_row
 
-from league.records.bots import Bot as BotInfo
-from league.records.bots import BuildLog, BuildTry
-from league.records.bots import Version as VersionInfo
+from deadheat.league.records.bots import Bot as BotInfo
+from deadheat.league.records.bots import BuildLog, BuildTry
+from deadheat.league.records.bots import Version as VersionInfo
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,19 +16,19 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, and_, or_
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import aliased
-from league.causes import told
+from deadheat.league.causes import told
 from sqlmodel import Session, col, func, select
 
-from engine.games import GAMES
-from league.database import now, settings_of
-from league.errors import BadUpload, NameTaken, NotFound, TooMany, UnknownGame, WrongState
-from league.service.ground.audit import record
-from league.service.bots.quotas import check_quotas
-from league.service.people.teams import must_be_member, owned_by
+from deadheat.engine.games import GAMES
+from deadheat.league.database import now, settings_of
+from deadheat.league.errors import BadUpload, NameTaken, NotFound, TooMany, UnknownGame, WrongState
+from deadheat.league.service.ground.audit import record
+from deadheat.league.service.bots.quotas import check_quotas
+from deadheat.league.service.people.teams import must_be_member, owned_by
 
-from league.service.people.person import Person
-from league.states import VersionState
-from league.tables import Attempt, Bot, BotVersion, Team, TeamMember, User
+from deadheat.league.service.people.person import Person
+from deadheat.league.states import VersionState
+from deadheat.league.tables import Attempt, Bot, BotVersion, Team, TeamMember, User
 
 MAX_BOTS = 100
 """Bots of one user."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from league.service.ground.steps import set_values
+from deadheat.league.service.ground.steps import set_values
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from typing import Any
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, select, update
 
-from league.database import now, settings_of
-from league.tables import JudgingEnvironment
+from deadheat.league.database import now, settings_of
+from deadheat.league.tables import JudgingEnvironment
 
 
 @dataclass(frozen=True, slots=True)

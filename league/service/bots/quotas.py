@@ -14,11 +14,11 @@ from typing import Any
 
 from sqlmodel import Session, col, select
 
-from league.database import now, settings_of
-from league.errors import OverQuota
-from league.service.people.person import Person
-from league.states import ENTERABLE
-from league.tables import BotVersion, Entry, Season
+from deadheat.league.database import now, settings_of
+from deadheat.league.errors import OverQuota
+from deadheat.league.service.people.person import Person
+from deadheat.league.states import ENTERABLE
+from deadheat.league.tables import BotVersion, Entry, Season
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)

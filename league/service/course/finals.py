@@ -34,11 +34,11 @@ from typing import Any
 
 from sqlmodel import Session, col, func, select
 
-from league.database import now
-from league.pairing.pairs import pair_key
-from league.pairing.rounds import NoRound, berger, swiss
-from league.pairing.separation import Gap, games_to_part, share_out
-from league.service.course.finals_played import (
+from deadheat.league.database import now
+from deadheat.league.pairing.pairs import pair_key
+from deadheat.league.pairing.rounds import NoRound, berger, swiss
+from deadheat.league.pairing.separation import Gap, games_to_part, share_out
+from deadheat.league.service.course.finals_played import (
     Field,
     Played,
     extra_games,
@@ -49,14 +49,14 @@ from league.service.course.finals_played import (
     scores,
     times_sat,
 )
-from league.service.course.states import turn_season
-from league.service.ground.audit import SYSTEM, record
-from league.service.ground.counting import taking_part
-from league.service.ground.steps import touch_log
-from league.service.series.capacity import open_series_bound
-from league.service.series.planning import add_series, in_turns, series_at_once, whole_groups
-from league.states import UNFINISHED, FinalsFormat, Purpose, SeasonState
-from league.tables import Entry, RatingSnapshot, Season, Series
+from deadheat.league.service.course.states import turn_season
+from deadheat.league.service.ground.audit import SYSTEM, record
+from deadheat.league.service.ground.counting import taking_part
+from deadheat.league.service.ground.steps import touch_log
+from deadheat.league.service.series.capacity import open_series_bound
+from deadheat.league.service.series.planning import add_series, in_turns, series_at_once, whole_groups
+from deadheat.league.states import UNFINISHED, FinalsFormat, Purpose, SeasonState
+from deadheat.league.tables import Entry, RatingSnapshot, Season, Series
 
 log = logging.getLogger(__name__)
 

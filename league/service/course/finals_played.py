@@ -10,12 +10,12 @@ from itertools import combinations
 
 from sqlmodel import Session, col, func, select
 
-from league.causes import Cause
-from league.pairing.rounds import berger
-from league.records.seasons import FinalsProgress
-from league.service.ground.counting import counts, disqualified, taking_part
-from league.states import UNFINISHED, WITH_RESULT, FinalsFormat, MatchState, Purpose, Ranks
-from league.tables import Attempt, Entry, Match, Participant, Season, Series
+from deadheat.league.causes import Cause
+from deadheat.league.pairing.rounds import berger
+from deadheat.league.records.seasons import FinalsProgress
+from deadheat.league.service.ground.counting import counts, disqualified, taking_part
+from deadheat.league.states import UNFINISHED, WITH_RESULT, FinalsFormat, MatchState, Purpose, Ranks
+from deadheat.league.tables import Attempt, Entry, Match, Participant, Season, Series
 
 Field = Sequence[int]
 """The finalists' versions of one division, the best seed first."""

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from sqlmodel import Session, col, func, select
 
-from engine.figures import counted
-from league.states import IN_PLAY, AppealState, FinalsFormat, JobState, MatchState, Purpose
-from league.tables import Appeal, Match, Season, Series, VoidedMatch
+from deadheat.engine.figures import counted
+from deadheat.league.states import IN_PLAY, AppealState, FinalsFormat, JobState, MatchState, Purpose
+from deadheat.league.tables import Appeal, Match, Season, Series, VoidedMatch
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,19 +22,28 @@ from sqlalchemy import ColumnElement
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, func, or_, select
 
-from engine.chance import SEED_BYTES
-from league.database import now, surroundings
-from league.pairing.ladder import PLACED_GAMES, PLACED_SE_ELO, Entrant, Met, Proposal, Reason, Terms, propose
-from league.pairing.pairs import parts
-from league.service.course.finals import plan_finals
-from league.service.course.states import past_its_close, turn_season
-from league.service.ground.counting import taking_part
-from league.service.ground.steps import lock_season
-from league.service.seasons.gates import plan_challenges
-from league.service.series.capacity import open_series_bound
-from league.service.series.planning import add_series, in_turns, series_at_once, whole_groups
-from league.states import IN_PLAY, ON_LADDER, UNFINISHED, JobState, Precedence, Purpose, SeasonState, VersionState
-from league.tables import BotVersion, Entry, Match, Pair, Participant, RatingSnapshot, Season, Series
+from deadheat.engine.chance import SEED_BYTES
+from deadheat.league.database import now, surroundings
+from deadheat.league.pairing.ladder import PLACED_GAMES, PLACED_SE_ELO, Entrant, Met, Proposal, Reason, Terms, propose
+from deadheat.league.pairing.pairs import parts
+from deadheat.league.service.course.finals import plan_finals
+from deadheat.league.service.course.states import past_its_close, turn_season
+from deadheat.league.service.ground.counting import taking_part
+from deadheat.league.service.ground.steps import lock_season
+from deadheat.league.service.seasons.gates import plan_challenges
+from deadheat.league.service.series.capacity import open_series_bound
+from deadheat.league.service.series.planning import add_series, in_turns, series_at_once, whole_groups
+from deadheat.league.states import (
+    IN_PLAY,
+    ON_LADDER,
+    UNFINISHED,
+    JobState,
+    Precedence,
+    Purpose,
+    SeasonState,
+    VersionState,
+)
+from deadheat.league.tables import BotVersion, Entry, Match, Pair, Participant, RatingSnapshot, Season, Series
 
 log = logging.getLogger(__name__)
 

@@ -26,20 +26,20 @@ from datetime import datetime
 from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, select
 
-from league.causes import Cause
-from league.database import now
-from league.errors import BadSetting, Unsettled, WrongState
-from league.records.seasons import Season as SeasonInfo
-from league.service.course.open_matters import unfinished
-from league.service.ground.audit import SYSTEM, record
-from league.service.ground.steps import lock_season, move, touch_log
-from league.service.people.person import Person
-from league.service.seasons.entries import offer_newest
-from league.service.seasons.gates import end_challenges
-from league.service.seasons.seasons import season_info
-from league.service.series.dice import commit_to_dice
-from league.service.series.dropping import drop_held, drop_waiting
-from league.states import (
+from deadheat.league.causes import Cause
+from deadheat.league.database import now
+from deadheat.league.errors import BadSetting, Unsettled, WrongState
+from deadheat.league.records.seasons import Season as SeasonInfo
+from deadheat.league.service.course.open_matters import unfinished
+from deadheat.league.service.ground.audit import SYSTEM, record
+from deadheat.league.service.ground.steps import lock_season, move, touch_log
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.seasons.entries import offer_newest
+from deadheat.league.service.seasons.gates import end_challenges
+from deadheat.league.service.seasons.seasons import season_info
+from deadheat.league.service.series.dice import commit_to_dice
+from deadheat.league.service.series.dropping import drop_held, drop_waiting
+from deadheat.league.states import (
     ENTERABLE,
     ON_LADDER,
     SEASON_STEPS,
@@ -49,7 +49,7 @@ from league.states import (
     allowed,
     dated_steps,
 )
-from league.tables import Match, Season, Series, VoidedMatch
+from deadheat.league.tables import Match, Season, Series, VoidedMatch
 
 
 def set_season_state(

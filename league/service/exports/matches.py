@@ -6,14 +6,14 @@ import json
 
 from sqlmodel import Session, col, select
 
-from league.causes import told, told_evidence
-from league.service.exports.pages import Page, Scope, cell, cells
-from league.service.ground.machines import machine_numbers
-from league.service.series.deals import withheld
-from league.service.views.matches import seated
-from league.service.views.uncounted import bearings
-from league.states import MatchState
-from league.tables import (
+from deadheat.league.causes import told, told_evidence
+from deadheat.league.service.exports.pages import Page, Scope, cell, cells
+from deadheat.league.service.ground.machines import machine_numbers
+from deadheat.league.service.series.deals import withheld
+from deadheat.league.service.views.matches import seated
+from deadheat.league.service.views.uncounted import bearings
+from deadheat.league.states import MatchState
+from deadheat.league.tables import (
     Attempt,
     LatencySummary,
     Match,

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import ColumnElement
 from sqlmodel import col, select
 
-from league.tables import Participant
+from deadheat.league.tables import Participant
 
 Row = dict[str, Any]
 Page = tuple[list[Row], int | None]

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, select
 
-from league.records.seasons import Season
-from league.service.exports.pages import Page, Row, Scope, cell, cells
-from league.service.people.teams import team_info, team_names
-from league.service.rankings.standings import leaderboard
-from league.service.seasons.absence import absent_entries
-from league.service.seasons.entries import entered
-from league.service.seasons.seasons import season_info
-from league.tables import Bot, BotVersion, Challenge, Entry
+from deadheat.league.records.seasons import Season
+from deadheat.league.service.exports.pages import Page, Row, Scope, cell, cells
+from deadheat.league.service.people.teams import team_info, team_names
+from deadheat.league.service.rankings.standings import leaderboard
+from deadheat.league.service.seasons.absence import absent_entries
+from deadheat.league.service.seasons.entries import entered
+from deadheat.league.service.seasons.seasons import season_info
+from deadheat.league.tables import Bot, BotVersion, Challenge, Entry
 
 
 def season(session: Session, scope: Scope, _after: int, _limit: int) -> Page:

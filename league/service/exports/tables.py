@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 
 from sqlmodel import Session
 
-from league.service.exports import matches, season
-from league.service.exports.pages import Page, Scope
-from league.service.ground.steps import existing
-from league.tables import Season
-from league.words import Exported
+from deadheat.league.service.exports import matches, season
+from deadheat.league.service.exports.pages import Page, Scope
+from deadheat.league.service.ground.steps import existing
+from deadheat.league.tables import Season
+from deadheat.league.words import Exported
 
 
 def export_page(session: Session, scope: Scope, table: Exported, after: int = 0, limit: int = 500) -> Page:

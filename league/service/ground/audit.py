@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from sqlalchemy import event, text
 from sqlmodel import Session, col, select
 
-from league.database import now
-from league.records import from_row
-from league.records.rulings import AuditRecord as AuditEntry
-from league.tables import AuditRecord
-from league.verification.chain import GENESIS, canonical, record_sha256
+from deadheat.league.database import now
+from deadheat.league.records import from_row
+from deadheat.league.records.rulings import AuditRecord as AuditEntry
+from deadheat.league.tables import AuditRecord
+from deadheat.league.verification.chain import GENESIS, canonical, record_sha256
 
 AUDIT_LOCK = 7_341_553
 """PostgreSQL advisory lock under which records are appended one at a time; SQLite's writers wait anyway."""

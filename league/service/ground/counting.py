@@ -10,8 +10,8 @@ from sqlalchemy import ColumnElement, exists, text
 from sqlmodel import col, select
 from sqlmodel.sql.expression import SelectOfScalar
 
-from league.states import WITH_RESULT, Absence
-from league.tables import AbsentEntry, Entry, Match, Participant, Season, VoidedMatch
+from deadheat.league.states import WITH_RESULT, Absence
+from deadheat.league.tables import AbsentEntry, Entry, Match, Participant, Season, VoidedMatch
 
 HELD = text("match.state = 'held'")
 """The condition on `Match` that it waits for an organiser; a literal, for only so the index of those few is used."""

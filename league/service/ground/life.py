@@ -31,12 +31,12 @@ from typing import Any, TypeVar
 from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, exists, func, or_, select, update
 
-from league.causes import Cause
-from league.database import now, settings_of
-from league.jobs import Failure
-from league.service.ground.steps import move, set_values
-from league.service.ground.storable import evidence_json, storable, storable_word
-from league.tables import Attempt, JobRow
+from deadheat.league.causes import Cause
+from deadheat.league.database import now, settings_of
+from deadheat.league.jobs import Failure
+from deadheat.league.service.ground.steps import move, set_values
+from deadheat.league.service.ground.storable import evidence_json, storable, storable_word
+from deadheat.league.tables import Attempt, JobRow
 
 Job = TypeVar("Job")
 

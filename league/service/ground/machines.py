@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from sqlmodel import Session, col, select
 
-from league.tables import Machine
+from deadheat.league.tables import Machine
 
 
 def machine_numbers(session: Session, workers: Collection[str | None]) -> dict[str | None, int]:

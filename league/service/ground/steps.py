@@ -12,10 +12,10 @@ from sqlalchemy import ColumnElement
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, SQLModel, col, insert, select, update
 
-from league import states
-from league.errors import LeagueError, NotFound
-from league.states import ENTERABLE
-from league.tables import Season, Staged
+from deadheat.league import states
+from deadheat.league.errors import LeagueError, NotFound
+from deadheat.league.states import ENTERABLE
+from deadheat.league.tables import Season, Staged
 
 Row = TypeVar("Row", bound=SQLModel)
 

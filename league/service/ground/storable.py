@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
-from league.tables import MOST_WORD
+from deadheat.league.tables import MOST_WORD
 
 MOST_DETAIL = 4000
 """Characters kept of one sentence to people."""

@@ -15,16 +15,16 @@ from datetime import timedelta
 
 from sqlmodel import Session, col, func, or_, select
 
-from engine.core import STDERR_KEPT_BYTES
-from league.causes import Cause, told
-from league.database import now
-from league.jobs import BuildJob, BuildOutcome, Failure
-from league.records import from_row
-from league.service.ground.life import Life, failures_before, note
-from league.service.ground.storable import storable, storable_tail
-from league.service.seasons.entries import offer_version
-from league.states import VersionState
-from league.tables import Attempt, Bot, BotVersion
+from deadheat.engine.core import STDERR_KEPT_BYTES
+from deadheat.league.causes import Cause, told
+from deadheat.league.database import now
+from deadheat.league.jobs import BuildJob, BuildOutcome, Failure
+from deadheat.league.records import from_row
+from deadheat.league.service.ground.life import Life, failures_before, note
+from deadheat.league.service.ground.storable import storable, storable_tail
+from deadheat.league.service.seasons.entries import offer_version
+from deadheat.league.states import VersionState
+from deadheat.league.tables import Attempt, Bot, BotVersion
 
 log = logging.getLogger(__name__)
 

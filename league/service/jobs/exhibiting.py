@@ -13,20 +13,20 @@ from datetime import timedelta
 
 from sqlmodel import Session, and_, case, col, select
 
-from engine.core import Result
-from engine.transcript import BadTranscript
-from engine.unfinished import Replies, read_replies, said, write_replies
-from league.causes import BLAMELESS, Cause
-from league.database import now, settings_of
-from league.jobs import ExhibitionJob, Failure, Host
-from league.records import from_row
-from league.service.ground.life import Life
-from league.service.ground.storable import storable_word
-from league.service.jobs.exhibitions import CLOSED, abandon, deadline
-from league.service.series.carrying_out import programs_of
-from league.service.series.hosts import blame_host, may_judge
-from league.states import JobState
-from league.tables import Exhibition, User
+from deadheat.engine.core import Result
+from deadheat.engine.transcript import BadTranscript
+from deadheat.engine.unfinished import Replies, read_replies, said, write_replies
+from deadheat.league.causes import BLAMELESS, Cause
+from deadheat.league.database import now, settings_of
+from deadheat.league.jobs import ExhibitionJob, Failure, Host
+from deadheat.league.records import from_row
+from deadheat.league.service.ground.life import Life
+from deadheat.league.service.ground.storable import storable_word
+from deadheat.league.service.jobs.exhibitions import CLOSED, abandon, deadline
+from deadheat.league.service.series.carrying_out import programs_of
+from deadheat.league.service.series.hosts import blame_host, may_judge
+from deadheat.league.states import JobState
+from deadheat.league.tables import Exhibition, User
 
 log = logging.getLogger(__name__)
 

@@ -30,21 +30,21 @@ from typing import Any
 from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, exists, or_, select, update
 
-from engine.chance import SEED_BYTES, commitment
-from engine.core import MAX_LINE_BYTES, Fault, Seat
-from engine.games import GAMES
-from engine.transcript import BadTranscript
-from engine.unfinished import Unfinished, objection, read_replies, unfinished
-from league.causes import Cause
-from league.database import now, settings_of, surroundings
-from league.errors import BadSetting, IllegalMove, NoPlace, NotFound, TooMany, WrongState
-from league.records import from_row
-from league.service.bots.bots import must_be_active
-from league.service.bots.quotas import HOUR, Quota, check_quota
-from league.service.ground.steps import existing, flush_unless_taken, move
-from league.service.people.person import Person
-from league.states import UNFINISHED, WITH_RESULT, JobState, Purpose, SeasonState, VersionState
-from league.tables import Bot, BotVersion, Entry, Exhibition, Match, Participant, Season, Series, User
+from deadheat.engine.chance import SEED_BYTES, commitment
+from deadheat.engine.core import MAX_LINE_BYTES, Fault, Seat
+from deadheat.engine.games import GAMES
+from deadheat.engine.transcript import BadTranscript
+from deadheat.engine.unfinished import Unfinished, objection, read_replies, unfinished
+from deadheat.league.causes import Cause
+from deadheat.league.database import now, settings_of, surroundings
+from deadheat.league.errors import BadSetting, IllegalMove, NoPlace, NotFound, TooMany, WrongState
+from deadheat.league.records import from_row
+from deadheat.league.service.bots.bots import must_be_active
+from deadheat.league.service.bots.quotas import HOUR, Quota, check_quota
+from deadheat.league.service.ground.steps import existing, flush_unless_taken, move
+from deadheat.league.service.people.person import Person
+from deadheat.league.states import UNFINISHED, WITH_RESULT, JobState, Purpose, SeasonState, VersionState
+from deadheat.league.tables import Bot, BotVersion, Entry, Exhibition, Match, Participant, Season, Series, User
 
 PER_HOUR = 20
 """Seats that one person may take in an hour. Opening a bot's boxes takes a slot of the league's for a second, so

@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping
 
 from sqlmodel import Session
 
-from league.jobs import Failure
-from league.service.ground.life import Life
-from league.service.jobs.builds import BUILDS, give_back_build
-from league.service.jobs.exhibiting import EXHIBITIONS, give_back_exhibition
-from league.service.series.carrying_out import SERIES, give_back_series
+from deadheat.league.jobs import Failure
+from deadheat.league.service.ground.life import Life
+from deadheat.league.service.jobs.builds import BUILDS, give_back_build
+from deadheat.league.service.jobs.exhibiting import EXHIBITIONS, give_back_exhibition
+from deadheat.league.service.series.carrying_out import SERIES, give_back_series
 
 GiveBack = Callable[[Session, int, int, str | None, Failure], bool]
 """Takes a row back from an attempt of a worker, for that failure; False: too late, nothing was changed."""

@@ -15,13 +15,13 @@ from sqlalchemy import Select, bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session
 
-from league.causes import Cause
-from league.database import now
-from league.jobs import Failure
-from league.service.ground.life import Life
-from league.service.jobs.exhibiting import EXHIBITIONS, give_up_waiting
-from league.service.jobs.kinds import KINDS, GiveBack
-from league.tables import UtcDateTime
+from deadheat.league.causes import Cause
+from deadheat.league.database import now
+from deadheat.league.jobs import Failure
+from deadheat.league.service.ground.life import Life
+from deadheat.league.service.jobs.exhibiting import EXHIBITIONS, give_up_waiting
+from deadheat.league.service.jobs.kinds import KINDS, GiveBack
+from deadheat.league.tables import UtcDateTime
 
 log = logging.getLogger(__name__)
 

@@ -16,15 +16,15 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, delete, select, update
 
-from league.database import now, settings_of, surroundings
-from league.errors import BadToken, NotFound, TooMany
-from league.records import from_row
-from league.records.people import Token as TokenInfo
-from league.service.ground.steps import set_values
-from league.service.people.person import Person
-from league.service.people.users import set_password
-from league.states import Scope, TokenKind
-from league.tables import Token, User
+from deadheat.league.database import now, settings_of, surroundings
+from deadheat.league.errors import BadToken, NotFound, TooMany
+from deadheat.league.records import from_row
+from deadheat.league.records.people import Token as TokenInfo
+from deadheat.league.service.ground.steps import set_values
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.users import set_password
+from deadheat.league.states import Scope, TokenKind
+from deadheat.league.tables import Token, User
 
 log = logging.getLogger(__name__)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from sqlmodel import Session, col, select
 
-from league.database import now
-from league.records import from_row
-from league.records.rulings import Announcement as AnnouncementInfo
-from league.service.ground.audit import record
-from league.service.ground.steps import existing
-from league.service.people.person import Person
-from league.tables import Announcement, Season
+from deadheat.league.database import now
+from deadheat.league.records import from_row
+from deadheat.league.records.rulings import Announcement as AnnouncementInfo
+from deadheat.league.service.ground.audit import record
+from deadheat.league.service.ground.steps import existing
+from deadheat.league.service.people.person import Person
+from deadheat.league.tables import Announcement, Season
 
 MAX_SHOWN = 50
 

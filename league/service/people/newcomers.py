@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from sqlmodel import Session
 
-from league.errors import BadSetting, NotInvited
-from league.service.ground.audit import record
-from league.service.people.person import Person
-from league.states import NewcomerRule
-from league.tables import Newcomers
+from deadheat.league.errors import BadSetting, NotInvited
+from deadheat.league.service.ground.audit import record
+from deadheat.league.service.people.person import Person
+from deadheat.league.states import NewcomerRule
+from deadheat.league.tables import Newcomers
 
 ONLY = 1
 """The number of the one row."""

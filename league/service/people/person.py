@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from league.errors import NarrowToken, NotAllowed
-from league.states import Role, Scope
+from deadheat.league.errors import NarrowToken, NotAllowed
+from deadheat.league.states import Role, Scope
 
 
 @dataclass(frozen=True, slots=True)

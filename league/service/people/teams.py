@@ -15,16 +15,16 @@ from collections.abc import Sequence
 from sqlalchemy import ColumnElement, and_, or_
 from sqlmodel import Session, col, func, select
 
-from league.database import now
-from league.errors import NameTaken, NotCaptain, NotFound, TooMany, WrongState
-from league.records import from_row
-from league.records.people import Team as TeamInfo
-from league.service.ground.audit import record
-from league.service.ground.steps import existing, flush_unless_taken
-from league.service.people.person import Person
-from league.service.people.users import existing_user, lock_names, must_be_free
-from league.states import ENTERABLE, SeasonState
-from league.tables import Bot, Entry, Season, Team, TeamMember, User
+from deadheat.league.database import now
+from deadheat.league.errors import NameTaken, NotCaptain, NotFound, TooMany, WrongState
+from deadheat.league.records import from_row
+from deadheat.league.records.people import Team as TeamInfo
+from deadheat.league.service.ground.audit import record
+from deadheat.league.service.ground.steps import existing, flush_unless_taken
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.users import existing_user, lock_names, must_be_free
+from deadheat.league.states import ENTERABLE, SeasonState
+from deadheat.league.tables import Bot, Entry, Season, Team, TeamMember, User
 
 MAX_MEMBERS = 12
 """Members of one team, with those who are invited."""

@@ -14,14 +14,14 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from sqlalchemy import text
 from sqlmodel import Session, select
 
-from league.database import now
-from league.errors import AccountClosed, NameTaken, NotFound, WrongCredentials
-from league.service.ground.audit import SYSTEM
-from league.service.ground.steps import flush_unless_taken
-from league.service.people.newcomers import check_newcomer
-from league.service.people.person import Person
-from league.states import Role
-from league.tables import Team, User
+from deadheat.league.database import now
+from deadheat.league.errors import AccountClosed, NameTaken, NotFound, WrongCredentials
+from deadheat.league.service.ground.audit import SYSTEM
+from deadheat.league.service.ground.steps import flush_unless_taken
+from deadheat.league.service.people.newcomers import check_newcomer
+from deadheat.league.service.people.person import Person
+from deadheat.league.states import Role
+from deadheat.league.tables import Team, User
 
 _hasher = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1, type=Type.ID)
 """OWASP's second choice (19 MiB, 2 passes): about 25 ms here; many at once must not exhaust a small host."""

@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 
 from sqlmodel import Session, col, delete, func, select
 
-from league.service.ground.steps import insert_rows
-from league.tables import BotVersion, RatingPoint, RatingSnapshot, Season
+from deadheat.league.service.ground.steps import insert_rows
+from deadheat.league.tables import BotVersion, RatingPoint, RatingSnapshot, Season
 
 MOST_POINTS = 128
 """Of one bot in one season."""

@@ -8,11 +8,11 @@ from typing import Any
 
 from sqlmodel import Session, col, func, select
 
-from league.records import from_row
-from league.service.ground.counting import HELD
-from league.service.series.rules_played import rules_played
-from league.states import SeasonState
-from league.tables import Match, RatingSnapshot, Season
+from deadheat.league.records import from_row
+from deadheat.league.service.ground.counting import HELD
+from deadheat.league.service.series.rules_played import rules_played
+from deadheat.league.states import SeasonState
+from deadheat.league.tables import Match, RatingSnapshot, Season
 
 MOST_SEASONS = 50
 

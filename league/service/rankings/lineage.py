@@ -15,9 +15,9 @@ from itertools import groupby
 
 from sqlmodel import Session, col, select
 
-from league.ratings import Prior, RatingConfig, carried
-from league.states import ChallengeState
-from league.tables import BotVersion, Challenge, RatingSnapshot, Season
+from deadheat.league.ratings import Prior, RatingConfig, carried
+from deadheat.league.states import ChallengeState
+from deadheat.league.tables import BotVersion, Challenge, RatingSnapshot, Season
 
 
 def priors_of(session: Session, season: Season, version_ids: Collection[int], config: RatingConfig) -> dict[str, Prior]:

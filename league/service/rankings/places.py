@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 from sqlmodel import Session, col, select
 
-from league.service.ground.counting import taking_part
-from league.tables import Entry
+from deadheat.league.service.ground.counting import taking_part
+from deadheat.league.tables import Entry
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,14 +14,14 @@ import logging
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, select
 
-from league.database import surroundings
-from league.service.ground.audit import SYSTEM, record
-from league.service.ground.steps import set_values
-from league.service.rankings.history import remember
-from league.service.rankings.ranking import ranking
-from league.service.series.response_times import latency_by_version
-from league.states import UNFINISHED, MatchState, SeasonState
-from league.tables import Match, RatingSnapshot, Season, Series
+from deadheat.league.database import surroundings
+from deadheat.league.service.ground.audit import SYSTEM, record
+from deadheat.league.service.ground.steps import set_values
+from deadheat.league.service.rankings.history import remember
+from deadheat.league.service.rankings.ranking import ranking
+from deadheat.league.service.series.response_times import latency_by_version
+from deadheat.league.states import UNFINISHED, MatchState, SeasonState
+from deadheat.league.tables import Match, RatingSnapshot, Season, Series
 
 log = logging.getLogger(__name__)
 

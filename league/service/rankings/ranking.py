@@ -16,21 +16,21 @@ from typing import Any
 
 from sqlmodel import Session, case, col, func, select
 
-from engine.core import Fault
-from league.causes import Cause
-from league.database import now
-from league.ratings import Log, Prior, Rating, RatingConfig, RatingTable, rate
-from league.ratings.quality import PAIR_TABLE_PLAYERS
-from league.ratings.table import FIGURES, by_rating
-from league.service.ground.counting import happened
-from league.service.people.teams import team_names
-from league.service.rankings.lineage import priors_of
-from league.service.rankings.places import Field, fields_of, set_apart, with_places_before
-from league.service.rankings.results import season_log
-from league.service.seasons.seasons import season_progress
-from league.service.series.rules_played import rules_played
-from league.states import FinalsLog, Purpose
-from league.tables import Attempt, Bot, BotVersion, Match, Participant, RatingSnapshot, Season, User
+from deadheat.engine.core import Fault
+from deadheat.league.causes import Cause
+from deadheat.league.database import now
+from deadheat.league.ratings import Log, Prior, Rating, RatingConfig, RatingTable, rate
+from deadheat.league.ratings.quality import PAIR_TABLE_PLAYERS
+from deadheat.league.ratings.table import FIGURES, by_rating
+from deadheat.league.service.ground.counting import happened
+from deadheat.league.service.people.teams import team_names
+from deadheat.league.service.rankings.lineage import priors_of
+from deadheat.league.service.rankings.places import Field, fields_of, set_apart, with_places_before
+from deadheat.league.service.rankings.results import season_log
+from deadheat.league.service.seasons.seasons import season_progress
+from deadheat.league.service.series.rules_played import rules_played
+from deadheat.league.states import FinalsLog, Purpose
+from deadheat.league.tables import Attempt, Bot, BotVersion, Match, Participant, RatingSnapshot, Season, User
 
 Row = dict[str, Any]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from sqlmodel import Session, col, select
 
-from league.service.ground.steps import existing
-from league.service.rankings.ranking import ranking
-from league.service.rankings.standings import leaderboard
-from league.service.seasons.seasons import season_info
-from league.tables import AuditRecord, Match, Participant, Season
-from league.verification.comparison import Recount, differences, model_of
-from league.verification.fairness import Dealt, DiceCheck, check_dice, told
+from deadheat.league.service.ground.steps import existing
+from deadheat.league.service.rankings.ranking import ranking
+from deadheat.league.service.rankings.standings import leaderboard
+from deadheat.league.service.seasons.seasons import season_info
+from deadheat.league.tables import AuditRecord, Match, Participant, Season
+from deadheat.league.verification.comparison import Recount, differences, model_of
+from deadheat.league.verification.fairness import Dealt, DiceCheck, check_dice, told
 
 
 def recount(session: Session, season_id: int) -> Recount:

@@ -12,11 +12,11 @@ import numpy as np
 from sqlalchemy import BigInteger, ScalarResult, Select, cast, func
 from sqlmodel import Session, col, select
 
-from league.ratings import Games, Log, log_of
-from league.ratings.arrays import Ints
-from league.service.ground.counting import counts
-from league.states import Purpose
-from league.tables import Match, Participant, Series
+from deadheat.league.ratings import Games, Log, log_of
+from deadheat.league.ratings.arrays import Ints
+from deadheat.league.service.ground.counting import counts
+from deadheat.league.states import Purpose
+from deadheat.league.tables import Match, Participant, Series
 
 BITS = 6
 """Of a seat, and of a rank."""

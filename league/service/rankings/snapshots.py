@@ -13,9 +13,9 @@ from datetime import datetime, timedelta
 
 from sqlmodel import Session, col, func, select
 
-from league.database import now
-from league.service.ground.steps import set_values
-from league.tables import RatingSnapshot, Season
+from deadheat.league.database import now
+from deadheat.league.service.ground.steps import set_values
+from deadheat.league.tables import RatingSnapshot, Season
 
 WHOLE = 10
 """So many of the newest rankings keep their standings: those that somebody may be looking at or paging through."""

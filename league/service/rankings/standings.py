@@ -16,14 +16,14 @@ from typing import Any
 from sqlmodel import Session, col, func, select
 from sqlmodel.sql.expression import SelectOfScalar
 
-from league.database import now, settings_of, surroundings
-from league.records import from_row
-from league.service.ground.steps import existing, set_values
-from league.service.rankings.history import remember
-from league.service.rankings.ranking import ranking_if_new
-from league.service.rankings.snapshots import thin
-from league.service.series.response_times import latency_by_version
-from league.tables import RatingSnapshot, Season
+from deadheat.league.database import now, settings_of, surroundings
+from deadheat.league.records import from_row
+from deadheat.league.service.ground.steps import existing, set_values
+from deadheat.league.service.rankings.history import remember
+from deadheat.league.service.rankings.ranking import ranking_if_new
+from deadheat.league.service.rankings.snapshots import thin
+from deadheat.league.service.series.response_times import latency_by_version
+from deadheat.league.tables import RatingSnapshot, Season
 
 log = logging.getLogger(__name__)
 

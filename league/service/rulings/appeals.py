@@ -10,22 +10,22 @@ from collections.abc import Mapping
 
 from sqlmodel import Session, col, func, select, update
 
-from league.causes import told_findings
-from league.database import now
-from league.errors import NotFound, TooMany, WrongState
-from league.records import from_row
-from league.records.rulings import Appeal as AppealInfo
-from league.service.ground.audit import record
-from league.service.ground.steps import flush_unless_taken, lock_season
-from league.service.ground.storable import evidence_json, storable
-from league.service.people.person import Person
-from league.service.people.teams import owned_by
-from league.service.rulings import rulings
-from league.service.rulings.impartiality import judging
-from league.service.views.matches import must_be_told
-from league.states import AppealState, MatchState, SeasonState
-from league.tables import Appeal, Bot, Match, Participant, Season
-from league.words import Remedy
+from deadheat.league.causes import told_findings
+from deadheat.league.database import now
+from deadheat.league.errors import NotFound, TooMany, WrongState
+from deadheat.league.records import from_row
+from deadheat.league.records.rulings import Appeal as AppealInfo
+from deadheat.league.service.ground.audit import record
+from deadheat.league.service.ground.steps import flush_unless_taken, lock_season
+from deadheat.league.service.ground.storable import evidence_json, storable
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.teams import owned_by
+from deadheat.league.service.rulings import rulings
+from deadheat.league.service.rulings.impartiality import judging
+from deadheat.league.service.views.matches import must_be_told
+from deadheat.league.states import AppealState, MatchState, SeasonState
+from deadheat.league.tables import Appeal, Bot, Match, Participant, Season
+from deadheat.league.words import Remedy
 
 MAX_OPEN = 20
 """Open appeals of one author."""

@@ -14,17 +14,17 @@ import logging
 
 from sqlmodel import Session, col, select
 
-from league.database import now
-from league.errors import WrongState
-from league.service.ground.audit import record
-from league.service.ground.steps import lock_enterable
-from league.service.jobs.exhibitions import open_of, resign
-from league.service.people.access import end_everything
-from league.service.people.person import Person
-from league.service.people.teams import hand_over_team, leave_team, owned_by
-from league.service.people.users import existing_user
-from league.service.seasons.absence import withdraw_everywhere
-from league.tables import Bot, Team, TeamMember, User
+from deadheat.league.database import now
+from deadheat.league.errors import WrongState
+from deadheat.league.service.ground.audit import record
+from deadheat.league.service.ground.steps import lock_enterable
+from deadheat.league.service.jobs.exhibitions import open_of, resign
+from deadheat.league.service.people.access import end_everything
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.teams import hand_over_team, leave_team, owned_by
+from deadheat.league.service.people.users import existing_user
+from deadheat.league.service.seasons.absence import withdraw_everywhere
+from deadheat.league.tables import Bot, Team, TeamMember, User
 
 log = logging.getLogger(__name__)
 

@@ -11,16 +11,16 @@ from collections.abc import Mapping
 
 from sqlmodel import Session, col, func, select, update
 
-from league.errors import BadSetting, WrongState
-from league.records.matches import MatchDetail
-from league.service.ground.counting import HELD
-from league.service.people.person import Person
-from league.service.rulings.impartiality import judging
-from league.service.rulings.rulings import answer_held, note_ruling, ruled_on
-from league.service.series.dropping import put_back
-from league.service.views.matches import match_detail
-from league.states import MatchState, Purpose
-from league.tables import Match, Participant, Season, Series
+from deadheat.league.errors import BadSetting, WrongState
+from deadheat.league.records.matches import MatchDetail
+from deadheat.league.service.ground.counting import HELD
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.rulings.impartiality import judging
+from deadheat.league.service.rulings.rulings import answer_held, note_ruling, ruled_on
+from deadheat.league.service.series.dropping import put_back
+from deadheat.league.service.views.matches import match_detail
+from deadheat.league.states import MatchState, Purpose
+from deadheat.league.tables import Match, Participant, Season, Series
 
 
 def held_matches(session: Session, organiser: Person, limit: int = 100) -> list[MatchDetail]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from sqlmodel import Session, col, select
 
-from league.errors import OwnMatch
-from league.service.people.person import Person
-from league.service.people.teams import owned_by
-from league.states import Role
-from league.tables import Bot, Participant, TeamMember, User
+from deadheat.league.errors import OwnMatch
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.teams import owned_by
+from deadheat.league.states import Role
+from deadheat.league.tables import Bot, Participant, TeamMember, User
 
 ALONE = "a bot of theirs plays in it, and no other organiser is without one"
 """What the audit log says where an organiser had to judge the own bot."""

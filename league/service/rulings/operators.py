@@ -6,13 +6,13 @@ from enum import Enum, auto
 
 from sqlmodel import Session, col, select, update
 
-from league.database import now
-from league.service.ground.audit import SYSTEM, record
-from league.service.people.access import change_password, digest, issue_token
-from league.service.people.person import Person
-from league.service.people.users import existing_user, insert_user, user_named
-from league.states import Role, Scope, TokenKind
-from league.tables import Token, User
+from deadheat.league.database import now
+from deadheat.league.service.ground.audit import SYSTEM, record
+from deadheat.league.service.people.access import change_password, digest, issue_token
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.users import existing_user, insert_user, user_named
+from deadheat.league.states import Role, Scope, TokenKind
+from deadheat.league.tables import Token, User
 
 
 class Standing(Enum):

@@ -15,17 +15,17 @@ from datetime import datetime
 
 from sqlmodel import Session, col, select
 
-from engine.chance import commitment
-from league.causes import DROPPED
-from league.database import now
-from league.errors import NotFound, WrongState
-from league.service.ground.audit import record
-from league.service.ground.steps import existing, insert_rows, move, touch_log
-from league.service.people.person import Person
-from league.service.rulings.impartiality import judging
-from league.service.series.dice import deal_dice
-from league.states import IN_PLAY, WITH_RESULT, MatchState, SeasonState, either
-from league.tables import Attempt, Match, Participant, Season, Series, VoidedMatch
+from deadheat.engine.chance import commitment
+from deadheat.league.causes import DROPPED
+from deadheat.league.database import now
+from deadheat.league.errors import NotFound, WrongState
+from deadheat.league.service.ground.audit import record
+from deadheat.league.service.ground.steps import existing, insert_rows, move, touch_log
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.rulings.impartiality import judging
+from deadheat.league.service.series.dice import deal_dice
+from deadheat.league.states import IN_PLAY, WITH_RESULT, MatchState, SeasonState, either
+from deadheat.league.tables import Attempt, Match, Participant, Season, Series, VoidedMatch
 
 
 def void_match(session: Session, organiser: Person, match_id: int, reason: str) -> bool:

@@ -20,16 +20,16 @@ from datetime import datetime, timedelta
 
 from sqlmodel import Session, col, select
 
-from league.causes import Cause
-from league.database import now, settings_of
-from league.errors import NotFound, TooSoon, WrongState
-from league.service.bots.bots import must_be_active, own_bot
-from league.service.ground.audit import record
-from league.service.ground.steps import lock_season, touch_log
-from league.service.people.person import Person
-from league.service.series.dropping import drop_waiting
-from league.states import ENTERABLE, GOING_ON, Absence, SeasonState
-from league.tables import AbsentEntry, Entry, Match, Participant, Season, Series
+from deadheat.league.causes import Cause
+from deadheat.league.database import now, settings_of
+from deadheat.league.errors import NotFound, TooSoon, WrongState
+from deadheat.league.service.bots.bots import must_be_active, own_bot
+from deadheat.league.service.ground.audit import record
+from deadheat.league.service.ground.steps import lock_season, touch_log
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.series.dropping import drop_waiting
+from deadheat.league.states import ENTERABLE, GOING_ON, Absence, SeasonState
+from deadheat.league.tables import AbsentEntry, Entry, Match, Participant, Season, Series
 
 FROM_THE_FREEZE = "after the freeze only organisers decide who takes part"
 

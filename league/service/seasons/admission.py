@@ -9,14 +9,14 @@ from collections.abc import Collection
 
 from sqlmodel import Session, col, select
 
-from league.errors import NotAdmitted, NotFound, NotReady
-from league.service.ground.audit import record
-from league.service.ground.steps import existing
-from league.service.people.person import Person
-from league.service.people.teams import entries_behind, people_behind, too_many_entries
-from league.service.people.users import existing_user
-from league.states import Admission, VersionState
-from league.tables import Bot, BotVersion, Season, SeasonInvitation, User
+from deadheat.league.errors import NotAdmitted, NotFound, NotReady
+from deadheat.league.service.ground.audit import record
+from deadheat.league.service.ground.steps import existing
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.teams import entries_behind, people_behind, too_many_entries
+from deadheat.league.service.people.users import existing_user
+from deadheat.league.states import Admission, VersionState
+from deadheat.league.tables import Bot, BotVersion, Season, SeasonInvitation, User
 
 
 def check_admission(session: Session, who: Person, season: Season, bot: Bot) -> None:

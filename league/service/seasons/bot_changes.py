@@ -11,18 +11,18 @@ from typing import TypedDict, Unpack
 
 from sqlmodel import Session, col, select
 
-from league.database import now
-from league.errors import NameTaken
-from league.records.bots import Bot as BotInfo
-from league.service.bots.bots import bot_info, own_bot
-from league.service.ground.audit import record
-from league.service.ground.steps import flush_unless_taken, lock_enterable
-from league.service.ground.storable import storable
-from league.service.people.person import Person
-from league.service.people.teams import give_bot
-from league.service.seasons.absence import withdraw
-from league.states import ENTERABLE
-from league.tables import Bot, Entry, Season
+from deadheat.league.database import now
+from deadheat.league.errors import NameTaken
+from deadheat.league.records.bots import Bot as BotInfo
+from deadheat.league.service.bots.bots import bot_info, own_bot
+from deadheat.league.service.ground.audit import record
+from deadheat.league.service.ground.steps import flush_unless_taken, lock_enterable
+from deadheat.league.service.ground.storable import storable
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.teams import give_bot
+from deadheat.league.service.seasons.absence import withdraw
+from deadheat.league.states import ENTERABLE
+from deadheat.league.tables import Bot, Entry, Season
 
 
 class BotChange(TypedDict, total=False):

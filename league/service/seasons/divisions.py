@@ -12,17 +12,17 @@ from itertools import pairwise
 
 from sqlmodel import Session, col, delete, func, select
 
-from league.database import now
-from league.errors import BadSetting, NotFound, TooMany, WrongState
-from league.records.seasons import Division as DivisionView
-from league.service.bots.bots import active
-from league.service.ground.audit import SYSTEM, record
-from league.service.ground.counting import taking_part
-from league.service.ground.steps import lock_season, touch_log
-from league.service.people.person import Person
-from league.service.seasons.admission import newest_ready
-from league.states import ENTERABLE, ChallengeState, SeasonState, either
-from league.tables import Bot, BotVersion, Challenge, Division, Entry, RatingSnapshot, Season
+from deadheat.league.database import now
+from deadheat.league.errors import BadSetting, NotFound, TooMany, WrongState
+from deadheat.league.records.seasons import Division as DivisionView
+from deadheat.league.service.bots.bots import active
+from deadheat.league.service.ground.audit import SYSTEM, record
+from deadheat.league.service.ground.counting import taking_part
+from deadheat.league.service.ground.steps import lock_season, touch_log
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.seasons.admission import newest_ready
+from deadheat.league.states import ENTERABLE, ChallengeState, SeasonState, either
+from deadheat.league.tables import Bot, BotVersion, Challenge, Division, Entry, RatingSnapshot, Season
 
 MAX_DIVISIONS = 20
 

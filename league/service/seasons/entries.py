@@ -8,21 +8,21 @@ from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, func, or_, select
 from sqlmodel.sql.expression import Select
 
-from league.database import now
-from league.errors import NotFound, WrongGame, WrongState
-from league.records.entries import Entry as EntryInfo
-from league.service.bots.bots import is_own, must_be_active, own_bot
-from league.service.ground.audit import record
-from league.service.ground.steps import existing, lock_season, touch_log
-from league.service.ground.storable import storable
-from league.service.people.person import Person
-from league.service.people.teams import team_names
-from league.service.seasons.absence import absent_entries, check_pause, must_take_part
-from league.service.seasons.admission import check_admission, newest_ready, version_to_enter
-from league.service.seasons.divisions import lowest_division
-from league.service.seasons.gates import GateTerms, begin_challenge, end_challenges, gate_as_json
-from league.states import ENTERABLE, ChallengeState, SeasonState, VersionState, either
-from league.tables import Bot, BotVersion, Challenge, Entry, Season, Team, User
+from deadheat.league.database import now
+from deadheat.league.errors import NotFound, WrongGame, WrongState
+from deadheat.league.records.entries import Entry as EntryInfo
+from deadheat.league.service.bots.bots import is_own, must_be_active, own_bot
+from deadheat.league.service.ground.audit import record
+from deadheat.league.service.ground.steps import existing, lock_season, touch_log
+from deadheat.league.service.ground.storable import storable
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.teams import team_names
+from deadheat.league.service.seasons.absence import absent_entries, check_pause, must_take_part
+from deadheat.league.service.seasons.admission import check_admission, newest_ready, version_to_enter
+from deadheat.league.service.seasons.divisions import lowest_division
+from deadheat.league.service.seasons.gates import GateTerms, begin_challenge, end_challenges, gate_as_json
+from deadheat.league.states import ENTERABLE, ChallengeState, SeasonState, VersionState, either
+from deadheat.league.tables import Bot, BotVersion, Challenge, Entry, Season, Team, User
 
 Gate = GateTerms | Literal["keep", "none"]
 """New terms for an entry's promotion gate, or as it is, or no gate."""

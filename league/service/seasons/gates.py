@@ -27,23 +27,23 @@ from typing import Any
 from sqlmodel import Session, col, exists, or_, select
 from sqlmodel.sql.expression import SelectOfScalar
 
-from engine.figures import counted
-from engine.games import GAMES
-from league import sprt
-from league.causes import Cause
-from league.database import now
-from league.errors import BadSetting, NotFound
-from league.records import from_row
-from league.records.entries import Challenge as ChallengeInfo
-from league.service.bots.bots import own_bot
-from league.service.ground.audit import SYSTEM, record
-from league.service.ground.counting import taking_part
-from league.service.ground.steps import move, touch_log
-from league.service.people.person import Person
-from league.service.series.dropping import drop_waiting
-from league.service.series.planning import add_series
-from league.states import UNFINISHED, WITH_RESULT, ChallengeState, MatchState, Precedence, Purpose
-from league.tables import BotVersion, Challenge, Entry, Match, Participant, Season, Series, VoidedMatch
+from deadheat.engine.figures import counted
+from deadheat.engine.games import GAMES
+from deadheat.league import sprt
+from deadheat.league.causes import Cause
+from deadheat.league.database import now
+from deadheat.league.errors import BadSetting, NotFound
+from deadheat.league.records import from_row
+from deadheat.league.records.entries import Challenge as ChallengeInfo
+from deadheat.league.service.bots.bots import own_bot
+from deadheat.league.service.ground.audit import SYSTEM, record
+from deadheat.league.service.ground.counting import taking_part
+from deadheat.league.service.ground.steps import move, touch_log
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.series.dropping import drop_waiting
+from deadheat.league.service.series.planning import add_series
+from deadheat.league.states import UNFINISHED, WITH_RESULT, ChallengeState, MatchState, Precedence, Purpose
+from deadheat.league.tables import BotVersion, Challenge, Entry, Match, Participant, Season, Series, VoidedMatch
 
 log = logging.getLogger(__name__)
 

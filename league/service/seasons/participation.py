@@ -9,14 +9,14 @@ from typing import cast
 from sqlalchemy import and_
 from sqlmodel import Session, col, or_, select
 
-from league.errors import NotAdmitted, TooMany
-from league.records.entries import Challenge as ChallengeInfo
-from league.service.bots.bots import own_bot
-from league.service.people.person import Person
-from league.service.seasons.admission import check_admission
-from league.service.seasons.gates import challenges
-from league.states import ENTERABLE, Absence, SeasonState
-from league.tables import AbsentEntry, Bot, BotVersion, Entry, Season
+from deadheat.league.errors import NotAdmitted, TooMany
+from deadheat.league.records.entries import Challenge as ChallengeInfo
+from deadheat.league.service.bots.bots import own_bot
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.seasons.admission import check_admission
+from deadheat.league.service.seasons.gates import challenges
+from deadheat.league.states import ENTERABLE, Absence, SeasonState
+from deadheat.league.tables import AbsentEntry, Bot, BotVersion, Entry, Season
 
 MOST_SEASONS = 50
 

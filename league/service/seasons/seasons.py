@@ -12,25 +12,25 @@ from typing import Any
 
 from sqlmodel import Session, col, func, select
 
-from engine.chance import commitment
-from engine.games import GAMES
-from league.database import now
-from league.errors import BadSetting, NameTaken, UnknownGame, WrongState
-from league.records.seasons import Plays, Progress
-from league.records.seasons import Season as SeasonInfo
-from league.service.ground.audit import record
-from league.service.ground.counting import HAS_RESULTS, counts
-from league.service.ground.steps import existing, flush_unless_taken, lock_season, touch_log
-from league.service.people.person import Person
-from league.service.people.teams import owned_by
-from league.service.people.users import existing_user
-from league.service.seasons.admission import take_over_list
-from league.service.seasons.divisions import carry_over, divisions_of, make_divisions
-from league.service.series.planning import whole_groups
-from league.states import WITH_RESULT, FinalsFormat, MatchState
-from league.tables import Attempt, Bot, Entry, Match, RatingSnapshot, Season
-from league.terms import DATES, TERMS
-from sandbox.languages import LANGUAGES
+from deadheat.engine.chance import commitment
+from deadheat.engine.games import GAMES
+from deadheat.league.database import now
+from deadheat.league.errors import BadSetting, NameTaken, UnknownGame, WrongState
+from deadheat.league.records.seasons import Plays, Progress
+from deadheat.league.records.seasons import Season as SeasonInfo
+from deadheat.league.service.ground.audit import record
+from deadheat.league.service.ground.counting import HAS_RESULTS, counts
+from deadheat.league.service.ground.steps import existing, flush_unless_taken, lock_season, touch_log
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.teams import owned_by
+from deadheat.league.service.people.users import existing_user
+from deadheat.league.service.seasons.admission import take_over_list
+from deadheat.league.service.seasons.divisions import carry_over, divisions_of, make_divisions
+from deadheat.league.service.series.planning import whole_groups
+from deadheat.league.states import WITH_RESULT, FinalsFormat, MatchState
+from deadheat.league.tables import Attempt, Bot, Entry, Match, RatingSnapshot, Season
+from deadheat.league.terms import DATES, TERMS
+from deadheat.sandbox.languages import LANGUAGES
 
 
 def create_season(

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from sqlmodel import Session
 
-from league.config import Settings
-from league.database import settings_of
-from league.service.series.hosts import judging_slots
+from deadheat.league.config import Settings
+from deadheat.league.database import settings_of
+from deadheat.league.service.series.hosts import judging_slots
 
 OPEN_PER_SLOT = 2
 """One that runs, and one that waits to follow it."""

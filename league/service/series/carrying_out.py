@@ -25,13 +25,13 @@ from datetime import datetime, timedelta
 
 from sqlmodel import Session, col, select, update
 
-from league.causes import BLAMELESS, Cause, Trait
-from league.database import now, settings_of
-from league.jobs import Failure, Host, MatchJob, MatchOutcome, ProgramRef, SeriesJob
-from league.service.ground.audit import SYSTEM, record
-from league.service.ground.life import Life, failures_before, note
-from league.service.ground.steps import touch_log
-from league.service.series.hosts import (
+from deadheat.league.causes import BLAMELESS, Cause, Trait
+from deadheat.league.database import now, settings_of
+from deadheat.league.jobs import Failure, Host, MatchJob, MatchOutcome, ProgramRef, SeriesJob
+from deadheat.league.service.ground.audit import SYSTEM, record
+from deadheat.league.service.ground.life import Life, failures_before, note
+from deadheat.league.service.ground.steps import touch_log
+from deadheat.league.service.series.hosts import (
     blame_host,
     count_series,
     found_unfit,
@@ -40,11 +40,11 @@ from league.service.series.hosts import (
     unfit_reasons,
     welcome,
 )
-from league.service.series.live import forget
-from league.service.series.outcomes import next_seed, write_outcomes
-from league.states import JobState, MatchState, allowed
-from league.tables import Attempt, Bot, BotVersion, Match, Participant, Season, Series, User
-from league.verification.agreement import player
+from deadheat.league.service.series.live import forget
+from deadheat.league.service.series.outcomes import next_seed, write_outcomes
+from deadheat.league.states import JobState, MatchState, allowed
+from deadheat.league.tables import Attempt, Bot, BotVersion, Match, Participant, Season, Series, User
+from deadheat.league.verification.agreement import player
 
 log = logging.getLogger(__name__)
 

@@ -21,8 +21,8 @@ from collections.abc import Sequence
 from sqlalchemy import literal_column
 from sqlmodel import Session, col, func, select
 
-from league.states import MatchState
-from league.tables import Match
+from deadheat.league.states import MatchState
+from deadheat.league.tables import Match
 
 
 def withheld(session: Session, matches: Sequence[Match]) -> set[int]:

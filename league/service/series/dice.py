@@ -21,11 +21,11 @@ from dataclasses import dataclass
 
 from sqlmodel import Session, col, select, update
 
-from engine.chance import SECRET_BYTES, SEED_BYTES, commitment, season_seed
-from league.database import surroundings
-from league.service.ground.audit import SYSTEM, record
-from league.tables import RatingSnapshot, Season
-from league.verification import fairness
+from deadheat.engine.chance import SECRET_BYTES, SEED_BYTES, commitment, season_seed
+from deadheat.league.database import surroundings
+from deadheat.league.service.ground.audit import SYSTEM, record
+from deadheat.league.tables import RatingSnapshot, Season
+from deadheat.league.verification import fairness
 
 SKIPPED = 1_000_000
 """At least so many numbers are skipped by a restore: more deals than any season plans between two back-ups."""

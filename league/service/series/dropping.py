@@ -9,13 +9,13 @@ from typing import Any
 
 from sqlmodel import Session, col, select, update
 
-from league.database import now
-from league.jobs import Failure
-from league.service.ground.audit import SYSTEM, record
-from league.service.ground.life import note
-from league.service.ground.steps import move
-from league.states import WITH_RESULT, JobState, MatchState, Purpose
-from league.tables import Match, Pair, Participant, Series, VoidedMatch
+from deadheat.league.database import now
+from deadheat.league.jobs import Failure
+from deadheat.league.service.ground.audit import SYSTEM, record
+from deadheat.league.service.ground.life import note
+from deadheat.league.service.ground.steps import move
+from deadheat.league.states import WITH_RESULT, JobState, MatchState, Purpose
+from deadheat.league.tables import Match, Pair, Participant, Series, VoidedMatch
 
 
 def drop_waiting(session: Session, season_id: int, cause: str, detail: str, *conditions: Any) -> None:

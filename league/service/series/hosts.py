@@ -26,17 +26,17 @@ from sqlalchemy import ColumnElement, and_
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, delete, exists, or_, select
 
-from league.causes import Cause, Trait
-from league.database import now, settings_of
-from league.jobs import Host, SeriesJob
-from league.records import from_row
-from league.records.hosts import Worker as HostInfo
-from league.records.hosts import slots
-from league.service.ground.steps import set_values
-from league.service.ground.storable import evidence_json, storable
-from league.service.people.person import Person
-from league.states import Fitness, JobState
-from league.tables import Exhibition, JobRow, Machine, Series, WorkerHost
+from deadheat.league.causes import Cause, Trait
+from deadheat.league.database import now, settings_of
+from deadheat.league.jobs import Host, SeriesJob
+from deadheat.league.records import from_row
+from deadheat.league.records.hosts import Worker as HostInfo
+from deadheat.league.records.hosts import slots
+from deadheat.league.service.ground.steps import set_values
+from deadheat.league.service.ground.storable import evidence_json, storable
+from deadheat.league.service.people.person import Person
+from deadheat.league.states import Fitness, JobState
+from deadheat.league.tables import Exhibition, JobRow, Machine, Series, WorkerHost
 
 log = logging.getLogger(__name__)
 

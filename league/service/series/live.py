@@ -17,16 +17,16 @@ from typing import Any
 
 from sqlmodel import Session, col, delete, func, select, update
 
-from engine.chance import attempt_seed
-from engine.games import GAMES
-from engine.transcript import BadTranscript
-from engine.unfinished import Replies, Unfinished, read_replies, unfinished, write_replies
-from league.database import now
-from league.errors import NotFound
-from league.jobs import SeriesJob
-from league.service.series.deals import withheld
-from league.states import JobState, MatchState
-from league.tables import LiveMatch, Match, Participant, Season, Series
+from deadheat.engine.chance import attempt_seed
+from deadheat.engine.games import GAMES
+from deadheat.engine.transcript import BadTranscript
+from deadheat.engine.unfinished import Replies, Unfinished, read_replies, unfinished, write_replies
+from deadheat.league.database import now
+from deadheat.league.errors import NotFound
+from deadheat.league.jobs import SeriesJob
+from deadheat.league.service.series.deals import withheld
+from deadheat.league.states import JobState, MatchState
+from deadheat.league.tables import LiveMatch, Match, Participant, Season, Series
 
 MOST_SHOWN_BYTES = 512 * 1024
 """Of one match's replies; a longer match is shown up to there. Six players of Liar's Dice come to some 100 kB."""

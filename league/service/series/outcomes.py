@@ -12,16 +12,16 @@ from datetime import UTC, datetime
 from sqlalchemy import ColumnElement
 from sqlmodel import Session, SQLModel, col, select, update
 
-from engine.core import NS_PER_S, STDERR_KEPT_BYTES, Points
-from league.causes import Cause
-from league.jobs import Latency, MatchOutcome, SeriesJob
-from league.service.ground.steps import insert_rows, set_values
-from league.service.ground.storable import evidence_json, storable, storable_tail, storable_word
-from league.service.series.response_times import add_response_times
-from league.service.series.rules_played import note_rules
-from league.states import MatchState, Purpose
-from league.tables import Attempt, Ending, LatencySummary, Match, Participant, Series
-from sandbox.box import Exit
+from deadheat.engine.core import NS_PER_S, STDERR_KEPT_BYTES, Points
+from deadheat.league.causes import Cause
+from deadheat.league.jobs import Latency, MatchOutcome, SeriesJob
+from deadheat.league.service.ground.steps import insert_rows, set_values
+from deadheat.league.service.ground.storable import evidence_json, storable, storable_tail, storable_word
+from deadheat.league.service.series.response_times import add_response_times
+from deadheat.league.service.series.rules_played import note_rules
+from deadheat.league.states import MatchState, Purpose
+from deadheat.league.tables import Attempt, Ending, LatencySummary, Match, Participant, Series
+from deadheat.sandbox.box import Exit
 
 
 def write_outcomes(

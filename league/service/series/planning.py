@@ -15,15 +15,15 @@ from itertools import chain, combinations, zip_longest
 
 from sqlmodel import Session, col, select
 
-from engine.chance import SEED_BYTES, commitment
-from engine.games import SAME_DEALS
-from league.database import now, surroundings
-from league.pairing.pairs import pair_key
-from league.pairing.seating import Seating, rotations, seatings, whole_turns
-from league.service.ground.steps import insert_rows
-from league.service.series.dice import Dice, deal_dice
-from league.states import Precedence, Purpose
-from league.tables import BotVersion, Match, Pair, Participant, Season, Series
+from deadheat.engine.chance import SEED_BYTES, commitment
+from deadheat.engine.games import SAME_DEALS
+from deadheat.league.database import now, surroundings
+from deadheat.league.pairing.pairs import pair_key
+from deadheat.league.pairing.seating import Seating, rotations, seatings, whole_turns
+from deadheat.league.service.ground.steps import insert_rows
+from deadheat.league.service.series.dice import Dice, deal_dice
+from deadheat.league.states import Precedence, Purpose
+from deadheat.league.tables import BotVersion, Match, Pair, Participant, Season, Series
 
 
 def whole_groups(game: str, seats: int, matches: int) -> int:

@@ -13,10 +13,10 @@ from typing import Any
 from sqlalchemy import text
 from sqlmodel import Session, col, select, update
 
-from league.jobs import Latency, MatchOutcome, SeriesJob
-from league.service.ground.storable import storable_word
-from league.tables import ResponseTimes
-from league.time_buckets import Counts, added, bars, percentile
+from deadheat.league.jobs import Latency, MatchOutcome, SeriesJob
+from deadheat.league.service.ground.storable import storable_word
+from deadheat.league.tables import ResponseTimes
+from deadheat.league.time_buckets import Counts, added, bars, percentile
 
 _MAKE = text(
     "INSERT INTO response_times (season_id, version_id, command, limit_ns, prompts, total_ns, worst_ns, counts)"

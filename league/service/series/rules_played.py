@@ -11,8 +11,8 @@ from datetime import datetime
 from sqlalchemy import bindparam, text
 from sqlmodel import Session, col, select
 
-from league.jobs import MatchOutcome
-from league.tables import SeasonRules, UtcDateTime
+from deadheat.league.jobs import MatchOutcome
+from deadheat.league.tables import SeasonRules, UtcDateTime
 
 _NOTE = text(
     "INSERT INTO season_rules (season_id, rules_version, first_at) VALUES (:season_id, :rules_version, :first_at)"

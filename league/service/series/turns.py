@@ -16,10 +16,10 @@ from datetime import datetime, timedelta
 
 from sqlmodel import Session, col, select
 
-from league.jobs import Host, SeriesJob
-from league.service.series.carrying_out import SERIES, claim_series
-from league.states import JobState, Precedence
-from league.tables import Series
+from deadheat.league.jobs import Host, SeriesJob
+from deadheat.league.service.series.carrying_out import SERIES, claim_series
+from deadheat.league.states import JobState, Precedence
+from deadheat.league.tables import Series
 
 HEAD_STARTS = {
     Precedence.PLACEMENT: timedelta(hours=1),

@@ -14,14 +14,14 @@ from sqlalchemy import and_, case
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
-from engine.core import Fault
-from league.errors import NotFound
-from league.records.bots import Bot as BotInfo
-from league.service.bots.bots import infos
-from league.service.ground.counting import HAS_RESULTS, counts
-from league.service.series.deals import withheld
-from league.states import SeasonState, VersionState
-from league.tables import Bot, BotVersion, Entry, Match, Participant, Season, User
+from deadheat.engine.core import Fault
+from deadheat.league.errors import NotFound
+from deadheat.league.records.bots import Bot as BotInfo
+from deadheat.league.service.bots.bots import infos
+from deadheat.league.service.ground.counting import HAS_RESULTS, counts
+from deadheat.league.service.series.deals import withheld
+from deadheat.league.states import SeasonState, VersionState
+from deadheat.league.tables import Bot, BotVersion, Entry, Match, Participant, Season, User
 
 RECENT_MATCHES = 5000
 """Of a bot's matches in a season its newest so many are looked at for its opponents."""

@@ -8,9 +8,9 @@ from datetime import datetime
 
 from sqlmodel import Session, col, func, select
 
-from league.service.people.person import Person
-from league.states import MatchState
-from league.tables import Attempt, Match, Participant
+from deadheat.league.service.people.person import Person
+from deadheat.league.states import MatchState
+from deadheat.league.tables import Attempt, Match, Participant
 
 NEWEST = 1000
 """Attempts and matches that the figures are of."""

@@ -10,19 +10,19 @@ from sqlalchemy import ColumnElement, exists, or_
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, select
 
-from league.causes import told, told_evidence
-from league.errors import BadCursor, NotFound, WrongState
-from league.records import from_row
-from league.records.matches import AttemptView, EndingView, FaultView, LatencyView, MatchDetail, SeatView
-from league.records.matches import Match as MatchInfo
-from league.service.ground.machines import machine_numbers
-from league.service.ground.steps import existing
-from league.service.people.person import Person
-from league.service.people.teams import owned_by
-from league.service.series.deals import withheld
-from league.service.views.uncounted import Bearing, bearings, why_not_played
-from league.states import MatchState
-from league.tables import (
+from deadheat.league.causes import told, told_evidence
+from deadheat.league.errors import BadCursor, NotFound, WrongState
+from deadheat.league.records import from_row
+from deadheat.league.records.matches import AttemptView, EndingView, FaultView, LatencyView, MatchDetail, SeatView
+from deadheat.league.records.matches import Match as MatchInfo
+from deadheat.league.service.ground.machines import machine_numbers
+from deadheat.league.service.ground.steps import existing
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.teams import owned_by
+from deadheat.league.service.series.deals import withheld
+from deadheat.league.service.views.uncounted import Bearing, bearings, why_not_played
+from deadheat.league.states import MatchState
+from deadheat.league.tables import (
     Attempt,
     Bot,
     BotVersion,

@@ -8,12 +8,12 @@ from datetime import datetime
 import sqlalchemy
 from sqlmodel import Session, col, func, select
 
-from league.records import from_row
-from league.service.bots.bots import active
-from league.service.jobs.exhibitions import playable
-from league.service.series.live import live_matches
-from league.states import JobState, VersionState
-from league.tables import Bot, BotVersion, Match, Participant, Season, Series, User
+from deadheat.league.records import from_row
+from deadheat.league.service.bots.bots import active
+from deadheat.league.service.jobs.exhibitions import playable
+from deadheat.league.service.series.live import live_matches
+from deadheat.league.states import JobState, VersionState
+from deadheat.league.tables import Bot, BotVersion, Match, Participant, Season, Series, User
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,17 +9,17 @@ from enum import StrEnum
 
 from sqlmodel import Session, col, func, select
 
-from engine.core import Fault
-from league.causes import Cause
-from league.database import now
-from league.service.course.schedule import has_unplayed
-from league.service.ground.life import Life
-from league.service.jobs.builds import BUILDS
-from league.service.jobs.kinds import KINDS
-from league.service.series.carrying_out import SERIES
-from league.service.series.hosts import judging_slots
-from league.states import IN_PLAY, ON_LADDER, JobState
-from league.tables import Exhibition, RatingSnapshot, Season
+from deadheat.engine.core import Fault
+from deadheat.league.causes import Cause
+from deadheat.league.database import now
+from deadheat.league.service.course.schedule import has_unplayed
+from deadheat.league.service.ground.life import Life
+from deadheat.league.service.jobs.builds import BUILDS
+from deadheat.league.service.jobs.kinds import KINDS
+from deadheat.league.service.series.carrying_out import SERIES
+from deadheat.league.service.series.hosts import judging_slots
+from deadheat.league.states import IN_PLAY, ON_LADDER, JobState
+from deadheat.league.tables import Exhibition, RatingSnapshot, Season
 
 ENDED_WITHIN = timedelta(days=1)
 """Matches of people that ended are told of for so long."""

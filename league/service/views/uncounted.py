@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from sqlmodel import Session, col, select
 
-from league.causes import DROPPED
-from league.records.matches import Uncounted
-from league.states import WITH_RESULT, Absence, Purpose
-from league.tables import AbsentEntry, Bot, Match, Participant, Series, VoidedMatch
-from league.words import Uncounting
+from deadheat.league.causes import DROPPED
+from deadheat.league.records.matches import Uncounted
+from deadheat.league.states import WITH_RESULT, Absence, Purpose
+from deadheat.league.tables import AbsentEntry, Bot, Match, Participant, Series, VoidedMatch
+from deadheat.league.words import Uncounting
 
 
 @dataclass(frozen=True, slots=True)

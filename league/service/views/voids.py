@@ -24,11 +24,11 @@ from sqlalchemy import ColumnElement
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
-from league.causes import BLAMELESS, Cause, Trait
-from league.records.rulings import VersionVoids
-from league.service.ground.machines import machine_numbers
-from league.service.people.person import Person
-from league.tables import Attempt, Bot, BotVersion, Match, Participant
+from deadheat.league.causes import BLAMELESS, Cause, Trait
+from deadheat.league.records.rulings import VersionVoids
+from deadheat.league.service.ground.machines import machine_numbers
+from deadheat.league.service.people.person import Person
+from deadheat.league.tables import Attempt, Bot, BotVersion, Match, Participant
 
 LEAST_VOIDS = 3
 """Fewer are never shown as too many."""

@@ -18,15 +18,15 @@ from datetime import datetime, timedelta
 
 from sqlmodel import Session, col, func, select
 
-from engine.figures import counted
-from league.database import now
-from league.errors import NotFound
-from league.records.entries import Entry as EntryInfo
-from league.records.entries import Waiting
-from league.service.seasons.entries import entry_info
-from league.service.series.turns import turn
-from league.states import UNFINISHED, JobState, MatchState, SeasonState
-from league.tables import BotVersion, Match, Participant, Season, Series
+from deadheat.engine.figures import counted
+from deadheat.league.database import now
+from deadheat.league.errors import NotFound
+from deadheat.league.records.entries import Entry as EntryInfo
+from deadheat.league.records.entries import Waiting
+from deadheat.league.service.seasons.entries import entry_info
+from deadheat.league.service.series.turns import turn
+from deadheat.league.states import UNFINISHED, JobState, MatchState, SeasonState
+from deadheat.league.tables import BotVersion, Match, Participant, Season, Series
 
 LATELY = timedelta(hours=1)
 """What a match takes is told by series that ended within this time,"""
