@@ -17,9 +17,7 @@ PACKAGES = ("api", "cli", "engine", "league", "sandbox", "workers")
 FUNCTION_LINES = 60  # the damage of long functions is always in the tail, and in the most important place
 
 ANYTHING = frozenset({*PACKAGES, "tests"})
-PURE = frozenset(
-    {"deadheat.sandbox.archive", "deadheat.sandbox.attribution", "deadheat.sandbox.box", "deadheat.sandbox.languages"}
-)
+PURE = frozenset({"sandbox.archive", "sandbox.attribution", "sandbox.box", "sandbox.languages"})
 """What starts nothing and touches no engine."""
 
 MAY_IMPORT = {
@@ -27,7 +25,7 @@ MAY_IMPORT = {
     "sandbox": frozenset({"sandbox", "engine"}),
     "league": frozenset({"league", "engine", *PURE}),
     "workers": frozenset({"workers", "sandbox", "league", "engine"}),
-    "api": frozenset({"api", "league", "engine", "deadheat.workers.queue", *PURE}),
+    "api": frozenset({"api", "league", "engine", "workers.queue", *PURE}),
     "cli": ANYTHING - {"tests"},
     "tests": ANYTHING,
 }
@@ -143,7 +141,7 @@ def test_enqueueing_brings_no_sandbox_into_the_api():
         for path in (ROOT / "workers" / "queue.py", ROOT / "workers" / "__init__.py")
         if path.exists()
         for node, module in imports(path)
-        if is_within(module, frozenset({"sandbox", "docker", "workers"})) and module != "deadheat.workers.queue"
+        if is_within(module, frozenset({"sandbox", "docker", "workers"})) and module != "workers.queue"
     ]
     assert not wrong, "\n".join(wrong)
 

@@ -379,7 +379,7 @@ def test_a_team_is_made_joined_handed_over_and_left(ada: Browser, browser: Calla
 
 @pytest.mark.parametrize("count", [3])
 def test_guessing_a_password_is_slowed_down_and_keeps_nobody_else_out(site: Site, monkeypatch, count: int) -> None:
-    monkeypatch.setattr("api.edge.rates.TRIES_PER_NAME", count)
+    monkeypatch.setattr("deadheat.api.edge.rates.TRIES_PER_NAME", count)
     with strict(site, trusted_proxies="127.0.0.1") as slow:
         slow.author("ada")
         for _ in range(count):
@@ -396,7 +396,7 @@ def test_guessing_a_password_is_slowed_down_and_keeps_nobody_else_out(site: Site
 
 
 def test_a_right_password_clears_the_count(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("api.edge.rates.TRIES_PER_NAME", 3)
+    monkeypatch.setattr("deadheat.api.edge.rates.TRIES_PER_NAME", 3)
     with strict(site) as slow:
         slow.author("ada")
         for _ in range(4):
@@ -437,7 +437,7 @@ def test_one_user_changes_only_so_much_from_however_many_addresses(site: Site) -
 
 
 def test_one_address_has_only_so_much_worked_out_and_what_is_in_memory_is_free(site: Site, monkeypatch) -> None:
-    monkeypatch.setattr("api.services.FRESH_SECONDS", 3600)
+    monkeypatch.setattr("deadheat.api.services.FRESH_SECONDS", 3600)
     with strict(site, reads_per_minute=3) as slow:
         for _ in range(5):
             assert slow.client.get("/").status_code == 200

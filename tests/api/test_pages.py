@@ -263,7 +263,7 @@ def test_the_audit_page_shows_faults_failures_and_decisions(site: Site) -> None:
 
 
 def test_a_leaderboard_is_searched_filtered_and_paged(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("api.pages.season.ROWS", 2)
+    monkeypatch.setattr("deadheat.api.pages.season.ROWS", 2)
     season = site.world.ranked(5, series_length=2, games_per_pair=2)
     rows = site.world.write(leaderboard, season).standings["rows"]
 
@@ -272,8 +272,8 @@ def test_a_leaderboard_is_searched_filtered_and_paged(site: Site, monkeypatch: p
         shown = [int(link.removeprefix("/bots/")) for link in links if re.fullmatch(r"/bots/\d+", link)]
         return [row["bot"] for row in rows if row["bot_id"] in shown]
 
-    monkeypatch.setattr("api.pages.season.PAIRS", 0)
-    monkeypatch.setattr("api.pages.season.RECENT", 0)
+    monkeypatch.setattr("deadheat.api.pages.season.PAIRS", 0)
+    monkeypatch.setattr("deadheat.api.pages.season.RECENT", 0)
     everybody = [row["bot"] for row in rows]
     assert [names(f"?page={number}") for number in (1, 2, 3)] == [everybody[:2], everybody[2:4], everybody[4:]]
     assert f"/seasons/{season}?page=3" in page(site, f"/seasons/{season}").links
@@ -386,7 +386,7 @@ def test_round_numbers_enclose_what_is_drawn() -> None:
 
 
 def test_home_tells_what_is_going_on(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("api.pages.home.SEASONS", 2)
+    monkeypatch.setattr("deadheat.api.pages.home.SEASONS", 2)
     seasons = [site.world.season(2) for _ in range(3)]
     [series_id, *_] = site.world.tick()
     assert site.world.claim(series_id) is not None

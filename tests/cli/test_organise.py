@@ -148,7 +148,7 @@ def test_an_export_that_breaks_off_leaves_no_file_that_looks_whole(desk: Desk, t
         yield b"two\n"
         raise Refused(0, "no-answer", "the server is gone")
 
-    monkeypatch.setattr("cli.server.api_client.Client.export", breaks_off)
+    monkeypatch.setattr("deadheat.cli.server.api_client.Client.export", breaks_off)
     new, old = tmp_path / "new.jsonl", tmp_path / "old.jsonl"
     old.write_text("whole\n")
     for file in (new, old):

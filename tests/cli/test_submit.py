@@ -453,7 +453,7 @@ def test_transcripts_are_saved_once_and_compared(played: League, tmp_path: Path)
 
 
 def test_a_transcript_that_is_not_the_published_one_is_not_saved(played: League, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("cli.server.api_client.Client.transcript", lambda *_: b"another")
+    monkeypatch.setattr("deadheat.cli.server.api_client.Client.transcript", lambda *_: b"another")
     done = played.run("ada", "download", 1, "--folder", tmp_path)
     assert_one_sentence(done, "is not the published one", 1)
     assert not (tmp_path / "match-1.jsonl").exists()

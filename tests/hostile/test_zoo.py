@@ -117,10 +117,10 @@ def test_a_build(zoo: Zoo, clean: None, tmp_path_factory: pytest.TempPathFactory
     case = load(name, zoo.settings.runtime)
     assert isinstance(case, BuildCase)
     if case.seconds is not None:
-        monkeypatch.setattr("sandbox.build.BUILD_SECONDS", case.seconds)
+        monkeypatch.setattr("deadheat.sandbox.build.BUILD_SECONDS", case.seconds)
     if case.memory_mib is not None:
         lower = replace(BUILD_LIMITS, memory_bytes=case.memory_mib * 2**20)
-        monkeypatch.setattr("sandbox.build.BUILD_LIMITS", lower)
+        monkeypatch.setattr("deadheat.sandbox.build.BUILD_LIMITS", lower)
     world = BuildingWorld(settings(tmp_path_factory.mktemp("league")))
     world.context.__dict__["sandbox"] = zoo.sandbox
     try:

@@ -52,7 +52,7 @@ def stored(session: Session, season_id: int) -> list[RatingSnapshot]:
 
 
 def test_a_season_that_is_ranked_often_keeps_few_standings_and_every_hash(world: World, monkeypatch) -> None:
-    monkeypatch.setattr("league.service.rankings.snapshots.WHOLE", 3)
+    monkeypatch.setattr("deadheat.league.service.rankings.snapshots.WHOLE", 3)
     season_id = world.season(2, series_length=1, games_per_pair=40, finals=FinalsFormat.ROUND_ROBIN)
     names = {entry.bot_id for entry in world.read(entries, season_id)}
     for number, series_id in enumerate(world.tick() + world.tick()):
@@ -75,7 +75,7 @@ def test_a_season_that_is_ranked_often_keeps_few_standings_and_every_hash(world:
 
 
 def test_published_standings_and_those_that_chose_the_finalists_are_kept_for_ever(world: World, monkeypatch) -> None:
-    monkeypatch.setattr("league.service.rankings.snapshots.WHOLE", 1)
+    monkeypatch.setattr("deadheat.league.service.rankings.snapshots.WHOLE", 1)
     season_id = world.season(2, finals=FinalsFormat.ROUND_ROBIN, finals_extra_games=60, finals_games=2)
     world.play_all()
     world.write(set_season_state, world.boss, season_id, SeasonState.FINALS)

@@ -159,8 +159,8 @@ def test_an_unfit_machine_is_checked_again_after_a_pause(world: World) -> None:
 
 
 def test_a_canary_is_due_after_a_time_and_after_some_series(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("league.service.series.hosts.CANARY_SECONDS", 100)
-    monkeypatch.setattr("league.service.series.hosts.CANARY_SERIES", 2)
+    monkeypatch.setattr("deadheat.league.service.series.hosts.CANARY_SECONDS", 100)
+    monkeypatch.setattr("deadheat.league.service.series.hosts.CANARY_SERIES", 2)
     world = World(settings(tmp_path))
 
     def take() -> int | None:

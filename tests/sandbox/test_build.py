@@ -61,7 +61,7 @@ def test_a_build_has_no_network(built: Building) -> None:
 
 
 def test_a_build_has_a_time_limit(built: Building, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sandbox.build.BUILD_SECONDS", 2)
+    monkeypatch.setattr("deadheat.sandbox.build.BUILD_SECONDS", 2)
     failed = failure(built, "echo begun; trap '' TERM; (while :; do :; done) & sleep 60")
     assert str(failed) == "the build took longer than 2 s"
     assert failed.log == "begun\n"
@@ -81,7 +81,7 @@ def test_a_flood_is_heard_in_bounded_pieces(heard: Callable[[str], list[str]]) -
 
 
 def test_a_build_has_a_memory_limit(built: Building, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sandbox.build.BUILD_LIMITS", replace(BUILD_LIMITS, memory_bytes=128 * 2**20))
+    monkeypatch.setattr("deadheat.sandbox.build.BUILD_LIMITS", replace(BUILD_LIMITS, memory_bytes=128 * 2**20))
     failed = failure(built, "echo begun; python3 -c 'bytearray(2**28)'")
     assert str(failed) == "the build used more than 128 MiB of memory"
     assert failed.log.startswith("begun\n")

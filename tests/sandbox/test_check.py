@@ -166,7 +166,7 @@ def test_what_counted_only_while_this_host_stood_still_is_in_doubt(evidence: Evi
 
 
 def test_a_reference_bot_that_cannot_start_is_our_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sandbox.reference.CODE", "raise SystemExit")
+    monkeypatch.setattr("deadheat.sandbox.reference.CODE", "raise SystemExit")
     with pytest.raises(SandboxError, match="a reference bot exited"):
         check_host(LocalSandbox(), (), 1)
 

@@ -517,7 +517,7 @@ def test_silence_of_which_all_was_stolen_is_the_machines_failure() -> None:
 
 
 def test_the_heartbeat_goes_on_in_a_long_watch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sandbox.pipes.BEAT_NS", 20 * NS_PER_MS)
+    monkeypatch.setattr("deadheat.sandbox.pipes.BEAT_NS", 20 * NS_PER_MS)
     channel, _, _ = pair()
     channel.meter = ScriptedMeter(0.8)
     beats: list[float] = []

@@ -112,7 +112,7 @@ def engine_fails(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, int, bool], 
                 raise APIError("unable to freeze")
 
         monkeypatch.setattr(docker.APIClient, name, failing)
-        monkeypatch.setattr("sandbox.docker.WAKING_PAUSE_S", 0.0)
+        monkeypatch.setattr("deadheat.sandbox.docker.WAKING_PAUSE_S", 0.0)
 
     return fail
 

@@ -19,7 +19,7 @@ from deadheat.league.errors import OverQuota
 
 @pytest.fixture
 def redis_url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    monkeypatch.setattr("api.edge.rates.TRIES_PER_NAME", 3)
+    monkeypatch.setattr("deadheat.api.edge.rates.TRIES_PER_NAME", 3)
     program = shutil.which("redis-server")
     if program is None:
         pytest.skip("there is no redis-server; ./scripts/test installs it")

@@ -81,7 +81,7 @@ def test_a_named_entry_in_a_folder_is_what_starts(world: BuildingWorld) -> None:
 def test_what_the_author_did_wrong_is_said(
     world: BuildingWorld, filename: str, content: str, reason: str, log: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sandbox.box.BOT_MEMORY_BYTES", 128 * 2**20)  # soon full, even on a slow machine
+    monkeypatch.setattr("deadheat.sandbox.box.BOT_MEMORY_BYTES", 128 * 2**20)  # soon full, even on a slow machine
     version = world.built(filename, content)
     assert version.state is VersionState.BROKEN
     assert version.reason.startswith(reason)
@@ -89,7 +89,7 @@ def test_what_the_author_did_wrong_is_said(
 
 
 def test_an_endless_build_is_cut_off(world: BuildingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sandbox.build.BUILD_SECONDS", 3)
+    monkeypatch.setattr("deadheat.sandbox.build.BUILD_SECONDS", 3)
     version = world.built("bot.c", '#include "/dev/zero"\nint main(void) { return 0; }')
     assert version.state is VersionState.BROKEN
     assert version.reason  # out of time or out of memory, whichever comes first

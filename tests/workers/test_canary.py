@@ -143,7 +143,7 @@ def test_void_attempts_are_repeated_and_a_canary_without_an_end_asks_for_a_check
 
 
 def test_the_worker_plays_a_canary_between_series_when_one_is_due(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("league.service.series.hosts.CANARY_SERIES", 1)
+    monkeypatch.setattr("deadheat.league.service.series.hosts.CANARY_SERIES", 1)
     world = PlayingWorld(settings(tmp_path, sandbox="local"))
     told: list[int] = []
     monkeypatch.setattr(canary, "play_canary", lambda context, cpus, before: told.append(before))

@@ -202,7 +202,7 @@ while True: time.sleep(0.05)
 def test_the_tree_asks_for_what_is_not_finished_and_ends_by_force_what_does_not_answer(
     understands: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cli.operator.tree.HAND_BACK_SECONDS", 5 if understands else 0.2)
+    monkeypatch.setattr("deadheat.cli.operator.tree.HAND_BACK_SECONDS", 5 if understands else 0.2)
     arguments = [sys.executable, "-c", STUBBORN.format(folder=str(tmp_path), understands=understands)]
     process = subprocess.Popen(arguments, start_new_session=True)
     wait_until((tmp_path / "ready").exists)
