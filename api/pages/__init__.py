@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from deadheat.api.pages import audit, bot, docs, environment, game, home, live, match, matches, season
+from deadheat.api.pages import audit, bot, docs, download, environment, game, home, live, match, matches, season
 from deadheat.api.pages.author import account, appeal, own_match, upload
 from deadheat.api.pages.organiser import desk, operator
 from deadheat.api.pages.player import exhibition
@@ -20,6 +20,7 @@ for _page in (
     own_match,
     exhibition,
     bot,
+    download,
     environment,
     audit,
     docs,

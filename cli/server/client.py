@@ -9,7 +9,6 @@ the same command may succeed later; 130 Ctrl-C.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -19,7 +18,8 @@ from typing import Annotated, NoReturn
 import httpx
 import typer
 
-from deadheat.cli.console import INTERRUPTED, NO_ANSWER, REFUSED, ROOT, USAGE, fail, note, say
+from deadheat import __version__
+from deadheat.cli.console import INTERRUPTED, NO_ANSWER, REFUSED, USAGE, fail, note, say
 from deadheat.cli.output import Command, Verb, says
 from deadheat.cli.server import profiles
 from deadheat.cli.server.api_client import API, Client, Refused
@@ -39,8 +39,7 @@ _profile = ContextVar("profile", default=profiles.DEFAULT_PROFILE)
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        release = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
-        say(f"deadheat {release} (version {API} of the API)")
+        say(f"deadheat {__version__} (version {API} of the API)")
         raise typer.Exit
 
 

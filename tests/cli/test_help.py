@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-import tomllib
 
+from deadheat import __version__
 from deadheat.cli.main import PANELS
 from deadheat.cli.server.api_client import API
-from tests.cli.command import ROOT, invoke
+from tests.cli.command import invoke
 
 
 def test_it_says_its_version() -> None:
-    release = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     done = invoke("--version")
-    assert (done.returncode, done.stdout) == (0, f"deadheat {release} (version {API} of the API)\n")
+    assert (done.returncode, done.stdout) == (0, f"deadheat {__version__} (version {API} of the API)\n")
 
 
 def test_every_verb_stands_in_the_panel_of_those_who_type_it() -> None:
