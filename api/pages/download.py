@@ -31,7 +31,7 @@ def download(shared: Shared, request: Request) -> Response:
     """How to install it."""
     site = shared.settings.site_url.rstrip("/") or str(request.base_url).rstrip("/")
     wheel = f"{site}/download/{NAME}" if _can_build() else None
-    page = render(shared, "download.html", wheel=wheel, site=site, version=__version__)
+    page = render(shared, "download.html", wheel=wheel, site=site, file=NAME, version=__version__)
     return Response(page, media_type="text/html")
 
 

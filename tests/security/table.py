@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from deadheat.api.pages.download import NAME as WHEEL
 from deadheat.league.words import Exported
 
 
@@ -197,6 +198,8 @@ TABLE: tuple[Line, ...] = (
     Line("GET", "/bots/{bot_id}/matches", ALL, query="?opponent=1"),
     Line("GET", "/authors/{name}", ALL),
     Line("GET", "/environment", ALL),
+    Line("GET", "/download", ALL),
+    Line("GET", "/download/{name}", ALL, params={"name": WHEEL}),
     Line("GET", "/audit", ALL),
     Line("GET", "/about/{name}", ALL, params={"name": "authors"}),
     # --- one's own pages

@@ -30,6 +30,7 @@ PATHS = (
     "/games/betris-large",
     "/games/liars-dice",
     "/environment",
+    "/download",
     "/audit",
     "/about/ratings",
     "/about/verdicts",
