@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from deadheat.api.errors import STATUS
-from deadheat.cli.main import PANELS, load
 from deadheat.engine.core import Fault
 from deadheat.engine.games import GAMES
 from deadheat.engine.referee import MATCH_ATTEMPTS
 from deadheat.engine.verdicts import VERDICTS
 from deadheat.league.config import Settings
-from tests.cli.command import ROOT
+from tests.cli.command import ROOT, verbs
 from tests.docs.settings import PAGE, table
 
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"])
@@ -64,15 +62,9 @@ def test_authors_are_told_after_how_many_voids_a_match_is_given_up() -> None:
     assert "After five void attempts, or two" in text and "gives a match up after five void attempts" in text
 
 
-def verbs() -> Iterator[str]:
-    for name in (name for listed in PANELS.values() for name in listed):
-        inner = [word for word, command in getattr(load(name), "commands", {}).items() if not command.hidden]
-        yield from [f"{name} {word}" for word in inner] or [name]
-
-
 def test_the_clients_page_names_every_verb() -> None:
     text = (ROOT / "docs" / "client.md").read_text(encoding="utf-8")
-    missing = [verb for verb in verbs() if not re.search(rf"`{verb}[ `]", text)]
+    missing = [verb for verb, _ in verbs() if not re.search(rf"`{verb}[ `]", text)]
     assert not missing, f"docs/client.md says nothing of {', '.join(missing)}"
 
 
