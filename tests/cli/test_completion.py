@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from deadheat.cli.main import PANELS
 from tests.cli.command import ROOT, deadheat
 
 
@@ -65,6 +66,15 @@ def test_help_waits_for_no_library_that_it_does_not_need() -> None:
         *("deadheat.cli", "deadheat.cli.main", "deadheat.cli.console"),
         *("deadheat.cli.server", "deadheat.cli.server.profiles"),
     }
+
+
+def test_authors_commands_wait_for_no_library_of_servers() -> None:
+    names = [name for panel, verbs in PANELS.items() if panel != "Running a server" for name in verbs]
+    brought = brought_by(f"from deadheat.cli.main import load; print([load(name) for name in {names}])")
+    assert {"urllib3", "deadheat.cli.local.play"} <= brought
+    heavy = {"alembic", "celery", "docker", "fastapi", "httpx", "numpy", "obstore", "platformdirs"}
+    heavy |= {"pydantic_settings", "scipy", "sqlalchemy", "sqlmodel", "uvicorn", "zstandard"}
+    assert not brought & heavy
 
 
 def test_importing_the_library_brings_nothing_until_it_is_used() -> None:
