@@ -35,8 +35,10 @@ def read(file: Path) -> Transcript:
 def _sane(data: bytes) -> Transcript:
     """Decode a transcript and check that nothing in it would harm a program that shows it."""
     if data.startswith(_ZSTANDARD):
-        import zstandard
-
+        try:
+            import zstandard
+        except ModuleNotFoundError:
+            raise BadTranscript("it is compressed; to open it, `pip install zstandard`") from None
         try:
             reader = zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=True)
             data = reader.read(MAX_TRANSCRIPT_BYTES + 1)

@@ -67,7 +67,7 @@ def replay(
 
 @says
 def verify(file: File, server: Server = "", token: Token = "") -> Iterator[Output]:
-    """Re-simulate a transcript by the rules; a match's, given its number, is compared with what the league says too.
+    """Re-simulate a transcript by the rules; with a match's number, compare it with the league's record too.
 
     Exit code 1 with the exchange's number if the rules lead anywhere else, or with all that differs.
     """

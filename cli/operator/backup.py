@@ -93,7 +93,10 @@ def upgrade(
     folder: Annotated[Path | None, typer.Option("--backup", help="Back up into this folder first.")] = None,
     no_backup: Annotated[bool, typer.Option("--no-backup", help="You have a back-up already.")] = False,
 ) -> None:
-    """Upgrade a league to this version: back it up, then migrate its database. Workers of other versions step aside."""
+    """Upgrade a league to this version: back it up, then migrate its database.
+
+    Workers of other versions step aside.
+    """
     from deadheat.league.database import Database
     from deadheat.league.storage.backup import back_up
     from deadheat.league.storage.schema import SchemaAge, must_fit, newest_revision, revision

@@ -113,8 +113,9 @@ def worker(
     ] = FINISH_SECONDS,
     alive_file: AliveFile = None,
 ) -> None:
-    """Run a worker: takes jobs from the queue until it is told to stop. SIGTERM lets it finish; what takes too long is
-    handed back to the queue.
+    """Run a worker: takes jobs from the queue until it is told to stop.
+
+    SIGTERM lets it finish; what takes too long is handed back to the queue.
 
     Where it plays, this machine is checked first (see `check-host`), and again whenever its fitness is in doubt.
     """

@@ -1,6 +1,6 @@
 """`deadheat user`: roles, passwords and bans, set by the operator on the database's machine.
 
-The database's library is imported late, because every other command would wait most of a second for it.
+The database's library is imported late, because `--help` would wait most of a second for it.
 """
 
 from __future__ import annotations

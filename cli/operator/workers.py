@@ -32,9 +32,9 @@ WORKERS: Columns[Worker] = (
 
 @asks
 def workers(client: Client) -> Output:
-    """Show the machines that play, whether each is fit to judge, and why not; exit code 1 if none is given matches.
+    """Show the machines that play, whether each is fit to judge, and why not.
 
-    The token is an organiser's, e.g. the one in data/organiser.token.
+    Exit code 1 if none is given matches. The token is an organiser's, e.g. the one in data/organiser.token.
     """
     found = client.workers()
     return Output(found, _text(found), code=0 if any(worker.judges for worker in found.items) else 1)

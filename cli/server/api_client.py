@@ -5,27 +5,22 @@
             print(match.id, match.state)
 
 Every method makes one request (an iterator: one per page) and raises `Refused` with the server's own sentence. Nothing
-here prints, prompts or reads the environment.
+here prints, prompts or reads the environment, except for its proxies.
 
-Retries: an idempotent request (GET, PUT) is sent up to four times while the connection breaks or a proxy reports that
-the server is unavailable. Any other is retried only if no connection could be made, because then the server did not
-receive it. The waits add up to some four seconds. A request that timed out is not retried.
-
-Trust: the server is not trusted. An answer must have the form that the client knows, and a limited size.
+`cli.server.wire` says what is retried and what is trusted. An answer must have a form that this client knows.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Hashable, Iterator, Mapping
 from datetime import datetime
 from functools import cache
 from typing import Any, Self, TypeVar, cast
 
-import httpx
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import SchemaValidator, core_schema
 
+from deadheat.cli.server.wire import Refused, Wire
 from deadheat.league.records import Record
 from deadheat.league.records.bots import Bot, BuildLog, Version
 from deadheat.league.records.entries import Challenge, Entry, Waiting
@@ -36,16 +31,9 @@ from deadheat.league.records.rankings import Leaderboard
 from deadheat.league.records.rulings import Announcement, Appeal, AuditRecord, Rejudged, RuledOn
 from deadheat.league.records.seasons import Season, SeasonDetail
 
-API = "1.0"
-"""The API version that this client was written for. The server states its own in the header `Deadheat-API`; another
-first number is incompatible, a higher second one has only additions."""
+__all__ = ["Client", "Refused"]
 
-CONNECT_TIMEOUT_S = 10
-TIMEOUT_S = 60  # for a write, and between two pieces of an answer
-RETRY_WAITS_S = (0.25, 1.0, 3.0)
-RETRIED_STATUS = frozenset({502, 503, 504})
 MAX_ANSWER_BYTES = 64 * 1024 * 1024  # the largest answers are transcripts, at most this size; a page is a hundredth
-PIECE_BYTES = 64 * 1024
 PAGE = 100
 BOUNDS = frozenset({"ge", "le", "min_length", "max_length"})
 
@@ -53,38 +41,23 @@ Shape = TypeVar("Shape")
 Body = Mapping[str, Any]
 
 
-class Refused(Exception):
-    """The server refused or did not answer; the text is its sentence, and `status` is 0 without an answer."""
-
-    def __init__(self, status: int, code: str, detail: str, retry_after_seconds: int = 0) -> None:
-        super().__init__(detail)
-        self.status = status
-        self.code = code
-        self.retry_after_seconds = retry_after_seconds
-
-    @property
-    def passing(self) -> bool:
-        """Whether the same request may succeed later: nobody answered, or the server failed or a quota is used up."""
-        return self.code == "no-answer" or self.status == 429 or self.status >= 500
-
-
 class Client:
     """The API as methods. Every method raises `Refused`."""
 
-    def __init__(self, server: str, token: str = "", transport: httpx.BaseTransport | None = None) -> None:
-        headers = {"Accept": "application/json", "User-Agent": f"deadheat/{API}"}
-        if token:
-            headers["Authorization"] = f"Bearer {token}"
-        timeout = httpx.Timeout(TIMEOUT_S, connect=CONNECT_TIMEOUT_S)
-        self.server = server.rstrip("/")
+    def __init__(self, server: str, token: str = "") -> None:
+        self._wire = Wire(server, token)
+        self.server = self._wire.server
         self.has_token = bool(token)
-        self._http = httpx.Client(base_url=server, headers=headers, timeout=timeout, transport=transport)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._http.close()
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections to the server."""
+        self._wire.close()
 
     # --- Your account.
 
@@ -118,7 +91,7 @@ class Client:
                 return bot
         return self._ask(Bot, "POST", "/v1/bots", json={"game": game, "name": name})
 
-    def change_bot(self, bot_id: int, **change: Any) -> Bot:
+    def change_bot(self, /, bot_id: int, **change: Any) -> Bot:
         """Change `name`, `description`, `retired`, `plays_people` or `team_id` (None: no team, only its maker)."""
         return self._ask(Bot, "PATCH", f"/v1/bots/{bot_id}", json=change)
 
@@ -151,8 +124,7 @@ class Client:
     def seasons(self, author: str = "", results: bool = False) -> list[Season]:
         """Return seasons, newest first: all, those an author has entered, or those in which a match has ended."""
         chosen = {"author": author, "results": "true" if results else ""}
-        query = str(httpx.QueryParams({name: value for name, value in chosen.items() if value}))
-        return self._items(Season, f"/v1/seasons?{query}" if query else "/v1/seasons")
+        return self._items(Season, "/v1/seasons", chosen)
 
     def season(self, season_id: int) -> SeasonDetail:
         """Return one season with its progress."""
@@ -210,7 +182,7 @@ class Client:
 
     def export(self, season_id: int, table: str, form: str) -> Iterator[bytes]:
         """Yield a season's table as a file, in pieces. `form` is jsonl or csv."""
-        yield from self._pieces("GET", f"/v1/seasons/{season_id}/export/{table}.{form}")
+        yield from self._wire.pieces("GET", f"/v1/seasons/{season_id}/export/{table}.{form}")
 
     # --- Matches.
 
@@ -256,11 +228,11 @@ class Client:
 
     def decide(self, match_id: int, seat: int, reason: str) -> None:
         """Decide that a seat loses a held match; organisers only."""
-        self._send("POST", f"/v1/matches/{match_id}/decide", json={"seat": seat, "reason": reason})
+        self.call("POST", f"/v1/matches/{match_id}/decide", json={"seat": seat, "reason": reason})
 
     def leave(self, match_id: int, reason: str) -> None:
         """Leave a held match unplayed; organisers only."""
-        self._send("POST", f"/v1/matches/{match_id}/leave", json={"reason": reason})
+        self.call("POST", f"/v1/matches/{match_id}/leave", json={"reason": reason})
 
     # --- Appeals, announcements, the audit log.
 
@@ -323,15 +295,15 @@ class Client:
 
     # --- Requests.
 
-    def call(self, method: str, path: str, **arguments: Any) -> Any:
+    def call(self, /, method: str, path: str, **arguments: Any) -> Any:
         """Make one request of any kind and return the JSON of the answer, or None if it has no body."""
         content = self.download(path, method, **arguments)
         return _json(content) if content else None
 
-    def download(self, path: str, method: str = "GET", **arguments: Any) -> bytes:
+    def download(self, /, path: str, method: str = "GET", **arguments: Any) -> bytes:
         """Return the body of an answer, at most `MAX_ANSWER_BYTES`."""
         found = bytearray()
-        for piece in self._pieces(method, path, **arguments):
+        for piece in self._wire.pieces(method, path, **arguments):
             found += piece
             if len(found) > MAX_ANSWER_BYTES:
                 raise _strange(f"over {MAX_ANSWER_BYTES} bytes")
@@ -340,12 +312,12 @@ class Client:
     def _ask(self, shape: type[Shape], method: str, path: str, **arguments: Any) -> Shape:
         return _read(shape, self.call(method, path, **arguments))
 
-    def _items(self, shape: type[Shape], path: str) -> list[Shape]:
-        return [_read(shape, item) for item in _items(self.call("GET", path))]
+    def _items(self, shape: type[Shape], path: str, chosen: Mapping[str, Any] | None = None) -> list[Shape]:
+        return [_read(shape, item) for item in _items(self.call("GET", path, params=_given(chosen or {})))]
 
     def _pages(self, shape: type[Shape], path: str, chosen: Mapping[str, Any], limit: int | None) -> Iterator[Shape]:
         """Yield the items of all pages, at most `limit`."""
-        query = {name: value for name, value in chosen.items() if value}
+        query = _given(chosen)
         given = 0
         while True:
             page = self.call("GET", path, params=query)
@@ -359,85 +331,9 @@ class Client:
                 return
             query["cursor"] = following
 
-    def _pieces(self, method: str, path: str, **arguments: Any) -> Iterator[bytes]:
-        response = self._send(method, path, **arguments)
-        try:
-            yield from response.iter_bytes(PIECE_BYTES)
-        except httpx.HTTPError as error:
-            raise self._no_answer(error) from error
-        finally:
-            response.close()
 
-    def _send(self, method: str, path: str, **arguments: Any) -> httpx.Response:
-        """Return a successful answer with its body unread; the caller closes it."""
-        waits = iter(RETRY_WAITS_S)
-        while True:
-            try:
-                response = self._http.send(self._http.build_request(method, path, **arguments), stream=True)
-            except (httpx.HTTPError, httpx.InvalidURL) as error:
-                wait = next(waits, None) if _may_ask_again(method, error) else None
-                if wait is None:
-                    raise self._no_answer(error) from error
-                time.sleep(wait)
-                continue
-            wait = next(waits, None) if method in {"GET", "PUT"} and response.status_code in RETRIED_STATUS else None
-            if wait is None:
-                break
-            response.close()
-            time.sleep(wait)
-        try:
-            _same_language(response)
-            if not response.is_success:
-                raise _refusal(response)
-        except BaseException:
-            response.close()
-            raise
-        return response
-
-    def _no_answer(self, error: Exception) -> Refused:
-        return Refused(0, "no-answer", f"{self.server} does not answer: {str(error) or type(error).__name__}")
-
-
-def _may_ask_again(method: str, error: Exception) -> bool:
-    if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
-        return True
-    return method in {"GET", "PUT"} and isinstance(error, httpx.NetworkError | httpx.RemoteProtocolError)
-
-
-def _same_language(response: httpx.Response) -> None:
-    """Raise Refused if the server states an incompatible API version."""
-    theirs = response.headers.get("Deadheat-API", "")
-    if theirs and theirs.partition(".")[0] != API.partition(".")[0]:
-        raise Refused(
-            response.status_code if not response.is_success else 400,
-            "other-api",
-            f"the server uses version {theirs} of the API, this command version {API}; install a matching one",
-        )
-
-
-def _refusal(response: httpx.Response) -> Refused:
-    """Make a `Refused` of the server's sentence, or a default without one."""
-    status = response.status_code
-    retry_after = response.headers.get("Retry-After", "")
-    seconds = int(retry_after) if retry_after.isascii() and retry_after.isdigit() else 0
-    if response.has_redirect_location:
-        where = response.headers["Location"]
-        return Refused(status, "redirect", f"the server redirects to {where}; is the address right?")
-    try:
-        problem = _json(_beginning(response))
-        return Refused(status, str(problem["code"]), str(problem["detail"]), seconds)
-    except (Refused, httpx.HTTPError, KeyError, TypeError):
-        return Refused(status, "unknown", f"HTTP {status} without a reason; is this a Deadheat server?", seconds)
-
-
-def _beginning(response: httpx.Response) -> bytes:
-    """Return as much of a refusal as a person may want to read."""
-    content = b""
-    for piece in response.iter_bytes(PIECE_BYTES):
-        content += piece
-        if len(content) > PIECE_BYTES:
-            break
-    return content
+def _given(chosen: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in chosen.items() if value}
 
 
 def _json(content: bytes) -> Any:

@@ -11,18 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
 from ipaddress import ip_address
 from typing import Annotated, NoReturn
 
-import httpx
 import typer
 
-from deadheat import __version__
-from deadheat.cli.console import INTERRUPTED, NO_ANSWER, REFUSED, USAGE, fail, note, say
+from deadheat.cli.console import INTERRUPTED, NO_ANSWER, REFUSED, USAGE, fail, note
 from deadheat.cli.output import Command, Verb, says
 from deadheat.cli.server import profiles
-from deadheat.cli.server.api_client import API, Client, Refused
+from deadheat.cli.server.api_client import Client
+from deadheat.cli.server.wire import Refused, address
 
 LOCAL_SERVER = "http://127.0.0.1:8080"
 
@@ -33,31 +31,6 @@ Server = Annotated[
 Token = Annotated[
     str, typer.Option(envvar="DEADHEAT_TOKEN", help="Access token; prefer the environment or `deadheat login`.")
 ]
-
-_profile = ContextVar("profile", default=profiles.DEFAULT_PROFILE)
-
-
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        say(f"deadheat {__version__} (version {API} of the API)")
-        raise typer.Exit
-
-
-def profile(
-    name: Annotated[
-        str, typer.Option("--profile", envvar="DEADHEAT_PROFILE", help="Which saved login to use.")
-    ] = profiles.DEFAULT_PROFILE,
-    version: Annotated[  # noqa: ARG001  it is shown before anything else is looked at
-        bool, typer.Option("--version", help="Show the version and exit.", is_eager=True, callback=_show_version)
-    ] = False,
-) -> None:
-    """Deadheat: a league for bots under hard deadlines."""
-    _profile.set(name)
-
-
-def profile_name() -> str:
-    """Return the name of the profile in use."""
-    return _profile.get()
 
 
 def logins() -> Mapping[str, profiles.Profile]:
@@ -71,14 +44,14 @@ def logins() -> Mapping[str, profiles.Profile]:
 def logged_in() -> bool:
     """Say whether the profile in use has a login, as far as can be told."""
     try:
-        return profile_name() in profiles.load()
+        return profiles.chosen.get() in profiles.load()
     except profiles.BadProfiles:
         return False
 
 
 def resolved(server: str, token: str) -> tuple[str, str]:
     """Return the server to ask and the token to use ("": none)."""
-    login = None if server and token else logins().get(profile_name())
+    login = None if server and token else logins().get(profiles.chosen.get())
     server = normal(server or (login.server if login else LOCAL_SERVER))
     if not token and login and login.server == server:
         token = login.token
@@ -90,21 +63,19 @@ def resolved(server: str, token: str) -> tuple[str, str]:
 def normal(server: str) -> str:
     """Return a server's address in normal form; end the command if it is not one."""
     try:
-        url = httpx.URL(server)
-    except httpx.InvalidURL:
-        url = httpx.URL("")
-    if url.scheme not in {"http", "https"} or not url.host:
-        fail(f"{server!r} is not an address; write for example https://league.example or {LOCAL_SERVER}", USAGE)
-    return str(url).rstrip("/")
+        return str(address(server))
+    except Refused as error:
+        fail(f"{error} or {LOCAL_SERVER}", USAGE)
 
 
 def private(server: str) -> bool:
     """Say whether nobody in between can read what is sent to an address: it is encrypted, or stays on this machine."""
-    url = httpx.URL(server)
-    if url.scheme == "https" or url.host == "localhost" or url.host.endswith(".localhost"):
+    url = address(server)
+    host = (url.host or "").strip("[]")
+    if url.scheme == "https" or host == "localhost" or host.endswith(".localhost"):
         return True
     try:
-        return ip_address(url.host).is_loopback
+        return ip_address(host).is_loopback
     except ValueError:
         return False
 

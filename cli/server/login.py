@@ -22,7 +22,6 @@ from deadheat.cli.server.client import (
     logins,
     normal,
     private,
-    profile_name,
     resolved,
 )
 
@@ -45,7 +44,7 @@ def login(
 
     It is kept where this platform keeps settings, readable for you alone; a token that was kept before is revoked.
     """
-    old = logins().get(profile_name())
+    old = logins().get(profiles.chosen.get())
     server = normal(server or (old.server if old else LOCAL_SERVER))
     if not (insecure or private(server)):
         what = "token" if token else "password"
@@ -55,14 +54,14 @@ def login(
     _keep(kept)
     if old and old.server == server and old.token != kept.token:
         _revoke(old)
-    answer = {"server": server, "name": kept.name, "profile": profile_name()}
+    answer = {"server": server, "name": kept.name, "profile": profiles.chosen.get()}
     return Output(answer, f"You are {kept.name} at {server}.")
 
 
 @says
 def logout() -> Output:
     """Forget the login and revoke its token; exit code 3 if the server cannot be reached."""
-    old = logins().get(profile_name()) or fail("you are not logged in")
+    old = logins().get(profiles.chosen.get()) or fail("you are not logged in")
     _keep(None)
     told = _revoke(old)
     if not told:
@@ -105,7 +104,7 @@ def _issued(server: str, name: str, sign_up: bool, code: str, password_stdin: bo
 
 def _keep(login: profiles.Profile | None) -> None:
     try:
-        profiles.save(profile_name(), login)
+        profiles.save(profiles.chosen.get(), login)
     except profiles.BadProfiles as error:
         fail(str(error))
 

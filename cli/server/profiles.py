@@ -8,20 +8,24 @@ from __future__ import annotations
 
 import os
 import secrets
+import sys
 from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from platformdirs import user_config_path
-from pydantic import BaseModel, ConfigDict, ValidationError
+import typer
 
 DEFAULT_PROFILE = "default"
 MAX_BYTES = 1024 * 1024
 
+chosen = ContextVar("profile", default=DEFAULT_PROFILE)
+"""The name of the profile in use."""
 
-class Profile(BaseModel):
+
+@dataclass(frozen=True, slots=True)
+class Profile:
     """One login at a server."""
-
-    model_config = ConfigDict(frozen=True)
 
     server: str
     name: str
@@ -30,8 +34,9 @@ class Profile(BaseModel):
     """The id by which to revoke the token; None: it was made elsewhere."""
 
 
-class _File(BaseModel):
-    profiles: dict[str, Profile] = {}
+@dataclass(frozen=True, slots=True)
+class _File:
+    profiles: dict[str, Profile] = field(default_factory=dict)
 
 
 class BadProfiles(Exception):
@@ -39,8 +44,18 @@ class BadProfiles(Exception):
 
 
 def path() -> Path:
-    """Return where the file is or would be: on Linux below $XDG_CONFIG_HOME, else ~/.config."""
-    return user_config_path("deadheat", appauthor=False) / "profiles.json"
+    """Return where the file is or would be: on Linux below $XDG_CONFIG_HOME if that is an absolute path, as its
+    specification demands, else ~/.config.
+    """
+    return _folder() / "profiles.json"
+
+
+def _folder() -> Path:
+    if sys.platform != "linux":
+        return Path(typer.get_app_dir("deadheat"))
+    named = Path(os.environ.get("XDG_CONFIG_HOME", ""))
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111  pathlib's raises for a user without a home
+    return (named if named.is_absolute() else home / ".config") / "deadheat"
 
 
 def load() -> Mapping[str, Profile]:
@@ -49,6 +64,8 @@ def load() -> Mapping[str, Profile]:
     Raises:
         BadProfiles.
     """
+    from pydantic import TypeAdapter, ValidationError
+
     try:
         with path().open("rb") as stream:
             content = stream.read(MAX_BYTES)
@@ -57,7 +74,7 @@ def load() -> Mapping[str, Profile]:
     except OSError as error:
         raise BadProfiles(f"cannot read {path()}: {error.strerror}") from error
     try:
-        return _File.model_validate_json(content).profiles
+        return TypeAdapter(_File).validate_json(content).profiles
     except ValidationError as error:
         raise BadProfiles(f"{path()} is damaged; delete it and log in again") from error
 
@@ -68,10 +85,12 @@ def save(name: str, profile: Profile | None) -> None:
     Raises:
         BadProfiles.
     """
+    from pydantic import TypeAdapter
+
     profiles = {key: value for key, value in load().items() if key != name}
     if profile is not None:
         profiles[name] = profile
-    content = _File(profiles=profiles).model_dump_json(indent=2).encode()
+    content = TypeAdapter(_File).dump_json(_File(profiles), indent=2)
     partial = path().with_suffix(f".{secrets.token_hex(4)}")
     try:
         path().parent.mkdir(parents=True, exist_ok=True, mode=0o700)

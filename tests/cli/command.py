@@ -6,12 +6,13 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from typer.testing import CliRunner
 
-from deadheat.cli.main import app
+from deadheat.cli.main import PANELS, app, load
 from deadheat.engine.core import Fault, Reply
 from deadheat.engine.transcript import Exchange, Transcript, decode
 from deadheat.workers.context import BOTS
@@ -41,6 +42,16 @@ def invoke(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]
     done = CliRunner().invoke(app, list(arguments), input=stdin)
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exc_info
     return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)
+
+
+def verbs() -> Iterator[tuple[str, Any]]:
+    """What people can type, and the command of each."""
+    for name in (name for listed in PANELS.values() for name in listed):
+        found = load(name)
+        inner = getattr(found, "commands", {})
+        yield from ((f"{name} {word}", command) for word, command in inner.items() if not command.hidden)
+        if not inner:
+            yield name, found
 
 
 class Typing:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Iterator
 from typing import Any, get_args, get_type_hints
 
-import httpx
 import pytest
 
 from deadheat.api.app import create_app
 from deadheat.api.edge import middleware
-from deadheat.cli.server import api_client
+from deadheat.cli.server import wire
 from deadheat.cli.server.api_client import Client, Refused
 from deadheat.league.config import Settings
 from deadheat.league.records import Record
+from tests.cli.line import Asked, Line, answer, line
 
 ARGUMENTS: dict[str, Any] = {
     "body": {}, "content": b"x", "filename": "x.py", "form": "csv", "game": "g", "table": "matches", "uphold": True,
@@ -27,14 +28,15 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return create_app(Settings(data_dir=tmp_path_factory.mktemp("data"))).openapi()
 
 
-def requests_of(method: str) -> list[httpx.Request]:
+@pytest.fixture(scope="module")
+def server() -> Iterator[Line]:
+    with line(answer(404, {"code": "not-found", "detail": "no"})) as made:
+        yield made
+
+
+def requests_of(method: str, server: Line) -> list[Asked]:
     """What a method of the client asks for."""
-    asked: list[httpx.Request] = []
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        asked.append(request)
-        return httpx.Response(404, json={"code": "not-found", "detail": "no"})
-
+    server.asked.clear()
     signature = inspect.signature(getattr(Client, method))
     for verb in VERBS.get(method, ("",)):
         chosen = {
@@ -42,9 +44,9 @@ def requests_of(method: str) -> list[httpx.Request]:
             for name, parameter in signature.parameters.items()
             if name != "self" and (parameter.default is inspect.Parameter.empty)
         }
-        with Client("http://league", "t", httpx.MockTransport(answer)) as client, pytest.raises(Refused):
+        with Client(server.url, "t") as client, pytest.raises(Refused):
             list(getattr(client, method)(**chosen))  # an iterator asks when it is asked
-    return asked
+    return server.asked
 
 
 def told(method: str) -> str | None:
@@ -65,28 +67,29 @@ def answers(operation: dict[str, Any], schemas: dict[str, Any]) -> set[str]:
 METHODS = sorted(
     name
     for name, member in vars(Client).items()
-    if inspect.isfunction(member) and not name.startswith("_") and name not in {"call", "download"}
+    if inspect.isfunction(member) and not name.startswith("_") and name not in {"call", "close", "download"}
 )
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_asks_for_something_that_the_server_has(method: str, document: dict[str, Any]) -> None:
-    asked = requests_of(method)
+def test_every_method_asks_for_something_that_the_server_has(
+    method: str, document: dict[str, Any], server: Line
+) -> None:
+    asked = requests_of(method, server)
     assert asked
     for request in asked:
         fitting = [
             path
             for path, operations in document["paths"].items()
-            if request.method.lower() in operations
-            and re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", path), request.url.path)
+            if request.method.lower() in operations and re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", path), request.path)
         ]
-        assert fitting, f"{request.method} {request.url.path}"
+        assert fitting, f"{request.method} {request.path}"
         (operation,) = [document["paths"][path][request.method.lower()] for path in fitting[:1]]
         known = {parameter["name"] for parameter in operation.get("parameters", ())}
-        assert set(request.url.params) <= known, f"{request.url}"
+        assert set(request.params) <= known, request.target
         record = told(method)
         assert record is None or record in answers(operation, document["components"]["schemas"])
 
 
 def test_both_sides_name_the_same_api() -> None:
-    assert middleware.API == api_client.API
+    assert middleware.API == wire.API

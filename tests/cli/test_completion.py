@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from deadheat.cli.main import PANELS
 from tests.cli.command import ROOT, deadheat
 
 
@@ -43,13 +44,40 @@ def test_bash_completes(tmp_path: Path, words: str, found: str) -> None:
     assert found in done.stdout.split(), done.stderr
 
 
-def test_no_command_waits_for_a_library_that_it_does_not_need() -> None:
-    """Half a second each; a key pressed for a completion would wait for all of them."""
-    heavy = {"alembic", "celery", "docker", "fastapi", "numpy", "scipy", "sqlalchemy", "sqlmodel", "uvicorn"}
-    asked = (
-        f"import sys, deadheat.cli.main; print(sorted({heavy} & {{name.partition('.')[0] for name in sys.modules}}))"
-    )
+def brought_by(program: str) -> set[str]:
+    """The modules that a Python program has imported at its end."""
     done = subprocess.run(
-        [sys.executable, "-c", asked], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", f"{program}\nimport sys; print(*sys.modules)"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
     )
-    assert done.stdout.strip() == "[]"
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def test_help_waits_for_no_library_that_it_does_not_need() -> None:
+    """Each takes a tenth of a second or more, and a key pressed for a completion would wait for all of them."""
+    brought = brought_by("from typer.testing import CliRunner as C; from deadheat.cli.main import app; C().invoke(app)")
+    assert {"typer", "deadheat.cli.main"} <= brought
+    assert not brought & {"alembic", "celery", "docker", "numpy", "pydantic", "scipy", "sqlalchemy", "urllib3"}
+    assert {name for name in brought if name.startswith("deadheat.")} <= {
+        *("deadheat.cli", "deadheat.cli.main", "deadheat.cli.console"),
+        *("deadheat.cli.server", "deadheat.cli.server.profiles"),
+    }
+
+
+def test_authors_commands_wait_for_no_library_of_servers() -> None:
+    names = [name for panel, verbs in PANELS.items() if panel != "Running a server" for name in verbs]
+    brought = brought_by(f"from deadheat.cli.main import load; print([load(name) for name in {names}])")
+    assert {"urllib3", "deadheat.cli.local.play"} <= brought
+    heavy = {"alembic", "celery", "docker", "fastapi", "httpx", "numpy", "obstore", "platformdirs"}
+    heavy |= {"pydantic_settings", "scipy", "sqlalchemy", "sqlmodel", "uvicorn", "zstandard"}
+    assert not brought & heavy
+
+
+def test_importing_the_library_brings_nothing_until_it_is_used() -> None:
+    brought = brought_by("import deadheat")
+    assert not {name for name in brought if name.startswith("deadheat.")} | brought & {"urllib3", "pydantic"}
+    assert "urllib3" in brought_by("import deadheat; deadheat.Client")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 from deadheat import __version__
-from deadheat.cli.main import PANELS
-from deadheat.cli.server.api_client import API
-from tests.cli.command import invoke
+from deadheat.cli.main import PANELS, PARTS, load
+from deadheat.cli.server.wire import API
+from tests.cli.command import ROOT, invoke
 
 
 def test_it_says_its_version() -> None:
@@ -19,3 +21,34 @@ def test_every_verb_stands_in_the_panel_of_those_who_type_it() -> None:
     shown = invoke("--help").stdout
     panels = re.findall(r"^╭─ (.+?) ─", shown, re.MULTILINE)
     assert panels == ["Options", *PANELS], "no verb stands outside of them"
+
+
+def test_a_verb_says_of_itself_what_the_list_says() -> None:
+    for name, (_, listed) in (verb for verbs in PANELS.values() for verb in verbs.items()):
+        assert " ".join(load(name).help.partition("\n\n")[0].split()) == listed
+
+
+AUTHORS_INSTALL = """
+import sys
+sys.modules["pydantic_settings"] = None
+from typer.testing import CliRunner
+from deadheat.cli.main import app
+for line in sys.stdin:
+    done = CliRunner().invoke(app, line.split())
+    print(done.exit_code, done.stdout + done.stderr, end="")
+"""
+
+
+def test_a_servers_command_in_an_authors_install_says_what_to_install() -> None:
+    words = {"backup": "folder", "restore": ".", "user": "role ada author", "jobs": "play 1"}
+    asked = [f"{name} {words.get(name, '')}" for name in [*PANELS["Running a server"], *PARTS]]
+    done = subprocess.run(
+        [sys.executable, "-c", AUTHORS_INSTALL],
+        input="\n".join(asked),
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    )
+    sentence = "this needs the server's packages: pip install 'deadheat[server]' (pydantic_settings is missing)"
+    assert done.stdout == f"2 error: {sentence}\n" * len(asked)

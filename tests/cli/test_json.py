@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 
-import typer
-
-from deadheat.cli.main import app
 from tests.api.served import served
 from tests.api.site import Site
-from tests.cli.command import ROOT, invoke
+from tests.cli.command import ROOT, invoke, verbs
 
 EXCEPTIONS = {
     "replay": "the transcript is JSON Lines itself",
@@ -27,27 +22,8 @@ EXCEPTIONS = {
 PAGE = (ROOT / "docs" / "client.md").read_text(encoding="utf-8")
 
 
-def verbs(group: typer.Typer, before: str = "") -> Iterator[tuple[str, bool]]:
-    """Each verb, and whether it has --json."""
-    for command in group.registered_commands:
-        assert command.callback is not None
-        name = command.name or command.callback.__name__.replace("_", "-")
-        if not command.hidden:
-            options = inspect.signature(command.callback, eval_str=True).parameters.values()
-            declared = [
-                word
-                for option in options
-                for meta in getattr(option.annotation, "__metadata__", ())
-                for word in (getattr(meta, "default", None), *(getattr(meta, "param_decls", None) or ()))
-            ]
-            yield f"{before}{name}", "--json" in declared
-    for inner in group.registered_groups:
-        assert inner.typer_instance is not None
-        yield from verbs(inner.typer_instance, f"{before}{inner.name} ")
-
-
 def test_every_verb_has_json_or_a_reason() -> None:
-    found = dict(verbs(app))
+    found = {verb: any("--json" in option.opts for option in command.params) for verb, command in verbs()}
     assert len(found) > 50
     assert {verb for verb, has_json in found.items() if not has_json} == set(EXCEPTIONS)
     _, _, after = PAGE.partition("These have no `--json`: ")

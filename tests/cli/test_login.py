@@ -27,6 +27,19 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return profiles.path()
 
 
+@pytest.mark.parametrize(
+    ("named", "folder"), [("{home}/other", "other"), (None, ".config"), ("", ".config"), ("other", ".config")]
+)
+def test_logins_are_below_the_folder_that_the_environment_names(
+    named: str | None, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    if named is not None:
+        monkeypatch.setenv("XDG_CONFIG_HOME", named.format(home=tmp_path))
+    assert profiles.path() == tmp_path / folder / "deadheat" / "profiles.json"
+
+
 def login(name: str, server: str, *words: str) -> subprocess.CompletedProcess[str]:
     return invoke("login", name, "--password-stdin", "--server", server, *words, stdin=PASSWORD + "\n")
 
@@ -56,6 +69,13 @@ def test_an_invitation_code_opens_the_door(site: Site, server: str) -> None:
     site.world.write(set_newcomer_rule, site.world.boss, NewcomerRule.CODE, "tea")
     assert_one_sentence(login("ada", server, "--sign-up"), "need a valid invitation code", 1)
     assert "You are ada" in login("ada", server, "--sign-up", "--code", "tea").stdout
+
+
+def test_a_login_of_an_earlier_release_is_read(settings: Path) -> None:
+    settings.parent.mkdir(parents=True)
+    old = """{"profiles": {"default": {"server": "http://x", "name": "ada", "token": "dh_1", "token_id": null}}}"""
+    settings.write_text(old)
+    assert profiles.load()["default"] == profiles.Profile("http://x", "ada", "dh_1", None)
 
 
 def test_a_second_login_revokes_the_first_ones_token(server: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -44,6 +45,15 @@ def test_a_transcript_verifies_packed_or_not(transcript: Path, tmp_path: Path) -
         done = invoke("verify", str(file))
         assert (done.returncode, done.stderr) == (0, "")
         assert "verified, 26 exchanges of yacht-auction" in done.stdout.replace("\n", " ")
+
+
+def test_a_packed_transcript_without_its_library_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed = tmp_path / "match.jsonl.zst"
+    packed.write_bytes(zstandard.compress(b""))
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    assert_one_sentence(invoke("verify", str(packed)), "to open it, `pip install zstandard`", 1)
 
 
 def test_a_forged_transcript_fails_with_the_exchange(transcript: Path, tmp_path: Path) -> None:

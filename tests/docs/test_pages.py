@@ -6,16 +6,14 @@ import re
 from pathlib import Path
 
 import pytest
-import typer
 
 from deadheat.api.errors import STATUS
-from deadheat.cli.main import app
 from deadheat.engine.core import Fault
 from deadheat.engine.games import GAMES
 from deadheat.engine.referee import MATCH_ATTEMPTS
 from deadheat.engine.verdicts import VERDICTS
 from deadheat.league.config import Settings
-from tests.cli.command import ROOT
+from tests.cli.command import ROOT, verbs
 from tests.docs.settings import PAGE, table
 
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"])
@@ -64,21 +62,9 @@ def test_authors_are_told_after_how_many_voids_a_match_is_given_up() -> None:
     assert "After five void attempts, or two" in text and "gives a match up after five void attempts" in text
 
 
-def verbs(group: typer.Typer, before: str = "deadheat") -> list[str]:
-    found = [
-        f"{before} {command.name or command.callback.__name__.replace('_', '-')}"
-        for command in group.registered_commands
-        if not command.hidden and command.callback is not None
-    ]
-    for inner in group.registered_groups:
-        assert inner.typer_instance is not None
-        found += verbs(inner.typer_instance, f"{before} {inner.name}")
-    return found
-
-
 def test_the_clients_page_names_every_verb() -> None:
     text = (ROOT / "docs" / "client.md").read_text(encoding="utf-8")
-    missing = [verb for verb in verbs(app) if not re.search(rf"`{verb.removeprefix('deadheat ')}[ `]", text)]
+    missing = [verb for verb, _ in verbs() if not re.search(rf"`{verb}[ `]", text)]
     assert not missing, f"docs/client.md says nothing of {', '.join(missing)}"
 
 

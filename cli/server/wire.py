@@ -1,0 +1,273 @@
+"""A server over HTTP: requests, answers in pieces, and every failure as a `Refused`.
+
+Retries: an idempotent request (GET, PUT) is sent up to four times while the connection breaks or a proxy reports that
+the server is unavailable. Any other is retried only if no connection could be made, because then the server did not
+receive it. The waits add up to some four seconds. A request that timed out is not retried.
+
+Trust: the server is not trusted. An answer has a limited size, an address elsewhere is not followed, and https means a
+certificate that this machine trusts. Proxies are those of the environment (HTTPS_PROXY and so on), if it names any.
+
+Time: a timeout bounds one wait for the other side, not a whole transfer, however slow. urllib3 would bound the sending
+of a body by the time to connect, so the connections here set their own timeout as soon as they are made, and a body is
+sent in pieces.
+"""
+
+from __future__ import annotations
+
+import json as notation
+import time
+from collections.abc import Callable, Iterator, Mapping
+from io import BytesIO
+from typing import Any, NoReturn
+from urllib.parse import unquote, urlencode
+
+from urllib3 import BaseHTTPResponse, PoolManager, ProxyManager, Timeout
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.exceptions import (
+    ConnectTimeoutError,
+    HTTPError,
+    LocationValueError,
+    NewConnectionError,
+    ProtocolError,
+    ProxyError,
+    SSLError,
+)
+from urllib3.filepost import encode_multipart_formdata
+from urllib3.util import Url, make_headers, parse_url
+
+CONNECT_TIMEOUT_S = 10
+TIMEOUT_S = 60  # for a piece that is sent, and between two pieces of an answer
+RETRY_WAITS_S = (0.25, 1.0, 3.0)
+RETRIED_STATUS = frozenset({502, 503, 504})
+SUCCESS = range(200, 300)
+PIECE_BYTES = 64 * 1024
+MAX_SPARE = 8  # idle connections that are kept, as many as an asynchronous client usually needs at once
+PORTS = {"http": 80, "https": 443}
+EXAMPLE = "https://league.example"
+
+API = "1.0"
+"""The API version that this client was written for. The server states its own in the header `Deadheat-API`; another
+first number is incompatible, a higher second one has only additions."""
+
+
+class Refused(Exception):
+    """The server refused or did not answer; the text is its sentence, and `status` is 0 without an answer."""
+
+    def __init__(self, status: int, code: str, detail: str, retry_after_seconds: int = 0) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.code = code
+        self.retry_after_seconds = retry_after_seconds
+
+    @property
+    def passing(self) -> bool:
+        """Whether the same request may succeed later: nobody answered, or the server failed or a quota is used up."""
+        return self.code == "no-answer" or self.status == 429 or self.status >= 500
+
+
+def address(server: str) -> Url:
+    """Return a server's address in normal form, without query, default port and final slash.
+
+    Raises:
+        Refused: it is not an address of HTTP.
+    """
+    try:
+        url = parse_url(server if server.isascii() else _ascii(server))
+    except (LocationValueError, UnicodeError):
+        url = Url()
+    if url.scheme not in PORTS or not url.host:
+        raise Refused(0, "bad-address", f"{server!r} is not an address; write for example {EXAMPLE}")
+    port = None if url.port == PORTS[url.scheme] else url.port
+    path = (url.path or "").rstrip("/") or None
+    return url._replace(port=port, path=path, query=None, fragment=None)
+
+
+def _ascii(server: str) -> str:
+    """Spell a host's international name as the network does."""
+    scheme, _, rest = server.partition("://")
+    place, slash, path = rest.partition("/")
+    host, colon, port = place.partition(":")
+    return f"{scheme}://{host.encode('idna').decode()}{colon}{port}{slash}{path}"
+
+
+class Wire:
+    """The connections to one server. Threads may share it."""
+
+    def __init__(self, server: str, token: str = "") -> None:
+        url = address(server)
+        self.server = str(url)
+        self._headers = {"Accept": "application/json", "Accept-Encoding": "gzip, deflate"}
+        self._headers |= {"User-Agent": f"deadheat/{API}"} | ({"Authorization": f"Bearer {token}"} if token else {})
+        self._pools = _pools(url)
+        self._pools.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}
+
+    def close(self) -> None:
+        """Close all idle connections."""
+        self._pools.clear()
+
+    def pieces(self, method: str, path: str, **what: Any) -> Iterator[bytes]:
+        """Yield the body of a successful answer, decoded; `what` is sent: `params`, and `json` or `files`."""
+        response = self._answer(method, path, **what)
+        try:
+            yield from response.stream(PIECE_BYTES)
+        except HTTPError as error:
+            self._no_answer(error)
+        finally:
+            response.close()
+
+    def _answer(self, method: str, path: str, params: Mapping[str, Any] | None = None, **what: Any) -> BaseHTTPResponse:
+        """Return a successful answer with its body unread; the caller closes it."""
+        url = f"{self.server}{path}?{urlencode(params)}" if params else self.server + path
+        body, kind = _body(**what)
+        response = self._patiently(method, url, body, kind)
+        if refused := _other_api(response) or _refusal(response):
+            response.close()
+            raise refused
+        return response
+
+    def _patiently(self, method: str, url: str, body: bytes | None, kind: str) -> BaseHTTPResponse:
+        """Send a request, again where the module's text allows it, and return the answer, whatever it is."""
+        waits = iter(RETRY_WAITS_S)
+        while True:
+            try:
+                response = self._send(method, url, body, kind)
+            except HTTPError as error:
+                wait = next(waits, None) if _may_ask_again(method, error) else None
+                if wait is None:
+                    self._no_answer(error)
+            else:
+                again = method in {"GET", "PUT"} and response.status in RETRIED_STATUS
+                wait = next(waits, None) if again else None
+                if wait is None:
+                    return response
+                response.close()
+            time.sleep(wait)
+
+    def _send(self, method: str, url: str, body: bytes | None, kind: str) -> BaseHTTPResponse:
+        headers = self._headers
+        if body is not None:
+            headers = {**headers, "Content-Type": kind, "Content-Length": str(len(body))}
+        return self._pools.urlopen(
+            method,
+            url,
+            body=None if body is None else BytesIO(body),
+            headers=headers,
+            timeout=Timeout(connect=CONNECT_TIMEOUT_S, read=TIMEOUT_S),
+            redirect=False,
+            retries=False,
+            preload_content=False,
+        )
+
+    def _no_answer(self, error: HTTPError) -> NoReturn:
+        raise Refused(0, "no-answer", f"{self.server} does not answer: {_reason(error)}") from error
+
+
+def _pools(url: Url) -> PoolManager:
+    """Make the connections to an address, through the environment's proxy for it if there is one."""
+    from urllib.request import getproxies, proxy_bypass
+
+    proxies = getproxies()
+    proxy = proxies.get(url.scheme or "") or proxies.get("all")
+    if not proxy or proxy_bypass((url.host or "").strip("[]")):
+        return PoolManager(maxsize=MAX_SPARE)
+    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    try:
+        auth = parse_url(proxy).auth
+        headers = make_headers(proxy_basic_auth=unquote(auth)) if auth else None
+        return ProxyManager(proxy, proxy_headers=headers, maxsize=MAX_SPARE)
+    except LocationValueError as error:
+        raise Refused(0, "bad-proxy", f"the environment's proxy cannot be used: {error}") from error
+
+
+class _Connection(HTTPConnection):
+    def connect(self) -> None:
+        _connect(self, super().connect)
+
+
+class _SecureConnection(HTTPSConnection):
+    def connect(self) -> None:
+        _connect(self, super().connect)
+
+
+class _Pool(HTTPConnectionPool):
+    ConnectionCls = _Connection
+
+
+class _SecurePool(HTTPSConnectionPool):
+    ConnectionCls = _SecureConnection
+
+
+def _connect(connection: HTTPConnection, connect: Callable[[], None]) -> None:
+    """Connect; whatever fails here, TLS included, says by its type that the server has not heard a request."""
+    try:
+        connect()
+    except (OSError, SSLError) as error:
+        raise NewConnectionError(connection, str(error)) from error
+    if connection.sock is not None:
+        connection.sock.settimeout(TIMEOUT_S)
+
+
+def _may_ask_again(method: str, error: HTTPError) -> bool:
+    if isinstance(error, ConnectTimeoutError | ProxyError):
+        return True
+    broken = isinstance(error, ProtocolError | SSLError) and not isinstance(_root(error), TimeoutError)
+    return method in {"GET", "PUT"} and broken
+
+
+def _root(error: BaseException) -> BaseException:
+    """Return what the system or the protocol said, without what the library wraps around it."""
+    inner = error.__cause__ or next((part for part in reversed(error.args) if isinstance(part, Exception)), None)
+    return error if inner is None else _root(inner)
+
+
+def _reason(error: HTTPError) -> str:
+    root = _root(error)
+    return str(root) or type(root).__name__
+
+
+def _body(json: Any = None, files: Mapping[str, tuple[str, bytes]] | None = None) -> tuple[bytes | None, str]:
+    """Return the body to send, or None, and its media type."""
+    if files is not None:
+        return encode_multipart_formdata(files)
+    if json is None:
+        return None, ""
+    return notation.dumps(json, ensure_ascii=False, allow_nan=False).encode(), "application/json"
+
+
+def _other_api(response: BaseHTTPResponse) -> Refused | None:
+    """Make a `Refused` if the server states an incompatible API version."""
+    theirs = response.headers.get("Deadheat-API", "")
+    if not theirs or theirs.partition(".")[0] == API.partition(".")[0]:
+        return None
+    return Refused(
+        400 if response.status in SUCCESS else response.status,
+        "other-api",
+        f"the server uses version {theirs} of the API, this command version {API}; install a matching one",
+    )
+
+
+def _refusal(response: BaseHTTPResponse) -> Refused | None:
+    """Make a `Refused` of the server's sentence, or a default without one; None for success."""
+    status = response.status
+    if status in SUCCESS:
+        return None
+    retry_after = response.headers.get("Retry-After", "")
+    seconds = int(retry_after) if retry_after.isascii() and retry_after.isdigit() else 0
+    if where := response.get_redirect_location():
+        return Refused(status, "redirect", f"the server redirects to {where}; is the address right?")
+    try:
+        problem = notation.loads(_beginning(response))
+        return Refused(status, str(problem["code"]), str(problem["detail"]), seconds)
+    except (HTTPError, KeyError, TypeError, ValueError, RecursionError):
+        return Refused(status, "unknown", f"HTTP {status} without a reason; is this a Deadheat server?", seconds)
+
+
+def _beginning(response: BaseHTTPResponse) -> bytes:
+    """Return as much of a refusal as a person may want to read."""
+    content = b""
+    for piece in response.stream(PIECE_BYTES):
+        content += piece
+        if len(content) > PIECE_BYTES:
+            break
+    return content
