@@ -26,12 +26,15 @@ MOST_DISTRIBUTIONS = 15
 pytestmark = pytest.mark.all
 
 
+def run(*command: str) -> str:
+    return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+
+
 @pytest.fixture(scope="module")
 def installed() -> Iterator[Path]:
     """A folder that everybody can read, with the wheel in an environment of its own, `env`."""
     folder = Path(tempfile.mkdtemp(prefix="deadheat-wheel-"))
     folder.chmod(0o755)
-    run = lambda *command: subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)  # noqa: E731
     try:
         run(sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder))
         python = "/usr/bin/python3" if os.geteuid() == 0 else sys.executable  # root's own may be closed to others
@@ -47,8 +50,7 @@ def installed() -> Iterator[Path]:
 
 
 def test_it_brings_little(installed: Path) -> None:
-    listing = [sys.executable, "-m", "pip", "--python", str(installed / "env"), "list", "--format", "freeze"]
-    found = subprocess.run(listing, check=True, capture_output=True, text=True).stdout.split()
+    found = run(sys.executable, "-m", "pip", "--python", str(installed / "env"), "list", "--format", "freeze").split()
     assert len(found) - 1 <= MOST_DISTRIBUTIONS, found
 
 
