@@ -110,8 +110,8 @@ def create_app(
     app.state.services = services
     app.state.news = News()
     app.state.tables = Tables()
-    for noun in NOUNS:
-        app.include_router(noun.router)
+    for noun in NOUNS:  # each route as it is: `include_router` makes it again, in every process at its first request
+        app.router.routes += noun.router.routes
     app.mount("/static", StaticFiles(directory=SITE / "static"), name="static")
     errors.install(app)
     openapi.install(app)

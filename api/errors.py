@@ -175,10 +175,7 @@ def _allowed(routes: Sequence[Any], path: str) -> set[str]:
     """Every method that this path answers to; the framework names those of the first route that has it."""
     found = set[str]()
     for route in routes:
-        inner = getattr(route, "original_router", None)
-        if inner is not None:
-            found |= _allowed(inner.routes, path)
-        elif getattr(route, "methods", None) and route.path_regex.match(path):
+        if getattr(route, "methods", None) and route.path_regex.match(path):
             found |= route.methods
     return found | ({"HEAD"} if "GET" in found else set())
 

@@ -24,6 +24,12 @@ ANSWER_TIMEOUT_S = 20
 SERVERS = {"tests/cluster", "tests/dashboards"}
 """Folders of tests whose fixture of that scope starts servers, for minutes."""
 
+WAITING = (
+    *("tests/docs/test_commands.py", "tests/end_to_end/", "tests/cluster", "tests/dashboards", "tests/hostile/"),
+    *("tests/workers/", "tests/sandbox/", "tests/site/", "tests/deploy/", "tests/benchmarks/"),
+)
+"""Where tests wait for containers, servers and a browser more than they compute; what takes longest stands first."""
+
 CI = os.environ.get("CI") == "true"
 
 
@@ -66,6 +72,19 @@ class Together(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
         file = nodeid.partition("::")[0]
         folder = file.rpartition("/")[0]
         return folder if folder in SERVERS else file
+
+    def _assign_work_unit(self, node: Any) -> None:
+        """Every second process takes first what waits and the others what computes, so that processors are neither idle
+        nor fought for.
+        """
+        scopes = list(self.workqueue)
+        if self.nodes.index(node) % 2:
+            wanted = [scope for place in WAITING for scope in scopes if scope.startswith(place)]
+        else:
+            wanted = [scope for scope in scopes if not scope.startswith(WAITING)]
+        if wanted:
+            self.workqueue.move_to_end(wanted[0], last=False)
+        super()._assign_work_unit(node)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -30,4 +30,4 @@ for _page in (
     desk,
     operator,
 ):
-    router.include_router(_page.router)
+    router.routes += _page.router.routes

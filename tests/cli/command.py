@@ -7,9 +7,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from deadheat.cli.main import PANELS, app, load
@@ -31,15 +34,24 @@ def deadheat(*arguments: str, cwd: Path = ROOT, **environment: str) -> subproces
         done = subprocess.run(
             command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120, check=False
         )
-        for match in done.stdout.splitlines() if "--json" in arguments and arguments[0] == "play" else ():
-            path = json.loads(match).get("transcript")
-            assert path is None or Path(path).is_file()
+        keeps_its_transcripts(done)
     return done
+
+
+def keeps_its_transcripts(done: subprocess.CompletedProcess[str]) -> None:
+    """What `play --json` names is there when it ends."""
+    for match in done.stdout.splitlines() if "--json" in done.args and "play" in done.args else ():
+        path = json.loads(match).get("transcript")
+        assert path is None or Path(path).is_file()
+
+
+made_once = cache(get_command)  # of eighty commands, which typer would make again for each that is invoked
 
 
 def invoke(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     """As `deadheat`, inside this process: a second quicker."""
-    done = CliRunner().invoke(app, list(arguments), input=stdin)
+    with mock.patch("typer.testing._get_command", made_once):
+        done = CliRunner().invoke(app, list(arguments), input=stdin)
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exc_info
     return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)
 
@@ -71,7 +83,10 @@ class Typing:
 
 
 def play(*bots: str, game: str = GAME, options: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
-    return deadheat("play", game, *bots, "--sandbox", "local", *options)
+    with tempfile.TemporaryDirectory() as folder, mock.patch("tempfile.tempdir", folder):
+        done = invoke("play", game, *bots, "--sandbox", "local", *options)
+        keeps_its_transcripts(done)
+    return done
 
 
 def played(folder: Path, *bots: str, game: str = GAME, options: Sequence[str] = ()) -> Path:

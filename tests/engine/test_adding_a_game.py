@@ -44,9 +44,12 @@ def copy_of_the_project(folder: Path) -> Path:
         check=True,
     )
     for name in listed.stdout.split("\0"):
-        if name and (ROOT / name).exists():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, folder / name, follow_symlinks=False)
+        if name and (file := ROOT / name).exists():
+            compiled = (file.parent / "__pycache__").glob(f"{file.stem}.*.pyc") if file.suffix == ".py" else ()
+            for each in (file, *compiled):  # with their times, by which what is compiled is known to be so still
+                copy = folder / each.relative_to(ROOT)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(each, copy, follow_symlinks=False)
     command = folder / "bin" / "deadheat"
     command.parent.mkdir()
     command.write_text(f'#!/bin/sh\nexec {sys.executable} -c "from deadheat.cli.main import app; app()" "$@"\n')
@@ -57,7 +60,7 @@ def copy_of_the_project(folder: Path) -> Path:
 def run(commands: str, folder: Path) -> str:
     """Run a block of commands there; they must succeed."""
     path = os.pathsep.join([str(folder / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]])
-    environment = {**os.environ, "PATH": path, "PYTHONPATH": f"{folder}/src", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": f"{folder}/src", "PYTHONDONTWRITEBYTECODE": ""}
     done = subprocess.run(
         ["bash", "-e", "-c", commands],
         cwd=folder,

@@ -1,8 +1,8 @@
 """Every operation of the OpenAPI document, asked for with what its schemas allow and with what they do not.
 
 Values are made up by schemathesis; what comes back must be what the document says: a status that it names, a body of
-its shape, a refusal of what its schemas forbid, and never an error of ours. A few examples each in the tests, hundreds
-by `./scripts/fuzz`.
+its shape, a refusal of what its schemas forbid, and never an error of ours. A few examples each in the tests; with
+`--all` the edges of every schema too, which are ten times as many; hundreds by `./scripts/fuzz`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ from starlette.types import Receive, Scope, Send
 from deadheat.api.app import create_app
 from deadheat.league.config import Settings
 from tests.api.site import NotedQueue
+from tests.lanes import Lane
 from tests.security.planted import PlantedLeague
 
+FUZZING = "DEADHEAT_EXAMPLES" in os.environ
 EXAMPLES = int(os.environ.get("DEADHEAT_EXAMPLES", "4"))
 
 GOOD = ["2xx", "3xx", "401", "403", "404", "409", "429"]
@@ -41,6 +43,7 @@ MAY_REFUSE = {
 }
 
 CONFIG: dict[str, Any] = {
+    "phases": {"coverage": {"enabled": FUZZING or Lane.everything}},
     "checks": {"positive_data_acceptance": {"expected-statuses": GOOD}},
     "operations": [
         {
@@ -97,7 +100,7 @@ schema = schemathesis.openapi.from_asgi("/v1/openapi.json", asked, config=schema
 @settings(
     max_examples=EXAMPLES,
     deadline=None,
-    derandomize="DEADHEAT_EXAMPLES" not in os.environ,
+    derandomize=not FUZZING,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
