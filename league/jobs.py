@@ -2,7 +2,8 @@
 
 A worker gets a job from a claim, carries it out without a database connection, and hands back outcomes in one
 call. A job names its attempt; if the row has moved on to another attempt, the outcome is too late and is
-dropped (see `league.service`).
+dropped (see `league.service`). Here is what kinds of job share, and everything of a series; the other kinds' jobs are
+in the kinds' own modules.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from deadheat.engine.core import Fault, Result, Seat
-from deadheat.engine.unfinished import Replies
 from deadheat.sandbox.box import Exit
 
 
@@ -24,30 +24,6 @@ class Host:
 
 
 @dataclass(frozen=True, slots=True)
-class BuildJob:
-    """An uploaded source archive to build and try."""
-
-    version_id: int
-    attempt: int
-    game: str
-    source_sha256: str  # blob: the upload as it came
-    filename: str  # as uploaded, e.g. bot.py or bot.zip
-    language: str  # found at upload, see sandbox.languages
-    entry: str = ""  # file that the program starts with; empty: the language's usual one
-    waited_seconds: float = 0.0  # from queued to claimed
-
-
-@dataclass(frozen=True, slots=True)
-class BuildOutcome:
-    """How a build ended: `program_sha256` is None when the bot is broken, and `reason` then says why."""
-
-    program_sha256: str | None  # blob: tar of the built program
-    reason: str  # one sentence for the author; empty when ready
-    log: str  # tail of the build's and the trial's output, for the author only
-    trial_sha256: str | None = None  # blob: transcript of the last trial match; None: there was none
-
-
-@dataclass(frozen=True, slots=True)
 class ProgramRef:
     """A version's built program: where it is, and how it is started."""
 
@@ -55,7 +31,7 @@ class ProgramRef:
     label: str  # bot name and version number, for transcripts and logs
     program_sha256: str
     language: str
-    entry: str = ""  # as in BuildJob
+    entry: str = ""  # file that the program starts with; empty: the language's usual one
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,25 +57,6 @@ class SeriesJob:
     unfit: tuple[str, ...] = ()  # why that host should not judge; only where DEADHEAT_JUDGE_UNFIT lets it
     waited_seconds: float = 0.0  # from queued to claimed
     season_id: int = 0  # none in tests without a database
-
-
-@dataclass(frozen=True, slots=True)
-class ExhibitionJob:
-    """A person's match, in `seat`, against copies of a program, which have the other ones.
-
-    `replies`: what all seats had answered in attempts before when the person was asked for the last time.
-    """
-
-    exhibition_id: int
-    attempt: int
-    game: str
-    seats: int
-    seat: Seat
-    seed: bytes
-    program: ProgramRef
-    person: str
-    replies: Replies = ()
-    waited_seconds: float = 0.0  # from queued to claimed
 
 
 @dataclass(frozen=True, slots=True)

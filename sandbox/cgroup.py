@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from deadheat.sandbox.attribution import Blame, Counters
+from deadheat.sandbox.box import Exit
 
 _READ_BYTES = 4096
 _SHORT_BYTES = 400
@@ -53,6 +54,7 @@ class Cgroup:
         self._slow_at_ns = 0
         self._mark: _Texts = (b"", b"", b"", self._slow)
         self._kills = self._limit_hits = 0
+        self._begun_ns: int | None = None
         paths = _paths((proc / str(pid) / "cgroup").read_text(), root)
         self._pid = pid
         self._proc = proc
@@ -95,12 +97,19 @@ class Cgroup:
         usage_us = _value(text, b"usage_usec")
         return None if usage_us is None else usage_us * 1000
 
-    def forget_memory(self) -> None:
-        """Begin a new run: memory used and processes killed before no longer count."""
+    def begin_run(self) -> None:
+        """Begin a new run: CPU time and memory used and processes killed before no longer count."""
         if self._memory_v1 is not None:
             with contextlib.suppress(OSError):
                 (self._memory_v1 / "memory.max_usage_in_bytes").write_text("0")
         self._kills, self._limit_hits = self._memory_events()
+        self._begun_ns = self.cpu_ns()
+
+    def measured(self, end: Exit) -> Exit:
+        """Return the end of this run with everything that is measured of a whole run."""
+        now_ns = self.cpu_ns()
+        used_ns = None if now_ns is None or self._begun_ns is None else now_ns - self._begun_ns
+        return replace(end, cpu_ns=used_ns, peak_memory_bytes=self.peak_memory_bytes())
 
     def killed_for_memory(self) -> Blame | None:
         """Return whose lack of memory killed a process of this run: the container's own limit, or the whole host's."""

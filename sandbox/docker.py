@@ -201,7 +201,6 @@ class DockerBox:
         self._container: str | None = None
         self._cgroup: Cgroup | None = None
         self._own_group: Path | None = None
-        self._cpu_ns: int | None = None
         self._stop_timeout_s = 0.0
         self._acknowledged = b""
         self._favoured = True
@@ -229,8 +228,7 @@ class DockerBox:
         cgroup = self._cgroup
         assert cgroup is not None
         self._clean_fifos()
-        cgroup.forget_memory()
-        self._cpu_ns = cgroup.cpu_ns()
+        cgroup.begin_run()
         self._order(b"start\n")
         self._await(rb"started\n", ACK_TIMEOUT_S)
         if self._plays:
@@ -309,15 +307,8 @@ class DockerBox:
         if dirty:
             raise SandboxError("dirty-box", f"{dirty} entries in /tmp could not be removed")
         assert self._cgroup is not None
-        now_ns = self._cgroup.cpu_ns()
-        return Exit(
-            exit_code=code if how == b"E" else None,
-            signal=code if how == b"S" else None,
-            lingered=how == b"K",
-            stderr=self._read_stderr(),
-            cpu_ns=None if now_ns is None or self._cpu_ns is None else now_ns - self._cpu_ns,
-            peak_memory_bytes=self._cgroup.peak_memory_bytes(),
-        )
+        end = Exit(code if how == b"E" else None, code if how == b"S" else None, how == b"K", self._read_stderr())
+        return self._cgroup.measured(end)
 
     def close(self) -> None:
         """See `sandbox.box.Box`."""

@@ -21,8 +21,15 @@ from deadheat.engine.games import GAMES
 from deadheat.engine.transcript import encode
 from deadheat.engine.verdicts import took
 from deadheat.league.causes import Cause
-from deadheat.league.jobs import BuildJob, BuildOutcome
-from deadheat.league.service.jobs.builds import BUILDS, claim_next_build, finish_build, give_back_build, renew_build
+from deadheat.league.service.jobs.builds import (
+    BUILDS,
+    BuildJob,
+    BuildOutcome,
+    claim_next_build,
+    finish_build,
+    give_back_build,
+    renew_build,
+)
 from deadheat.league.service.series.hosts import NOT_SEEN, unfit_reasons
 from deadheat.league.telemetry import doing
 from deadheat.sandbox.archive import BadArchive, Bounds, extract_program, extract_upload

@@ -12,8 +12,7 @@ import time
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from deadheat.league.jobs import BuildJob
-from deadheat.league.service.jobs.builds import note_build_log
+from deadheat.league.service.jobs.builds import BuildJob, note_build_log
 from deadheat.workers.context import Context
 from deadheat.workers.holding import LeaseLost
 

@@ -42,9 +42,9 @@ from deadheat.engine.transcript import Transcript, encode
 from deadheat.engine.unfinished import Replies, said
 from deadheat.league.causes import ELSEWHERE, Cause, Trait
 from deadheat.league.errors import BlobsAway
-from deadheat.league.jobs import ExhibitionJob
 from deadheat.league.service.jobs.exhibiting import (
     EXHIBITIONS,
+    ExhibitionJob,
     Heard,
     ask_person,
     claim_exhibition,
@@ -54,7 +54,7 @@ from deadheat.league.service.jobs.exhibiting import (
     release_exhibition,
     renew_exhibition,
 )
-from deadheat.league.service.series.hosts import blame_host, turn_away_exhibition
+from deadheat.league.service.series.hosts import blame_host, turn_away
 from deadheat.league.telemetry import doing
 from deadheat.sandbox.arena import Arena
 from deadheat.sandbox.box import bot_limits
@@ -86,7 +86,7 @@ def play_exhibition(context: Context, exhibition_id: int) -> bool:
     with context.database.transaction() as session:
         job = claim_exhibition(session, exhibition_id, context.worker, context.host)
     if job is None:
-        turn = partial(turn_away_exhibition, exhibition_id=exhibition_id, host=context.host)
+        turn = partial(turn_away, life=EXHIBITIONS, row_id=exhibition_id, host=context.host)
         return not turned_away(context, f"exhibition {exhibition_id}", turn)
     metrics.queue_wait_seconds.labels(EXHIBITIONS.queue).observe(job.waited_seconds)
     try:

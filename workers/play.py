@@ -20,7 +20,6 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from deadheat.engine.core import TransportError
 from deadheat.engine.games import GAMES
@@ -28,8 +27,7 @@ from deadheat.engine.transcript import encode
 from deadheat.league.causes import BLAMELESS, Cause
 from deadheat.league.jobs import AttemptRecord, Failure, MatchJob, MatchOutcome, SeriesJob
 from deadheat.league.service.series.carrying_out import SERIES, finish_series, renew_series
-from deadheat.league.service.series.hosts import turn_away
-from deadheat.league.service.series.turns import claim_next_series
+from deadheat.league.service.series.turns import claim_next_series, turn_away_series
 from deadheat.league.telemetry import doing
 from deadheat.sandbox.arena import Arena, Played
 from deadheat.sandbox.box import Program, bot_limits
@@ -61,8 +59,8 @@ def play_series(context: Context, series_id: int) -> int | None:
         play_canary_when_due(context, cpus)
         job = claim(context, series_id)
         if job is None:
-            turn = partial(turn_away, series_id=series_id, host=context.host)
-            return None if turned_away(context, f"series {series_id}", turn) else series_id
+            away = turned_away(context, f"series {series_id}", lambda s: turn_away_series(s, series_id, context.host))
+            return None if away else series_id
         metrics.queue_wait_seconds.labels(SERIES.queue).observe(job.waited_seconds)
         metrics.appear(job.game, job.season_id)
         try:

@@ -20,7 +20,7 @@ from deadheat.league import telemetry
 from deadheat.league.config import Settings
 
 CONTROL = "control"  # see workers.queue
-JOBS = "jobs"  # queues of all kinds of job except people's matches, which come with the series
+JOBS = "jobs"  # queues of all kinds of job that take slots; people's matches come with the series
 
 AliveFile = Annotated[
     Path | None, typer.Option(help="Touch this file while all is well, for a container's health check.")
@@ -141,10 +141,9 @@ def worker(
 
 def _named(queues: str) -> list[str]:
     """Return the names of those queues, each once, with `jobs` expanded."""
-    from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
     from deadheat.league.service.jobs.kinds import KINDS
 
-    jobs = [life.queue for life in KINDS if life is not EXHIBITIONS]
+    jobs = [life.queue for life in KINDS if life.takes_slot]
     return list(dict.fromkeys(name for word in queues.split(",") for name in (jobs if word == JOBS else [word])))
 
 

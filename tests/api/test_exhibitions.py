@@ -17,8 +17,8 @@ from deadheat.engine.scenes import scenes_so_far
 from deadheat.engine.transcript import decode
 from deadheat.engine.unfinished import unfinished
 from deadheat.league.errors import IllegalMove
-from deadheat.league.jobs import ExhibitionJob
 from deadheat.league.service.jobs import exhibiting, exhibitions
+from deadheat.league.service.jobs.exhibiting import ExhibitionJob
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import existing_user
 from deadheat.league.states import JobState, Role

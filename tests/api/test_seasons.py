@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from deadheat.league.jobs import BuildOutcome
 from deadheat.league.service.course.states import set_season_state
-from deadheat.league.service.jobs.builds import finish_build
+from deadheat.league.service.jobs.builds import BuildOutcome, finish_build
 from deadheat.league.service.rankings.publishing import publish
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.states import FinalsFormat, SeasonState

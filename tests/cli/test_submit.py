@@ -25,9 +25,9 @@ from deadheat.api.pages.render import lines
 from deadheat.cli.console import visible
 from deadheat.cli.server import follow
 from deadheat.engine.core import STDERR_KEPT_BYTES
-from deadheat.league.jobs import BuildJob, BuildOutcome, MatchOutcome, SeriesJob
+from deadheat.league.jobs import MatchOutcome, SeriesJob
 from deadheat.league.records.matches import Match, SeatView
-from deadheat.league.service.jobs.builds import claim_build, finish_build, note_build_log
+from deadheat.league.service.jobs.builds import BuildJob, BuildOutcome, claim_build, finish_build, note_build_log
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.seasons.entries import let_in
 from deadheat.league.service.seasons.seasons import create_season

@@ -10,11 +10,10 @@ import pytest
 from sqlmodel import Session
 
 from deadheat.league import errors
-from deadheat.league.jobs import BuildOutcome
 from deadheat.league.service.bots.bots import Upload, add_version, create_bot
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.ground.audit import audit_log
-from deadheat.league.service.jobs.builds import finish_build
+from deadheat.league.service.jobs.builds import BuildOutcome, finish_build
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import create_team, invite_to_team, join_team
 from deadheat.league.service.rankings.standings import leaderboard, refit

@@ -13,7 +13,7 @@ from sqlalchemy import event
 from sqlmodel import col, select
 
 from deadheat.league.causes import BLAMELESS, Cause, Trait
-from deadheat.league.jobs import BuildOutcome, Failure, SeriesJob
+from deadheat.league.jobs import Failure, SeriesJob
 from deadheat.league.service.bots.bots import create_bot
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.jobs import exhibitions
@@ -21,6 +21,7 @@ from deadheat.league.service.jobs import sweep as league_sweep
 from deadheat.league.service.jobs.builds import (
     BUILDS,
     FAILURES_TOLD,
+    BuildOutcome,
     claim_build,
     finish_build,
     give_back_build,

@@ -10,11 +10,11 @@ import pytest
 from deadheat.engine.core import Fault, Reply, Result
 from deadheat.league.causes import Cause
 from deadheat.league.errors import BadSetting, IllegalMove, NoPlace, NotFound, OverQuota, TooMany, WrongState
-from deadheat.league.jobs import ExhibitionJob, Failure, Host
+from deadheat.league.jobs import Failure, Host
 from deadheat.league.service.bots.bots import create_bot
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.jobs import exhibiting, exhibitions
-from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
+from deadheat.league.service.jobs.exhibiting import EXHIBITIONS, ExhibitionJob
 from deadheat.league.service.jobs.exhibitions import Table
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.people.person import Person
@@ -22,7 +22,7 @@ from deadheat.league.service.seasons.bot_changes import change_bot
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.seasons.gates import GateTerms
 from deadheat.league.service.seasons.seasons import create_season
-from deadheat.league.service.series.hosts import record_check, turn_away_exhibition
+from deadheat.league.service.series.hosts import record_check, turn_away
 from deadheat.league.service.views.news import ready_bots
 from deadheat.league.states import JobState, SeasonState
 from tests.league.world import GAME, World, settings
@@ -404,11 +404,13 @@ def test_a_match_that_was_turned_away_is_told_of_as_soon_as_a_machine_is_fit(wor
     _, bot_id = world.playing_bot()
     exhibition_id = sit(world, world.author(), bot_id)
     world.write(record_check, world.host, {}, ("it is too busy",), 60)
-    assert not world.write(turn_away_exhibition, exhibition_id, world.host), "nobody is there who could be told"
+    assert not world.write(turn_away, exhibiting.EXHIBITIONS, exhibition_id, world.host), (
+        "nobody is there who could be told"
+    )
     assert swept(world) == []
     world.write(record_check, world.host, {}, (), 60)
-    assert not world.write(turn_away_exhibition, exhibition_id, world.host), "it may play it itself"
-    assert world.write(turn_away_exhibition, exhibition_id, Host("other", "boot"))
+    assert not world.write(turn_away, exhibiting.EXHIBITIONS, exhibition_id, world.host), "it may play it itself"
+    assert world.write(turn_away, exhibiting.EXHIBITIONS, exhibition_id, Host("other", "boot"))
     assert swept(world) == [], "the machine that was told has the time to take it"
     world.write(record_check, world.host, {}, (), 60)
     assert swept(world) == [exhibition_id]

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 from sqlmodel import select
 
-from deadheat.league.jobs import BuildJob, BuildOutcome, Failure
+from deadheat.league.jobs import Failure
 from deadheat.league.service.bots.bots import create_bot
-from deadheat.league.service.jobs.builds import claim_next_build, finish_build, give_back_build
+from deadheat.league.service.jobs.builds import BuildJob, BuildOutcome, claim_next_build, finish_build, give_back_build
 from deadheat.league.service.people.person import Person
 from deadheat.league.tables import BotVersion
 from tests.league.world import World

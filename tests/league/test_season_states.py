@@ -12,11 +12,10 @@ from sqlalchemy.exc import DBAPIError
 from sqlmodel import Session, select
 
 from deadheat.league import errors
-from deadheat.league.jobs import BuildOutcome
 from deadheat.league.records.seasons import Season as SeasonInfo
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.ground.audit import audit_log
-from deadheat.league.service.jobs.builds import finish_build
+from deadheat.league.service.jobs.builds import BuildOutcome, finish_build
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.rankings import publishing, standings
 from deadheat.league.service.rankings.publishing import seasons_to_publish

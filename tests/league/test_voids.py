@@ -16,7 +16,8 @@ from deadheat.league.service.rankings.standings import leaderboard, refit
 from deadheat.league.service.rulings.held import decide_match, held_matches, leave_match
 from deadheat.league.service.rulings.rulings import rejudge_match, void_match
 from deadheat.league.service.series.carrying_out import SERIES, claim_series, finish_series
-from deadheat.league.service.series.hosts import due_check, host_arrives, host_seen, record_check, turn_away
+from deadheat.league.service.series.hosts import due_check, host_arrives, host_seen, record_check
+from deadheat.league.service.series.turns import turn_away_series
 from deadheat.league.service.views import voids
 from deadheat.league.service.views.matches import match_detail
 from deadheat.league.service.views.voids import Share, excesses, season_voids
@@ -45,7 +46,7 @@ def claim(world: World, series_id: int, host: Host) -> SeriesJob | None:
     with world.db.transaction() as session:
         job = claim_series(session, series_id, f"{host.name}:1", host)
         if job is None:
-            turn_away(session, series_id, host)
+            turn_away_series(session, series_id, host)
     return job
 
 

@@ -20,9 +20,9 @@ from deadheat.league.service.series.hosts import (
     record_canary,
     record_check,
     take_canary,
-    turn_away,
     unfit_reasons,
 )
+from deadheat.league.service.series.turns import turn_away_series
 from deadheat.league.service.views.matches import match_detail
 from deadheat.league.states import Fitness, JobState, MatchState
 from deadheat.league.tables import Attempt, Match, Series
@@ -126,13 +126,13 @@ def test_a_series_that_is_turned_away_is_told_of_again_only_where_somebody_may_p
 ) -> None:
     arrive(world, OTHER, "Too much noise.")
     with world.db.transaction() as session:
-        assert turn_away(session, series, OTHER)  # the world's own machine is fit
-        assert not turn_away(session, series, world.host)  # it may play; somebody was quicker
+        assert turn_away_series(session, series, OTHER)  # the world's own machine is fit
+        assert not turn_away_series(session, series, world.host)  # it may play; somebody was quicker
     arrive(world, world.host, "Too much noise as well.")
-    assert not world.write(turn_away, series, OTHER)  # else one message would go round for ever
+    assert not world.write(turn_away_series, series, OTHER)  # else one message would go round for ever
     arrive(world, world.host)
     assert claim(world, series, world.host) is not None
-    assert not world.write(turn_away, series, OTHER)  # it does not wait
+    assert not world.write(turn_away_series, series, OTHER)  # it does not wait
 
 
 def test_waiting_series_are_told_of_as_soon_as_a_machine_is_fit(world: World, series: int) -> None:

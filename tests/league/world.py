@@ -26,8 +26,6 @@ from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from deadheat.league.jobs import (
     AttemptRecord,
-    BuildJob,
-    BuildOutcome,
     Failure,
     FaultRecord,
     Host,
@@ -39,7 +37,7 @@ from deadheat.league.jobs import (
 from deadheat.league.service.bots.bots import Upload, add_version, create_bot
 from deadheat.league.service.course.schedule import go_on, seasons_going_on
 from deadheat.league.service.course.states import set_season_state
-from deadheat.league.service.jobs.builds import claim_build, finish_build
+from deadheat.league.service.jobs.builds import BuildJob, BuildOutcome, claim_build, finish_build
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import sign_up
 from deadheat.league.service.rankings.publishing import publish, seasons_to_publish

@@ -18,7 +18,7 @@ from deadheat.engine.own_time import Evidence
 from deadheat.league.config import Settings
 from deadheat.sandbox.arena import _realtime
 from deadheat.sandbox.attribution import Blame, Counters, between, while_silent
-from deadheat.sandbox.box import Limits, Program
+from deadheat.sandbox.box import Exit, Limits, Program
 from deadheat.sandbox.cgroup import Cgroup, join_unified, steal_ns, sweep_unified
 from deadheat.sandbox.docker import LABEL, DockerSandbox
 from deadheat.sandbox.pipes import PipeTransport
@@ -226,11 +226,15 @@ def test_counters_are_read_from_every_kind_of_host(tmp_path: Path, version: str)
     assert got.frozen_ns == (0 if version == "v1 alone" else 6000)
     assert cgroup.peak_memory_bytes() == 4096
     assert cgroup.killed_for_memory() is Blame.BOT
-    cgroup.forget_memory()
+    cgroup.begin_run()
     assert cgroup.killed_for_memory() is None
     kills = root / ("x/memory.events" if version == "v2" else "memory/x/memory.oom_control")
     kills.write_text("oom 3\noom_kill 9\n")
     assert cgroup.killed_for_memory() is Blame.HOST  # one more was killed, and not for the container's limit
+    used = root / ("x/cpu.stat" if version == "v2" else "cpuacct/x/cpuacct.usage")
+    used.write_text("usage_usec 5\n" if version == "v2" else "5000\n")
+    end = cgroup.measured(Exit(0, None, False, b""))
+    assert end == Exit(0, None, False, b"", 3000, 4096 if version == "v2" else 0), "version 2 cannot forget a peak"
     cgroup.close()
 
 

@@ -20,8 +20,6 @@ from deadheat.engine.transcript import Exchange, Transcript, encode
 from deadheat.league.causes import NOT_CHECKED, Cause
 from deadheat.league.jobs import (
     AttemptRecord,
-    BuildJob,
-    BuildOutcome,
     Failure,
     FaultRecord,
     MatchJob,
@@ -30,7 +28,7 @@ from deadheat.league.jobs import (
 )
 from deadheat.league.service.course.schedule import go_on
 from deadheat.league.service.jobs import exhibitions
-from deadheat.league.service.jobs.builds import claim_build, finish_build, give_back_build
+from deadheat.league.service.jobs.builds import BuildJob, BuildOutcome, claim_build, finish_build, give_back_build
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.people.access import look_up
 from deadheat.league.service.people.person import Person

@@ -13,10 +13,9 @@ from sqlmodel import update
 
 from deadheat.api.pages.player import exhibition
 from deadheat.engine.games.polyominoes import PLACEMENTS, SIDE, bit
-from deadheat.league.jobs import BuildOutcome
 from deadheat.league.service.bots.bots import create_bot
 from deadheat.league.service.jobs import exhibitions
-from deadheat.league.service.jobs.builds import finish_build
+from deadheat.league.service.jobs.builds import BuildOutcome, finish_build
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.states import JobState
 from deadheat.league.tables import Exhibition

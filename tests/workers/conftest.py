@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from deadheat.league.jobs import BuildOutcome
-from deadheat.league.service.jobs.builds import finish_build
+from deadheat.league.service.jobs.builds import BuildOutcome, finish_build
 from deadheat.workers.context import BOTS, Context
 from tests.league.world import GAME, World, settings
 

@@ -13,8 +13,7 @@ from sqlalchemy.exc import OperationalError
 from sqlmodel import Session
 
 from deadheat.engine.core import STDERR_KEPT_BYTES
-from deadheat.league.jobs import BuildJob, BuildOutcome
-from deadheat.league.service.jobs.builds import finish_build, note_build_log
+from deadheat.league.service.jobs.builds import BuildJob, BuildOutcome, finish_build, note_build_log
 from deadheat.league.states import VersionState
 from deadheat.sandbox.languages import LANGUAGES
 from deadheat.workers import build, build_log, holding

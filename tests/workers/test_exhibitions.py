@@ -21,8 +21,8 @@ from deadheat.engine.replay import replay
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, decode
 from deadheat.league import telemetry
 from deadheat.league.errors import BlobsAway
-from deadheat.league.jobs import ExhibitionJob
 from deadheat.league.service.jobs import exhibitions
+from deadheat.league.service.jobs.exhibiting import ExhibitionJob
 from deadheat.league.service.jobs.exhibitions import ExhibitionInfo, Table
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.hosts import record_check

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -29,6 +31,8 @@ from deadheat.league.tables import Exhibition, Series
 from deadheat.workers import metrics, tasks
 from deadheat.workers.queue import task_name
 from tests.workers.conftest import PlayingWorld
+
+ALERTS = Path(__file__).parents[2] / "dashboards" / "prometheus" / "alerts.yml"
 
 
 @pytest.fixture
@@ -79,8 +83,10 @@ def state_of_exhibition(session: Session, exhibition_id: int) -> str:
     return session.get_one(Exhibition, exhibition_id).state
 
 
-def test_every_kind_of_job_has_its_task() -> None:
+def test_every_kind_of_job_has_its_task_and_an_alert() -> None:
     assert {task_name(life) for life in KINDS} <= tasks.app.tasks.keys()
+    watched = re.findall(r'deadheat_task_failures_total\{task=~?"([^"]+)"', ALERTS.read_text())
+    assert {life.queue for life in KINDS} <= {task for tasks_of_one in watched for task in tasks_of_one.split("|")}
 
 
 @pytest.mark.parametrize(

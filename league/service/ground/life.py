@@ -53,7 +53,8 @@ MOST_DOUBLINGS = 20
 @dataclass(frozen=True, slots=True)
 class Life:
     """How the jobs of one kind live. `queue` names the kind to operators, and `longest_pause` bounds the time between
-    two tries at a job at which we fail again and again.
+    two tries at a job at which we fail again and again. `counted`: other states whose rows are counted for operators.
+    `takes_slot`: a held job has a slot of its machine to itself; kinds of which that is false have their own processes.
     """
 
     queue: str
@@ -61,6 +62,8 @@ class Life:
     waiting: StrEnum
     held: StrEnum
     longest_pause: timedelta
+    counted: tuple[StrEnum, ...] = ()
+    takes_slot: bool = True
 
     def claim(
         self, session: Session, row_id: int, worker: str, *conditions: ColumnElement[bool], **values: object

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 
 from sqlmodel import Session, col, func, or_, select
@@ -18,7 +19,7 @@ from sqlmodel import Session, col, func, or_, select
 from deadheat.engine.core import STDERR_KEPT_BYTES
 from deadheat.league.causes import Cause, told
 from deadheat.league.database import now
-from deadheat.league.jobs import BuildJob, BuildOutcome, Failure
+from deadheat.league.jobs import Failure
 from deadheat.league.records import from_row
 from deadheat.league.service.ground.life import Life, failures_before, note
 from deadheat.league.service.ground.storable import storable, storable_tail
@@ -38,6 +39,30 @@ RECENT = timedelta(hours=1)
 
 REMEMBERED = timedelta(days=1)
 """Older uploads are not looked at when an author's recent builds are counted; what keeps that short."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildJob:
+    """An uploaded source archive to build and try."""
+
+    version_id: int
+    attempt: int
+    game: str
+    source_sha256: str  # blob: the upload as it came
+    filename: str  # as uploaded, e.g. bot.py or bot.zip
+    language: str  # found at upload, see sandbox.languages
+    entry: str = ""  # as in ProgramRef
+    waited_seconds: float = 0.0  # from queued to claimed
+
+
+@dataclass(frozen=True, slots=True)
+class BuildOutcome:
+    """How a build ended: `program_sha256` is None when the bot is broken, and `reason` then says why."""
+
+    program_sha256: str | None  # blob: tar of the built program
+    reason: str  # one sentence for the author; empty when ready
+    log: str  # tail of the build's and the trial's output, for the author only
+    trial_sha256: str | None = None  # blob: transcript of the last trial match; None: there was none
 
 
 def claim_next_build(session: Session, nudged_id: int, worker: str) -> BuildJob | None:

@@ -13,12 +13,12 @@ from datetime import timedelta
 
 from sqlmodel import Session, and_, case, col, select
 
-from deadheat.engine.core import Result
+from deadheat.engine.core import Result, Seat
 from deadheat.engine.transcript import BadTranscript
 from deadheat.engine.unfinished import Replies, read_replies, said, write_replies
 from deadheat.league.causes import BLAMELESS, Cause
 from deadheat.league.database import now, settings_of
-from deadheat.league.jobs import ExhibitionJob, Failure, Host
+from deadheat.league.jobs import Failure, Host, ProgramRef
 from deadheat.league.records import from_row
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.ground.storable import storable_word
@@ -30,11 +30,32 @@ from deadheat.league.tables import Exhibition, User
 
 log = logging.getLogger(__name__)
 
-EXHIBITIONS = Life("exhibition", Exhibition, JobState.QUEUED, JobState.RUNNING, longest_pause=timedelta(seconds=20))
-"""A person waits for the next try, and there are few of them."""
+EXHIBITIONS = Life(
+    "exhibition", Exhibition, JobState.QUEUED, JobState.RUNNING, longest_pause=timedelta(seconds=20), takes_slot=False
+)
+"""A person waits for the next try, and there are few of them. A slot is taken for each exchange of the bots alone."""
 
 QUEUE_SECONDS = 600
 """For this long a person waits for a worker; then the place is given to somebody else."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExhibitionJob:
+    """A person's match, in `seat`, against copies of a program, which have the other ones.
+
+    `replies`: what all seats had answered in attempts before when the person was asked for the last time.
+    """
+
+    exhibition_id: int
+    attempt: int
+    game: str
+    seats: int
+    seat: Seat
+    seed: bytes
+    program: ProgramRef
+    person: str
+    replies: Replies = ()
+    waited_seconds: float = 0.0  # from queued to claimed
 
 
 @dataclass(frozen=True, slots=True)

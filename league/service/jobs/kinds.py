@@ -1,8 +1,6 @@
 """Every kind of job. The sweep, the queues, their metrics and the workers' options follow from this table.
 
-A kind takes a table (a `JobRow`, with a migration), what a worker gets of it in `league.jobs`, a module here that has
-its `Life` and claims, renews, finishes and gives back, a module of `workers` that carries it out, a line in `KINDS`,
-and its task in `workers.tasks`. If machines play it, `league.service.series.hosts` has it told of like the others.
+docs/architecture.md says what else a kind of job takes.
 """
 
 from __future__ import annotations

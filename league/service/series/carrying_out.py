@@ -51,7 +51,9 @@ log = logging.getLogger(__name__)
 SAME_SEAT = 2
 """Void attempts at one match, all while the same seat was to answer, that an organiser must see."""
 
-SERIES = Life("play", Series, JobState.QUEUED, JobState.RUNNING, longest_pause=timedelta(minutes=1))
+SERIES = Life(
+    "play", Series, JobState.QUEUED, JobState.RUNNING, longest_pause=timedelta(minutes=1), counted=(JobState.ABANDONED,)
+)
 """What made us fail at a series may be over at any time, so it is tried at least once a minute."""
 
 

@@ -32,6 +32,7 @@ from deadheat.league.jobs import Host, SeriesJob
 from deadheat.league.records import from_row
 from deadheat.league.records.hosts import Worker as HostInfo
 from deadheat.league.records.hosts import slots
+from deadheat.league.service.ground.life import Life
 from deadheat.league.service.ground.steps import set_values
 from deadheat.league.service.ground.storable import evidence_json, storable
 from deadheat.league.service.people.person import Person
@@ -126,10 +127,10 @@ def record_check(
     found = {"report": evidence_json(report), "checked_at": at, "canary_at": at, "series_since_canary": 0}
     _become(session, host, fitness, reasons, again_at, **found)
     if fitness is Fitness.FIT:
-        later = (col(Series.state) == JobState.QUEUED, col(Series.nudge_at) > at)
-        set_values(session, Series, *later, nudge_at=at)
-        later = (col(Exhibition.state) == JobState.QUEUED, col(Exhibition.nudge_at) > at)
-        set_values(session, Exhibition, *later, nudge_at=at)
+        judged: Sequence[type[JobRow]] = (Series, Exhibition)
+        for table in judged:
+            later = (col(table.state) == JobState.QUEUED, col(table.nudge_at) > at)
+            set_values(session, table, *later, nudge_at=at)
 
 
 def blame_host(session: Session, host: Host, cause: str, detail: str) -> None:
@@ -222,30 +223,17 @@ def unfit_reasons(session: Session, host: Host) -> tuple[str, ...]:
     return tuple(row.reasons) or ("It has not been checked yet.",)
 
 
-def turn_away(session: Session, series_id: int, host: Host) -> bool:
-    """After a claim that failed: whether the series waits for a fit machine, and one is there to be told of it.
+def turn_away(session: Session, life: Life, row_id: int, host: Host) -> bool:
+    """After a claim that failed: whether the job waits for a fit machine, and one is there to be told of it.
 
-    Where none is there the message may be forgotten: the next check that passes has the series told of again. So may
-    that of a series which waits for another machine because this one failed at it: it is told of again in a moment.
+    Where none is there the message may be forgotten: the next check that passes has the job told of again.
     """
-    waits = (col(Series.id) == series_id, col(Series.state) == JobState.QUEUED, ~welcome(session, host))
-    again = now(session) + timedelta(seconds=settings_of(session).retry_seconds)
-    set_values(session, Series, *waits, nudge_at=again)
-    return _turn_away(session, host, Series, col(Series.id) == series_id, col(Series.state) == JobState.QUEUED)
-
-
-def turn_away_exhibition(session: Session, exhibition_id: int, host: Host) -> bool:
-    """The same of a person's match."""
-    waits = (col(Exhibition.id) == exhibition_id, col(Exhibition.state) == JobState.QUEUED)
-    return _turn_away(session, host, Exhibition, *waits)
-
-
-def _turn_away(session: Session, host: Host, table: type[JobRow], *waits: ColumnElement[bool]) -> bool:
     able = session.exec(select(may_judge(session, host))).one()
     if able or not session.exec(select(exists().where(_able(session)))).one():
         return False
+    waits = (col(life.table.id) == row_id, col(life.table.state) == life.waiting)
     again = now(session) + timedelta(seconds=settings_of(session).requeue_seconds)
-    return set_values(session, table, *waits, nudge_at=again) == 1
+    return set_values(session, life.table, *waits, nudge_at=again) == 1
 
 
 def found_unfit(session: Session, job: SeriesJob) -> tuple[str, ...]:

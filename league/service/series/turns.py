@@ -16,8 +16,11 @@ from datetime import datetime, timedelta
 
 from sqlmodel import Session, col, select
 
+from deadheat.league.database import now, settings_of
 from deadheat.league.jobs import Host, SeriesJob
+from deadheat.league.service.ground.steps import set_values
 from deadheat.league.service.series.carrying_out import SERIES, claim_series
+from deadheat.league.service.series.hosts import turn_away, welcome
 from deadheat.league.states import JobState, Precedence
 from deadheat.league.tables import Series
 
@@ -41,6 +44,16 @@ def claim_next_series(session: Session, nudged_id: int, worker: str, host: Host)
     return SERIES.claim_next(
         session, nudged_id, _next_in_turn, lambda chosen: claim_series(session, chosen, worker, host)
     )
+
+
+def turn_away_series(session: Session, series_id: int, host: Host) -> bool:
+    """After a claim that failed: whether another machine is to be told of the series (`turn_away`). One that waits for
+    another machine because this one failed at it is told of again in a moment.
+    """
+    waits = (col(Series.id) == series_id, col(Series.state) == JobState.QUEUED, ~welcome(session, host))
+    again = now(session) + timedelta(seconds=settings_of(session).retry_seconds)
+    set_values(session, Series, *waits, nudge_at=again)
+    return turn_away(session, SERIES, series_id, host)
 
 
 def _next_in_turn(session: Session) -> int | None:

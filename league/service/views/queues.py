@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 
 from sqlmodel import Session, col, func, select
 
@@ -14,7 +13,6 @@ from deadheat.league.causes import Cause
 from deadheat.league.database import now
 from deadheat.league.service.course.schedule import has_unplayed
 from deadheat.league.service.ground.life import Life
-from deadheat.league.service.jobs.builds import BUILDS
 from deadheat.league.service.jobs.kinds import KINDS
 from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.service.series.hosts import judging_slots
@@ -26,9 +24,6 @@ ENDED_WITHIN = timedelta(days=1)
 
 ENDS: Mapping[str | None, str] = {None: "played", Fault.EXITED: "resigned", Fault.TIMEOUT: "late"}
 """Of a match that was played, by what the person did wrong."""
-
-COUNTED: Mapping[Life, Collection[StrEnum]] = {SERIES: (JobState.ABANDONED,)}
-"""Of a kind of job: states that are counted besides waiting and held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +69,15 @@ def queues(session: Session) -> Queues:
             behind.add(season.id)
     queued = {life: _queue(session, life, at) for life in KINDS}
     slots = judging_slots(session)
-    idle = _idle(session, slots, queued[SERIES].rows, queued[BUILDS].rows)
+    idle = _idle(session, slots, queued)
     return Queues(tuple(queued.values()), slots, idle, ages, frozenset(behind), _ended(session, at))
 
 
-def _idle(session: Session, slots: int, series: Mapping[str, int], builds: Mapping[str, int]) -> int:
-    idle = slots - series[SERIES.held] - builds[BUILDS.held]
+def _idle(session: Session, slots: int, queued: Mapping[Life, QueueInfo]) -> int:
+    idle = slots - sum(queue.rows[life.held] for life, queue in queued.items() if life.takes_slot)
     if idle <= 0:
         return 0
-    if series[SERIES.waiting]:
+    if queued[SERIES].rows[SERIES.waiting]:
         return idle
     seasons = session.exec(select(Season).where(col(Season.state).in_(ON_LADDER)))
     return idle if any(has_unplayed(session, season) for season in seasons) else 0
@@ -103,7 +98,7 @@ def _queue(session: Session, life: Life, at: datetime) -> QueueInfo:
     """How a kind of job stands."""
     table = life.table
     rows = {}
-    for state in (life.waiting, life.held, *COUNTED.get(life, ())):
+    for state in (life.waiting, life.held, *life.counted):
         rows[state.value] = session.exec(select(func.count()).select_from(table).where(col(table.state) == state)).one()
     oldest = select(table.queued_at).where(col(table.state) == life.waiting).order_by(col(table.queued_at)).limit(1)
     queued_at = session.exec(oldest).first()
