@@ -7,12 +7,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from typer.main import get_command
 from typer.testing import CliRunner
 
 from deadheat.cli.main import PANELS, app, load
@@ -45,13 +43,9 @@ def keeps_its_transcripts(done: subprocess.CompletedProcess[str]) -> None:
         assert path is None or Path(path).is_file()
 
 
-made_once = cache(get_command)  # of eighty commands, which typer would make again for each that is invoked
-
-
 def invoke(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     """As `deadheat`, inside this process: a second quicker."""
-    with mock.patch("typer.testing._get_command", made_once):
-        done = CliRunner().invoke(app, list(arguments), input=stdin)
+    done = CliRunner().invoke(app, list(arguments), input=stdin)
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exc_info
     return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)
 
