@@ -2,6 +2,9 @@
 
 Each function here yields sentences, one for each thing that is wrong; `broken` is all of them. The simulation of the
 play path (`tests/simulation`) and the tests of a cluster look with the same eyes.
+
+The statements stand outside the functions: thousands of storms end here, and to make a statement takes longer than to
+ask a small database.
 """
 
 from __future__ import annotations
@@ -10,9 +13,12 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime, timedelta
 from fractions import Fraction
+from functools import cache
 from itertools import combinations
+from typing import TypeVar
 
-from sqlmodel import Session, and_, col, func, or_, select
+from sqlmodel import Session, SQLModel, and_, col, func, or_, select
+from sqlmodel.sql.expression import SelectOfScalar
 
 from deadheat.engine.games import GAMES
 from deadheat.engine.replay import Diverged, replay
@@ -52,6 +58,14 @@ from deadheat.league.tables import (
 TAKEN_BACK = (Cause.LEASE_EXPIRED, Cause.HOST_UNFIT)
 """Causes in the ledger of attempts at a series none of whose results is taken."""
 
+Row = TypeVar("Row", bound=SQLModel)
+
+
+@cache
+def every(table: type[Row]) -> SelectOfScalar[Row]:
+    """All rows of a table."""
+    return select(table)
+
 
 def broken(session: Session, blobs: Blobs) -> list[str]:
     """Everything that is wrong; whatever still waits or is being played is not, see `unfinished`."""
@@ -87,12 +101,16 @@ def unfinished(session: Session) -> list[str]:
     return found
 
 
+SPOILED = select(Attempt.series_id).where(
+    col(Attempt.match_id).is_(None), col(Attempt.cause).not_in(BLAMELESS), col(Attempt.worker).is_not(None)
+)
+
+
 def misplaced_series(session: Session) -> Iterator[str]:
     """Leases belong to series that are being played, and nobody tries for ever."""
     limit = settings_of(session).series_attempts
-    spoiled = (col(Attempt.match_id).is_(None), col(Attempt.cause).not_in(BLAMELESS), col(Attempt.worker).is_not(None))
-    lost = Counter(session.exec(select(Attempt.series_id).where(*spoiled)).all())
-    for series in session.exec(select(Series)):
+    lost = Counter(session.exec(SPOILED).all())
+    for series in session.exec(every(Series)):
         if (series.lease_until is not None) != (series.state is JobState.RUNNING):
             yield f"series {series.id} is {series.state} with a lease until {series.lease_until}"
         if (series.finished_at is not None) != (series.state in {JobState.DONE, JobState.ABANDONED}):
@@ -101,18 +119,21 @@ def misplaced_series(session: Session) -> Iterator[str]:
             yield f"series {series.id} was tried again after {lost[series.id]} failures, of {limit}"
 
 
+ATTEMPTS_AT_VERSIONS = select(Attempt.version_id, Attempt.attempt).order_by(col(Attempt.attempt))
+
+
 def misplaced_builds(session: Session) -> Iterator[str]:
     """Leases belong to builds that go on, and every attempt but the last one has its reason in the ledger, once."""
     noted: dict[int | None, list[int]] = defaultdict(list)
-    for version_id, attempt in session.exec(select(Attempt.version_id, Attempt.attempt).order_by(col(Attempt.attempt))):
+    for version_id, attempt in session.exec(ATTEMPTS_AT_VERSIONS):
         noted[version_id].append(attempt)
-    for version in session.exec(select(BotVersion)):
+    for version in session.exec(every(BotVersion)):
         if (version.lease_until is not None) != (version.state is VersionState.BUILDING):
             yield f"version {version.id} is {version.state} with a lease until {version.lease_until}"
         if noted[version.id] != [*range(1, version.attempt + (version.state is VersionState.UPLOADED))]:
             attempts = f"at attempt {version.attempt}; failed were {noted[version.id]}"
             yield f"version {version.id} is {version.state} {attempts}"
-    for row in session.exec(select(Exhibition)):
+    for row in session.exec(every(Exhibition)):
         if (row.lease_until is not None) != (row.state is JobState.RUNNING):
             yield f"exhibition {row.id} is {row.state} with a lease until {row.lease_until}"
 
@@ -121,13 +142,14 @@ def unswept_leases(session: Session, at: datetime) -> Iterator[str]:
     """Who holds something renews its lease, or it is taken back: nobody lets one lie for another time as long."""
     latest = at - timedelta(seconds=settings_of(session).lease_seconds)
     for table in (life.table for life in KINDS):
-        dead = select(table.id, table.lease_until).where(col(table.lease_until) < latest)
-        yield from (f"{table.__name__} {number} has a lease until {until}" for number, until in session.exec(dead))
+        for row in session.exec(every(table)):
+            if row.lease_until is not None and row.lease_until < latest:
+                yield f"{table.__name__} {row.id} has a lease until {row.lease_until}"
 
 
 def lost_programs(session: Session, blobs: Blobs) -> Iterator[str]:
     """What is ready to play is in the store, and so is the record of every trial."""
-    for version in session.exec(select(BotVersion)):
+    for version in session.exec(every(BotVersion)):
         if (version.program_sha256 is not None) != (version.state is VersionState.READY):
             yield f"version {version.id} is {version.state} with the program {version.program_sha256}"
         names = (version.program_sha256, version.trial_sha256)
@@ -136,56 +158,59 @@ def lost_programs(session: Session, blobs: Blobs) -> Iterator[str]:
         )
 
 
+MATCHES_IN_SERIES = select(Match, Series.state).join(Series, col(Series.id) == Match.series_id)
+SCHEDULED = select(Match.id).where(Match.series_id == Series.id, Match.state == MatchState.SCHEDULED)
+PLAYED_OUT = select(Series.id).where(col(Series.state).in_(UNFINISHED), ~SCHEDULED.exists())
+
+
 def misplaced_matches(session: Session) -> Iterator[str]:
     """A match waits with its series, and ends or is held with it at the latest: none is lost."""
-    for match, state in session.exec(select(Match, Series.state).join(Series, col(Series.id) == Match.series_id)):
+    for match, state in session.exec(MATCHES_IN_SERIES):
         if match.state is MatchState.SCHEDULED and state not in UNFINISHED:
             yield f"match {match.id} is {match.state} in series {match.series_id}, which is {state}"
         if match.rated and match.state not in WITH_RESULT:
             yield f"match {match.id} is rated and {match.state}"
-    for series_id in session.exec(select(Series.id).where(col(Series.state).in_(UNFINISHED))):
-        left = select(Match.id).where(Match.series_id == series_id, Match.state == MatchState.SCHEDULED)
-        if session.exec(left).first() is None:
-            yield f"series {series_id} goes on, and has nothing left to be played"
+    for series_id in session.exec(PLAYED_OUT):
+        yield f"series {series_id} goes on, and has nothing left to be played"
+
+
+SAME_DICE = (
+    select(Match.series_id, func.count()).group_by(col(Match.series_id), col(Match.seed)).having(func.count() > 1)
+)
 
 
 def dice_met_again(session: Session) -> Iterator[str]:
     """No two matches of a series share dice: whatever a bot carries from one to the next, it has not seen them."""
-    twice = select(Match.series_id, func.count()).group_by(col(Match.series_id), col(Match.seed))
-    for series_id, count in session.exec(twice.having(func.count() > 1)):
+    for series_id, count in session.exec(SAME_DICE):
         yield f"series {series_id} has {count} matches with the same dice"
 
 
 def doubled_results(session: Session) -> Iterator[str]:
     """Each result comes from one attempt, which nobody had taken back, with the next seed after those that failed."""
-    counted = session.exec(
-        select(Attempt.match_id, func.count()).where(Attempt.cause == Cause.PLAYED).group_by(col(Attempt.match_id))
-    )
-    played = {match_id: count for match_id, count in counted if match_id is not None}
-    for match_id, state in session.exec(select(Match.id, Match.state)):
-        wanted = int(state is MatchState.DONE)
-        if played.get(match_id, 0) != wanted:
-            yield f"match {match_id} is {state} and was played {played.get(match_id, 0)} times"
-    taken_back = select(Attempt.series_id, Attempt.attempt).where(col(Attempt.cause).in_(TAKEN_BACK))
-    dead = set(session.exec(taken_back).all())
-    for attempt in session.exec(select(Attempt).where(Attempt.cause == Cause.PLAYED)):
-        if (attempt.series_id, attempt.attempt) in dead:
-            yield f"match {attempt.match_id} has the result of attempt {attempt.attempt}, which was taken back"
-    yield from _wrong_seeds(session)
+    attempts = session.exec(every(Attempt)).all()
+    results = [line for line in attempts if line.cause == Cause.PLAYED]
+    played = Counter(line.match_id for line in results)
+    matches = session.exec(every(Match)).all()
+    for match in matches:
+        if played[match.id] != int(match.state is MatchState.DONE):
+            yield f"match {match.id} is {match.state} and was played {played[match.id]} times"
+    dead = {(line.series_id, line.attempt) for line in attempts if line.cause in TAKEN_BACK}
+    for line in results:
+        if (line.series_id, line.attempt) in dead:
+            yield f"match {line.match_id} has the result of attempt {line.attempt}, which was taken back"
+    yield from _wrong_seeds(matches, attempts)
 
 
-def _wrong_seeds(session: Session) -> Iterator[str]:
+def _wrong_seeds(matches: Iterable[Match], attempts: Iterable[Attempt]) -> Iterator[str]:
     """Each attempt at a match has the next seed of its list."""
-    for match in session.exec(select(Match)):
-        mine = or_(
-            col(Attempt.match_id) == match.id,
-            and_(
-                col(Attempt.series_id) == match.series_id,
-                col(Attempt.match_id).is_(None),
-                col(Attempt.started_at).is_not(None),
-            ),
-        )
-        lines = session.exec(select(Attempt).where(mine).order_by(col(Attempt.id))).all()
+    by_match, by_series = defaultdict(list), defaultdict(list)
+    for line in sorted(attempts, key=lambda line: line.id):
+        if line.match_id is not None:
+            by_match[line.match_id].append(line)
+        elif line.started_at is not None:
+            by_series[line.series_id].append(line)
+    for match in matches:
+        lines = sorted(by_match[match.id] + by_series[match.series_id], key=lambda line: line.id)
         ended = [line.attempt for line in lines if line.cause == Cause.PLAYED]
         failed = [line for line in lines if line.cause != Cause.PLAYED and (not ended or line.attempt < ended[0])]
         numbers = [line.seed_number for line in lines if line.match_id is not None]
@@ -200,27 +225,29 @@ def _wrong_seeds(session: Session) -> Iterator[str]:
 
 def unexplained_attempts(session: Session) -> Iterator[str]:
     """Every attempt at a series but one that goes on has left its reason in the ledger, once, or tries at matches."""
-    tried = select(Attempt.series_id, Attempt.attempt).where(col(Attempt.match_id).is_not(None))
-    explained = set(session.exec(tried).all())
-    failed = select(Attempt.series_id, Attempt.attempt).where(
-        col(Attempt.match_id).is_(None), col(Attempt.series_id).is_not(None), col(Attempt.started_at).is_not(None)
-    )
+    explained: set[tuple[int | None, int]] = set()
     noted: dict[int | None, list[int]] = defaultdict(list)
-    for series_id, attempt in session.exec(failed):
-        noted[series_id].append(attempt)
-    for series in session.exec(select(Series)):
+    for line in session.exec(every(Attempt)):
+        if line.match_id is not None:
+            explained.add((line.series_id, line.attempt))
+        elif line.series_id is not None and line.started_at is not None:
+            noted[line.series_id].append(line.attempt)
+    for series in session.exec(every(Series)):
         over = range(1, series.attempt + (series.state is not JobState.RUNNING))
         why = [number for number in over if number in noted[series.id] or (series.id, number) in explained]
         if why != [*over] or len(set(noted[series.id])) != len(noted[series.id]):
             yield f"series {series.id} is {series.state} at attempt {series.attempt}; failed were {noted[series.id]}"
 
 
+SEATED = select(Participant).order_by(col(Participant.match_id), col(Participant.seat))
+
+
 def unproven_results(session: Session, blobs: Blobs) -> Iterator[str]:
     """A result follows from its transcript, which is there and is this match's; without a result there is neither."""
     seats: dict[int, list[Participant]] = {}
-    for participant in session.exec(select(Participant).order_by(col(Participant.match_id), col(Participant.seat))):
+    for participant in session.exec(SEATED):
         seats.setdefault(participant.match_id, []).append(participant)
-    for match in session.exec(select(Match)):
+    for match in session.exec(every(Match)):
         seated = seats.get(match.id, [])
         if match.state is MatchState.DONE:
             yield from (f"match {match.id}: {problem}" for problem in _unproven(match, seated, blobs))
@@ -232,7 +259,7 @@ def unproven_results(session: Session, blobs: Blobs) -> Iterator[str]:
 
 def unproven_exhibitions(session: Session, blobs: Blobs) -> Iterator[str]:
     """So does that of a person's match; one that was given up says why."""
-    for row in session.exec(select(Exhibition)):
+    for row in session.exec(every(Exhibition)):
         if row.state is JobState.DONE:
             yield from (f"exhibition {row.id}: {problem}" for problem in _unproven_exhibition(row, blobs))
         elif row.state is JobState.ABANDONED and not row.cause:
@@ -286,17 +313,19 @@ def _proven(transcript: Transcript) -> list[tuple[object, ...]]:
     return [(rank, points[seat], result.faults.get(seat)) for seat, rank in enumerate(result.ranks)]
 
 
+REPETITIONS = select(VoidedMatch.rejudged_id).where(col(VoidedMatch.rejudged_id).is_not(None))
+PAIRED = (
+    select(Match.id, Match.season_id, Match.state, Participant.version_id)
+    .join(Series, col(Series.id) == Match.series_id)
+    .join(Participant, col(Participant.match_id) == Match.id)
+    .where(Series.purpose != Purpose.CHALLENGE, col(Match.id).not_in(REPETITIONS))
+)
+
+
 def miscounted_pairs(session: Session) -> Iterator[str]:
     """Pairing counts no fewer games than were played and no more than were planned; a repetition is neither."""
-    repeated = select(VoidedMatch.rejudged_id).where(col(VoidedMatch.rejudged_id).is_not(None))
-    seated = (
-        select(Match.id, Match.season_id, Match.state, Participant.version_id)
-        .join(Series, col(Series.id) == Match.series_id)
-        .join(Participant, col(Participant.match_id) == Match.id)
-        .where(Series.purpose != Purpose.CHALLENGE, col(Match.id).not_in(repeated))
-    )
     tables: dict[int, tuple[int, MatchState, set[int]]] = {}
-    for match_id, season_id, state, version in session.exec(seated):
+    for match_id, season_id, state, version in session.exec(PAIRED):
         tables.setdefault(match_id, (season_id, MatchState(state), set()))[2].add(version)
     planned: Counter[tuple[int, int, int]] = Counter()
     played: Counter[tuple[int, int, int]] = Counter()
@@ -304,59 +333,59 @@ def miscounted_pairs(session: Session) -> Iterator[str]:
         for low, high in combinations(sorted(versions), 2):
             planned[season_id, low, high] += 1
             played[season_id, low, high] += state in WITH_RESULT
-    counted = {(pair.season_id, pair.low_id, pair.high_id): pair.games for pair in session.exec(select(Pair))}
+    counted = {(pair.season_id, pair.low_id, pair.high_id): pair.games for pair in session.exec(every(Pair))}
     for key in sorted(planned.keys() | counted.keys()):
         if not played[key] <= counted.get(key, 0) <= planned[key]:
             yield f"pair {key}: {counted.get(key, 0)} games counted, {planned[key]} planned, {played[key]} played"
 
 
+PROMPTED = (
+    select(Match.season_id, Participant.version_id, func.sum(LatencySummary.prompts))
+    .join(Participant, col(Participant.match_id) == Match.id)
+    .join(LatencySummary, (col(LatencySummary.match_id) == Match.id) & (col(LatencySummary.seat) == Participant.seat))
+    .group_by(col(Match.season_id), col(Participant.version_id))
+)
+ADDED_UP = (
+    select(ResponseTimes.season_id, ResponseTimes.version_id, func.sum(ResponseTimes.prompts))
+    .where(ResponseTimes.prompts > 0)
+    .group_by(col(ResponseTimes.season_id), col(ResponseTimes.version_id))
+)
+
+
 def miscounted_prompts(session: Session) -> Iterator[str]:
     """Added up response times are those of the matches, each counted once."""
-    of_matches = (
-        select(Match.season_id, Participant.version_id, func.sum(LatencySummary.prompts))
-        .join(Participant, col(Participant.match_id) == Match.id)
-        .join(
-            LatencySummary,
-            (col(LatencySummary.match_id) == Match.id) & (col(LatencySummary.seat) == Participant.seat),
-        )
-        .group_by(col(Match.season_id), col(Participant.version_id))
-    )
-    counted = (
-        select(ResponseTimes.season_id, ResponseTimes.version_id, func.sum(ResponseTimes.prompts))
-        .where(ResponseTimes.prompts > 0)
-        .group_by(col(ResponseTimes.season_id), col(ResponseTimes.version_id))
-    )
-    apart = {tuple(row) for row in session.exec(of_matches)} ^ {tuple(row) for row in session.exec(counted)}
+    apart = {tuple(row) for row in session.exec(PROMPTED)} ^ {tuple(row) for row in session.exec(ADDED_UP)}
     yield from (f"response times of season {season}, version {version}: {n}" for season, version, n in sorted(apart))
 
 
 def wrong_rankings(session: Session) -> Iterator[str]:
     """Every season's newest ranking is what its log gives; where a refit is due it need not be yet."""
-    for season_id in session.exec(select(Season.id)):
-        found = recount(session, season_id)
+    for season in session.exec(every(Season)):
+        found = recount(session, season.id)
         if not found.refit_due:
-            yield from (f"ranking of season {season_id}: {difference}" for difference in found.differences)
+            yield from (f"ranking of season {season.id}: {difference}" for difference in found.differences)
+
+
+EXCEEDED = (
+    select(Pair, Season.games_per_pair)
+    .join(Season, col(Season.id) == Pair.season_id)
+    .where(col(Pair.games) > col(Season.games_per_pair), Season.seats == 2)
+    .where(Season.finals == FinalsFormat.NONE)  # whose games count as well, and have a number of their own
+)
+ASKED_FOR = select(Match.series_id).where(col(Match.id).in_(REPETITIONS))  # by an organiser, whatever is open
+OPEN_SERIES = (
+    select(Series.season_id, func.count())
+    .where(col(Series.state).in_(UNFINISHED), Series.purpose == Purpose.LADDER, col(Series.id).not_in(ASKED_FOR))
+    .group_by(col(Series.season_id))
+)
 
 
 def exceeded_quotas(session: Session) -> Iterator[str]:
     """No pair was planned more games than its season wants, and no season has more open series than it may have."""
-    over = (
-        select(Pair, Season.games_per_pair)
-        .join(Season, col(Season.id) == Pair.season_id)
-        .where(col(Pair.games) > col(Season.games_per_pair), Season.seats == 2)
-        .where(Season.finals == FinalsFormat.NONE)  # whose games count as well, and have a number of their own
-    )
-    for pair, limit in session.exec(over):
+    for pair, limit in session.exec(EXCEEDED):
         yield f"pair {(pair.season_id, pair.low_id, pair.high_id)}: {pair.games} games planned, {limit} wanted"
-    rejudged = select(VoidedMatch.rejudged_id).where(col(VoidedMatch.rejudged_id).is_not(None))
-    asked_for = select(Match.series_id).where(col(Match.id).in_(rejudged))  # by an organiser, whatever is open
-    unfinished_ones = (
-        select(Series.season_id, func.count())
-        .where(col(Series.state).in_(UNFINISHED), Series.purpose == Purpose.LADDER, col(Series.id).not_in(asked_for))
-        .group_by(col(Series.season_id))
-    )
     slots = sum(host.slots for host in hosts(session))  # also of machines that have gone since
-    for season_id, count in session.exec(unfinished_ones):
+    for season_id, count in session.exec(OPEN_SERIES):
         if count > bound_with(settings_of(session), slots):
             yield f"season {season_id} has {count} open series"
 

@@ -19,6 +19,8 @@ MIGRATIONS = Path(__file__).parents[1] / "migrations"
 VERSION_TABLE = "alembic_version"
 """Alembic's own, with one row."""
 
+FOUND = text(f"SELECT version_num FROM {VERSION_TABLE}")  # noqa: S608
+
 MIGRATION_LOCK = 7_341_552
 """PostgreSQL advisory lock (any fixed number): processes that start together migrate one after the other."""
 
@@ -61,7 +63,7 @@ def revision(engine: Engine) -> str | None:
     with engine.connect() as connection:
         if not inspect(connection).has_table(VERSION_TABLE):
             return None
-        found: str | None = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()  # noqa: S608
+        found: str | None = connection.execute(FOUND).scalar()
         return found
 
 
@@ -88,7 +90,7 @@ def hold_schema(session: Session) -> None:
     """
     if session.get_bind().dialect.name == "postgresql":
         session.execute(text(f"SELECT pg_advisory_xact_lock_shared({MIGRATION_LOCK})"))
-    found: str | None = session.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()  # noqa: S608
+    found: str | None = session.execute(FOUND).scalar()
     if found != newest_revision():
         raise WrongSchema(found, age_of(found))
 

@@ -15,7 +15,8 @@ from functools import cache
 from pathlib import Path
 
 from tests.simulation.simulator import Simulator
-from tests.simulation.stage import Stage
+from tests.simulation.stage import League, Stage
+from tests.simulation.storm import GAMES
 
 MEMORY = Path("/dev/shm")
 """Thousands of databases, each for a moment: a disk would only slow them down."""
@@ -59,6 +60,8 @@ def main() -> None:
 
 def storms(seeds: range) -> Iterator[tuple[int, list[str]]]:
     """Those that ended badly."""
+    for games in GAMES:
+        League.prepared(games)  # now, or each process would do it again
     parts = [seeds[at : at + SEEDS_AT_A_TIME] for at in range(0, len(seeds), SEEDS_AT_A_TIME)]
     with ProcessPoolExecutor(os.cpu_count()) as processes:
         for found in processes.map(wrong, parts):

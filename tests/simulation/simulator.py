@@ -352,6 +352,7 @@ class Simulator:
                 {
                     "context": lambda: self.context,
                     "enqueue": self.enqueue,
+                    "enqueue_plan": lambda _: None,  # lost, and it may be: the next tick plans anyway
                     "time": self,
                 },
             ),

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import io
+import shutil
 import sqlite3
 import tarfile
+import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,8 +62,10 @@ class League:
     guest: Person
 
     @classmethod
-    def prepare(cls, folder: Path, games: int) -> League:
-        """Make it in that folder; the pair plays that many games, in series of two."""
+    @cache
+    def prepared(cls, games: int) -> League:
+        """One whose pair plays that many games, in series of two."""
+        folder = Path(tempfile.mkdtemp())
         world = World(settings(folder, refit_seconds=20))
         world.season(2, games_per_pair=games, series_length=2)
         series_ids = world.tick()
@@ -77,16 +82,17 @@ class League:
         file = folder / "deadheat.sqlite3"
         with contextlib.closing(sqlite3.connect(file)) as connection:
             connection.execute("PRAGMA journal_mode = DELETE")
-        return cls(file.read_bytes(), series_ids, programs, bots, guest)
+        content = file.read_bytes()
+        shutil.rmtree(folder)
+        return cls(content, series_ids, programs, bots, guest)
 
 
 @dataclass
 class Stage:
-    """The leagues that are prepared, and the one that is played with."""
+    """The league that is played with."""
 
     folder: Path
     simulator: Simulator | None = None
-    _leagues: dict[int, League] = field(default_factory=dict)
     _resets: int = 0
 
     def __post_init__(self) -> None:
@@ -105,9 +111,7 @@ class Stage:
 
     def reset(self, games: int) -> League:
         """A league as it was prepared."""
-        if games not in self._leagues:
-            self._leagues[games] = League.prepare(self.folder / f"prepared for {games} games", games)
-        league = self._leagues[games]
+        league = League.prepared(games)
         self._resets += 1
         content = bytearray(league.content)
         content[CHANGES] = (self._resets * RESET_CHANGES).to_bytes(4)

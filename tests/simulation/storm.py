@@ -62,7 +62,7 @@ class Extent:
         if chance.random() < LARGE_SHARE:
             return LARGE
         return cls(
-            games=chance.choice([2, 2, 2, 4]),
+            games=chance.choice(GAMES),
             ranked=chance.random() < 0.3,
             machines=chance.choice([2, 2, 3]),
             schedulers=chance.choice([1, 1, 1, 2]),
@@ -72,5 +72,7 @@ class Extent:
         )
 
 
+GAMES = (2, 2, 2, 4)
+"""Between which a seed chooses: mostly few."""
 LARGE_SHARE = 0.02
 LARGE = Extent(games=4, ranked=True, machines=3, schedulers=2, storm_seconds=100.0, uploads=3, sittings=2)

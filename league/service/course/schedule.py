@@ -126,8 +126,7 @@ def _plan(session: Session, season: Season) -> list[int]:
 def _open(session: Session, season_id: int, bound: int) -> int:
     """Series that wait or run; of more than the bound it matters not how many. Those of gates have their own bound."""
     going_on = select(Series.id).where(Series.season_id == season_id, col(Series.state).in_(UNFINISHED))
-    counted = going_on.where(Series.purpose != Purpose.CHALLENGE).limit(bound).subquery()
-    return session.exec(select(func.count()).select_from(counted)).one()
+    return len(session.exec(going_on.where(Series.purpose != Purpose.CHALLENGE).limit(bound)).all())
 
 
 def low_after(session: Session, series_id: int) -> int | None:

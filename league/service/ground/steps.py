@@ -40,8 +40,8 @@ def move(
 
 def set_values(session: Session, table: type[SQLModel], *which: ColumnElement[bool], **values: Any) -> int:
     """Set values of the rows that meet the conditions; how many they were. Rows in memory stay as they were read."""
-    statement = update(table).where(*which).values(**values)
-    return session.exec(statement.execution_options(synchronize_session=False)).rowcount
+    session.flush()
+    return session.connection().execute(update(table).where(*which).values(**values)).rowcount
 
 
 def flush_unless_taken(session: Session, taken: LeagueError) -> None:

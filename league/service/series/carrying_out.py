@@ -212,24 +212,20 @@ def _hold(session: Session, match_ids: Sequence[int]) -> None:
 def _job(session: Session, series_id: int, host: Host, at: datetime) -> SeriesJob:
     statement = select(Series, Season.game).join(Season, col(Season.id) == Series.season_id)
     series, game = session.exec(statement.where(Series.id == series_id)).one()
-    matches = session.exec(
-        select(Match.id, Match.seed, Match.attempt)
+    seats: dict[tuple[int, bytes, int], list[int]] = {}
+    for match_id, seed, nth, version_id in session.exec(
+        select(Match.id, Match.seed, Match.attempt, Participant.version_id)
+        .join(Participant, col(Participant.match_id) == Match.id)
         .where(Match.series_id == series_id, Match.state == MatchState.SCHEDULED)
-        .order_by(col(Match.number))
-    ).all()
-    seats: dict[int, list[int]] = {match_id: [] for match_id, *_ in matches}
-    for match_id, version_id in session.exec(
-        select(Participant.match_id, Participant.version_id)
-        .where(col(Participant.match_id).in_(list(seats)))
-        .order_by(col(Participant.match_id), col(Participant.seat))
+        .order_by(col(Match.number), col(Participant.seat))
     ):
-        seats[match_id].append(version_id)
+        seats.setdefault((match_id, seed, nth), []).append(version_id)
     return SeriesJob(
         series_id=series_id,
         attempt=series.attempt,
         game=game,
         programs=programs_of(session, {version for seated in seats.values() for version in seated}),
-        matches=tuple(MatchJob(match_id, seed, tuple(seats[match_id]), nth) for match_id, seed, nth in matches),
+        matches=tuple(MatchJob(match_id, seed, tuple(seated), nth) for (match_id, seed, nth), seated in seats.items()),
         host=host,
         unfit=unfit_reasons(session, host),
         waited_seconds=(at - series.queued_at).total_seconds(),
