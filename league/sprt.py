@@ -152,9 +152,9 @@ def _games_of_one_result(counts: Sequence[int]) -> int:
 def _given_mean(values: Vector, observed: Vector, mean: float) -> Vector:
     """The most likely distribution with that mean: p = observed / (1 + x (value - mean)), x from the constraint.
 
-    x is the one root of a decreasing function on the interval in which every probability is positive. At the end to
-    which the root is nearer a probability that is hardly seen decides, so that end is where the root is counted from: it
-    is at -(1 - z) / edge, where `edge` is the value (less the mean) whose probability has no bound there.
+    x is the one root of a decreasing function on the interval in which every probability is positive. Near an end of
+    it a probability that is hardly seen decides, so the root is counted from the end to which it is nearer: x is
+    -(1 - z) / edge, where `edge` is the value, less the mean, whose probability is without bound at that end.
     """
     away = values - mean
     least, most = float(away.min()), float(away.max())

@@ -114,7 +114,7 @@ def excesses(shares: Sequence[Share]) -> list[Excess]:
 
 
 def _binomial(trials: int, odds: float) -> NDArray[np.float64]:
-    """(trials + 1,): the chances of 0 to `trials` successes, each from its likelier neighbour, so that none overflows."""
+    """(trials + 1,): the chances of 0 to `trials` successes, each from its likelier neighbour, so none overflows."""
     likeliest = min(trials, int((trials + 1) * odds))
     more, fewer = np.arange(likeliest + 1, trials + 1), np.arange(likeliest, 0, -1)
     above = np.cumprod((trials - more + 1) * odds / (more * (1 - odds)))
