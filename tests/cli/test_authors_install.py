@@ -84,7 +84,7 @@ def test_authors_commands_need_no_more_than_an_authors_install(tmp_path: Path) -
     commands = [
         ["rate", str(log)],
         ["sprt", "--elo0", "0", "--elo1", "5", "--counts", "0,0,1000000000000"],
-        ["new", GAME, str(tmp_path / "mine"), "--language", "python"],
+        ["new", GAME, "--language", "python", "--folder", str(tmp_path / "mine")],
         match,
         [*match, "--sandbox", "local", "--matches", "1", "--seed", "0" * 32, "--transcripts", str(transcripts)],
         ["verify", str(transcript)],
