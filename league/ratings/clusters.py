@@ -122,7 +122,7 @@ def _clusters(parts: Sequence[Tables], strengths: Vector, ranks: Ranks) -> _Clus
 def _summed(where: Ints, who: Ints, score: Vector, players: int) -> Iterator[_Alike]:
     """Scores of groups, in which a player may occur often, added up by cluster and player."""
     keys = where * players + who
-    order = np.argsort(keys)
+    order = _order(keys)
     keys = keys[order]
     new = _new(keys)
     scores = np.bincount(np.cumsum(new) - 1, score[order]) if len(keys) else score
@@ -134,6 +134,14 @@ def _summed(where: Ints, who: Ints, score: Vector, players: int) -> Iterator[_Al
         alike = firsts[sizes == size]
         at = alike[:, None] + np.arange(size)
         yield _Alike(clusters[alike], members[at], scores[at])
+
+
+def _order(keys: Ints) -> Ints:
+    """The order of numbers that are not negative, 16 bits at a time: numpy sorts those in half the time."""
+    order = np.argsort(keys.astype(np.uint16), kind="stable")
+    while np.any(keys := keys >> 16):
+        order = order[np.argsort(keys[order].astype(np.uint16), kind="stable")]
+    return order
 
 
 def _new(ascending: Ints) -> Bools:

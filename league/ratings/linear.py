@@ -34,9 +34,10 @@ class Cholesky:
         Raises:
             numpy.linalg.LinAlgError: it is not positive definite.
         """
-        upper = np.linalg.cholesky(matrix.T).T
+        upper = np.asarray(np.linalg.cholesky(matrix.T).T, np.float64)
         starts = range(0, len(upper), BLOCK)
-        return cls(upper, [np.linalg.inv(upper[start : start + BLOCK, start : start + BLOCK]) for start in starts])
+        blocks = (upper[start : start + BLOCK, start : start + BLOCK] for start in starts)
+        return cls(upper, [np.asarray(np.linalg.inv(block), np.float64) for block in blocks])
 
     def solve(self, right: Matrix) -> Matrix:
         """The solution for a right side of shape (n,) or (n, columns)."""

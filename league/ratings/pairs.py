@@ -21,7 +21,7 @@ from deadheat.league.states import Ranks
 def expected_results(ahead: Vector) -> Vector:
     """The expected result of whoever is so much stronger: 1 / (1 + exp(-ahead)), accurate however small it is."""
     small = np.exp(-np.abs(ahead))
-    return np.where(ahead >= 0, 1.0, small) / (1 + small)
+    return np.asarray(np.where(ahead >= 0, 1.0, small) / (1 + small), np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -87,7 +87,8 @@ class _Seated:
         """As `league.ratings.newton` wants it."""
         players = len(both) - self.seats
         surplus = self.counts * (self.results - self.expected(both))
-        found = np.bincount(self.terms.ravel(), np.outer(surplus, SIGNS).ravel(), minlength=len(both))
+        found: Vector = np.zeros(len(both))
+        found += np.bincount(self.terms.ravel(), np.outer(surplus, SIGNS).ravel(), minlength=len(both))
         found[:players] += self.beliefs.gradient(both[:players])
         found[players:] -= SEAT_PRECISION * both[players:]
         return found

@@ -120,7 +120,7 @@ def _binomial(trials: int, odds: float) -> NDArray[np.float64]:
     above = np.cumprod((trials - more + 1) * odds / (more * (1 - odds)))
     below = np.cumprod(fewer * (1 - odds) / ((trials - fewer + 1) * odds))
     found = np.concatenate([below[::-1], [1.0], above])
-    return found / found.sum()
+    return np.asarray(found / found.sum(), np.float64)
 
 
 def season_voids(session: Session, organiser: Person, season_id: int, least: int = 1) -> list[VersionVoids]:
