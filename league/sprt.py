@@ -30,7 +30,6 @@ from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 Vector = NDArray[np.float64]
 
@@ -54,6 +53,9 @@ CONVERGED = 1e-10
 """Largest change of a probability in the last step; ten steps are usual, `MOST_STEPS` a bound."""
 
 MOST_STEPS = 200
+
+ROUNDING = 1e-15
+"""A root is found when a step changes it by no larger share."""
 
 
 class Model(StrEnum):
@@ -150,20 +152,44 @@ def _games_of_one_result(counts: Sequence[int]) -> int:
 def _given_mean(values: Vector, observed: Vector, mean: float) -> Vector:
     """The most likely distribution with that mean: p = observed / (1 + x (value - mean)), x from the constraint.
 
-    x is the one root of a decreasing function on the interval in which every probability is positive.
+    x is the one root of a decreasing function on the interval in which every probability is positive. Near an end of
+    it a probability that is hardly seen decides, so the root is counted from the end to which it is nearer: x is
+    -(1 - z) / edge, where `edge` is the value, less the mean, whose probability is without bound at that end.
     """
     away = values - mean
     least, most = float(away.min()), float(away.max())
     assert least < 0 < most, "a mean lies between the values"
-    margin = 1e-12
-    x = brentq(
-        lambda x: float(np.sum(observed * away / (1 + x * away))),
-        -(1 - margin) / most,
-        -(1 - margin) / least,
-        xtol=1e-15,
-        rtol=8.9e-16,
-    )
-    return observed / (1 + x * away)
+    ratios = away / (most if observed @ away < 0 else least)
+    z = _root(observed.tolist(), ratios.tolist())
+    return observed / (1 - ratios + z * ratios)
+
+
+def _root(chances: Sequence[float], ratios: Sequence[float]) -> float:
+    """The z in (0, 1] at which the sum of chance x ratio / (1 - ratio + z x ratio) is 0: decreasing in z, without bound
+    at 0 (some ratio is 1, none is above) and not above 0 at 1.
+
+    Steps are Newton's for 1 / z, in which the sum is nearly straight close to 0; the interval is halved where one would
+    leave it.
+    """
+    low, high, z = 0.0, 1.0, 1.0
+    for _ in range(MOST_STEPS):
+        value = slope = 0.0
+        for chance, ratio in zip(chances, ratios, strict=True):
+            part = ratio / (1 - ratio + z * ratio)
+            value += chance * part
+            slope += chance * part * part
+        if value > 0:
+            low = z
+        else:
+            high = z
+        bend = slope * z - value
+        found = slope * z * z / bend if bend > 0 else 0.0
+        if not low < found < high:
+            found = (low + high) / 2
+        if abs(found - z) <= ROUNDING * z:
+            return found
+        z = found
+    return z
 
 
 def _given_t(scores: Vector, observed: Vector, t: float) -> Vector:

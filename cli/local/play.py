@@ -286,9 +286,17 @@ def _backend(backend: Backend, work: Path) -> Sandbox:
 
         note("", "The bots run as plain programs, NOT isolated from this machine.")
         return LocalSandbox()
-    from deadheat.league.config import Settings
-    from deadheat.sandbox.docker import DockerSandbox
-
+    try:
+        from deadheat.league.config import Settings
+        from deadheat.sandbox.docker import DockerSandbox
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] == "deadheat":
+            raise
+        fail(
+            f"isolating bots needs {error.name}: add --sandbox local to run them as plain programs, "
+            "or pip install 'deadheat[server]'",
+            USAGE,
+        )
     settings = Settings()
     return DockerSandbox(settings.image, work / "run", settings.runtime)
 

@@ -27,7 +27,7 @@ def sprt(
     beta: Annotated[float, typer.Option(help="Share of wrong verdicts under H1.")] = 0.05,
 ) -> Output:
     """Say whether results so far accept H1, reject it, or call for more games."""
-    from deadheat.league.sprt import Model, Terms, test  # scipy takes longer to import than most commands take to run
+    from deadheat.league.sprt import Model, Terms, test  # numpy takes longer to import than a command takes to parse
 
     try:
         state = test(_numbers(counts), Terms(elo0, elo1, Model(model), alpha, beta))

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
-from scipy.special import expit
 
 from deadheat.league.ratings.arrays import Ints, Matrix, Vector
 from deadheat.league.ratings.newton import maximum
-from deadheat.league.ratings.pairs import Pairs
+from deadheat.league.ratings.pairs import Pairs, expected_results
 from deadheat.league.ratings.prior import Beliefs
+from deadheat.league.ratings.reach import all_reach_all, components, graph
 
 
 class NoRating(Exception):
@@ -31,7 +29,7 @@ class Posterior:
 
     def expected(self, strengths: Vector) -> Vector:
         """The first's expected result of each pair."""
-        return np.asarray(expit(strengths[self.pairs.first] - strengths[self.pairs.second]), np.float64)
+        return expected_results(strengths[self.pairs.first] - strengths[self.pairs.second])
 
     def gradient(self, strengths: Vector) -> Vector:
         """The gradient of the log density, one entry per player."""
@@ -77,9 +75,8 @@ class Posterior:
         if chained:
             ones = np.concatenate([ones, self.beliefs.children])
             others = np.concatenate([others, self.beliefs.parents])
-        graph = coo_array((np.ones(len(ones)), (ones, others)), shape=(self.players, self.players))
-        _, labels = connected_components(graph, directed=False)
-        return np.asarray(labels, np.int64)
+        near = graph(ones, others, self.players)
+        return components(near | near.T)
 
     def _determined(self) -> bool:
         """Whether everybody has beaten everybody through others. A prior counts as a draw with the centre, a chain
@@ -100,6 +97,4 @@ class Posterior:
         )
         beat, beaten = (np.concatenate(side) for side in zip(*edges, strict=True))
         size = self.players + self.beliefs.anchored
-        graph = coo_array((np.ones(len(beat)), (beat, beaten)), shape=(size, size))
-        parts, _ = connected_components(graph, connection="strong")
-        return int(parts) <= 1
+        return all_reach_all(graph(beat, beaten, size))

@@ -7,16 +7,15 @@ the variance of the whole score.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
-from scipy.special import expit
 
 from deadheat.league.ratings.arrays import Bools, Ints, Matrix, Vector
+from deadheat.league.ratings.linear import outer_products
 from deadheat.league.ratings.log import NO_GROUP, Tables
-from deadheat.league.ratings.pairs import comparisons
+from deadheat.league.ratings.pairs import comparisons, expected_results
 from deadheat.league.states import Ranks
 
 LEAST_DISPERSION = 0.1
@@ -26,11 +25,19 @@ decided.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class _Alike:
+    """Clusters with as many players each."""
+
+    clusters: Ints  # (n,)
+    players: Ints  # (n, members)
+    scores: Vector  # (n, members)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Clusters:
     """Scores by cluster and player, and the curvature of each pair in a cluster (times its `table_factor`)."""
 
-    scores: csr_array  # (clusters, players)
-    played: csr_array  # (clusters, players): how often
+    scored: Sequence[_Alike]
     shared: Bools  # (clusters,): it is a group of games, not a single table
     cluster: Ints  # (pairs,)
     one: Ints  # (pairs,): a player
@@ -48,43 +55,44 @@ def table_factor(seats: int, ranks: Ranks) -> float:
 
 
 def score_variance(tables: Sequence[Tables], strengths: Vector, ranks: Ranks, established: Bools) -> Matrix:
-    """(players, players): squared scores of the clusters of established players, and what the model says of the others:
-    their curvature, for groups of games times the groups' dispersion where that is above 1.
+    """(players, players), upper triangle: squared scores of the clusters of established players, and what the model
+    says of the others: their curvature, for groups of games times the groups' dispersion where that is above 1.
     """
     clusters = _clusters(tables, strengths, ranks)
     players = len(strengths)
-    strangers = clusters.played @ (~established).astype(np.float64) > 0
-    known = clusters.scores[np.flatnonzero(~strangers)]
+    strangers = np.zeros(len(clusters.shared), bool)
+    found: Matrix = np.zeros((players, players))
+    for alike in clusters.scored:
+        strange = (~established)[alike.players].any(axis=1)
+        strangers[alike.clusters[strange]] = True
+        found += outer_products(alike.players[~strange], alike.scores[~strange], players)
     modelled = strangers[clusters.cluster]
-    one, other = clusters.one[modelled], clusters.other[modelled]
     wider = np.where(clusters.shared, _dispersion_of_groups(clusters), 1.0)
-    weights = (clusters.curvature * wider[clusters.cluster])[modelled]
-    rows, columns = np.concatenate([one, other, one, other]), np.concatenate([one, other, other, one])
-    laplacian = coo_array(
-        (np.concatenate([weights, weights, -weights, -weights]), (rows, columns)), shape=(players, players)
-    )
-    found: Matrix = (known.T @ known).toarray() + laplacian.toarray()
-    return found
+    rooted = np.sqrt((clusters.curvature * wider[clusters.cluster])[modelled])
+    ends = np.column_stack([clusters.one[modelled], clusters.other[modelled]])
+    return found + outer_products(ends, np.column_stack([rooted, -rooted]), players)
 
 
 def overdispersion(tables: Tables, strengths: Vector, ranks: Ranks) -> float:
     """The variance of the score over the curvature, with tables and groups as clusters: about 1 for two players."""
     clusters = _clusters([tables], strengths, ranks)
     promised = 2 * clusters.curvature.sum() / table_factor(tables.seats, ranks)
-    return max(LEAST_DISPERSION, float(clusters.scores.power(2).sum() / promised))
+    return max(LEAST_DISPERSION, sum(float(np.sum(alike.scores**2)) for alike in clusters.scored) / float(promised))
 
 
 def _dispersion_of_groups(clusters: _Clusters) -> float:
     """The groups' squared scores over what their curvature promises, at least 1."""
-    squares = clusters.scores.power(2).sum(axis=1)[clusters.shared].sum()
-    promised = 2 * clusters.curvature[clusters.shared[clusters.cluster]].sum()
-    return max(1.0, float(squares / promised)) if promised > 0 else 1.0
+    groups = ((alike, clusters.shared[alike.clusters]) for alike in clusters.scored)
+    squares = sum(float(np.sum(alike.scores[shared] ** 2)) for alike, shared in groups)
+    promised = 2 * float(clusters.curvature[clusters.shared[clusters.cluster]].sum())
+    return max(1.0, squares / promised) if promised > 0 else 1.0
 
 
 def _clusters(parts: Sequence[Tables], strengths: Vector, ranks: Ranks) -> _Clusters:
     groups = 1 + max(int(tables.groups.max()) for tables in parts)
     count = groups
-    entries: list[tuple[Ints, Ints, Vector]] = []
+    scored: list[_Alike] = []
+    grouped: list[tuple[Ints, Ints, Vector]] = []
     pairs: list[tuple[Ints, Ints, Ints, Vector]] = []
     for tables in parts:
         alone = tables.groups == NO_GROUP
@@ -95,15 +103,49 @@ def _clusters(parts: Sequence[Tables], strengths: Vector, ranks: Ranks) -> _Clus
         scores = np.zeros(tables.players.shape)
         for pair in comparisons(tables, ranks):
             one, other = (tables.players[pair.rows, seat] for seat in (pair.seat, pair.other_seat))
-            expected = np.asarray(expit(strengths[one] - strengths[other]), np.float64)
+            expected = expected_results(strengths[one] - strengths[other])
             scores[pair.rows, pair.seat] += pair.results - expected
             scores[pair.rows, pair.other_seat] -= pair.results - expected
             curvature = tables.counts[pair.rows] * expected * (1 - expected) * table_factor(tables.seats, ranks)
             pairs.append((cluster[pair.rows], one, other, curvature))
-        entries += [(cluster, tables.players[:, seat], scores[:, seat] * weights) for seat in range(tables.seats)]
-    where, who, score = (np.concatenate(column) for column in zip(*entries, strict=True))
+        scores *= weights[:, None]
+        single, together = np.flatnonzero(alone), np.flatnonzero(~alone)
+        scored.append(_Alike(cluster[single], tables.players[single], scores[single]))
+        where = np.repeat(cluster[together], tables.seats)
+        grouped.append((where, tables.players[together].ravel(), scores[together].ravel()))
     cluster, one, other, curvature = (np.concatenate(column) for column in zip(*pairs, strict=True))
-    shape = (count, len(strengths))
-    summed = coo_array((score, (where, who)), shape=shape).tocsr()
-    played = coo_array((np.ones(len(score)), (where, who)), shape=shape).tocsr()
-    return _Clusters(summed, played, np.arange(count) < groups, cluster, one, other, curvature)
+    where, who, score = (np.concatenate(column) for column in zip(*grouped, strict=True))
+    scored += _summed(where, who, score, len(strengths))
+    return _Clusters(scored, np.arange(count) < groups, cluster, one, other, curvature)
+
+
+def _summed(where: Ints, who: Ints, score: Vector, players: int) -> Iterator[_Alike]:
+    """Scores of groups, in which a player may occur often, added up by cluster and player."""
+    keys = where * players + who
+    order = _order(keys)
+    keys = keys[order]
+    new = _new(keys)
+    scores = np.bincount(np.cumsum(new) - 1, score[order]) if len(keys) else score
+    clusters = keys[new] // players
+    members = keys[new] - players * clusters
+    firsts = np.flatnonzero(_new(clusters))
+    sizes = np.diff(firsts, append=len(clusters))
+    for size in np.unique(sizes):
+        alike = firsts[sizes == size]
+        at = alike[:, None] + np.arange(size)
+        yield _Alike(clusters[alike], members[at], scores[at])
+
+
+def _order(keys: Ints) -> Ints:
+    """The order of numbers that are not negative, 16 bits at a time: numpy sorts those in half the time."""
+    order = np.argsort(keys.astype(np.uint16), kind="stable")
+    while np.any(keys := keys >> 16):
+        order = order[np.argsort(keys[order].astype(np.uint16), kind="stable")]
+    return order
+
+
+def _new(ascending: Ints) -> Bools:
+    """Whether a number differs from the one before it."""
+    found = np.ones(len(ascending), bool)
+    found[1:] = ascending[1:] != ascending[:-1]
+    return found

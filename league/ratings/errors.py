@@ -28,11 +28,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, cholesky, lapack
 
 from deadheat.league.ratings.arrays import Bools, Ints, Matrix, Vector
 from deadheat.league.ratings.bradley_terry import Posterior
 from deadheat.league.ratings.clusters import LEAST_DISPERSION, score_variance
+from deadheat.league.ratings.linear import Cholesky
 from deadheat.league.ratings.log import NO_GROUP, Tables
 from deadheat.league.ratings.pairs import Pairs, pairs_of
 from deadheat.league.states import Ranks
@@ -105,10 +105,7 @@ def _information(posterior: Posterior, strengths: Vector, established: Bools) ->
 def _from_curvature(posterior: Posterior, strengths: Vector, established: Bools) -> Matrix:
     """A factor of the inverse of the curvature, the data's part divided by the dispersion."""
     information, factors = _information(posterior, strengths, established)
-    upper = cholesky(posterior.precision(information / factors), overwrite_a=True, check_finite=False)
-    inverse, failed = lapack.dtrtri(upper)
-    assert failed == 0, "a Cholesky factor is regular"
-    return np.asarray(inverse, np.float64)
+    return Cholesky.of(posterior.precision(information / factors)).inverse()
 
 
 def _sandwich(
@@ -120,14 +117,13 @@ def _sandwich(
     established: Bools,
 ) -> Matrix:
     """A factor of A^-1 (B + Q) A^-1. `apart` is the posterior of the independent results alone."""
-    curvature = cho_factor(posterior.curvature(strengths), overwrite_a=True, check_finite=False)
+    curvature = Cholesky.of(posterior.curvature(strengths))
     information, factors = _information(apart, strengths, established)
     score = apart.precision(information * factors)
-    score += np.triu(score_variance(clustered, strengths, ranks, established))
+    score += score_variance(clustered, strengths, ranks, established)
     diagonal = np.einsum("ii->i", score)
     diagonal += RIDGE * diagonal.mean()
-    lower = cholesky(score, overwrite_a=True, check_finite=False).T
-    return np.asarray(cho_solve(curvature, lower, check_finite=False), np.float64)
+    return curvature.solve(Cholesky.of(score).upper.T)
 
 
 def _errors_around_the_field(factor: Matrix, fields: Ints, games: Ints) -> Vector:

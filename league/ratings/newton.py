@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from numpy.linalg import LinAlgError
 
 from deadheat.league.ratings.arrays import Matrix, Vector
+from deadheat.league.ratings.linear import Cholesky
 
 MOST_STEPS = 100
 """It takes 5 to 12; a hundred means that there is no maximum."""
@@ -15,7 +16,7 @@ MOST_STEPS = 100
 LONGEST_STEP = 2.0
 """In natural units; far from the maximum a full step overshoots."""
 
-NEAR = 0.02
+NEAR = 0.1
 """After a step so short the curvature stays as it is: each further step is that many times shorter, or more, and costs
 a tenth.
 """
@@ -45,14 +46,14 @@ def maximum(function: Concave, start: Vector) -> Vector:
         NoMaximum
     """
     found = start.copy()
-    factor: tuple[Matrix, bool] | None = None
+    factor: Cholesky | None = None
     for _ in range(MOST_STEPS if len(found) else 0):
         if factor is None:
             try:
-                factor = cho_factor(function.curvature(found), overwrite_a=True, check_finite=False)
+                factor = Cholesky.of(function.curvature(found))
             except LinAlgError as error:
                 raise NoMaximum from error
-        step = np.asarray(cho_solve(factor, function.gradient(found), check_finite=False), np.float64)
+        step = factor.solve(function.gradient(found))
         longest = float(np.max(np.abs(step)))
         found += step * min(1.0, LONGEST_STEP / max(longest, 1e-300))
         if longest < CONVERGED:

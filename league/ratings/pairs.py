@@ -18,6 +18,12 @@ from deadheat.league.ratings.log import Tables
 from deadheat.league.states import Ranks
 
 
+def expected_results(ahead: Vector) -> Vector:
+    """The expected result of whoever is so much stronger: 1 / (1 + exp(-ahead)), accurate however small it is."""
+    small = np.exp(-np.abs(ahead))
+    return np.asarray(np.where(ahead >= 0, 1.0, small) / (1 + small), np.float64)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
     """Two seats at the tables `rows`: `results` are 1, 1/2 or 0 for `seat` against `other_seat`."""

@@ -14,9 +14,9 @@ from itertools import combinations
 from math import comb
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from deadheat.league.ratings.arrays import Ints, Matrix, Vector
+from deadheat.league.ratings.linear import outer_products
 from deadheat.league.ratings.log import Tables
 from deadheat.league.ratings.newton import maximum
 from deadheat.league.ratings.prior import Beliefs
@@ -77,13 +77,10 @@ class _Series:
 
     def curvature(self, strengths: Vector) -> Matrix:
         """The same."""
-        size = len(strengths)
         found: Matrix = np.diag(self._expected(strengths))
         for some in self.choices:
-            rooted = (np.sqrt(some.weights)[:, None] * some.shares(strengths)).ravel()
-            starts = np.arange(len(some.sets) + 1) * some.sets.shape[1]
-            rows = csr_array((rooted, some.sets.ravel(), starts), shape=(len(some.sets), size))
-            found -= (rows.T @ rows).toarray()
+            rooted = np.sqrt(some.weights)[:, None] * some.shares(strengths)
+            found -= outer_products(some.sets, rooted, len(strengths))
         self.beliefs.add_precision(found)
         if not self.beliefs.anchored:
             found += 1.0

@@ -10,17 +10,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-from scipy.sparse import csr_array
-from scipy.special import expit
 
-from deadheat.league.ratings.arrays import Matrix, Vector
+from deadheat.league.ratings.arrays import Ints, Matrix, Vector
 from deadheat.league.ratings.clusters import overdispersion
+from deadheat.league.ratings.linear import Cholesky, outer_products
 from deadheat.league.ratings.log import Tables
 from deadheat.league.ratings.newton import NoMaximum, maximum
-from deadheat.league.ratings.pairs import comparisons
+from deadheat.league.ratings.pairs import comparisons, expected_results
 from deadheat.league.ratings.prior import ELO_PER_NAT, Beliefs
 from deadheat.league.states import Ranks
+
+SIGNS = np.array([1.0, -1.0, 1.0, -1.0])
+"""What a comparison's four strengths count: a player, the other one, his seat, the other seat."""
 
 SEAT_PRECISION = (ELO_PER_NAT / 350) ** 2
 """Prior of a seat's worth, so that three games that the first seat won do not make it infinite."""
@@ -54,12 +55,12 @@ def seat_effects(parts: Sequence[Tables], ranks: Ranks, beliefs: Beliefs, streng
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Seated:
-    """The log posterior of strengths and, behind them, seats. Each row of `design` is a comparison: 1 at a player and
-    his seat, -1 at the other's.
+    """The log posterior of strengths and, behind them, seats. A comparison is a sum of strengths: those of a player and
+    his seat less those of another and the other's.
     """
 
     seats: int
-    design: csr_array  # (comparisons, players + seats)
+    terms: Ints  # (comparisons, 4): where the strengths of `SIGNS` stand
     results: Vector
     counts: Vector
     beliefs: Beliefs
@@ -75,17 +76,19 @@ class _Seated:
             columns.append(np.hstack([seated, seats]))
             results.append(pair.results)
             counts.append(tables.counts[pair.rows])
-        where = np.concatenate(columns)
-        signs = np.tile([1.0, -1.0, 1.0, -1.0], len(where))
-        starts = 4 * np.arange(len(where) + 1)
-        design = csr_array((signs, where.ravel(), starts), shape=(len(where), players + tables.seats))
-        return cls(tables.seats, design, np.concatenate(results), np.concatenate(counts).astype(np.float64), beliefs)
+        terms, counted = np.concatenate(columns), np.concatenate(counts).astype(np.float64)
+        return cls(tables.seats, terms, np.concatenate(results), counted, beliefs)
+
+    def expected(self, both: Vector) -> Vector:
+        """The first's expected result of each comparison."""
+        return expected_results(both[self.terms] @ SIGNS)
 
     def gradient(self, both: Vector) -> Vector:
         """As `league.ratings.newton` wants it."""
         players = len(both) - self.seats
-        surplus = self.counts * (self.results - expit(self.design @ both))
-        found = np.asarray(self.design.T @ surplus, np.float64)
+        surplus = self.counts * (self.results - self.expected(both))
+        found: Vector = np.zeros(len(both))
+        found += np.bincount(self.terms.ravel(), np.outer(surplus, SIGNS).ravel(), minlength=len(both))
         found[:players] += self.beliefs.gradient(both[:players])
         found[players:] -= SEAT_PRECISION * both[players:]
         return found
@@ -93,9 +96,8 @@ class _Seated:
     def curvature(self, both: Vector) -> Matrix:
         """The same."""
         players = len(both) - self.seats
-        expected = expit(self.design @ both)
-        rooted = self.design.multiply(np.sqrt(self.counts * expected * (1 - expected))[:, None]).tocsr()
-        found: Matrix = (rooted.T @ rooted).toarray()
+        expected = self.expected(both)
+        found = outer_products(self.terms, np.outer(np.sqrt(self.counts * expected * (1 - expected)), SIGNS), len(both))
         self.beliefs.add_precision(found[:players, :players])
         if not self.beliefs.anchored:
             found[:players, :players] += 1.0
@@ -104,7 +106,7 @@ class _Seated:
 
     def seat_variances(self, both: Vector) -> Vector:
         """(seats,): of each seat's distance to the mean of the seats."""
-        factor = cho_factor(self.curvature(both), overwrite_a=True, check_finite=False)
+        factor = Cholesky.of(self.curvature(both))
         distances = np.zeros((len(both), self.seats))
         distances[-self.seats :] = np.eye(self.seats) - 1 / self.seats
-        return np.asarray(np.sum(distances * cho_solve(factor, distances, check_finite=False), axis=0), np.float64)
+        return np.asarray(np.sum(distances * factor.solve(distances), axis=0), np.float64)

@@ -1,24 +1,44 @@
 """One thread for linear algebra.
 
-With a few hundred players, threads of the library cost more than they save: on a busy machine of two CPUs a Cholesky
-factor of 200 players took 64 ms of CPU time with two threads and 1 ms with one. Sums are also added in the same order
-on every machine.
+With a few hundred players, threads of the library cost more than they save: on a busy machine of two CPUs a table of
+200 players took 140 to 500 ms of CPU time with two threads and 22 ms with one. Sums are also added in the same order on
+every machine.
 """
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+import ctypes
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 
-from threadpoolctl import ThreadpoolController
+from numpy.linalg import _umath_linalg
+
+SPELLINGS = ("scipy_openblas_{}_num_threads64_", "openblas_{}_num_threads64_", "openblas_{}_num_threads")
+"""How OpenBLAS is asked: in numpy's own wheels, with wide integers, as distributions build it."""
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Inside, numpy multiplies matrices with one thread, where its library is OpenBLAS; others are left alone."""
+    threads = _threads()
+    if threads is None:
+        yield
+        return
+    ask, choose = threads
+    before = ask()
+    choose(1)
+    try:
+        yield
+    finally:
+        choose(before)
 
 
 @cache
-def _libraries() -> ThreadpoolController:
-    return ThreadpoolController()  # looking for them takes a few milliseconds
-
-
-def one_thread() -> AbstractContextManager[object]:
-    """Inside, numpy and scipy multiply matrices with one thread."""
-    limited: AbstractContextManager[object] = _libraries().limit(limits=1, user_api="blas")
-    return limited
+def _threads() -> tuple[Callable[[], int], Callable[[int], None]] | None:
+    """How to ask numpy's library for its threads, and how to choose their number; None: it is another library."""
+    library = ctypes.CDLL(_umath_linalg.__file__)  # what it is linked with is found through it
+    for spelling in SPELLINGS:
+        if hasattr(library, spelling.format("get")):
+            return library[spelling.format("get")], library[spelling.format("set")]
+    return None

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deadheat.league.ratings import ELO_PER_NAT, NoRating, Prior, RatingConfig, RatingTable, carried, rate
+from deadheat.league.ratings.threads import _threads, one_thread
 from deadheat.league.states import Ranks
 from tests.lanes import examples
 from tests.league.logs import Line, duels, log
@@ -291,3 +292,18 @@ def test_a_configuration_comes_back_from_json() -> None:
     for stored in ({}, RatingConfig().as_json() | {"version": 1}, RatingConfig().as_json() | {"decay": 0.9}):
         with pytest.raises(ValueError, match="another version"):
             RatingConfig.of_json(stored)
+
+
+def test_ratings_use_one_thread() -> None:
+    """With more, a table of 200 costs ten times as much; the locked numpy brings the library that can be asked."""
+    threads = _threads()
+    assert threads is not None
+    ask, choose = threads
+    before = ask()
+    choose(2)
+    try:
+        with one_thread():
+            assert ask() == 1
+        assert ask() == 2
+    finally:
+        choose(before)

@@ -150,3 +150,12 @@ def verdict(chance: np.random.Generator, elo: float, terms: Terms) -> Verdict:
         if state.verdict is not Verdict.CONTINUE:
             return state.verdict
     return Verdict.CONTINUE
+
+
+@pytest.mark.parametrize("model", Model)
+def test_a_landslide_of_any_length_has_a_ratio(model: Model) -> None:
+    """Then losses and wins share all of H0, and draws have no part in H1: what is left is Wald's ratio of a coin."""
+    counts = (0, 0, 10**12)
+    t = 5 * math.log(10) / 800
+    ahead = math.tanh(t) if model is Model.LOGISTIC else t / math.sqrt(1 + t**2)
+    assert log_likelihood_ratio(counts, Terms(0, 5, model)) == pytest.approx(counts[2] * math.log1p(ahead), rel=1e-9)

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
-from scipy.stats import binom
+from numpy.typing import NDArray
 from sqlalchemy import ColumnElement
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
@@ -104,13 +104,23 @@ def excesses(shares: Sequence[Share]) -> list[Excess]:
             if others:
                 expected += share.attempts * (voids[share.stratum] - share.voids) / others
             count, odds = voids[share.stratum], share.attempts / attempts[share.stratum]
-            chances = np.convolve(chances, binom.pmf(np.arange(count + 1), count, odds))
+            chances = np.convolve(chances, _binomial(count, odds))
             if share.voids:
                 by_machine[share.machine] = by_machine.get(share.machine, 0) + share.voids
         p_value = min(1.0, float(chances[total:].sum()))
         tried = sum(share.attempts for share in mine if not share.whole_series)
         found.append(Excess(version_id, tried, total, expected, p_value, by_machine))
     return sorted(found, key=lambda excess: (excess.p_value, excess.version_id))
+
+
+def _binomial(trials: int, odds: float) -> NDArray[np.float64]:
+    """(trials + 1,): the chances of 0 to `trials` successes, each from its likelier neighbour, so none overflows."""
+    likeliest = min(trials, int((trials + 1) * odds))
+    more, fewer = np.arange(likeliest + 1, trials + 1), np.arange(likeliest, 0, -1)
+    above = np.cumprod((trials - more + 1) * odds / (more * (1 - odds)))
+    below = np.cumprod(fewer * (1 - odds) / ((trials - fewer + 1) * odds))
+    found = np.concatenate([below[::-1], [1.0], above])
+    return np.asarray(found / found.sum(), np.float64)
 
 
 def season_voids(session: Session, organiser: Person, season_id: int, least: int = 1) -> list[VersionVoids]:

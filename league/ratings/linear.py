@@ -1,0 +1,84 @@
+"""Linear algebra that numpy leaves out: equations with a positive definite matrix, sums of outer products.
+
+numpy factors a positive definite matrix but solves no triangular system, and a general solver costs twice as much. Here
+the systems are solved in blocks: the corners on the factor's diagonal are inverted once, all else is multiplication.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from deadheat.league.ratings.arrays import Ints, Matrix, Vector
+
+BLOCK = 64
+"""Rows of a corner. Smaller ones leave more to Python, larger ones are slower to invert."""
+
+CHUNK = 2**22
+"""Products that are made at once, 64 MB of them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cholesky:
+    """A factor of a positive definite matrix: the transpose of `upper` times `upper`."""
+
+    upper: Matrix  # (n, n)
+    corners: Sequence[Matrix]  # inverses of its blocks on the diagonal
+
+    @classmethod
+    def of(cls, matrix: Matrix) -> Cholesky:
+        """The factor of an (n, n) matrix, of which only the upper triangle is looked at.
+
+        Raises:
+            numpy.linalg.LinAlgError: it is not positive definite.
+        """
+        upper = np.asarray(np.linalg.cholesky(matrix.T).T, np.float64)
+        starts = range(0, len(upper), BLOCK)
+        blocks = (upper[start : start + BLOCK, start : start + BLOCK] for start in starts)
+        return cls(upper, [np.asarray(np.linalg.inv(block), np.float64) for block in blocks])
+
+    def solve(self, right: Matrix) -> Matrix:
+        """The solution for a right side of shape (n,) or (n, columns)."""
+        found = right.astype(np.float64)
+        blocks = [(BLOCK * place, BLOCK * place + len(corner), corner) for place, corner in enumerate(self.corners)]
+        for start, end, corner in blocks:
+            found[start:end] = corner.T @ (found[start:end] - self.upper[:start, start:end].T @ found[:start])
+        for start, end, corner in reversed(blocks):
+            found[start:end] = corner @ (found[start:end] - self.upper[start:end, end:] @ found[end:])
+        return found
+
+    def inverse(self) -> Matrix:
+        """The inverse of `upper`, which times its transpose is the inverse of the matrix."""
+        return _inverse(self.upper, self.corners) if self.corners else self.upper
+
+
+def _inverse(upper: Matrix, corners: Sequence[Matrix]) -> Matrix:
+    if len(corners) == 1:
+        return corners[0]
+    half = len(corners) // 2
+    cut = BLOCK * half
+    found = np.zeros(upper.shape)
+    found[:cut, :cut] = head = _inverse(upper[:cut, :cut], corners[:half])
+    found[cut:, cut:] = tail = _inverse(upper[cut:, cut:], corners[half:])
+    found[:cut, cut:] = head @ (upper[:cut, cut:] @ -tail)
+    return found
+
+
+def outer_products(places: Ints, values: Vector, size: int) -> Matrix:
+    """The sum of the outer products of sparse vectors with themselves: a (size, size) matrix, upper triangle.
+
+    `places` (vectors, k) are where each is not zero, none twice in a row, and `values` (vectors, k) what it is there.
+    """
+    total = np.zeros(size * size)
+    length = places.shape[1]
+    step = max(1, CHUNK // length**2)
+    for start in range(0, len(places) if length > 1 else 0, step):
+        where, what = (np.ascontiguousarray(array[start : start + step].T) for array in (places, values))
+        pairs = [(where[:one], where[one], what[:one] * what[one]) for one in range(1, length)]
+        keys = np.concatenate([(np.minimum(a, b) * size + np.maximum(a, b)).ravel() for a, b, _ in pairs])
+        products = np.concatenate([product.ravel() for _, _, product in pairs])
+        total += np.bincount(keys, products, minlength=size * size)
+    total[:: size + 1] += np.bincount(places.ravel(), (values**2).ravel(), minlength=size)
+    return total.reshape(size, size)

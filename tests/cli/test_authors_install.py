@@ -1,0 +1,111 @@
+"""Every author's command works with the packages of an author's install, which are the project's own dependencies."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import PackageNotFoundError, distribution, packages_distributions
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tests.cli.command import GAME, ROOT
+
+AUTHORS = ("author", "local", "organiser", "replays", "server", "statistics", "tournament")
+"""Folders of `cli` in which no module may need more; the rest of it runs a server."""
+
+LATER = ("league.ratings.jsonl", "league.verification.comparison", "league.verification.fairness")
+"""What `rate --check --server` imports when it is called."""
+
+PROGRAM = """
+import importlib, json, sys
+refused, modules, commands = json.load(sys.stdin)
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in refused:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Missing())
+for name in modules:
+    importlib.import_module(f"deadheat.{name}")
+from deadheat.cli.main import app
+for command in commands:
+    try:
+        app(command, prog_name="deadheat")
+    except SystemExit as end:
+        print(f"{command[0]}: exit code {end.code}", flush=True)
+"""
+"""Runs commands where some modules are missing; its input says which, and what to import before."""
+
+
+def installed_with(names: set[str]) -> set[str]:
+    """The distributions that these bring with them on this machine, and they themselves."""
+    found: set[str] = set()
+    left = [Requirement(name) for name in names]
+    while left:
+        wanted = left.pop()
+        if canonicalize_name(wanted.name) in found:
+            continue
+        try:
+            requires = distribution(wanted.name).requires or ()
+        except PackageNotFoundError:
+            continue
+        found.add(canonicalize_name(wanted.name))
+        extras = ["", *wanted.extras]
+        left += [
+            one
+            for one in map(Requirement, requires)
+            if one.marker is None or any(one.marker.evaluate({"extra": extra}) for extra in extras)
+        ]
+    return found
+
+
+def missing_for_authors() -> list[str]:
+    """The modules on this machine that an author's install does not bring."""
+    own = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    brought = installed_with(set(own))
+    return [
+        module
+        for module, distributions in packages_distributions().items()
+        if not brought & {canonicalize_name(name) for name in distributions} or module == "docker"
+    ]
+
+
+def test_authors_commands_need_no_more_than_an_authors_install(tmp_path: Path) -> None:
+    """Ratings, a test, a match without an engine, and what is done with its transcript."""
+    transcripts, log = tmp_path / "transcripts", tmp_path / "games.jsonl"
+    log.write_text('{"players": ["a", "b"], "ranks": [1, 2], "group": 1}\n{"players": ["b", "a"], "ranks": [1, 1]}\n')
+    transcript = transcripts / f"{GAME}-{'0' * 32}.jsonl"
+    match = ["play", GAME, "house:random", "house:starter"]
+    commands = [
+        ["rate", str(log)],
+        ["sprt", "--elo0", "0", "--elo1", "5", "--counts", "0,0,1000000000000"],
+        ["new", GAME, "--language", "python", "--folder", str(tmp_path / "mine")],
+        match,
+        [*match, "--sandbox", "local", "--matches", "1", "--seed", "0" * 32, "--transcripts", str(transcripts)],
+        ["verify", str(transcript)],
+        ["explain", str(transcript), "--seat", "1"],
+        ["replay", str(transcript)],
+    ]
+    files = (path for folder in AUTHORS for path in (ROOT / "cli" / folder).glob("*.py"))
+    modules = [f"cli.{path.parent.name}.{path.stem}".removesuffix(".__init__") for path in files]
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        input=json.dumps([missing_for_authors(), [*sorted(modules), *LATER], commands]),
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT / "src"), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    ends = [line for line in done.stdout.splitlines() if ": exit code" in line]
+    expected = [f"{command[0]}: exit code 0" for command in commands]
+    expected[3] = "play: exit code 2"
+    assert ends == expected, done.stdout + done.stderr
+    assert "add --sandbox local to run them as plain programs" in done.stderr.replace("\n", " ")
+    assert "H1 is accepted" in done.stdout
