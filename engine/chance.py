@@ -17,7 +17,8 @@ dice but cannot choose them.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -47,6 +48,23 @@ def attempt_seed(seed: bytes, attempt: int) -> bytes:
     if attempt == 1:
         return seed
     return hashlib.sha256(b"deadheat attempt %d" % attempt + seed).digest()[:SEED_BYTES]
+
+
+def seeds(text: str) -> Iterator[bytes]:
+    """Yield seeds for matches outside a league, without end: equal texts give equal seeds.
+
+    A text of 32 hexadecimal digits is the first match's seed itself. All others are the first `SEED_BYTES` bytes of
+    ``SHA-256("text:n")``, n from 0 in decimal.
+    """
+    try:
+        first = bytes.fromhex(text)
+    except ValueError:
+        first = b""
+    for number in count():
+        if number == 0 and len(first) == SEED_BYTES:
+            yield first
+        else:
+            yield hashlib.sha256(f"{text}:{number}".encode("utf-8", "surrogateescape")).digest()[:SEED_BYTES]
 
 
 class Chance:
