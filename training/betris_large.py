@@ -83,6 +83,7 @@ class BetrisView(View):
     """What one seat of Betris (Large) knows; see the top of this file."""
 
     layout = LAYOUT
+    start = LAYOUT.zeros()
     actions = BETS + len(LINES)
 
     def __init__(self, seat: int, seats: int) -> None:

@@ -73,7 +73,7 @@ class Environment:
         self._result = None
         self._views = [self._view(seat, len(agents)) for seat in range(len(agents))]
         self._lines: list[list[str]] = [[] for _ in agents]
-        self._exchanges: list[Exchange] = []
+        self._past: list[tuple[Step, Mapping[Seat, Reply]]] = []
         self._play = self.game.play(len(agents), Chance(self.match_seed))
         self._ask(next(self._play))
         assert all(lines == ["READY"] for lines in self._lines), "every game begins by asking all seats for READY"
@@ -123,7 +123,7 @@ class Environment:
         try:
             while True:
                 replies = self._replies
-                self._exchanges.append(Exchange(self._step.messages, replies, self._step.events))
+                self._past.append((self._step, replies))
                 self._ask(self._play.send(replies))
                 if self._asked:
                     self.agent_selection = self.possible_agents[self._asked[0]]
@@ -134,13 +134,14 @@ class Environment:
     def _ask(self, step: Step) -> None:
         self._step = step
         self._replies: dict[Seat, Reply] = {}
-        self._asked = []
+        asked = self._asked = []
+        lines, views = self._lines, self._views
         for message in step.messages:
-            seat = message.seat
-            self._lines[seat].append(message.line)
-            self._views[seat].hear(message.line)
+            seat, line = message.seat, message.line
+            lines[seat].append(line)
+            views[seat].hear(line)
             if message.limit_ns is not None:
-                self._asked.append(seat)
+                asked.append(seat)
 
     def _end(self, result: Result) -> None:
         """Reward each seat with the share of the others that it beat, minus the share that beat it."""
@@ -221,9 +222,8 @@ class Environment:
             raise ValueError("the match is not over")
         game = self.game
         seats = len(self.possible_agents)
-        return Transcript(
-            game.name, game.rules_version, seats, self.match_seed, tuple(self._exchanges), self._result, {}, 1
-        )
+        exchanges = tuple(Exchange(step.messages, replies, step.events) for step, replies in self._past)
+        return Transcript(game.name, game.rules_version, seats, self.match_seed, exchanges, self._result)
 
     def render(self) -> str:
         """Return the lines that each seat was sent since its last reply."""

@@ -79,6 +79,7 @@ class LiarsView(View):
     """What one seat of Liar's Dice knows; see the top of this file."""
 
     layout = LAYOUT
+    start = LAYOUT.zeros()
     actions = len(ACTIONS)
 
     def __init__(self, seat: int, seats: int) -> None:

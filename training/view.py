@@ -34,6 +34,10 @@ class Layout:
         self.low = np.array(low, np.float32)
         self.high = np.array(high, np.float32)
 
+    def zeros(self) -> Numbers:
+        """Return an observation in which every number is zero."""
+        return np.zeros(self.size, np.float32)
+
     def named(self, observation: NDArray[Any]) -> dict[str, list[float]]:
         """Return the numbers of an observation by field, for people."""
         return {name: observation[place].tolist() for name, place in self.fields.items()}
@@ -43,13 +47,16 @@ class View(ABC):
     """What one seat has been told and has replied, as numbers, and what it may answer now."""
 
     layout: ClassVar[Layout]
+    start: ClassVar[Numbers]
+    """What is known before the first line."""
+
     actions: ClassVar[int]
     """How many actions there are, legal or not."""
 
     def __init__(self, seat: int, seats: int) -> None:
         self.seat = seat
         self.seats = seats
-        self.numbers: Numbers = np.zeros(self.layout.size, np.float32)
+        self.numbers: Numbers = self.start.copy()
 
     @abstractmethod
     def hear(self, line: str) -> None:

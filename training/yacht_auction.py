@@ -2,27 +2,28 @@
 
 Actions, in this order: bids for bundle A, from 0 to the most that is allowed in steps of `BID_STEP`; the same for
 bundle B; then for each category, in the order of the rules, every set of five dice, in ascending order. Points come in
-whole thousands, so the difference of two values halves to whole steps; as lines any other bids can be made.
+whole thousands, so the difference of two values halves to whole steps; any other bid can be made as a line.
 
-Observations have ``mine`` and ``theirs``; the sheets and bids of both players are public. Points and bids are in
-thousands, dice are counts of the faces 1 to 6. The bundles are zero once they are assigned.
+Observations have ``mine`` and ``theirs``: sheets and bids are public. Points and bids are in thousands; dice are how
+many there are of each face. The bundles are zero once they are assigned.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 from itertools import combinations, combinations_with_replacement, product
+from struct import Struct
 
 import numpy as np
 
-from deadheat.engine.games.parsing import Refused
-from deadheat.engine.games.parsing import words as split
+from deadheat.engine.games.parsing import Refused, words
 from deadheat.engine.games.yacht_auction import (
     BASIC,
     BONUS,
     BONUS_THRESHOLD,
     CATEGORIES,
     DICE,
+    LAST_BIDDING,
     MAX_BID,
     ROUNDS,
     Bid,
@@ -33,69 +34,104 @@ from deadheat.engine.games.yacht_auction import (
 from deadheat.training.view import Layout, Mask, Numbers, View
 
 BID_STEP = 500
-BIDS = [Bid(target, amount) for target, amount in product("AB", range(0, MAX_BID + 1, BID_STEP))]
 FIVES = ["".join(five) for five in combinations_with_replacement("123456", DICE)]
-LINES = [
-    *(f"BID {bid.target} {bid.amount}" for bid in BIDS),
-    *(f"PUT {category} {five}" for category, five in product(CATEGORIES, FIVES)),
-]
-
-CATEGORY = {name: place for place, name in enumerate(CATEGORIES)}
 FIVE = {five: place for place, five in enumerate(FIVES)}
+CATEGORY = {name: place for place, name in enumerate(CATEGORIES)}
+BID_LINES = [f"BID {target} {amount}" for target, amount in product("AB", range(0, MAX_BID + 1, BID_STEP))]
+LINES = [*BID_LINES, *(f"PUT {category} {five}" for category, five in product(CATEGORIES, FIVES))]
+ALL_BIDS = (np.arange(len(LINES)) < len(BID_LINES)).astype(np.int8)
+ALL_FREE = np.ones((len(CATEGORIES), 1), np.int8)
+
 THOUSAND = 1000
-MOST = (len(CATEGORIES) * 50_000 + BONUS + ROUNDS * MAX_BID) // THOUSAND  # no total is higher, or as far below zero
+MOST = {category: max(map(points, FIVES)) // THOUSAND for category, points in CATEGORIES.items()}
+MOST_BASIC = sum(MOST[category] for category in BASIC)
+MOST_BIDS = LAST_BIDDING * MAX_BID // THOUSAND
+MOST_TOTAL = sum(MOST.values()) + BONUS // THOUSAND + MOST_BIDS
 
 LAYOUT = Layout(
     round=(1, 0, ROUNDS),
     auction=(1, 0, 1),  # 1: a bid is wanted
     scoring=(1, 0, 1),  # 1: five dice and a category are wanted
+    total_mine=(1, -MOST_BIDS, MOST_TOTAL),  # what the match would end with now
+    total_theirs=(1, -MOST_BIDS, MOST_TOTAL),
+    bids_mine=(1, -MOST_BIDS, MOST_BIDS),  # net
+    bids_theirs=(1, -MOST_BIDS, MOST_BIDS),
+    basic_mine=(1, 0, MOST_BASIC),  # points of the basic categories, which earn the bonus
+    basic_theirs=(1, 0, MOST_BASIC),
+    last_mine=(3, 0, MAX_BID // THOUSAND),  # of the last auction: wanted A, the bid, got A
+    last_theirs=(3, 0, MAX_BID // THOUSAND),
     a=(6, 0, DICE),
     b=(6, 0, DICE),
     dice_mine=(6, 0, 2 * DICE),
     dice_theirs=(6, 0, 2 * DICE),
     free_mine=(len(CATEGORIES), 0, 1),  # 1: the category is not used yet
     free_theirs=(len(CATEGORIES), 0, 1),
-    points_mine=(len(CATEGORIES), 0, 50),
-    points_theirs=(len(CATEGORIES), 0, 50),
-    basic_mine=(1, 0, 105),  # of the basic categories, which earn the bonus
-    basic_theirs=(1, 0, 105),
-    bids_mine=(1, -MOST, MOST),  # net
-    bids_theirs=(1, -MOST, MOST),
-    total_mine=(1, -MOST, MOST),  # what the match would end with now
-    total_theirs=(1, -MOST, MOST),
-    last_mine=(3, 0, MAX_BID / THOUSAND),  # of the last auction: wanted A, the bid, got A
-    last_theirs=(3, 0, MAX_BID / THOUSAND),
+    points_mine=(len(CATEGORIES), 0, max(MOST.values())),
+    points_theirs=(len(CATEGORIES), 0, max(MOST.values())),
 )
-"""What an observation holds; the numbers of a seat lie next to those of the other."""
+"""What an observation holds."""
 
-
-def _at(field: str) -> int:
-    return LAYOUT.fields[field].start
-
-
-ROUND, AUCTION, SCORING = _at("round"), _at("auction"), _at("scoring")
-BUNDLES = {"A": LAYOUT.fields["a"], "B": LAYOUT.fields["b"]}
-BOTH_BUNDLES = slice(_at("a"), _at("dice_mine"))
-HANDS = LAYOUT.fields["dice_mine"], LAYOUT.fields["dice_theirs"]
-FREE = LAYOUT.fields["free_mine"], LAYOUT.fields["free_theirs"]
-FREE_AT = _at("free_mine"), _at("free_theirs")
-POINTS_AT = _at("points_mine"), _at("points_theirs")
-BASIC_AT = _at("basic_mine"), _at("basic_theirs")
-BIDS_AT = _at("bids_mine"), _at("bids_theirs")
-TOTAL_AT = _at("total_mine"), _at("total_theirs")
-LAST = LAYOUT.fields["last_mine"], LAYOUT.fields["last_theirs"]
 MINE, THEIRS = 0, 1
+NO_BID = Bid("A", 0)
+NO_AUCTION = (0.0,) * 6
+BIDDING, SCORING, OVER = (1, 0), (0, 1), (0, 0)
+
+# Setting single numbers of an array would be most of a step's time. So neighbours are packed as bytes, and what a seat
+# gets or scores is one cached vector that is added. The same few lines come again and again, so they are read once.
+_FIELDS = LAYOUT.fields
+_BYTES = LAYOUT.low.itemsize
+_BUNDLES = slice(_BYTES * _FIELDS["a"].start, _BYTES * _FIELDS["b"].stop)
+_HAND = slice(_BYTES * _FIELDS["dice_mine"].start, _BYTES * _FIELDS["dice_mine"].stop)
+_MINE_FREE = _FIELDS["free_mine"]
+_NO_BUNDLES = bytes(_BUNDLES.stop - _BUNDLES.start)
+_HEAD = Struct("15f")  # everything before the bundles
+
+
+def _of(field: str, who: int) -> slice:
+    return _FIELDS[f"{field}_{('mine', 'theirs')[who]}"]
+
+
+START = LAYOUT.zeros()
+START[_of("free", MINE)] = START[_of("free", THEIRS)] = 1
 
 
 @lru_cache(maxsize=6**DICE)
-def faces(dice: str) -> Numbers:
-    """Count the faces of some dice."""
-    return np.array([dice.count(face) for face in "123456"], np.float32)
+def faces(dice: str) -> bytes:
+    """Count the faces of some dice, as they lie in an observation."""
+    return np.array([dice.count(face) for face in "123456"], np.float32).tobytes()
 
 
-@lru_cache(maxsize=4096)  # more hands than five or ten dice can make
+@lru_cache(maxsize=2 * 6**DICE)
+def gained(who: int, dice: str) -> Numbers:
+    """Return the change of an observation when a seat gets a bundle."""
+    change = LAYOUT.zeros()
+    change[_of("dice", who)] = np.frombuffer(faces(dice), np.float32)
+    return change
+
+
+@lru_cache(maxsize=65_536)
+def scored(who: int, line: str) -> tuple[Numbers, float, float]:
+    """Return what ``PUT c d`` or ``SET c d`` does: to an observation after its head, to the total, to the basic
+    categories.
+    """
+    _, category, dice = words(line)
+    place, points = CATEGORY[category], CATEGORIES[category](dice) / THOUSAND
+    change = -gained(who, dice)
+    change[_of("free", who).start + place] = -1
+    change[_of("points", who).start + place] = points
+    return change, points, points if category in BASIC else 0
+
+
+@lru_cache(maxsize=65_536)
+def assigned(line: str) -> tuple[str, str, Bid]:
+    """Read ``GET g g0 x0``: the bundle got, the one left to the other seat, and that seat's bid."""
+    _, got, target, amount = line.split(" ")
+    return got, "B" if got == "A" else "A", Bid(target, int(amount))
+
+
+@lru_cache(maxsize=4096)  # more than there are hands of five and of ten dice
 def choices(hand: bytes) -> Mask:
-    """Tell which of `FIVES` can be taken from a hand, given as the bytes of its numbers of faces."""
+    """Tell which of `FIVES` can be taken from a hand."""
     dice = "".join(face * int(n) for face, n in zip("123456", np.frombuffer(hand, np.float32), strict=True))
     found = np.zeros(len(FIVES), np.int8)
     found[[FIVE["".join(five)] for five in set(combinations(dice, DICE))]] = 1
@@ -103,16 +139,7 @@ def choices(hand: bytes) -> Mask:
 
 
 @lru_cache(maxsize=65_536)
-def put(category: str, dice: str) -> tuple[int, Numbers, float]:
-    """Return a scoring's place among the categories, its faces, and its points in thousands."""
-    return CATEGORY[category], faces(dice), CATEGORIES[category](dice) / THOUSAND
-
-
-parts = lru_cache(maxsize=65_536)(split)
-
-
-@lru_cache(maxsize=65_536)
-def read(line: str) -> Bid | None:
+def bid_of(line: str) -> Bid | None:
     """Read a bid as the rules do; None if they refuse it."""
     try:
         return read_bid(line, Player())
@@ -120,73 +147,79 @@ def read(line: str) -> Bid | None:
         return None
 
 
-BIDDING = np.zeros(len(LINES), np.int8)
-BIDDING[: len(BIDS)] = 1
-
-
 class YachtView(View):
     """What one seat of Yacht Auction knows; see the top of this file."""
 
     layout = LAYOUT
+    start = START
     actions = len(LINES)
 
     def __init__(self, seat: int, seats: int) -> None:
         super().__init__(seat, seats)
-        for free in FREE:
-            self.numbers[free] = 1
-        self.bid = Bid("A", 0)  # the last one
+        self.bytes = memoryview(self.numbers).cast("B")
+        self.round = 0
+        self.phase = OVER
+        self.bundles = {"A": "", "B": ""}
+        self.bid = NO_BID  # the last reply to ROLL
         self.put = ""  # the last reply to SCORE
+        self.free = ALL_FREE.copy()
+        self.totals = [0.0, 0.0]
+        self.bids = [0.0, 0.0]
+        self.basic = [0.0, 0.0]
+        self.last: tuple[float, ...] = NO_AUCTION
 
     def hear(self, line: str) -> None:
         """See `View.hear`."""
-        command, *words = line.split(" ")
-        numbers = self.numbers
-        if command == "ROLL":
-            numbers[ROUND] += 1
-            numbers[AUCTION], numbers[SCORING] = 1, 0
-            numbers[BUNDLES["A"]], numbers[BUNDLES["B"]] = faces(words[0]), faces(words[1])
-        elif command == "GET":
-            self._assign(words[0], Bid(words[1], int(words[2])))
-        elif command == "SCORE":
-            if not numbers[AUCTION]:
-                numbers[ROUND] += 1  # the last round, which has no auction
-            numbers[AUCTION], numbers[SCORING] = 0, 1
-        elif command == "SET":
-            self._score(MINE, *parts(self.put)[1:])
-            self._score(THEIRS, *words)
-        elif command == "FINISH":
-            numbers[AUCTION] = numbers[SCORING] = 0
+        match line[:2]:
+            case "GE":
+                self._assign(*assigned(line))
+            case "SE":
+                self._score(MINE, self.put)
+                self._score(THEIRS, line)
+            case "RO":
+                _, a, b = line.split(" ")
+                self.bundles = {"A": a, "B": b}
+                self.bytes[_BUNDLES] = faces(a) + faces(b)
+                self._enter(BIDDING, self.round + 1)
+            case "SC":
+                self._enter(SCORING, self.round if self.phase == BIDDING else ROUNDS)  # the last one has no auction
+            case "FI":
+                self._enter(OVER, self.round)
 
-    def _assign(self, got: str, theirs: Bid) -> None:
-        numbers = self.numbers
-        bundles = (got, "B" if got == "A" else "A")
-        for who, (bid, bundle) in enumerate(zip((self.bid, theirs), bundles, strict=True)):
-            numbers[HANDS[who]] += numbers[BUNDLES[bundle]]
-            change = adjustment(bid, bundle) / THOUSAND
-            numbers[BIDS_AT[who]] += change
-            numbers[TOTAL_AT[who]] += change
-            numbers[LAST[who]] = bid.target == "A", bid.amount / THOUSAND, bundle == "A"
-        numbers[BOTH_BUNDLES] = 0
+    def _enter(self, phase: tuple[int, int], round_number: int) -> None:
+        self.phase, self.round = phase, round_number
+        _HEAD.pack_into(self.bytes, 0, round_number, *phase, *self.totals, *self.bids, *self.basic, *self.last)
 
-    def _score(self, who: int, category: str, dice: str) -> None:
+    def _assign(self, got: str, left: str, theirs: Bid) -> None:
+        mine, bundles = self.bid, self.bundles
+        self.bytes[_BUNDLES] = _NO_BUNDLES
         numbers = self.numbers
-        place, used, points = put(category, dice)
-        numbers[HANDS[who]] -= used
-        numbers[FREE_AT[who] + place] = 0
-        numbers[POINTS_AT[who] + place] = points
-        if category in BASIC:
-            basic = float(numbers[BASIC_AT[who]])
-            numbers[BASIC_AT[who]] = basic + points
-            if basic < BONUS_THRESHOLD / THOUSAND <= basic + points:
-                points += BONUS / THOUSAND
-        numbers[TOTAL_AT[who]] += points
+        numbers += gained(MINE, bundles[got])
+        numbers += gained(THEIRS, bundles[left])
+        for who, change in ((MINE, adjustment(mine, got)), (THEIRS, adjustment(theirs, left))):
+            self.bids[who] += change / THOUSAND
+            self.totals[who] += change / THOUSAND
+        wanted, also = mine.target == "A", theirs.target == "A"
+        self.last = wanted, mine.amount / THOUSAND, got == "A", also, theirs.amount / THOUSAND, left == "A"
+
+    def _score(self, who: int, line: str) -> None:
+        change, points, basic = scored(who, line)
+        self.numbers += change
+        self.totals[who] += points
+        if basic:
+            before = self.basic[who]
+            self.basic[who] = before + basic
+            if before < BONUS_THRESHOLD / THOUSAND <= before + basic:
+                self.totals[who] += BONUS / THOUSAND
+        if who == MINE:
+            self.free[:, 0] = self.numbers[_MINE_FREE]
 
     def reply(self, line: str) -> None:
         """See `View.reply`."""
-        if self.numbers[SCORING]:
+        if self.phase == SCORING:
             self.put = line
         else:
-            self.bid = read(line) or self.bid
+            self.bid = bid_of(line) or self.bid
 
     def line(self, action: int) -> str:
         """See `View.line`."""
@@ -194,10 +227,9 @@ class YachtView(View):
 
     def mask(self) -> Mask:
         """See `View.mask`."""
-        if self.numbers[AUCTION]:
-            return BIDDING.copy()
+        if self.phase == BIDDING:
+            return ALL_BIDS.copy()
         mask = np.zeros(len(LINES), np.int8)
-        sets = mask[len(BIDS) :].reshape(len(CATEGORIES), len(FIVES))
-        hand = choices(self.numbers[HANDS[MINE]].tobytes())
-        np.multiply(self.numbers[FREE[MINE]].astype(np.int8)[:, None], hand, out=sets)
+        puts = mask[len(BID_LINES) :].reshape(len(CATEGORIES), len(FIVES))
+        np.multiply(self.free, choices(bytes(self.bytes[_HAND])), out=puts)
         return mask
