@@ -116,7 +116,8 @@ class LiarsView(View):
         bid = told["bid"]
         self._set("shown_quantity", 0, bid["quantity"])
         self._set("shown_face", 0, bid["faceValue"])
-        for field, who in (("shown_bidder", bid["playerId"]), ("challenger", told["challenger"]), ("loser", told["loser"])):
+        who_was = {"shown_bidder": bid["playerId"], "challenger": told["challenger"], "loser": told["loser"]}
+        for field, who in who_was.items():
             self.numbers[FIELDS[field]] = 0
             self._set(field, self._place(who), 1)
         shown = self.numbers[FIELDS["shown"]].reshape(PLAYERS, HIGHEST)

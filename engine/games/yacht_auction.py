@@ -192,7 +192,7 @@ def read_put(line: str, player: Player) -> Put:
     if category in player.scores:
         raise illegal(f"category {category} was used before")
     held = player.dice
-    if any([dice.count(face) > held.count(face) for face in set(dice)]):
+    if any(dice.count(face) > held.count(face) for face in set(dice)):
         raise illegal(f"dice {dice} are not among those held, {player.dice}")
     return Put(category, dice)
 
