@@ -10,16 +10,15 @@ out: they stay full.
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import product
 
 import numpy as np
 
 from deadheat.engine.games.betris import CHIPS, MAX_BET, ROUNDS, Place, Player, read_bet, read_place
 from deadheat.engine.games.parsing import Refused
-from deadheat.engine.games.polyominoes import NAMES, PLACEMENTS, SIDE, bit
+from deadheat.engine.games.polyominoes import NAMES, PLACEMENTS, SIDE, Cell, bit
 from deadheat.training.view import Layout, Mask, View
 
-CELLS = list(product(range(1, SIDE + 1), repeat=2))
+CELLS: list[Cell] = [(row, column) for row in range(1, SIDE + 1) for column in range(1, SIDE + 1)]
 PLACED = [(block, mask) for block in NAMES for mask in sorted(PLACEMENTS[block])]
 MASKS = np.array([mask for _, mask in PLACED], np.uint64)
 BETS = 2 * (MAX_BET + 1)

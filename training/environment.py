@@ -50,6 +50,8 @@ class Environment:
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         self._seeds: Iterator[bytes] | None = None
         self._result: Result | None = None
+        self._asked: list[Seat] = []
+        self._replies: dict[Seat, Reply] = {}
 
     # Playing ---------------------------------------------------------------------------------------------------------
 
@@ -133,7 +135,7 @@ class Environment:
 
     def _ask(self, step: Step) -> None:
         self._step = step
-        self._replies: dict[Seat, Reply] = {}
+        self._replies = {}
         asked = self._asked = []
         lines, views = self._lines, self._views
         for message in step.messages:
@@ -164,7 +166,7 @@ class Environment:
         if action is not None:
             raise ValueError("the match is over: step with None")
         for kept in (self.rewards, self._cumulative_rewards, self.terminations, self.truncations, self.infos):
-            del kept[agent]  # type: ignore[attr-defined]  # of different values
+            del kept[agent]
         self.agents.remove(agent)
         self.rewards.update(dict.fromkeys(self.agents, 0.0))
         if self.agents:

@@ -34,6 +34,7 @@ from deadheat.engine.games.yacht_auction import (
 from deadheat.training.view import Layout, Mask, Numbers, View
 
 BID_STEP = 500
+BUNDLES = int(6**DICE)  # that can be rolled
 FIVES = ["".join(five) for five in combinations_with_replacement("123456", DICE)]
 FIVE = {five: place for place, five in enumerate(FIVES)}
 CATEGORY = {name: place for place, name in enumerate(CATEGORIES)}
@@ -95,13 +96,13 @@ START = LAYOUT.zeros()
 START[_of("free", MINE)] = START[_of("free", THEIRS)] = 1
 
 
-@lru_cache(maxsize=6**DICE)
+@lru_cache(maxsize=BUNDLES)
 def faces(dice: str) -> bytes:
     """Count the faces of some dice, as they lie in an observation."""
     return np.array([dice.count(face) for face in "123456"], np.float32).tobytes()
 
 
-@lru_cache(maxsize=2 * 6**DICE)
+@lru_cache(maxsize=2 * BUNDLES)
 def gained(who: int, dice: str) -> Numbers:
     """Return the change of an observation when a seat gets a bundle."""
     change = LAYOUT.zeros()
@@ -156,7 +157,7 @@ class YachtView(View):
 
     def __init__(self, seat: int, seats: int) -> None:
         super().__init__(seat, seats)
-        self.bytes = memoryview(self.numbers).cast("B")
+        self.bytes = self.numbers.data.cast("B")
         self.round = 0
         self.phase = OVER
         self.bundles = {"A": "", "B": ""}

@@ -40,6 +40,7 @@ PATHS = (
     "/about/audit",
     "/about/export",
     "/about/matchmaking",
+    "/about/training",
 )
 
 

@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import pytest
@@ -136,7 +137,7 @@ def test_an_observation_of_liars_dice_begins_with_ones_own_seat() -> None:
     assert seen["turn"] == [1]
     assert seen["dice"] == [1, 1, 1, 1, 0, 1]
     assert seen["counts"] == [5, 5, 5, 0, 0, 0]
-    bids = [BIDS[4], Bid(3, 2)]
+    bids: list[Any] = [BIDS[4], Bid(3, 2)]
     assert (seen["quantity"][0], seen["face"][0]) == bids[1]
     assert seen["bidder"] == [0, 0, 1, 0, 0, 0]  # seat 1 is two places after seat 2
     assert list(zip(seen["quantities"], seen["faces"], strict=True))[:3] == [(0, 0), *bids]
@@ -155,7 +156,7 @@ def test_yacht_auction_is_counted_as_the_rules_count_it() -> None:
         while not is_over(env):
             replies = [bots[env.agent_selection].answer(line) for line in env.lines]
             env.step(replies[-1])
-        final = list(env.transcript().events())[-1]
+        final: Any = list(env.transcript().events())[-1]
         assert final["type"] == "final"
         for seat, agent in enumerate(env.agents):
             seen = env.layout.named(env.observe(agent)["observation"])
@@ -174,7 +175,7 @@ def test_yacht_auction_is_counted_as_the_rules_count_it() -> None:
 def test_betris_is_counted_as_the_rules_count_it() -> None:
     env = plain("betris-large")
     list(moves(env, 3))
-    final = list(env.transcript().events())[-1]
+    final: Any = list(env.transcript().events())[-1]
     for seat, agent in enumerate(env.agents):
         seen = env.layout.named(env.observe(agent)["observation"])
         assert seen["points_mine"] == seen["points_mine"] == [env.infos[agent]["points"]]
