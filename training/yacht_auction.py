@@ -41,7 +41,8 @@ CATEGORY = {name: place for place, name in enumerate(CATEGORIES)}
 BID_LINES = [f"BID {target} {amount}" for target, amount in product("AB", range(0, MAX_BID + 1, BID_STEP))]
 LINES = [*BID_LINES, *(f"PUT {category} {five}" for category, five in product(CATEGORIES, FIVES))]
 ALL_BIDS = (np.arange(len(LINES)) < len(BID_LINES)).astype(np.int8)
-ALL_FREE = np.ones((len(CATEGORIES), 1), np.int8)
+NO_BID_LINE = bytes(len(BID_LINES))  # parts of a mask
+NO_FIVE = bytes(len(FIVES))
 
 THOUSAND = 1000
 MOST = {category: max(map(points, FIVES)) // THOUSAND for category, points in CATEGORIES.items()}
@@ -83,7 +84,6 @@ _FIELDS = LAYOUT.fields
 _BYTES = LAYOUT.low.itemsize
 _BUNDLES = slice(_BYTES * _FIELDS["a"].start, _BYTES * _FIELDS["b"].stop)
 _HAND = slice(_BYTES * _FIELDS["dice_mine"].start, _BYTES * _FIELDS["dice_mine"].stop)
-_MINE_FREE = _FIELDS["free_mine"]
 _NO_BUNDLES = bytes(_BUNDLES.stop - _BUNDLES.start)
 _HEAD = Struct("15f")  # everything before the bundles
 
@@ -111,16 +111,16 @@ def gained(who: int, dice: str) -> Numbers:
 
 
 @lru_cache(maxsize=65_536)
-def scored(who: int, line: str) -> tuple[Numbers, float, float]:
-    """Return what ``PUT c d`` or ``SET c d`` does: to an observation after its head, to the total, to the basic
-    categories.
+def scored(who: int, line: str) -> tuple[int, Numbers, float, float]:
+    """Return the place of the category in ``PUT c d`` or ``SET c d``, and what it changes: in an observation after its
+    head, of the total, of the basic categories.
     """
     _, category, dice = words(line)
     place, points = CATEGORY[category], CATEGORIES[category](dice) / THOUSAND
     change = -gained(who, dice)
     change[_of("free", who).start + place] = -1
     change[_of("points", who).start + place] = points
-    return change, points, points if category in BASIC else 0
+    return place, change, points, points if category in BASIC else 0
 
 
 @lru_cache(maxsize=65_536)
@@ -131,12 +131,13 @@ def assigned(line: str) -> tuple[str, str, Bid]:
 
 
 @lru_cache(maxsize=4096)  # more than there are hands of five and of ten dice
-def choices(hand: bytes) -> Mask:
-    """Tell which of `FIVES` can be taken from a hand."""
+def choices(hand: bytes) -> bytes:
+    """Tell by a byte for each which of `FIVES` can be taken from a hand."""
     dice = "".join(face * int(n) for face, n in zip("123456", np.frombuffer(hand, np.float32), strict=True))
-    found = np.zeros(len(FIVES), np.int8)
-    found[[FIVE["".join(five)] for five in set(combinations(dice, DICE))]] = 1
-    return found
+    found = bytearray(len(FIVES))
+    for five in set(combinations(dice, DICE)):
+        found[FIVE["".join(five)]] = 1
+    return bytes(found)
 
 
 @lru_cache(maxsize=65_536)
@@ -163,7 +164,7 @@ class YachtView(View):
         self.bundles = {"A": "", "B": ""}
         self.bid = NO_BID  # the last reply to ROLL
         self.put = ""  # the last reply to SCORE
-        self.free = ALL_FREE.copy()
+        self.free = [True] * len(CATEGORIES)  # of the own sheet
         self.totals = [0.0, 0.0]
         self.bids = [0.0, 0.0]
         self.basic = [0.0, 0.0]
@@ -197,14 +198,15 @@ class YachtView(View):
         numbers = self.numbers
         numbers += gained(MINE, bundles[got])
         numbers += gained(THEIRS, bundles[left])
-        for who, change in ((MINE, adjustment(mine, got)), (THEIRS, adjustment(theirs, left))):
-            self.bids[who] += change / THOUSAND
-            self.totals[who] += change / THOUSAND
+        first, second = adjustment(mine, got) / THOUSAND, adjustment(theirs, left) / THOUSAND
+        bids, totals = self.bids, self.totals
+        self.bids = [bids[MINE] + first, bids[THEIRS] + second]
+        self.totals = [totals[MINE] + first, totals[THEIRS] + second]
         wanted, also = mine.target == "A", theirs.target == "A"
         self.last = wanted, mine.amount / THOUSAND, got == "A", also, theirs.amount / THOUSAND, left == "A"
 
     def _score(self, who: int, line: str) -> None:
-        change, points, basic = scored(who, line)
+        place, change, points, basic = scored(who, line)
         self.numbers += change
         self.totals[who] += points
         if basic:
@@ -213,7 +215,7 @@ class YachtView(View):
             if before < BONUS_THRESHOLD / THOUSAND <= before + basic:
                 self.totals[who] += BONUS / THOUSAND
         if who == MINE:
-            self.free[:, 0] = self.numbers[_MINE_FREE]
+            self.free[place] = False
 
     def reply(self, line: str) -> None:
         """See `View.reply`."""
@@ -230,7 +232,6 @@ class YachtView(View):
         """See `View.mask`."""
         if self.phase == BIDDING:
             return ALL_BIDS.copy()
-        mask = np.zeros(len(LINES), np.int8)
-        puts = mask[len(BID_LINES) :].reshape(len(CATEGORIES), len(FIVES))
-        np.multiply(self.free, choices(bytes(self.bytes[_HAND])), out=puts)
-        return mask
+        fives = choices(bytes(self.bytes[_HAND]))
+        parts = [NO_BID_LINE, *[fives if free else NO_FIVE for free in self.free]]
+        return np.frombuffer(bytearray().join(parts), np.int8)
