@@ -100,9 +100,9 @@ class Environment:
         seat = self._asked[len(self._replies)]
         view = self._views[seat]
         line = self._line(view, action)
+        self._replies[seat] = _reply(line)
         view.reply(line)
         self._lines[seat].clear()
-        self._replies[seat] = _reply(line)
         if len(self._replies) < len(self._asked):
             self.agent_selection = self.possible_agents[self._asked[len(self._replies)]]
         else:
