@@ -17,7 +17,8 @@ dice but cannot choose them.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -49,35 +50,49 @@ def attempt_seed(seed: bytes, attempt: int) -> bytes:
     return hashlib.sha256(b"deadheat attempt %d" % attempt + seed).digest()[:SEED_BYTES]
 
 
+def seeds(text: str) -> Iterator[bytes]:
+    """Yield seeds for matches outside a league, without end: equal texts give equal seeds.
+
+    A text of 32 hexadecimal digits is the first match's seed itself. All others are the first `SEED_BYTES` bytes of
+    ``SHA-256("text:n")``, n from 0 in decimal.
+    """
+    try:
+        first = bytes.fromhex(text)
+    except ValueError:
+        first = b""
+    for number in count():
+        if number == 0 and len(first) == SEED_BYTES:
+            yield first
+        else:
+            yield hashlib.sha256(f"{text}:{number}".encode("utf-8", "surrogateescape")).digest()[:SEED_BYTES]
+
+
+def _stream(seed: bytes) -> Iterator[int]:
+    for block in count():
+        yield from hashlib.sha256(seed + block.to_bytes(8, "big")).digest()
+
+
 class Chance:
     """A reproducible stream of small random integers."""
 
-    __slots__ = ("_block", "_bytes", "_position", "_seed")
+    __slots__ = ("_next",)
 
     def __init__(self, seed: bytes) -> None:
-        self._seed = seed
-        self._block = 0
-        self._bytes = b""
-        self._position = 0
+        self._next = _stream(seed).__next__
 
     def below(self, bound: int) -> int:
         """A uniform integer in [0, bound), 1 <= bound <= 256."""
         assert 1 <= bound <= 256
         limit = 256 - 256 % bound
-        while True:
-            if self._position == len(self._bytes):
-                counter = self._block.to_bytes(8, "big")
-                self._bytes = hashlib.sha256(self._seed + counter).digest()
-                self._block += 1
-                self._position = 0
-            byte = self._bytes[self._position]
-            self._position += 1
-            if byte < limit:
-                return byte % bound
+        byte = self._next()
+        while byte >= limit:
+            byte = self._next()
+        return byte % bound
 
     def dice(self, count: int) -> tuple[int, ...]:
         """`count` fair six-sided dice, in the order drawn."""
-        return tuple(self.below(6) + 1 for _ in range(count))
+        below = self.below
+        return tuple([below(6) + 1 for _ in range(count)])
 
     def pick(self, choices: Sequence[T]) -> T:
         """One of at most 256 choices, each equally likely."""

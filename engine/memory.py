@@ -36,11 +36,12 @@ class MemoryTransport:
         for message in messages:
             answer = self._players[message.seat](message)
             if message.limit_ns is not None:
-                replies[message.seat] = _judge(answer, message.limit_ns)
+                replies[message.seat] = judged(answer, message.limit_ns)
         return replies
 
 
-def _judge(answer: Answer | str | None, limit_ns: int) -> Reply:
+def judged(answer: Answer | str | None, limit_ns: int) -> Reply:
+    """Return the reply that a transport would make of a simulated bot's answer to a prompt with that limit."""
     if answer is None:
         return Reply(None, limit_ns, Fault.TIMEOUT)
     if isinstance(answer, str):

@@ -20,6 +20,7 @@ ABOUT = {
     "matchmaking": "Who plays whom",
     "authors": "For authors",
     "client": "The command deadheat",
+    "training": "Training in Python",
     "players": "For people who play",
     "organisers": "For organisers",
     "audit": "The audit log",

@@ -6,7 +6,6 @@ drawn between exchanges, when no clock is running.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import secrets
 import tempfile
@@ -15,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -41,7 +41,7 @@ from deadheat.cli.local.score import Score
 from deadheat.cli.local.timing import Clock
 from deadheat.cli.local.transcripts import note_killed, stderr_path
 from deadheat.cli.output import print_json, says
-from deadheat.engine.chance import SEED_BYTES
+from deadheat.engine import chance
 from deadheat.engine.core import NS_PER_MS, Game, Seat, TransportError
 from deadheat.engine.figures import counted, seat_number
 from deadheat.engine.games import GAMES
@@ -243,17 +243,8 @@ class _Redraw:
 
 
 def seeds(text: str, count: int) -> Iterator[bytes]:
-    """Yield a seed for each match. A text of 32 hexadecimal digits is the first match's seed itself."""
-    text = text or secrets.token_hex(SEED_BYTES)
-    try:
-        first = bytes.fromhex(text)
-    except ValueError:
-        first = b""
-    for number in range(count):
-        if number == 0 and len(first) == SEED_BYTES:
-            yield first
-        else:
-            yield hashlib.sha256(f"{text}:{number}".encode("utf-8", "surrogateescape")).digest()[:SEED_BYTES]
+    """Yield a seed for each match (see `engine.chance.seeds`); without a text they are new each time."""
+    return islice(chance.seeds(text or secrets.token_hex(chance.SEED_BYTES)), count)
 
 
 def _match_object(

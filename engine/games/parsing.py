@@ -17,8 +17,6 @@ from decimal import Decimal
 from deadheat.engine.core import Fault, Reply
 
 _BLANKS = " \t\r"
-_SEPARATOR = re.compile(r"[ \t]+")
-_NUMBER = re.compile(r"[0-9]{1,9}")
 _DIGITS = 9  # of a number, however it is spelled
 
 MAX_NESTING = 64
@@ -60,11 +58,10 @@ def words(line: str) -> list[str]:
     trimmed = line.strip(_BLANKS)
     if not trimmed:
         raise malformed("an empty line")
-    parts = _SEPARATOR.split(trimmed)
-    for part in parts:
-        if not (part.isascii() and part.isprintable()):
-            raise malformed("a character that is not printable ASCII")
-    return parts
+    spaced = trimmed.replace("\t", " ")
+    if not (spaced.isascii() and spaced.isprintable()):
+        raise malformed("a character that is not printable ASCII")
+    return spaced.split()  # of printable ASCII only the space separates
 
 
 def number(word: str) -> int:
@@ -73,7 +70,7 @@ def number(word: str) -> int:
     Raises:
         Refused: malformed.
     """
-    if not _NUMBER.fullmatch(word):
+    if not (word.isdigit() and word.isascii() and len(word) <= _DIGITS):
         raise malformed(f"{word[:20]!r} is not a number of 1 to 9 digits")
     return int(word)
 

@@ -99,8 +99,10 @@ class Player:
 
     def score(self, category: str, dice: str) -> int:
         """Use `category` for five of the held dice; the others carry over. Zero points are allowed (Y-09)."""
+        left = self.dice
         for die in dice:
-            self.dice = self.dice.replace(die, "", 1)
+            left = left.replace(die, "", 1)
+        self.dice = left
         points = self.scores[category] = CATEGORIES[category](dice)
         return points
 
@@ -189,7 +191,8 @@ def read_put(line: str, player: Player) -> Put:
         raise malformed(f"{dice[:20]!r} is not {DICE} dice")
     if category in player.scores:
         raise illegal(f"category {category} was used before")
-    if any(dice.count(face) > player.dice.count(face) for face in dice):
+    held = player.dice
+    if any(dice.count(face) > held.count(face) for face in set(dice)):
         raise illegal(f"dice {dice} are not among those held, {player.dice}")
     return Put(category, dice)
 

@@ -6,6 +6,8 @@
         for match in league.matches(limit=3):
             print(match.id)
 
+    env = deadheat.env("yacht-auction")
+
 What stands in `__all__` is imported when it is first used, so `import deadheat` itself costs nothing.
 """
 
@@ -16,14 +18,16 @@ if TYPE_CHECKING:
     from deadheat.cli.server.api_client import Client
     from deadheat.cli.server.async_client import AsyncClient
     from deadheat.cli.server.wire import Refused
+    from deadheat.training import env
 
-__all__ = ["AsyncClient", "Client", "Refused"]
+__all__ = ["AsyncClient", "Client", "Refused", "env"]
 __version__ = "0.2.0"
 
 _PLACES = {
     "AsyncClient": "deadheat.cli.server.async_client",
     "Client": "deadheat.cli.server.api_client",
     "Refused": "deadheat.cli.server.wire",
+    "env": "deadheat.training",
 }
 
 

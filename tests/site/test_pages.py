@@ -41,6 +41,7 @@ PATHS = (
     "/about/audit",
     "/about/export",
     "/about/matchmaking",
+    "/about/training",
 )
 
 

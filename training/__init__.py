@@ -1,0 +1,50 @@
+"""Matches in one process, for programs that learn: the rules that judge, played move by move.
+
+Theory of operation
+-------------------
+`Environment` drives a game's generator as the referee does (`engine.referee`), but takes each reply from whoever calls
+`step`. Its interface is PettingZoo's agent environment cycle (AEC), on which it does not depend: with PettingZoo
+installed, `env` returns a subclass that also has its spaces (`training.pettingzoo`).
+
+What an agent observes is computed by a `View`, which is given the lines that one seat was sent and that seat's own
+replies, and nothing else. So an observation cannot hold what the protocol has not told that seat. Actions are numbers
+for lines, and every line is judged by the rules.
+
+There are no clocks: a reply takes no time, so nobody times out and a time bank stays full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from deadheat.engine.games import GAMES
+from deadheat.training.betris_large import BetrisView
+from deadheat.training.environment import Environment
+from deadheat.training.liars_dice import LiarsView
+from deadheat.training.view import View
+from deadheat.training.yacht_auction import YachtView
+
+VIEWS: Mapping[str, type[View]] = {
+    "betris-large": BetrisView,
+    "liars-dice": LiarsView,
+    "yacht-auction": YachtView,
+}
+"""By game, what its agents observe and do; a game without a view cannot be trained for."""
+
+
+def env(name: str, seats: int | None = None) -> Environment:
+    """Return an environment for the game of that name, with its fewest seats if `seats` is None.
+
+    It is a ``pettingzoo.AECEnv`` if PettingZoo is installed. Call `reset` first.
+
+    Raises:
+        ValueError: there is no such game to train for, or that many seats cannot play it.
+    """
+    if name not in VIEWS:
+        raise ValueError(f"no game to train for is called {name!r}; there are {', '.join(sorted(VIEWS))}")
+    game = GAMES[name]
+    try:
+        from deadheat.training.pettingzoo import PettingZooEnvironment as Made
+    except ImportError:
+        return Environment(game, VIEWS[name], seats)
+    return Made(game, VIEWS[name], seats)

@@ -1,0 +1,79 @@
+"""What one seat knows, as numbers; see the top of `training`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.float32]
+"""Of shape (layout.size,)."""
+
+Mask = NDArray[np.int8]
+"""Of shape (actions,): 1 where the action is legal."""
+
+
+class Layout:
+    """The named fields of an observation: where each is in the vector, and between which numbers it stays.
+
+    Fields are given as ``name=(size, low, high)`` and follow one another in that order.
+    """
+
+    def __init__(self, **fields: tuple[int, float, float]) -> None:
+        self.fields: dict[str, slice] = {}
+        self.size = 0
+        low: list[float] = []
+        high: list[float] = []
+        for name, (size, least, most) in fields.items():
+            self.fields[name] = slice(self.size, self.size + size)
+            self.size += size
+            low += [least] * size
+            high += [most] * size
+        self.low = np.array(low, np.float32)
+        self.high = np.array(high, np.float32)
+
+    def zeros(self) -> Numbers:
+        """Return an observation in which every number is zero."""
+        return np.zeros(self.size, np.float32)
+
+    def named(self, observation: NDArray[Any]) -> dict[str, list[float]]:
+        """Return the numbers of an observation by field, for people."""
+        return {name: observation[place].tolist() for name, place in self.fields.items()}
+
+
+class View(ABC):
+    """What one seat has been told and has replied, as numbers, and what it may answer now."""
+
+    layout: ClassVar[Layout]
+    start: ClassVar[Numbers]
+    """What is known before the first line."""
+
+    actions: ClassVar[int]
+    """How many actions there are, legal or not."""
+
+    def __init__(self, seat: int, seats: int) -> None:
+        self.seat = seat
+        self.seats = seats
+        self.numbers: Numbers = self.start.copy()
+
+    @abstractmethod
+    def hear(self, line: str) -> None:
+        """Take in a line that the seat is sent."""
+
+    @abstractmethod
+    def reply(self, line: str) -> None:
+        """Take in the seat's own reply, which the rules may still refuse."""
+
+    @abstractmethod
+    def line(self, action: int) -> str:
+        """Return the reply that an action stands for; 0 <= action < `actions`."""
+
+    @abstractmethod
+    def mask(self) -> Mask:
+        """Return which actions the rules accept as the answer to the last prompt."""
+
+    def observation(self) -> Numbers:
+        """Return a copy of the numbers."""
+        return self.numbers.copy()
