@@ -79,6 +79,8 @@ class GameRecord:
     times: list[dict[str, Answers]]
     host_ms: list[float]
     transcript: str | None
+    rated: bool = True
+    """False: everybody failed, which says nothing about strength."""
 
     def __post_init__(self) -> None:
         seats = len(self.players)
@@ -94,11 +96,13 @@ class GameRecord:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A tournament so far. `lines` are those of its games, as `deadheat rate` reads them."""
+    """A tournament so far. `rated` are the lines of the games that count, as `deadheat rate` reads them; `labels` are
+    the names of all bots.
+    """
 
     about: About
     games: Sequence[GameRecord]
-    lines: Sequence[bytes]
+    rated: Sequence[bytes]
     labels: Sequence[str]
 
 
@@ -123,7 +127,8 @@ def read(folder: Path) -> Played:
     labels = dict.fromkeys([bot.label for bot in about.bots])
     for game in games:
         labels |= dict.fromkeys(game.players)
-    return Played(about, games, lines, list(labels))
+    rated = [line for line, game in zip(lines, games, strict=True) if game.rated]
+    return Played(about, games, rated, list(labels))
 
 
 def _about(file: Path) -> About:

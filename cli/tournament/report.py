@@ -14,7 +14,7 @@ from deadheat.cli.local.page import shown
 from deadheat.cli.local.transcripts import doubt
 from deadheat.cli.local.transcripts import read as read_transcript
 from deadheat.cli.output import Column, Columns
-from deadheat.cli.tournament import standing, times
+from deadheat.cli.tournament import strength, times
 from deadheat.cli.tournament.played import BadFolder, Bot, FaultRecord, GameRecord, Played, read
 from deadheat.engine import figures
 from deadheat.engine.core import NS_PER_MS, NS_PER_S
@@ -50,19 +50,20 @@ def write(folder: Path, output: Path | None = None) -> Path:
 def _body(folder: Path, played: Played, title: str) -> Iterator[str]:
     about = played.about
     kind = f"{about.kind}, {counted(about.games, 'game')} a pair, tables of {about.seats}"
-    yield f'<h1>{shown(title)}</h1>\n<p class="facts">{shown(about.started)} · {shown(kind)} · seed '
+    started = about.started[:16].replace("T", " ")
+    yield f'<h1>{shown(title)}</h1>\n<p class="facts">{shown(started)} · {shown(kind)} · seed '
     yield f"<code>{shown(about.seed)}</code> · sandbox {shown(about.sandbox)} · Deadheat {shown(about.deadheat)}, "
     yield f"rules {about.rules_version}</p>\n"
     if not played.games:
         yield "<p>No game has been played yet.</p>\n"
         return
     yield from _figures(played)
-    found = standing.rated(played)
+    found = strength.rated(played)
     rows = times.rows(played)
     kept = _kept(folder, played)
     parts = (
-        ("Ratings", standing.ratings(found, played)),
-        ("Crosstable", standing.crosstable(found, played)),
+        ("Ratings", strength.ratings(found, played)),
+        ("Crosstable", strength.crosstable(found, played)),
         ("Response times", times.response_times(rows, played)),
         ("Faults", _faults(played, kept)),
         ("What the host took", times.host(played)),

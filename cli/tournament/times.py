@@ -2,7 +2,7 @@
 
 The page's script answers "what if" from what `what_if` puts into the page: all own times, rounded to two digits and
 counted, and for every game and seat the answer that came nearest to its limit, since one late answer loses a game.
-A time bank is one limit for a whole game: there, not single answers count but the row `cli.local.timing.BANK`.
+A time bank is one limit for all answers of a game but READY: there the row `cli.local.timing.BANK` counts, their sum.
 """
 
 from __future__ import annotations
@@ -20,9 +20,13 @@ from deadheat.cli.output import Column, Columns
 from deadheat.cli.tournament.played import Answers, GameRecord, Played
 from deadheat.engine.core import NS_PER_MS, NS_PER_S
 from deadheat.engine.figures import counted, duration, limit
+from deadheat.engine.games.betris import BANK_NS, Betris
 
 READY = "READY"
 """A program's start has a limit of its own, which the page's slider leaves as it is."""
+
+BANKS_MS = {Betris.name: BANK_NS / NS_PER_MS}
+"""The games with a time bank."""
 
 DOUBLINGS = 16
 """Bars of the picture up to the limit, each twice the share of the one before; one more has what was late."""
@@ -59,11 +63,22 @@ def rows(played: Played) -> list[Row]:
     """Collect the answers by bot and command, bots in the order of the tournament."""
     found: dict[tuple[str, str], Row] = {}
     for game in played.games:
-        for bot, times in zip(game.players, game.times, strict=True):
+        for seat, bot in enumerate(game.players):
+            times = answers_of(game, seat, played.about.game)
             for command, answers in times.items():
                 found.setdefault((bot, command), Row(bot, command)).add(answers)
     order = {label: place for place, label in enumerate(played.labels)}
     return sorted(found.values(), key=lambda row: order[row.bot])
+
+
+def answers_of(game: GameRecord, seat: int, name: str) -> Mapping[str, Answers]:
+    """Return a seat's answers by command; in a game with a time bank also what it used of its bank."""
+    times = game.times[seat]
+    if name not in BANKS_MS:
+        return times
+    banked = [answers for command, answers in times.items() if command != READY]
+    used_ms = sum(value * count for answers in banked for value, count in answers.own_ms)
+    return {**times, BANK: Answers(BANKS_MS[name], [(float(f"{used_ms:.2g}"), 1)])}
 
 
 def response_times(found: Sequence[Row], played: Played) -> Iterator[str]:
@@ -156,13 +171,14 @@ def what_if(found: Sequence[Row], played: Played) -> Mapping[str, Any]:
     for game in played.games:
         for seat, bot in enumerate(game.players):
             if not game.failed(seat):
-                nearest[numbers[bot]].append((*_nearest(game, seat), int(game.ranks[seat] == 1)))
+                nearest[numbers[bot]].append(
+                    (*_nearest(answers_of(game, seat, played.about.game)), int(game.ranks[seat] == 1))
+                )
     counted_rows = [[numbers[row.bot], row.command, row.limit_ms, sorted(row.own_ms.items())] for row in found]
     return {"rows": counted_rows, "nearest": nearest, "ready": READY, "bank": BANK}
 
 
-def _nearest(game: GameRecord, seat: int) -> tuple[float, float]:
-    times = game.times[seat]
+def _nearest(times: Mapping[str, Answers]) -> tuple[float, float]:
     counting = {BANK} if BANK in times else times.keys() - {READY}
     return _largest(times, counting), _largest(times, {READY})
 

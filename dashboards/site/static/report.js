@@ -77,12 +77,12 @@ function whatIf({ rows, nearest, ready, bank }) {
     told(load, "load-told", slower === 1 ? "as fast as this one" : `${slower.toFixed(1)} times as slow as this one`);
     let [late, all, lost] = [0, 0, 0];
     rows.forEach(([player, command, most, own], number) => {
+      if (banks.has(player) && command !== ready && command !== bank) return; // the bank bounds all of them together
       const bound = (command === ready ? 1 : scale) / slower;
       const past = own.reduce((sum, [value, count]) => sum + (value > most || value > most * bound ? count : 0), 0);
       const total = own.reduce((sum, [, count]) => sum + count, 0);
       picture(number, bound);
       document.querySelector(`[data-late="${number}"]`).textContent = past ? `${past.toLocaleString("en")} (${percent(past / total)})` : "0";
-      if (banks.has(player) && command !== ready && command !== bank) return; // the bank bounds all of them together
       late += past;
       all += total;
     });

@@ -20,14 +20,14 @@ from deadheat.league.ratings.table import NORMAL_95
 WIDTH, ROW, LEFT, RIGHT, BOTTOM = 720, 26, 190, 20, 26
 """The picture of ratings, in units of its coordinates."""
 
-NAME_WIDTH = 24
+NAME_WIDTH = 21
 MOST_MORE = 100
-"""Times as many games: if neighbours need more than that to be told apart, the table says so and gives no number."""
+"""Times as many games: if neighbours need more than that to be told apart, the table gives no number."""
 
 
 def rated(played: Played) -> RatingTable:
-    """Rate the games as `deadheat rate` does."""
-    return rate(read(played.lines), RatingConfig())
+    """Rate the games that count."""
+    return rate(read(played.rated), RatingConfig())
 
 
 def ratings(found: RatingTable, played: Played) -> Iterator[str]:
@@ -38,14 +38,15 @@ def ratings(found: RatingTable, played: Played) -> Iterator[str]:
         Column("Place", lambda row: str(_place(row)), right=True),
         Column("Bot", lambda row: shown(row.player)),
         Column("Rating", lambda row: f"{row.elo:.0f} ± {NORMAL_95 * row.se:.0f}", right=True),
-        Column("Places within 95 %", _places, right=True),
+        Column("Places", _places, right=True),
         Column("Games", lambda row: str(row.games), right=True),
         Column("Won / drawn / lost", lambda row: f"{row.wins} / {row.draws} / {row.losses}", right=True),
         Column("Ahead of the next", _gap, right=True),
-        Column("Told apart from the next", lambda row: _resolved(row, played.about.games)),
+        Column("Told apart", lambda row: _resolved(row, played.about.games)),
     )
     yield from page.table("Ratings", entries, columns, head=1)
-    yield '<p class="note">Ratings are Elo around 1500 with 95 % intervals, as in <code>deadheat rate</code>.'
+    yield '<p class="note">Elo around 1500 with 95 % intervals, as in <code>deadheat rate</code>; so are places. Told '
+    yield "apart: ahead of the next by more than that interval; the games that it takes assume that the gap stays."
     fit = found.fit()
     if fit.chi2_per_dof is not None:
         yield f" Fit: chi-squared {fit.chi2_per_dof:.2f} per degree of freedom (near 1: one number a bot says it all)."
@@ -82,8 +83,8 @@ def _resolved(row: Rating, games: int) -> str:
     if gap > width:
         return '<span class="met">yes</span>'
     if gap <= 0 or (times := (width / gap) ** 2) > MOST_MORE:
-        return f"no, nor by {MOST_MORE} times as many games"
-    return f"no; if the gap stays, after about {math.ceil(games * times):,} games a pair"
+        return "no"
+    return f"no: takes some {math.ceil(games * times):,} games a pair"
 
 
 def _picture(entries: Sequence[Rating]) -> str:
@@ -100,8 +101,7 @@ def _picture(entries: Sequence[Rating]) -> str:
         parts.append(f'<text class="mid" x="{x(tick)}" y="{height - 8}">{tick:g}</text>')
     for number, row in enumerate(entries):
         y = ROW * number + ROW / 2
-        name = f"{_place(row)}. {shown(short(row.player, NAME_WIDTH))}"
-        parts.append(f'<text class="name" x="4" y="{y + 4:g}">{name}</text>')
+        parts.append(f'<text class="name" x="8" y="{y + 4:g}">{shown(short(row.player, NAME_WIDTH))}</text>')
         parts.append(f'<path class="whisker" d="M{x(row.low)} {y:g}H{x(row.high)}')
         parts += [f"M{x(end)} {y - 4:g}v8" for end in (row.low, row.high)]
         parts.append(f'"/><circle class="now" cx="{x(row.elo)}" cy="{y:g}" r="4.5"/>')
@@ -144,7 +144,7 @@ class Meeting:
 def meetings(games: Sequence[GameRecord]) -> dict[tuple[str, str], Meeting]:
     """Count the results of each bot against each other, both ways round."""
     found: dict[tuple[str, str], Meeting] = defaultdict(Meeting)
-    for game in games:
+    for game in (game for game in games if game.rated):
         for seat, bot in enumerate(game.players):
             for other, opponent in enumerate(game.players):
                 if seat != other:
