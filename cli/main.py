@@ -13,14 +13,7 @@ from deadheat.cli.statistics import rate, sprt
 
 PANELS = {
     "On this machine": (
-        new.new,
-        play.play,
-        watch.replay,
-        view.view,
-        explain.explain,
-        watch.verify,
-        rate.rate,
-        sprt.sprt,
+        *(new.new, play.play, watch.replay, view.view, explain.explain, watch.verify, rate.rate, sprt.sprt),
     ),
     "Your bots at a server": (
         *(login.login, login.logout, login.whoami, submit.submit, ("bot", bots.group), bots.trial, matches.logs),

@@ -161,10 +161,7 @@ def _games(played: Played, kept: Mapping[int, str]) -> Iterator[str]:
     transcripts = sum(game.transcript is not None for game in played.games)
     said = f"{len(kept):,} of {counted(len(played.games), 'game')} can be watched here"
     if missing := transcripts - len(kept):
-        said += (
-            f"; {counted(missing, 'other')} with a transcript would make this file too large, or cannot be verified: "
-        )
-        said += "<code>deadheat view FILE</code>"
+        said += f"; {counted(missing, 'other transcript')} would make this file too large, or cannot be verified"
     yield f"<p>{said}. Choose one by its number.</p>\n{page.viewer()}"
     yield page.part("report-games.html")
 

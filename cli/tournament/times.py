@@ -18,7 +18,7 @@ from deadheat.cli.local.page import shown
 from deadheat.cli.local.timing import BANK
 from deadheat.cli.output import Column, Columns
 from deadheat.cli.tournament.played import Answers, GameRecord, Played
-from deadheat.engine.core import NS_PER_MS, NS_PER_S
+from deadheat.engine.core import NS_PER_MS
 from deadheat.engine.figures import counted, duration, limit
 from deadheat.engine.games.betris import BANK_NS, Betris
 
@@ -149,10 +149,9 @@ def _bar(own_ms: float, limit_ms: float) -> int:
 
 def _used(row: Row) -> str:
     share = row.quantile(1) / row.limit_ms if row.limit_ms else 0.0
-    told = f"{100 * share:.2g} %" if share < 0.995 else f"{100 * share:.0f} %"
-    return (
-        f'<meter min="0" max="1" high="0.8" value="{min(share, 1):.4f}">{told}</meter> <span class="time">{told}</span>'
-    )
+    told = f"{float(f'{100 * share:.2g}'):g} %" if share < 1 else f"{100 * share:.0f} %"
+    meter = f'<meter min="0" max="1" high="0.8" value="{min(share, 1):.4f}">{told}</meter>'
+    return f'<span class="interval">{meter} <span class="time">{told}</span></span>'
 
 
 def _late(row: Row, number: int) -> str:
@@ -171,9 +170,8 @@ def what_if(found: Sequence[Row], played: Played) -> Mapping[str, Any]:
     for game in played.games:
         for seat, bot in enumerate(game.players):
             if not game.failed(seat):
-                nearest[numbers[bot]].append(
-                    (*_nearest(answers_of(game, seat, played.about.game)), int(game.ranks[seat] == 1))
-                )
+                used = _nearest(answers_of(game, seat, played.about.game))
+                nearest[numbers[bot]].append((*used, int(game.ranks[seat] == 1)))
     counted_rows = [[numbers[row.bot], row.command, row.limit_ms, sorted(row.own_ms.items())] for row in found]
     return {"rows": counted_rows, "nearest": nearest, "ready": READY, "bank": BANK}
 
@@ -226,6 +224,5 @@ def _limit(value_ms: float) -> str:
 
 def _ms(value_ms: float) -> str:
     """Return a duration of two digits with its unit."""
-    if value_ms * NS_PER_MS >= NS_PER_S:
-        return f"{value_ms / 1000:.2g} s"
-    return f"{value_ms:.2g} ms" if value_ms >= 0.1 or not value_ms else f"{1000 * value_ms:.2g} µs"
+    factor, unit = (0.001, "s") if value_ms >= 1000 else (1, "ms") if value_ms >= 0.1 or not value_ms else (1000, "µs")
+    return f"{float(f'{value_ms * factor:.2g}'):g} {unit}"

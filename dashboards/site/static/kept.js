@@ -31,11 +31,11 @@ async function watch(number) {
   const alone = place.dataset.first !== undefined;
   if (!alone) root.dataset.prefix = `game-${number}-`;
   const title = make("h3", "", `Game ${number}: ${match.names.join(" – ")}. ${match.scenes.at(-1).words}`);
-  title.tabIndex = -1;
   place.replaceChildren(...(alone ? [] : [title]), root);
   if (!await viewer(root, match)) place.append(told(match.scenes));
   if (alone) return;
-  title.focus({ preventScroll: true });
+  root.tabIndex = -1;
+  root.focus({ preventScroll: true }); // its keys work at once
   place.scrollIntoView();
 }
 

@@ -92,7 +92,8 @@ function whatIf({ rows, nearest, ready, bank }) {
       document.querySelector(`[data-lost="${player}"]`).textContent = gone.length.toLocaleString("en");
       document.querySelector(`[data-won="${player}"]`).textContent = gone.filter(([, , won]) => won).length.toLocaleString("en");
     });
-    find("whatif-told").textContent = `Late: ${percent(late / all)} of the answers (${late.toLocaleString("en")} of ${all.toLocaleString("en")}), ${lost.toLocaleString("en")} more games lost.`;
+    const what = banks.size ? "starts and time banks" : "answers";
+    find("whatif-told").textContent = `Late: ${percent(late / all)} of the ${what} (${late.toLocaleString("en")} of ${all.toLocaleString("en")}), ${lost.toLocaleString("en")} more games lost.`;
   };
   for (const slider of [limit, load]) slider.addEventListener("input", draw);
   find("as-played").addEventListener("click", () => { limit.value = "0"; load.value = "1"; draw(); });
