@@ -23,13 +23,16 @@ from html import escape
 from pathlib import Path
 from typing import Any, TypeVar
 
-from deadheat.cli.console import ROOT, visible
+from deadheat.cli.console import ROOT, short, visible
 from deadheat.cli.output import Columns
 from deadheat.engine.scenes import document
 from deadheat.engine.transcript import Transcript
 
 SITE = ROOT / "dashboards" / "site"
-STYLES = ("site.css", "replay.css")
+STYLES = ("site.css", "replay.css", "report.css")
+
+NAME_WIDTH = 40
+"""Characters of a bot's name in the viewer, whose columns are narrow."""
 
 POLICY = (
     "default-src 'none'; script-src 'sha256-{script}'; style-src 'sha256-{style}'; connect-src blob:; base-uri 'none'"
@@ -56,11 +59,9 @@ def data(name: str, value: object) -> str:
     return f'<script type="application/json" id="{name}">{text}</script>\n'
 
 
-def page(title: str, body: Iterable[str], scripts: Sequence[str] = (), styles: Sequence[str] = ()) -> Iterator[str]:
-    """Make a page piece by piece. `body` is HTML, and `title` text; `scripts` and `styles` are files of the site that
-    come after the viewer's own.
-    """
-    style = "".join(_static(name) for name in (*STYLES, *styles))
+def page(title: str, body: Iterable[str], scripts: Sequence[str] = ()) -> Iterator[str]:
+    """Make a page piece by piece. `body` is HTML, `title` text; `scripts`: files of the site beside the viewer's."""
+    style = "".join(_static(name) for name in STYLES)
     script = _script([*_viewer_scripts(), "kept.js", *scripts])
     policy = POLICY.format(script=_hash(script), style=_hash(style))
     yield f"""<!doctype html>
@@ -116,7 +117,7 @@ def part(name: str) -> str:
 
 def packed(number: int, transcript: Transcript, names: Sequence[str]) -> str:
     """Make the element that contains a verified match for the viewer, with these names by seat."""
-    match = document(transcript, [visible(name) for name in names])
+    match = document(transcript, [short(name, NAME_WIDTH) for name in names])
     for scene in match["scenes"]:
         scene["words"] = visible(scene["words"])
     kept = {"match": match, "exchanges": [*_exchanges(transcript)]}

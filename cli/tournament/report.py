@@ -43,7 +43,7 @@ def write(folder: Path, output: Path | None = None) -> Path:
     played = read(folder)
     file = output or folder / NAME
     title = f"Tournament of {played.about.game}"
-    page.save(file, page.page(title, _body(folder, played, title), ["report.js"], ["report.css"]))
+    page.save(file, page.page(title, _body(folder, played, title), ["report.js"]))
     return file
 
 
