@@ -174,7 +174,7 @@ def _function_body(module: str) -> str:
     body = _LATE_IMPORT.sub(r"modules[\1]", body)
     body = _EXPORT.sub(r"\1", body)
     left = _OTHERWISE.search(body)
-    assert left is None, f"a form that one script cannot have: {left and body[left.start() : left.end() + 60]!r}"
+    assert left is None, f"a form that one script cannot have: {body[left.start() : left.end() + 60]!r}"
     return f"{body}return {{ {exports} }};\n"
 
 
