@@ -179,7 +179,7 @@ def _listed(played: Played, kept: Mapping[int, str]) -> dict[str, Any]:
             round(game.seconds, 3),
             int(game.number in kept),
         ]
-        for game in played.games
+        for game in sorted(played.games, key=lambda game: game.number)
     ]
     return {"labels": [visible(label) for label in played.labels], "games": games}
 
