@@ -12,11 +12,15 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from deadheat.cli.local.timing import BANK
+from deadheat.cli.tournament import report, times
+from deadheat.cli.tournament.played import read
 from deadheat.cli.tournament.report import write
+from deadheat.cli.tournament.strength import meetings
 from tests.cli.command import invoke
 from tests.site.conftest import keeps_out, watched
 from tests.site.leagues import TRANSCRIPTS
-from tests.site.tournament import STRANGE, tournament
+from tests.site.tournament import LABELS, STRANGE, tournament
 
 GAMES = ("yacht-auction", "yacht-auction-forfeit", "yacht-auction-busy", "yacht-auction-example")
 FAULTY = 2
@@ -76,6 +80,35 @@ def test_a_torn_last_line_is_left_out_and_a_kept_game_that_is_gone_as_well(tmp_p
     text = write(folder, tmp_path / "elsewhere.html").read_text(encoding="utf-8")
     assert "2 of 4 games can be watched here; 2 other transcripts would make this file too large, or cannot be" in text
     assert re.findall(r'id="kept-(\d)"', text) == ["2", "4"]
+
+
+def test_games_with_faults_come_first_where_not_all_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "MOST_KEPT_BYTES", 1500)
+    text = report.write(tournament(tmp_path, GAMES)).read_text(encoding="utf-8")
+    assert re.findall(r'id="kept-(\d)"', text) == [str(FAULTY)]
+
+
+def test_pairs_are_counted_by_the_dice_that_games_share(tmp_path: Path) -> None:
+    played = read(tournament(tmp_path, [GAMES[0], GAMES[0], GAMES[2]]))
+    met = meetings(played.games)
+    won = met[LABELS[0], LABELS[1]]
+    lost = met[LABELS[1], LABELS[0]]
+    assert (won.games, won.pairs[1], lost.pairs[1]) == (3, 0, 0)
+    assert {won.pairs, lost.pairs} == {(1, 0, 0), (0, 0, 1)}, "the third game has no other half"
+
+
+def test_a_time_bank_is_one_limit_for_all_answers_but_ready(tmp_path: Path) -> None:
+    played = read(tournament(tmp_path, ["betris-large-bank"]))
+    (game,) = played.games
+    answers = times.answers_of(game, 0, played.about.game)
+    moves = [one for command, one in answers.items() if command not in {"READY", BANK}]
+    used_ms = sum(value * count for one in moves for value, count in one.own_ms)
+    ((value, count),) = answers[BANK].own_ms
+    assert (answers[BANK].limit_ms, count) == (10_000, 1)
+    assert value == pytest.approx(used_ms, rel=0.05) and used_ms > 0
+    data = times.what_if(times.rows(played), played)
+    finished = [moves for games in data["nearest"] for moves, _, _ in games]
+    assert len(finished) == 2 - len(game.faults)
 
 
 def wait_for_move(page: Page, place: int) -> None:
