@@ -18,7 +18,6 @@ from deadheat.cli.local.page import shown
 from deadheat.cli.local.transcripts import doubt, parsed, players
 from deadheat.cli.output import Column, Columns, Output, says
 from deadheat.cli.server.client import Server, Token
-from deadheat.cli.tournament import report
 from deadheat.engine import figures
 from deadheat.engine.core import Seat
 from deadheat.engine.figures import counted, seat_number
@@ -54,6 +53,8 @@ def view(file: File, output: Written = None, server: Server = "", token: Token =
 
 
 def _report(folder: Path, output: Path | None) -> Path:
+    from deadheat.cli.tournament import report  # its numpy takes longer to import than a match to show
+
     try:
         return report.write(folder, output)
     except report.BadFolder as error:
