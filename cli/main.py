@@ -27,6 +27,10 @@ PANELS = {
             "local.watch:replay",
             "Show a match round by round: who did what, how long it took, and how it ended.",
         ),
+        "view": (
+            "local.view:view",
+            "Show a match or a tournament in the browser, as one file that needs no server, and print the file's name.",
+        ),
         "explain": (
             "author.explain:explain",
             "Explain why a seat lost or won: verdict, cure, last lines with times, stderr, and how to play it again.",

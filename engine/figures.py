@@ -1,8 +1,10 @@
-"""Durations, counts, seats and points as people read them."""
+"""Durations, counts, seats, points and the marks of an axis as people read them."""
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Iterator
 from fractions import Fraction
 
 from deadheat.engine.core import NS_PER_MS, NS_PER_S, Points, Seat
@@ -46,3 +48,13 @@ def points(value: Points | str) -> str:
     number = round(exact * 10**places)
     digits = f"{abs(number):0{places + 1}}"
     return ("-" if number < 0 else "") + (f"{digits[:-places]}.{digits[-places:]}" if places else digits)
+
+
+def nice(least: float, most: float, about: int = 5) -> Iterator[float]:
+    """Round numbers from at most `least` to at least `most`, 1, 2 or 5 times a power of ten apart."""
+    rough = max(most - least, 1e-9) / about
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)
+    first, last = math.floor(least / step), math.ceil(most / step)
+    for place in range(first, max(last, first + 1) + 1):
+        yield place * step

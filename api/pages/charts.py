@@ -6,13 +6,13 @@ security policy forbids, or a megabyte of script (see docs/decisions/site.md).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
 from typing import Any
 
+from deadheat.engine.figures import nice
 from deadheat.league.service.rankings.history import HistoryPoint
 
 WIDTH, HEIGHT = 720, 240
@@ -88,16 +88,6 @@ def history(points: Sequence[HistoryPoint]) -> History | None:
         upward=[Mark(y(tick), f"{tick:g}") for tick in ticks],
         versions=[Mark(x(at), f"v{number}") for at, number in _versions(points)],
     )
-
-
-def nice(least: float, most: float, about: int = 5) -> Iterator[float]:
-    """Round numbers from at most `least` to at least `most`, 1, 2 or 5 times a power of ten apart."""
-    rough = max(most - least, 1e-9) / about
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)
-    first, last = math.floor(least / step), math.ceil(most / step)
-    for place in range(first, max(last, first + 1) + 1):
-        yield place * step
 
 
 def _path(places: Sequence[tuple[float, float]]) -> str:

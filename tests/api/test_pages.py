@@ -12,10 +12,11 @@ from html.parser import HTMLParser
 import pytest
 from sqlmodel import select
 
-from deadheat.api.pages.charts import bars, nice
+from deadheat.api.pages.charts import bars
 from deadheat.api.pages.docs import TITLES
 from deadheat.api.pages.render import ms, shown
 from deadheat.api.services import SITE
+from deadheat.engine.figures import nice
 from deadheat.engine.games import GAMES
 from deadheat.league.beside import TALLIES
 from deadheat.league.jobs import FaultRecord, Latency

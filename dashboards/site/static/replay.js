@@ -51,6 +51,7 @@ class Viewer {
     this.match = match;
     this.scenes = match.scenes;
     this.root = root;
+    this.prefix = root.dataset.prefix ?? ""; // of a move's name in the address, where a page has several matches
     this.part = (name) => root.querySelector(`[data-part="${name}"]`);
     this.stage = game.stage(this.part("stage"), match);
     this.timer = null;
@@ -130,8 +131,8 @@ class Viewer {
   }
 
   linked() {
-    const found = /^#move-(\d+)$/.exec(location.hash);
-    return found ? Math.min(Number(found[1]), this.scenes.length - 1) : null;
+    const found = /^#(.*)move-(\d+)$/.exec(location.hash);
+    return found && found[1] === this.prefix ? Math.min(Number(found[2]), this.scenes.length - 1) : null;
   }
 
   play() {
@@ -173,7 +174,7 @@ class Viewer {
   // The address names the move at which one stays. A browser that will not have it changed so often is left alone.
   name() {
     try {
-      history.replaceState(null, "", `#move-${this.at}`);
+      history.replaceState(null, "", `#${this.prefix}move-${this.at}`);
     } catch { /* the next rest names its move */ }
   }
 

@@ -1,0 +1,182 @@
+"""Pages in one file, which ask nothing of any network: the site's style, the site's viewer, and matches inside.
+
+A page's policy allows its own style sheet and its own script by their hashes, and nothing else. So what strangers wrote
+(names, replies) is shown as text, and would not run even if it got out of its place.
+
+The site's scripts are modules, and a browser loads no modules for a page that was opened from a disk. `_script` makes
+one script of them: each becomes a function that is called once and returns what the module exports. It knows the few
+forms that these modules have and refuses all others.
+
+A match is the viewer's JSON document (`engine.scenes`) and its lines, compressed: 4 to 6 kB in the page.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any, TypeVar
+
+from deadheat.cli.console import ROOT, short, visible
+from deadheat.cli.output import Columns
+from deadheat.engine.scenes import document
+from deadheat.engine.transcript import Transcript
+
+SITE = ROOT / "dashboards" / "site"
+STYLES = ("site.css", "replay.css", "report.css")
+
+NAME_WIDTH = 40
+"""Characters of a bot's name in the viewer, whose columns are narrow."""
+
+POLICY = (
+    "default-src 'none'; script-src 'sha256-{script}'; style-src 'sha256-{style}'; connect-src blob:; base-uri 'none'"
+)
+"""Blobs are what the page makes itself: the lines of the match that is shown."""
+
+Row = TypeVar("Row")
+_RIGHT = {False: "", True: ' class="number"'}
+
+_IMPORT = re.compile(r'^import (\{[^}]*\}) from "(\./[\w-]+\.js)";', re.MULTILINE)
+_LATE_IMPORT = re.compile(r"\bawait import\(([^()]*)\)")
+_EXPORT = re.compile(r"^export ((?:async )?function (\w+))", re.MULTILINE)
+_OTHERWISE = re.compile(r"^\s*(?:import|export)\b|\bimport\s*\(|</script", re.MULTILINE | re.IGNORECASE)
+
+
+def shown(value: object) -> str:
+    """Make HTML of text that may be a stranger's, with all marks visible."""
+    return escape(visible(str(value)))
+
+
+def data(name: str, value: object) -> str:
+    """Make an element that contains JSON for the page's script, under this id."""
+    text = json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
+    return f'<script type="application/json" id="{name}">{text}</script>\n'
+
+
+def page(title: str, body: Iterable[str], scripts: Sequence[str] = ()) -> Iterator[str]:
+    """Make a page piece by piece. `body` is HTML, `title` text; `scripts`: files of the site beside the viewer's."""
+    style = "".join(_static(name) for name in STYLES)
+    script = _script([*_viewer_scripts(), "kept.js", *scripts])
+    policy = POLICY.format(script=_hash(script), style=_hash(style))
+    yield f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="referrer" content="no-referrer">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{shown(title)}</title>
+<style>{style}</style>
+</head>
+<body>
+<header class="top"><span class="brand">Deadheat</span></header>
+<main>
+"""
+    yield from body
+    yield f"</main>\n<script>{script}</script>\n</body>\n</html>\n"
+
+
+def table(label: str, rows: Iterable[Row], columns: Columns[Row], head: int = 0) -> Iterator[str]:
+    """Make a table, one line per row. Cells are HTML; the column `head` names the rows."""
+    yield f'<div class="scroll" tabindex="0" role="region" aria-label="{shown(label)}">\n<table>\n<thead><tr>'
+    for column in columns:
+        yield f"<th{_RIGHT[column.right]}>{column.heading}</th>"
+    yield "</tr></thead>\n<tbody>\n"
+    for row in rows:
+        yield "<tr>"
+        for place, column in enumerate(columns):
+            tag, scope = ("th", ' scope="row"') if place == head else ("td", "")
+            yield f"<{tag}{scope}{_RIGHT[column.right]}>{column.cell(row)}</{tag}>"
+        yield "</tr>\n"
+    yield "</tbody>\n</table>\n</div>\n"
+
+
+def viewer(first: int | None = None) -> str:
+    """Make the place where a match is shown: the game of that number at once, or none until one is chosen."""
+    opened = "" if first is None else f' data-first="{first}"'
+    lines = '<details data-part="lines"><summary>Lines as sent</summary><pre tabindex="0"></pre></details>'
+    return f"""<div id="watched" class="watched"{opened}></div>
+<template id="viewer"><section class="viewer" aria-label="Replay" hidden>
+{part("viewer-parts.html")}  {lines}
+</section></template>
+<noscript><p class="note">The replay needs scripts.</p></noscript>
+"""
+
+
+def part(name: str) -> str:
+    """Read a part of a page, a template of the site that has nothing to fill in."""
+    return (SITE / "templates" / name).read_text(encoding="utf-8")
+
+
+def packed(number: int, transcript: Transcript, names: Sequence[str]) -> str:
+    """Make the element that contains a verified match for the viewer, with these names by seat."""
+    match = document(transcript, [short(name, NAME_WIDTH) for name in names])
+    for scene in match["scenes"]:
+        scene["words"] = visible(scene["words"])
+    kept = {"match": match, "exchanges": [*_exchanges(transcript)]}
+    small = zlib.compress(json.dumps(kept, separators=(",", ":")).encode(), zlib.Z_BEST_COMPRESSION)
+    return f'<script type="text/plain" id="kept-{number}">{base64.b64encode(small).decode()}</script>\n'
+
+
+def save(file: Path, pieces: Iterable[str]) -> None:
+    """Write a file as a whole or not at all. Raises OSError."""
+    unfinished = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        with unfinished.open("w", encoding="utf-8", newline="\n") as stream:
+            stream.writelines(pieces)
+        unfinished.replace(file)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _exchanges(transcript: Transcript) -> Iterator[Mapping[str, Any]]:
+    """Yield the lines with their times in whole microseconds, in the form of a transcript's lines."""
+    for number, exchange in enumerate(transcript.exchanges):
+        yield {
+            "n": number,
+            "messages": [[message.seat, message.line] for message in exchange.messages],
+            "replies": [
+                [seat, reply.line, _rounded(reply.elapsed_ns), reply.fault, None, None, _rounded(reply.stolen_ns)]
+                for seat, reply in exchange.replies.items()
+            ],
+        }
+
+
+def _rounded(value_ns: int) -> int:
+    return round(value_ns, -3)
+
+
+def _static(name: str) -> str:
+    return (SITE / "static" / name).read_text(encoding="utf-8")
+
+
+def _viewer_scripts() -> list[str]:
+    """List the viewer's modules, each after those that it imports."""
+    return ["text.js", "replay.js", *sorted(file.name for file in (SITE / "static").glob("replay-*.js"))]
+
+
+def _script(names: Iterable[str]) -> str:
+    """Make one script of modules of the site."""
+    modules = "".join(f'modules["./{name}"] = (() => {{\n{_function_body(_static(name))}}})();\n' for name in names)
+    return f'"use strict";\n(() => {{\nconst modules = {{}};\n{modules}}})();\n'
+
+
+def _function_body(module: str) -> str:
+    exports = ", ".join(name for _, name in _EXPORT.findall(module))
+    body = _IMPORT.sub(r'const \1 = modules["\2"];', module)
+    body = _LATE_IMPORT.sub(r"modules[\1]", body)
+    body = _EXPORT.sub(r"\1", body)
+    left = _OTHERWISE.search(body)
+    assert left is None, f"a form that one script cannot have: {body[left.start() : left.end() + 60]!r}"
+    return f"{body}return {{ {exports} }};\n"
+
+
+def _hash(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

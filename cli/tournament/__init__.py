@@ -1,0 +1,1 @@
+"""Tournaments on this machine."""

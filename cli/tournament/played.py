@@ -1,0 +1,166 @@
+"""What a tournament's folder contains: `tournament.json`, and `games.jsonl` with a line for each game."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+FORMAT = 1
+ABOUT, GAMES = "tournament.json", "games.jsonl"
+
+MOST_GAMES = 1_000_000
+
+
+class BadFolder(Exception):
+    """A folder holds no tournament, or one that cannot be read; the text is a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bot:
+    """A participant: its name in the results, and what was given on the command line."""
+
+    label: str
+    given: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """The request: game, bots, and how they were paired. `games` is their number a pair, `started` an ISO date."""
+
+    format: int
+    deadheat: str
+    game: str
+    rules_version: int
+    bots: list[Bot]
+    kind: str
+    seats: int
+    games: int
+    seed: str
+    keep: str
+    sandbox: str
+    started: str
+
+
+@dataclass(frozen=True, slots=True)
+class FaultRecord:
+    """A fault of a seat: at which prompt, and after how much own time."""
+
+    seat: int
+    fault: str
+    command: str | None = None
+    elapsed_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """A seat's answers to one command in a game: own times in milliseconds, rounded to two digits, with counts."""
+
+    limit_ms: float
+    own_ms: list[tuple[float, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class GameRecord:
+    """One game. Everything by seat is in the order of `players`; games of one `group` shared their dice."""
+
+    number: int
+    players: list[str]
+    ranks: list[int]
+    points: list[int | str] | None
+    group: str | None
+    faults: list[FaultRecord]
+    void_attempts: int
+    seconds: float
+    times: list[dict[str, Answers]]
+    host_ms: list[float]
+    transcript: str | None
+    rated: bool = True
+    """False: everybody failed, which says nothing about strength."""
+
+    def __post_init__(self) -> None:
+        seats = len(self.players)
+        if any(len(part) != seats for part in (self.ranks, self.times, self.host_ms)):
+            raise ValueError("lists of different lengths")
+        if any(not 0 <= fault.seat < seats for fault in self.faults):
+            raise ValueError("a fault of a seat that is not there")
+
+    def failed(self, seat: int) -> bool:
+        """Say whether the bot in that seat committed a fault."""
+        return any(fault.seat == seat for fault in self.faults)
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A tournament so far. `rated` are the lines of the games that count, as `deadheat rate` reads them; `labels` are
+    the names of all bots.
+    """
+
+    about: About
+    games: Sequence[GameRecord]
+    rated: Sequence[bytes]
+    labels: Sequence[str]
+
+
+_ABOUT = TypeAdapter(About)
+_GAME = TypeAdapter(GameRecord)
+
+
+def read(folder: Path) -> Played:
+    """Read a tournament that is over, interrupted or still going on.
+
+    Raises:
+        BadFolder: a file is missing or is not what a tournament writes.
+    """
+    about = _about(folder / ABOUT)
+    lines = _lines(folder / GAMES)
+    games = []
+    for number, line in enumerate(lines, 1):
+        try:
+            games.append(_GAME.validate_json(line))
+        except ValidationError as error:
+            raise BadFolder(f"{folder / GAMES}, line {number}: {_why(error)}") from None
+    labels = dict.fromkeys([bot.label for bot in about.bots])
+    for game in games:
+        labels |= dict.fromkeys(game.players)
+    rated = [line for line, game in zip(lines, games, strict=True) if game.rated]
+    return Played(about, games, rated, list(labels))
+
+
+def _about(file: Path) -> About:
+    try:
+        content = file.read_bytes()
+        version = json.loads(content).get("format")
+        if version != FORMAT:
+            raise BadFolder(f"{file} has format {version}; this release reads format {FORMAT}")
+        return _ABOUT.validate_json(content)
+    except FileNotFoundError:
+        raise BadFolder(f"{file.parent} is not the folder of a tournament: it has no {file.name}") from None
+    except OSError as error:
+        raise BadFolder(f"cannot read {file}: {error.strerror}") from error
+    except ValidationError as error:
+        raise BadFolder(f"{file}: {_why(error)}") from None
+    except (ValueError, AttributeError) as error:
+        raise BadFolder(f"{file} is not what a tournament writes: {error}") from None
+
+
+def _lines(file: Path) -> list[bytes]:
+    """Return the complete lines: of a run that was killed, the last one may be cut short."""
+    try:
+        lines = file.read_bytes().split(b"\n")[:-1]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise BadFolder(f"cannot read {file}: {error.strerror}") from error
+    if len(lines) > MOST_GAMES:
+        raise BadFolder(f"{file} has more than {MOST_GAMES} games")
+    return [line for line in lines if line.strip()]
+
+
+def _why(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    return f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}"

@@ -1,0 +1,193 @@
+"""`report.html` of a tournament: one file with everything, made from the folder's results and kept transcripts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from deadheat.cli.console import visible
+from deadheat.cli.local import page
+from deadheat.cli.local.page import shown
+from deadheat.cli.local.transcripts import doubt
+from deadheat.cli.local.transcripts import read as read_transcript
+from deadheat.cli.output import Column, Columns
+from deadheat.cli.tournament import strength, times
+from deadheat.cli.tournament.played import BadFolder, Bot, FaultRecord, GameRecord, Played, read
+from deadheat.engine import figures
+from deadheat.engine.core import NS_PER_MS, NS_PER_S
+from deadheat.engine.figures import counted
+from deadheat.engine.transcript import BadTranscript
+
+__all__ = ["BadFolder", "write"]
+
+NAME = "report.html"
+
+MOST_KEPT_BYTES = 48 * 1024 * 1024
+"""Of games in the report, as they are in the file: some 10,000 of Yacht Auction. A browser opens a file of that size in
+seconds; games past it are in the folder, and `deadheat view FILE` shows them."""
+
+MOST_LINKS = 10
+"""Games that are named beside each kind of fault; the list of games has all."""
+
+
+def write(folder: Path, output: Path | None = None) -> Path:
+    """Write the report of a tournament, which may still be going on, and return its file: `output`, or `report.html` in
+    the folder.
+
+    Raises:
+        BadFolder: the folder is not a tournament's. OSError: the report cannot be written.
+    """
+    played = read(folder)
+    file = output or folder / NAME
+    title = f"Tournament of {played.about.game}"
+    page.save(file, page.page(title, _body(folder, played, title), ["report.js"]))
+    return file
+
+
+def _body(folder: Path, played: Played, title: str) -> Iterator[str]:
+    about = played.about
+    kind = f"{about.kind}, {counted(about.games, 'game')} a pair, tables of {about.seats}"
+    started = about.started[:16].replace("T", " ")
+    yield f'<h1>{shown(title)}</h1>\n<p class="facts">{shown(started)} · {shown(kind)} · seed '
+    yield f"<code>{shown(about.seed)}</code> · sandbox {shown(about.sandbox)} · Deadheat {shown(about.deadheat)}, "
+    yield f"rules {about.rules_version}</p>\n"
+    if not played.games:
+        yield "<p>No game has been played yet.</p>\n"
+        return
+    yield from _figures(played)
+    found = strength.rated(played)
+    rows = times.rows(played)
+    kept = _kept(folder, played)
+    parts = (
+        ("Ratings", strength.ratings(found, played)),
+        ("Crosstable", strength.crosstable(found, played)),
+        ("Response times", times.response_times(rows, played)),
+        ("Faults", _faults(played, kept)),
+        ("What the host took", times.host(played)),
+        ("Games", _games(played, kept)),
+        ("Bots", _bots(played)),
+    )
+    for heading, part in parts:
+        yield f"<section>\n<h2>{heading}</h2>\n"
+        yield from part
+        yield "</section>\n"
+    yield page.data("whatif", times.what_if(rows, played))
+    yield page.data("games-data", _listed(played, kept))
+    yield from kept.values()
+
+
+def _figures(played: Played) -> Iterator[str]:
+    faults = sum(len(game.faults) for game in played.games)
+    facts = (
+        ("games", f"{len(played.games):,}"),
+        ("bots", f"{len(played.labels)}"),
+        ("games with a fault", f"{sum(bool(game.faults) for game in played.games):,}" if faults else "none"),
+        ("mean of a game", figures.duration(round(NS_PER_S * mean(game.seconds for game in played.games)))),
+    )
+    yield '<dl class="figures">'
+    yield from (f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts)
+    yield "</dl>\n"
+
+
+def _kept(folder: Path, played: Played) -> dict[int, str]:
+    """Pack the kept games by number, those with faults first, as many as `MOST_KEPT_BYTES` allow. A transcript that is
+    gone, or not what the rules say, is left out.
+    """
+    wanted = [game for game in played.games if game.transcript]
+    found: dict[int, str] = {}
+    size = 0
+    for game in sorted(wanted, key=lambda game: not game.faults):
+        packed = _packed(folder, game)
+        if packed is None:
+            continue
+        size += len(packed)
+        if size > MOST_KEPT_BYTES:
+            break
+        found[game.number] = packed
+    return dict(sorted(found.items()))
+
+
+def _packed(folder: Path, game: GameRecord) -> str | None:
+    file = (folder / str(game.transcript)).resolve()
+    if not file.is_relative_to(folder.resolve()):
+        return None
+    try:
+        transcript = read_transcript(file)
+    except (OSError, BadTranscript):
+        return None
+    if doubt(transcript) is not None or transcript.seats != len(game.players):
+        return None
+    return page.packed(game.number, transcript, game.players)
+
+
+Kind = tuple[str, str, str]
+"""Of faults: bot, fault, command."""
+
+
+def _faults(played: Played, kept: Mapping[int, str]) -> Iterator[str]:
+    kinds: dict[Kind, list[tuple[GameRecord, FaultRecord]]] = defaultdict(list)
+    for game in played.games:
+        for fault in game.faults:
+            kinds[game.players[fault.seat], fault.fault, fault.command or "the start"].append((game, fault))
+    if not kinds:
+        yield f"<p>None in {counted(len(played.games), 'game')}.</p>\n"
+        return
+    columns: Columns[Kind] = (
+        Column("Bot", lambda kind: shown(kind[0])),
+        Column("Fault", lambda kind: f'<span class="fault">{shown(kind[1])}</span>'),
+        Column("At", lambda kind: f"<code>{shown(kind[2])}</code>"),
+        Column("Times", lambda kind: f"{len(kinds[kind]):,}", right=True),
+        Column("Games, and after how much own time", lambda kind: _links(kinds[kind], kept)),
+    )
+    yield from page.table("Faults", sorted(kinds, key=lambda kind: (-len(kinds[kind]), kind)), columns)
+
+
+def _links(faults: Sequence[tuple[GameRecord, FaultRecord]], kept: Mapping[int, str]) -> str:
+    """Name the first games with faults of a kind, and link those that are in the file."""
+    said = []
+    for game, fault in faults[:MOST_LINKS]:
+        after = "" if fault.elapsed_ms is None else f" {figures.duration(round(fault.elapsed_ms * NS_PER_MS))}"
+        number = f'<a href="#game-{game.number}">{game.number}</a>' if game.number in kept else f"{game.number}"
+        said.append(f'<span class="pair">{number}<small>{after}</small></span>')
+    more = len(faults) - MOST_LINKS
+    return "".join(said) + (f"and {more:,} more" if more > 0 else "")
+
+
+def _games(played: Played, kept: Mapping[int, str]) -> Iterator[str]:
+    """Leave a place for the viewer and for the list, which the page's script fills and filters."""
+    transcripts = sum(game.transcript is not None for game in played.games)
+    said = f"{len(kept):,} of {counted(len(played.games), 'game')} can be watched here"
+    if missing := transcripts - len(kept):
+        said += f"; {counted(missing, 'other transcript')} would make this file too large, or cannot be verified"
+    yield f"<p>{said}. Choose one by its number.</p>\n{page.viewer()}"
+    yield page.part("report-games.html")
+
+
+def _listed(played: Played, kept: Mapping[int, str]) -> dict[str, Any]:
+    """Make the list of games for the page's script: number, bots by seat, ranks, points, faults, seconds, watchable."""
+    numbers = {label: number for number, label in enumerate(played.labels)}
+    games = [
+        [
+            game.number,
+            [numbers[bot] for bot in game.players],
+            game.ranks,
+            None if game.points is None else [figures.points(value) for value in game.points],
+            [[fault.seat, fault.fault, fault.command or ""] for fault in game.faults],
+            round(game.seconds, 3),
+            int(game.number in kept),
+        ]
+        for game in sorted(played.games, key=lambda game: game.number)
+    ]
+    return {"labels": [visible(label) for label in played.labels], "games": games}
+
+
+def _bots(played: Played) -> Iterator[str]:
+    columns: Columns[Bot] = (
+        Column("Bot", lambda bot: shown(bot.label)),
+        Column("Given as", lambda bot: f"<code>{shown(bot.given)}</code>"),
+        Column("SHA-256 of what was built", lambda bot: f'<code class="hash">{shown(bot.sha256)}</code>'),
+    )
+    yield from page.table("Bots", played.about.bots, columns)

@@ -1,0 +1,193 @@
+"""The parts of a report about strength: ratings as a picture and a table, and the crosstable."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from deadheat.cli.console import short
+from deadheat.cli.local import page
+from deadheat.cli.local.page import shown
+from deadheat.cli.output import Column, Columns
+from deadheat.cli.tournament.played import GameRecord, Played
+from deadheat.engine.figures import counted, nice
+from deadheat.league.ratings import Rating, RatingConfig, RatingTable, rate
+from deadheat.league.ratings.jsonl import read
+from deadheat.league.ratings.table import NORMAL_95
+
+WIDTH, ROW, LEFT, RIGHT, BOTTOM = 720, 26, 190, 20, 26
+"""The picture of ratings, in units of its coordinates."""
+
+NAME_WIDTH = 21
+MOST_MORE = 100
+"""Times as many games: if neighbours need more than that to be told apart, the table gives no number."""
+
+
+def rated(played: Played) -> RatingTable:
+    """Rate the games that count."""
+    return rate(read(played.rated), RatingConfig())
+
+
+def ratings(found: RatingTable, played: Played) -> Iterator[str]:
+    """Show the ratings as a picture and a table, and say how far they are resolved."""
+    entries = found.entries
+    yield f'<div class="scroll" tabindex="0" role="region" aria-label="Ratings, drawn">\n{_picture(entries)}</div>\n'
+    columns: Columns[Rating] = (
+        Column("Place", lambda row: str(_place(row)), right=True),
+        Column("Bot", lambda row: shown(row.player)),
+        Column("Rating", lambda row: f"{row.elo:.0f} ± {NORMAL_95 * row.se:.0f}", right=True),
+        Column("Places", _places, right=True),
+        Column("Games", lambda row: str(row.games), right=True),
+        Column("Won / drawn / lost", lambda row: f"{row.wins} / {row.draws} / {row.losses}", right=True),
+        Column("Ahead of the next", _gap, right=True),
+        Column("Told apart", lambda row: _resolved(row, played.about.games)),
+    )
+    yield from page.table("Ratings", entries, columns, head=1)
+    yield '<p class="note">Elo around 1500 with 95 % intervals, as in <code>deadheat rate</code>; so are places. Told '
+    yield "apart: ahead of the next by more than that interval; the games that it takes assume that the gap stays."
+    fit = found.fit()
+    if fit.chi2_per_dof is not None:
+        yield f" Fit: chi-squared {fit.chi2_per_dof:.2f} per degree of freedom (near 1: one number a bot says it all)."
+    yield "</p>\n"
+    if len(entries) > 2:
+        yield (
+            f'<p class="note">Whoever is first of {len(entries)} is there partly by luck. Before you choose it, '
+            "play it against its rivals with another <code>--seed</code>: expect less than this table says.</p>\n"
+        )
+
+
+def _place(row: Rating) -> int:
+    assert row.place is not None, "all are in one field"
+    return row.place.rank
+
+
+def _places(row: Rating) -> str:
+    assert row.place is not None, "all are in one field"
+    low, high = row.place.low, row.place.high
+    return f"{low} to {high}" if low < high else f"{low}"
+
+
+def _gap(row: Rating) -> str:
+    if row.place is None or row.place.gap_elo is None or row.place.gap_se is None:
+        return "&ndash;"
+    return f"{row.place.gap_elo:+.0f} ± {NORMAL_95 * row.place.gap_se:.0f}"
+
+
+def _resolved(row: Rating, games: int) -> str:
+    """Say whether a gap is larger than its 95 % interval, or how many games a pair would make it so if it stays."""
+    if row.place is None or row.place.gap_elo is None or row.place.gap_se is None:
+        return ""
+    gap, width = row.place.gap_elo, NORMAL_95 * row.place.gap_se
+    if gap > width:
+        return '<span class="met">yes</span>'
+    if gap <= 0 or (times := (width / gap) ** 2) > MOST_MORE:
+        return "no"
+    return f"no: takes some {math.ceil(games * times):,} games a pair"
+
+
+def _picture(entries: Sequence[Rating]) -> str:
+    ticks = list(nice(min(row.low for row in entries), max(row.high for row in entries)))
+    least, most = ticks[0], ticks[-1]
+    height = ROW * len(entries) + BOTTOM
+
+    def x(elo: float) -> float:
+        return round(LEFT + (WIDTH - LEFT - RIGHT) * (elo - least) / (most - least), 1)
+
+    parts = [f'<svg class="whiskers" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{_told(entries)}">']
+    for tick in ticks:
+        parts.append(f'<line class="grid" x1="{x(tick)}" x2="{x(tick)}" y1="0" y2="{height - BOTTOM}"/>')
+        parts.append(f'<text class="mid" x="{x(tick)}" y="{height - 8}">{tick:g}</text>')
+    for number, row in enumerate(entries):
+        y = ROW * number + ROW / 2
+        parts.append(f'<text class="name" x="8" y="{y + 4:g}">{shown(short(row.player, NAME_WIDTH))}</text>')
+        parts.append(f'<path class="whisker" d="M{x(row.low)} {y:g}H{x(row.high)}')
+        parts += [f"M{x(end)} {y - 4:g}v8" for end in (row.low, row.high)]
+        parts.append(f'"/><circle class="now" cx="{x(row.elo)}" cy="{y:g}" r="4.5"/>')
+    return "".join(parts) + "</svg>\n"
+
+
+def _told(entries: Sequence[Rating]) -> str:
+    return shown(
+        "; ".join(f"{short(row.player, NAME_WIDTH)} {row.elo:.0f} ± {NORMAL_95 * row.se:.0f}" for row in entries)
+    )
+
+
+@dataclass
+class Meeting:
+    """Results of one bot against another. `groups` are points and games by group of games that share their dice."""
+
+    points: float = 0.0
+    games: int = 0
+    faults: int = 0
+    groups: dict[str, tuple[float, int]] = field(default_factory=dict)
+
+    def add(self, points: float, group: str | None, failed: bool) -> None:
+        """Count one game: 1 point for a better place than the other's, 1/2 for the same."""
+        self.points += points
+        self.games += 1
+        self.faults += failed
+        if group is not None:
+            before = self.groups.get(group, (0.0, 0))
+            self.groups[group] = before[0] + points, before[1] + 1
+
+    @property
+    def pairs(self) -> tuple[int, int, int]:
+        """Return how many groups of two games and more were won, drawn and lost."""
+        signs = Counter(
+            (2 * points > games) - (2 * points < games) for points, games in self.groups.values() if games > 1
+        )
+        return signs[1], signs[0], signs[-1]
+
+
+def meetings(games: Sequence[GameRecord]) -> dict[tuple[str, str], Meeting]:
+    """Count the results of each bot against each other, both ways round."""
+    found: dict[tuple[str, str], Meeting] = defaultdict(Meeting)
+    for game in (game for game in games if game.rated):
+        for seat, bot in enumerate(game.players):
+            for other, opponent in enumerate(game.players):
+                if seat != other:
+                    points = (1 + (game.ranks[seat] < game.ranks[other]) - (game.ranks[seat] > game.ranks[other])) / 2
+                    found[bot, opponent].add(points, game.group, game.failed(seat))
+    return found
+
+
+def crosstable(found: RatingTable, played: Played) -> Iterator[str]:
+    """Show who took how many points, pairs and faults from whom, in the order of the ratings."""
+    order = [row.player for row in found.entries]
+    results = meetings(played.games)
+    numbers = {player: place for place, player in enumerate(order)}
+
+    def column(opponent: str) -> Column[str]:
+        return Column(
+            str(numbers[opponent] + 1), lambda bot: _cell(results.get((bot, opponent)), bot, opponent, played)
+        )
+
+    columns: Columns[str] = (
+        Column("Bot", lambda bot: f"{numbers[bot] + 1}. {shown(bot)}"),
+        *(column(opponent) for opponent in order),
+    )
+    yield '<div class="pairs">'
+    yield from page.table("Crosstable", order, columns)
+    yield "</div>\n"
+    several = " At tables of three and more, each pair of places counts as a game." if played.about.seats > 2 else ""
+    yield (
+        '<p class="note">A cell shows what the bot on the left took from the one above: points of games (a draw is '
+        "half a point), pairs won, drawn and lost (games that share their dice, seats exchanged), and its own faults. "
+        f"A click lists the games.{several}</p>\n"
+    )
+
+
+def _cell(meeting: Meeting | None, bot: str, opponent: str, played: Played) -> str:
+    if meeting is None:
+        return ""
+    place = {label: number for number, label in enumerate(played.labels)}
+    shade = round(10 * meeting.points / meeting.games)
+    cell = f'<a class="score s{shade}" href="#pair-{place[bot]}-{place[opponent]}">'
+    cell += f"{meeting.points:g}<small>/{meeting.games}</small></a>"
+    if any(meeting.pairs):
+        cell += f"<small>{'&ndash;'.join(map(str, meeting.pairs))}</small>"
+    if meeting.faults:
+        cell += f'<small class="fault">{counted(meeting.faults, "fault")}</small>'
+    return cell

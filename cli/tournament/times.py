@@ -1,0 +1,228 @@
+"""The part of a report about time: how long answers took, which would be late elsewhere, and what the host took.
+
+The page's script answers "what if" from what `what_if` puts into the page: all own times, rounded to two digits and
+counted, and for every game and seat the answer that came nearest to its limit, since one late answer loses a game.
+A time bank is one limit for all answers of a game but READY: there the row `cli.local.timing.BANK` counts, their sum.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil, log2
+from typing import Any
+
+from deadheat.cli.local import page
+from deadheat.cli.local.page import shown
+from deadheat.cli.local.timing import BANK
+from deadheat.cli.output import Column, Columns
+from deadheat.cli.tournament.played import Answers, GameRecord, Played
+from deadheat.engine.core import NS_PER_MS
+from deadheat.engine.figures import counted, duration, limit
+from deadheat.engine.games.betris import BANK_NS, Betris
+
+READY = "READY"
+"""A program's start has a limit of its own, which the page's slider leaves as it is."""
+
+BANKS_MS = {Betris.name: BANK_NS / NS_PER_MS}
+"""The games with a time bank."""
+
+DOUBLINGS = 16
+"""Bars of the picture up to the limit, each twice the share of the one before; one more has what was late."""
+
+BAR, HEIGHT = 6, 22
+
+
+@dataclass
+class Row:
+    """A bot's answers to one command: own times in milliseconds, rounded, with counts."""
+
+    bot: str
+    command: str
+    limit_ms: float = 0.0
+    own_ms: Counter[float] = field(default_factory=Counter)
+
+    def add(self, answers: Answers) -> None:
+        """Count the answers of one game."""
+        self.limit_ms = max(self.limit_ms, answers.limit_ms)
+        for value, count in answers.own_ms:
+            self.own_ms[value] += count
+
+    def quantile(self, share: float) -> float:
+        """Return the smallest time, in milliseconds, that covers the given share of the answers."""
+        wanted = share * self.own_ms.total()
+        for value, count in sorted(self.own_ms.items()):
+            wanted -= count
+            if wanted <= 0:
+                return value
+        return max(self.own_ms, default=0.0)
+
+
+def rows(played: Played) -> list[Row]:
+    """Collect the answers by bot and command, bots in the order of the tournament."""
+    found: dict[tuple[str, str], Row] = {}
+    for game in played.games:
+        for seat, bot in enumerate(game.players):
+            times = answers_of(game, seat, played.about.game)
+            for command, answers in times.items():
+                found.setdefault((bot, command), Row(bot, command)).add(answers)
+    order = {label: place for place, label in enumerate(played.labels)}
+    return sorted(found.values(), key=lambda row: order[row.bot])
+
+
+def answers_of(game: GameRecord, seat: int, name: str) -> Mapping[str, Answers]:
+    """Return a seat's answers by command; in a game with a time bank also what it used of its bank."""
+    times = game.times[seat]
+    if name not in BANKS_MS:
+        return times
+    banked = [answers for command, answers in times.items() if command != READY]
+    used_ms = sum(value * count for answers in banked for value, count in answers.own_ms)
+    return {**times, BANK: Answers(BANKS_MS[name], [(float(f"{used_ms:.2g}"), 1)])}
+
+
+def response_times(found: Sequence[Row], played: Played) -> Iterator[str]:
+    """Show the controls of the question "what if", and how long each bot's answers took."""
+    limits = {row.command: max(other.limit_ms for other in found if other.command == row.command) for row in found}
+    said = ", ".join(f"{shown(command)} {_limit(value)}" for command, value in limits.items())
+    yield f"<p>Own time, without what the host took. Limits: {said}.</p>\n"
+    yield page.part("report-whatif.html")
+    numbers = {id(row): number for number, row in enumerate(found)}
+    columns: Columns[Row] = (
+        Column("Bot", lambda row: shown(row.bot)),
+        Column("Command", lambda row: f"<code>{shown(row.command)}</code>"),
+        Column("Answers", lambda row: f"{row.own_ms.total():,}", right=True),
+        Column("Up to the limit", lambda row: _spark(row, numbers[id(row)])),
+        Column("Median", lambda row: _ms(row.quantile(0.5)), right=True),
+        Column("99 %", lambda row: _ms(row.quantile(0.99)), right=True),
+        Column("Slowest", lambda row: _ms(row.quantile(1)), right=True),
+        Column("Of the limit", _used),
+        Column("Late", lambda row: _late(row, numbers[id(row)]), right=True),
+    )
+    yield from page.table("Response times", found, columns)
+    yield '<p class="note">Bars: each is twice the share of the limit of the one before it, up to all of it; '
+    yield "the line is the limit that you choose, and what is past it is red.</p>\n"
+    yield from _cost(played)
+
+
+def _cost(played: Played) -> Iterator[str]:
+    games = Counter(bot for game in played.games for bot in game.players)
+    numbers = {label: number for number, label in enumerate(played.labels)}
+    columns: Columns[str] = (
+        Column("Bot", shown),
+        Column("Games", lambda bot: f"{games[bot]:,}", right=True),
+        Column("More lost by a late answer", lambda bot: f'<span data-lost="{numbers[bot]}">0</span>', right=True),
+        Column("Of these won as played", lambda bot: f'<span data-won="{numbers[bot]}">0</span>', right=True),
+    )
+    yield from page.table("Games that late answers would cost", played.labels, columns)
+    yield '<p class="note">A slower machine stretches every own time; another limit does not change READY. One late '
+    yield "answer loses a game. Answers that were late as played stay late, because nobody knows when they would have "
+    yield "come. Times are rounded to two digits.</p>\n"
+
+
+def _spark(row: Row, number: int) -> str:
+    heights = [0] * (DOUBLINGS + 1)
+    for value, count in row.own_ms.items():
+        heights[_bar(value, row.limit_ms)] += count
+    most = max(heights)
+    middle = row.quantile(0.99) / row.limit_ms if row.limit_ms else 0.0
+    told = f"99 of 100 answers within {100 * middle:.3g} % of the limit"
+    parts = [f'<svg class="spark" data-row="{number}" viewBox="0 0 {BAR * len(heights)} {HEIGHT}"']
+    parts.append(f' width="{BAR * len(heights)}" height="{HEIGHT}" role="img" aria-label="{told}">')
+    for place, count in enumerate(heights):
+        if count:
+            high = ceil((HEIGHT - 2) * count / most)
+            late = ' class="over"' if place == DOUBLINGS else ""
+            parts.append(
+                f'<rect{late} data-bar="{place}" x="{BAR * place}" y="{HEIGHT - high}" width="5" height="{high}"/>'
+            )
+    end = BAR * DOUBLINGS - 0.5
+    return "".join(parts) + f'<line x1="{end}" x2="{end}" y1="0" y2="{HEIGHT}"/></svg>'
+
+
+def _bar(own_ms: float, limit_ms: float) -> int:
+    """Return the bar of an answer: bar k holds shares of the limit up to 2^(k + 1 - DOUBLINGS)."""
+    if own_ms > limit_ms:
+        return DOUBLINGS
+    return max(0, DOUBLINGS - 1 + ceil(log2(own_ms / limit_ms))) if own_ms > 0 else 0
+
+
+def _used(row: Row) -> str:
+    share = row.quantile(1) / row.limit_ms if row.limit_ms else 0.0
+    told = f"{float(f'{100 * share:.2g}'):g} %" if share < 1 else f"{100 * share:.0f} %"
+    meter = f'<meter min="0" max="1" high="0.8" value="{min(share, 1):.4f}">{told}</meter>'
+    return f'<span class="interval">{meter} <span class="time">{told}</span></span>'
+
+
+def _late(row: Row, number: int) -> str:
+    late = sum(count for value, count in row.own_ms.items() if value > row.limit_ms)
+    return f'<span data-late="{number}">{late:,}</span>'
+
+
+def what_if(found: Sequence[Row], played: Played) -> Mapping[str, Any]:
+    """Make what the page's script computes from; bots are numbers in the order of `played.labels`.
+
+    `rows`: bot, command, limit and counted own times in milliseconds. `nearest`: for each bot and each game that it
+    finished without a fault the largest share of a limit that an answer used, the same for READY, and 1 if it won.
+    """
+    numbers = {label: number for number, label in enumerate(played.labels)}
+    nearest: list[list[tuple[float, float, int]]] = [[] for _ in numbers]
+    for game in played.games:
+        for seat, bot in enumerate(game.players):
+            if not game.failed(seat):
+                used = _nearest(answers_of(game, seat, played.about.game))
+                nearest[numbers[bot]].append((*used, int(game.ranks[seat] == 1)))
+    counted_rows = [[numbers[row.bot], row.command, row.limit_ms, sorted(row.own_ms.items())] for row in found]
+    return {"rows": counted_rows, "nearest": nearest, "ready": READY, "bank": BANK}
+
+
+def _nearest(times: Mapping[str, Answers]) -> tuple[float, float]:
+    counting = {BANK} if BANK in times else times.keys() - {READY}
+    return _largest(times, counting), _largest(times, {READY})
+
+
+def _largest(times: Mapping[str, Answers], commands: set[str]) -> float:
+    used = [
+        value / answers.limit_ms
+        for command, answers in times.items()
+        if command in commands and answers.limit_ms
+        for value, _ in answers.own_ms
+    ]
+    return float(f"{max(used, default=0.0):.3g}")
+
+
+def host(played: Played) -> Iterator[str]:
+    """Show what the host took from each bot, and how many attempts it made void."""
+    taken: dict[str, list[float]] = {label: [] for label in played.labels}
+    for game in played.games:
+        for bot, value in zip(game.players, game.host_ms, strict=True):
+            taken[bot].append(value)
+    voids = sum(game.void_attempts for game in played.games)
+    total = sum(map(sum, taken.values()))
+    said = "Nothing." if not total else f"{_seconds(total)} in all. It was given back: limits bound own time."
+    yield f"<p>{said} {counted(voids, 'void attempt', 'void attempts')}.</p>\n"
+    if not total:
+        return
+    columns: Columns[str] = (
+        Column("Bot", shown),
+        Column("Taken", lambda bot: _seconds(sum(taken[bot])), right=True),
+        Column(
+            "In games", lambda bot: f"{sum(value > 0 for value in taken[bot]):,} of {len(taken[bot]):,}", right=True
+        ),
+        Column("Most in a game", lambda bot: _seconds(max(taken[bot], default=0.0)), right=True),
+    )
+    yield from page.table("What the host took", played.labels, columns)
+
+
+def _seconds(value_ms: float) -> str:
+    return duration(round(value_ms * NS_PER_MS)) if value_ms else "0"
+
+
+def _limit(value_ms: float) -> str:
+    return limit(round(value_ms * NS_PER_MS))
+
+
+def _ms(value_ms: float) -> str:
+    """Return a duration of two digits with its unit."""
+    factor, unit = (0.001, "s") if value_ms >= 1000 else (1, "ms") if value_ms >= 0.1 or not value_ms else (1000, "µs")
+    return f"{float(f'{value_ms * factor:.2g}'):g} {unit}"
