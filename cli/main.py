@@ -5,14 +5,18 @@ from __future__ import annotations
 import typer
 
 from deadheat.cli.author import bots, entering, explain, leaderboard, matches, new, records, submit, teams
-from deadheat.cli.local import play, watch
+from deadheat.cli.local import play, reserve, watch
 from deadheat.cli.operator import backup, deployment, doctor, users, workers
 from deadheat.cli.organiser import rulings, season
 from deadheat.cli.server import client, follow, login
 from deadheat.cli.statistics import rate, sprt
+from deadheat.cli.tournament import command as tournaments
 
 PANELS = {
-    "On this machine": (new.new, play.play, watch.replay, explain.explain, watch.verify, rate.rate, sprt.sprt),
+    "On this machine": (
+        *(new.new, play.play, tournaments.tournament, watch.replay, explain.explain, watch.verify),
+        *(rate.rate, sprt.sprt, reserve.run),
+    ),
     "Your bots at a server": (
         *(login.login, login.logout, login.whoami, submit.submit, ("bot", bots.group), bots.trial, matches.logs),
         *(entering.enter, entering.gate, entering.withdraw, entering.rejoin, entering.appeal, bots.people),

@@ -6,8 +6,11 @@ else, and the summary then says so in capitals; with CI=true a skipped test is a
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import subprocess
+import tempfile
 from collections import Counter
 from collections.abc import Generator
 from functools import cache
@@ -25,6 +28,10 @@ SERVERS = {"tests/cluster", "tests/dashboards"}
 """Folders of tests whose fixture of that scope starts servers, for minutes."""
 
 CI = os.environ.get("CI") == "true"
+
+# Each process of a run is a machine of its own: tests do not wait for processors that other tests, or people, have.
+os.environ["DEADHEAT_LOCK_DIR"] = tempfile.mkdtemp(prefix="deadheat-test-locks-")
+atexit.register(shutil.rmtree, os.environ["DEADHEAT_LOCK_DIR"], ignore_errors=True)
 
 
 @cache

@@ -92,7 +92,7 @@ def play(
         make_folder(transcripts)
     with tempfile.TemporaryDirectory(prefix="deadheat-play-") as work:
         try:
-            backend = _backend(sandbox, Path(work))
+            backend = open_backend(sandbox, Path(work))
             programs = _prepare(rules, bots, backend, Path(work))
             cpus = sorted(os.sched_getaffinity(0))
             with Arena(backend, programs, [bot_limits(cpus, seat) for seat in range(len(bots))]) as arena:
@@ -100,7 +100,7 @@ def play(
                 run = Run(rules, bots, transcripts, sandbox, as_json)
                 run.play_all(arena, programs, list(seeds(seed, matches)))
         except TransportError as error:
-            fail(_our_failure(error))
+            fail(our_failure(error))
         except BrokenPipeError:
             raise  # the reader of our output closed it: end the command silently
         except OSError as error:
@@ -280,7 +280,8 @@ def _faults(transcript: Transcript) -> Iterator[dict[str, Any]]:
         yield {"seat": seat, "fault": fault.value, "command": command, "elapsed_ms": elapsed_ms}
 
 
-def _backend(backend: Backend, work: Path) -> Sandbox:
+def open_backend(backend: Backend, work: Path) -> Sandbox:
+    """Return the sandbox of a backend, with its files below `work`; warn if it confines nothing."""
     if backend is Backend.LOCAL:
         from deadheat.sandbox.local import LocalSandbox
 
@@ -302,7 +303,8 @@ def _prepare(game: Game, bots: Sequence[str], sandbox: Sandbox, work: Path) -> l
         fail(str(error), USAGE)
 
 
-def _our_failure(error: TransportError) -> str:
+def our_failure(error: TransportError) -> str:
+    """Say in a sentence why this machine cannot play."""
     if error.cause in (Cause.NO_ENGINE, Cause.NO_IMAGE):
         return f"{error.detail} (or use --sandbox local)"
     reason = error.__cause__
