@@ -187,9 +187,10 @@ def gate_of(request: Request) -> Gate:
 
 def _seats(game: Game, asked: int | None, bots: int, gate: bool) -> int:
     least, most = game.seats.start, game.seats.stop - 1
-    seats = asked or (least if gate else min(bots, most))
+    seats = asked or (least if gate else max(least, min(bots, most)))
     if seats not in game.seats:
-        raise Unplayable(f"{game.name} is played by {least} to {most} seats, not {seats}")
+        known = str(least) if least == most else f"{least} to {most}"
+        raise Unplayable(f"{game.name} is played by {known} seats, not {seats}")
     if bots < seats:
         raise Unplayable(f"{seats} seats need {seats} bots, not {bots}")
     return seats

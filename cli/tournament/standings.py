@@ -167,8 +167,9 @@ class Standings:
 
 
 def _half_points(game: Game, label: str) -> int:
-    own: int = game["ranks"][game["players"].index(label)]
-    (other,) = (rank for player, rank in zip(game["players"], game["ranks"], strict=True) if player != label)
+    ranks: list[int] = game["ranks"]
+    seat = game["players"].index(label)
+    own, other = ranks[seat], ranks[1 - seat]
     return (own <= other) + (own < other)
 
 
