@@ -14,6 +14,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 from typing import IO
 
 from deadheat.engine.core import NS_PER_S, STDERR_KEPT_BYTES
@@ -26,18 +27,19 @@ REAP_TIMEOUT_S = 10
 
 
 class LocalSandbox:
-    """See `sandbox.box.Sandbox`; it enforces no limits."""
+    """See `sandbox.box.Sandbox`; of the limits it enforces only the processors, as long as the bot leaves them."""
 
     def open(self, program: Program, limits: Limits) -> Box:
         """Open a box that starts `program` as a plain subprocess."""
-        return LocalBox(program)
+        return LocalBox(program, limits.cpu_numbers)
 
 
 class LocalBox:
     """A program as a subprocess per run, in its own process group. See `sandbox.box.Box`."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, cpus: Sequence[int] = ()) -> None:
         self._program = program
+        self._cpus = cpus
         self._process: subprocess.Popen[bytes] | None = None
         self._stderr: IO[bytes] | None = None
         self._meter: ProcessMeter | None = None
@@ -61,6 +63,8 @@ class LocalBox:
             raise SandboxError("no-start", f"cannot start {self._program.label}: {error}") from error
         with contextlib.suppress(OSError):
             resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (MAX_STDERR_BYTES, MAX_STDERR_BYTES))
+            if self._cpus:
+                os.sched_setaffinity(process.pid, self._cpus)
         assert process.stdin is not None and process.stdout is not None
         for pipe in (process.stdin, process.stdout):
             os.set_blocking(pipe.fileno(), False)

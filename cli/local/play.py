@@ -7,7 +7,6 @@ drawn between exchanges, when no clock is running.
 from __future__ import annotations
 
 import hashlib
-import os
 import secrets
 import tempfile
 import time
@@ -37,6 +36,7 @@ from deadheat.cli.console import (
 from deadheat.cli.local import report
 from deadheat.cli.local.bots import prepare
 from deadheat.cli.local.recorded import BadBot
+from deadheat.cli.local.reserve import reserved
 from deadheat.cli.local.score import Score
 from deadheat.cli.local.timing import Clock
 from deadheat.cli.local.transcripts import note_killed, stderr_path
@@ -94,11 +94,12 @@ def play(
         try:
             backend = open_backend(sandbox, Path(work))
             programs = _prepare(rules, bots, backend, Path(work))
-            cpus = sorted(os.sched_getaffinity(0))
-            with Arena(backend, programs, [bot_limits(cpus, seat) for seat in range(len(bots))]) as arena:
-                arena.open()
-                run = Run(rules, bots, transcripts, sandbox, as_json)
-                run.play_all(arena, programs, list(seeds(seed, matches)))
+            run = Run(rules, bots, transcripts, sandbox, as_json)
+            with reserved(len(bots)) as cpus:
+                limits = [bot_limits(cpus, seat) for seat in range(len(bots))]
+                with Arena(backend, programs, limits) as arena:
+                    arena.open()
+                    run.play_all(arena, programs, list(seeds(seed, matches)))
         except TransportError as error:
             fail(our_failure(error))
         except BrokenPipeError:

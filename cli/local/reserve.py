@@ -42,7 +42,7 @@ def own_processors() -> tuple[int, ...]:
 
 
 def reserve(count: int) -> Hold:
-    """Wait for so many processors (all, if this machine has fewer) and say for what; Ctrl-C ends the command."""
+    """Wait for so many processors (all, if this machine has fewer) and say for whom; Ctrl-C ends the command."""
     cpus = own_processors()
     processors = Processors(locks_folder())
     told: list[str] = []
@@ -61,6 +61,8 @@ def reserve(count: int) -> Hold:
 
     try:
         return processors.take(min(count, len(cpus)), cpus, waiting)
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
     except OSError as error:
         cannot(f"use {error.filename} for locks", error, USAGE)
 
@@ -82,10 +84,7 @@ def run(
     """
     if cpus > len(own_processors()):
         fail(f"this machine has {len(own_processors())} processors for you, not {cpus}", USAGE)
-    try:
-        hold = reserve(cpus)
-    except KeyboardInterrupt:
-        raise typer.Exit(INTERRUPTED) from None
+    hold = reserve(cpus)
     hold.inherit()
     os.sched_setaffinity(0, hold.cpus)
     try:
