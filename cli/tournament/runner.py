@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import select
 import signal
 import sys
 import time
@@ -19,17 +20,17 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from multiprocessing.context import ForkProcess
 from types import FrameType
 
 from deadheat.cli.tournament.schedule import Deal
-from deadheat.cli.tournament.worker import Done, Ended, Failed, Job, Voided, Waits, Word, work
+from deadheat.cli.tournament.worker import Ended, Failed, Job, Voided, Waits, Word, work
 
-AT_HAND = 2
-"""Deals that a worker has at most: the one that it plays, and the next."""
+AT_HAND, MOST_AT_HAND, AT_HAND_SECONDS = 2, 64, 0.3
+"""Deals that a worker has: the one that it plays and the next; of quick games as many as keep it busy for so long."""
 
-LOOK_SECONDS = 0.5
+LOOK_MS = 500
 """How often `look` is called at least while nothing happens."""
 
 END_SECONDS = 10
@@ -54,6 +55,14 @@ class _Worker:
     pipe: Connection
     deals: deque[Deal] = field(default_factory=deque)
     waits: tuple[str, ...] = ()
+    done: int = 0
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def at_hand(self) -> int:
+        """How many deals it should have."""
+        a_second = self.done / max(time.monotonic() - self.began, AT_HAND_SECONDS)
+        return min(MOST_AT_HAND, max(AT_HAND, round(a_second * AT_HAND_SECONDS)))
 
 
 @dataclass
@@ -97,45 +106,46 @@ class Runner:
                 self._forget()
 
     def _serve(self, blocks: deque[list[Deal]], interrupts: _Interrupts) -> None:
-        for worker in self._at_work:
+        poller = select.poll()  # once for all: multiprocessing's own `wait` makes one for every message
+        by_fd = {worker.pipe.fileno(): worker for worker in self._at_work}
+        for fd, worker in by_fd.items():
+            poller.register(fd, select.POLLIN)
             self._hand_out(worker, blocks)
-        while (busy := [worker for worker in self._at_work if worker.deals]) and not interrupts.seen:
-            ready = wait([worker.pipe for worker in busy], LOOK_SECONDS)
-            for worker in busy:
-                if worker.pipe in ready and self._hear(worker):
+        while any(worker.deals for worker in self._at_work) and not interrupts.seen:
+            for fd, _ in poller.poll(LOOK_MS):
+                if self._hear(by_fd[fd]):
                     return
-                if worker.pipe in ready:
-                    self._hand_out(worker, blocks)
+                self._hand_out(by_fd[fd], blocks)
             self.look()
 
     def _hand_out(self, worker: _Worker, blocks: deque[list[Deal]]) -> None:
         """Keep the worker in deals: those of its own block first."""
-        while blocks and len(worker.deals) < AT_HAND:
+        while blocks and len(worker.deals) < worker.at_hand:
             for deal in blocks.popleft():
                 worker.deals.append(deal)
                 worker.pipe.send(deal)
 
     def _hear(self, worker: _Worker) -> bool:
         """Take in what a worker says; True: stop."""
-        while True:
-            try:
-                word: Word = worker.pipe.recv()
-            except EOFError:
-                worker.process.join(END_SECONDS)
-                raise CannotPlay(Failed("died", f"a worker died with code {worker.process.exitcode}")) from None
+        try:
+            words: list[Word] = worker.pipe.recv()
+        except EOFError:
+            worker.process.join(END_SECONDS)
+            raise CannotPlay(Failed("died", f"a worker died with code {worker.process.exitcode}")) from None
+        stop = False
+        for word in words:
             if isinstance(word, Ended):
-                if self.ended(word.line):
-                    return True
-            elif isinstance(word, Done):
-                worker.deals.popleft()
+                stop = self.ended(word.line) or stop
             elif isinstance(word, Waits):
                 worker.waits = word.holders
             elif isinstance(word, Voided):
                 self.told(word)
             else:
                 raise CannotPlay(word)
-            if not worker.pipe.poll(0):
-                return False
+            if isinstance(word, Ended | Voided) and word.deal_done:
+                worker.deals.popleft()
+                worker.done += 1
+        return stop
 
     def _start(self) -> None:
         fork = multiprocessing.get_context("fork")
@@ -165,8 +175,9 @@ class Runner:
         for worker in self._at_work:
             with contextlib.suppress(EOFError, OSError):
                 while worker.pipe.poll(0):
-                    if isinstance(word := worker.pipe.recv(), Ended):
-                        self.ended(word.line)
+                    for word in worker.pipe.recv():
+                        if isinstance(word, Ended):
+                            self.ended(word.line)
 
     def _forget(self) -> None:
         for worker in self._at_work:

@@ -203,7 +203,8 @@ def scripted(
     channel.meter = Stole(stolen_ns)
     script = [r if isinstance(r, int) else (partial(os.write, stdout, r[0].encode()), r[1]) for r in readings]
     monkeypatch.setattr("deadheat.sandbox.pipes.monotonic_ns", ScriptedClock(*script))
-    monkeypatch.setattr("deadheat.sandbox.pipes.own_delay_ns", ScriptedClock(0, delay_ns))
+    delays = ScriptedClock(0, delay_ns)
+    monkeypatch.setattr("deadheat.sandbox.pipes.own_times", lambda: b"1 %d 1" % delays())
     return PipeTransport([channel]).exchange([Message(0, "A", limit_ns)])[0]
 
 
@@ -236,7 +237,7 @@ def test_the_benefit_of_the_doubt_reaches_back_to_the_last_look_only(monkeypatch
         return [channel.stdout_fd]
 
     monkeypatch.setattr("deadheat.sandbox.pipes.monotonic_ns", lambda: now_ns)
-    monkeypatch.setattr("deadheat.sandbox.pipes._sleep", sleep)
+    monkeypatch.setattr(PipeTransport, "_sleep", lambda _, waiting, now_ns: sleep(waiting, now_ns))
     reply = PipeTransport([channel]).exchange([Message(0, "A", limit_ns)])[0]
     assert (reply.line, reply.elapsed_ns, reply.own_ns) == ("OK", found_ns, limit_ns * 3 // 4)
 
