@@ -206,29 +206,10 @@ class PipeTransport:
                     prompt.silent_ns = now_ns
             if found:
                 return _Round(found, found, now_ns, 0)
-        ready = self._sleep(waiting, now_ns)
+        ready = _sleep(waiting, now_ns, self._all_ears if len(waiting) == len(self._channels) else None)
         woke_ns = monotonic_ns()
         delay_ns = self._waited_ns() if woke_ns - now_ns > NOISE_NS else 0
         return _Round(ready, (), woke_ns, delay_ns)
-
-    def _sleep(self, prompts: Sequence[_Open], now_ns: int) -> Container[int]:
-        """Wait for output (or room for unsent input) until a seat is due to be checked. Return the ready descriptors.
-
-        poll counts in whole milliseconds and Python rounds up, which would make us up to 1 ms late. So poll gets only
-        the whole milliseconds, and select, which counts in microseconds, the rest.
-        """
-        first = prompts[0] if len(prompts) == 1 else min(prompts, key=_wake_ns)
-        left_ns = max(0, first.wake_ns - now_ns)
-        writes = [prompt.channel.stdin_fd for prompt in prompts if prompt.channel.unsent]
-        if left_ns >= NS_PER_MS and not writes and len(prompts) in (1, len(self._channels)):
-            poller = first.ear if len(prompts) == 1 else self._all_ears  # nearly always: saves a separate poller
-        else:
-            reads = [prompt.channel.stdout_fd for prompt in prompts]
-            if 0 < left_ns < NS_PER_MS and max(reads + writes) < 1024:
-                readable, writable, _ = select.select(reads, writes, [], left_ns / NS_PER_S)
-                return readable + writable
-            poller = _listening(reads, writes)
-        return dict(poller.poll(left_ns // NS_PER_MS))
 
     def _waited_ns(self) -> int:
         """Return how long this thread was ready but did not run since the last call."""
@@ -404,3 +385,23 @@ def _listening(reads: Iterable[int], writes: Iterable[int] = ()) -> select.poll:
 
 
 _wake_ns = attrgetter("wake_ns")
+
+
+def _sleep(prompts: Sequence[_Open], now_ns: int, all_ears: select.poll | None) -> Container[int]:
+    """Wait for output (or room for unsent input) until a seat is due to be checked. Return the ready descriptors.
+    `all_ears` listens to just these seats, if there is such a poller.
+
+    poll counts in whole milliseconds and Python rounds up, which would make us up to 1 ms late. So poll gets only the
+    whole milliseconds, and select, which counts in microseconds, the rest.
+    """
+    first = prompts[0] if len(prompts) == 1 else min(prompts, key=_wake_ns)
+    left_ns = max(0, first.wake_ns - now_ns)
+    poller = first.ear if len(prompts) == 1 else all_ears
+    writes = [prompt.channel.stdin_fd for prompt in prompts if prompt.channel.unsent]
+    if poller is None or writes or left_ns < NS_PER_MS:  # hardly ever: otherwise no lists and no separate poller
+        reads = [prompt.channel.stdout_fd for prompt in prompts]
+        if 0 < left_ns < NS_PER_MS and max(reads + writes) < 1024:
+            readable, writable, _ = select.select(reads, writes, [], left_ns / NS_PER_S)
+            return readable + writable
+        poller = _listening(reads, writes)
+    return dict(poller.poll(left_ns // NS_PER_MS))

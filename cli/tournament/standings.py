@@ -168,7 +168,7 @@ class Standings:
 
 def _half_points(game: Game, label: str) -> int:
     ranks: list[int] = game["ranks"]
-    seat = game["players"].index(label)
+    seat: int = game["players"].index(label)
     own, other = ranks[seat], ranks[1 - seat]
     return (own <= other) + (own < other)
 

@@ -18,6 +18,7 @@ import statistics
 import subprocess
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from deadheat.cli.tournament.beginning import Asked, begin
@@ -47,10 +48,10 @@ def main() -> int:
         bot = folder / "starter"
         subprocess.run(["gcc", "-O2", "-std=gnu17", "-o", bot, BOTS / GAME / "starter" / "main.c"], check=True)
         for turn in range(rounds):
-            costs["by hand"].append(cpu_ms_of(lambda: by_hand(bot, games)) / games)
+            costs["by hand"].append(cpu_ms_of(partial(by_hand, bot, games)) / games)
             for keep in KEEPS:
                 run = prepared(bot, games, keep, folder / f"{turn}-{keep}")
-                costs[f"keep {keep}"].append(cpu_ms_of(lambda run=run: play(run)) / games)
+                costs[f"keep {keep}"].append(cpu_ms_of(partial(play, run)) / games)
                 assert len(run.standings.games) == games
                 assert not run.standings.seen[0].faults
     return report(costs)
@@ -68,9 +69,9 @@ def one_by_hand(game: Game, bot: Path, seed: bytes) -> Result:
     pipe = subprocess.PIPE
     bots = [subprocess.Popen([bot], stdin=pipe, stdout=pipe, text=True, bufsize=1) for _ in range(2)]
     play = game.play(2, Chance(seed))
-    step = next(play)
+    step, result = next(play), None
     try:
-        while True:
+        while result is None:
             for message in step.messages:
                 stdin = bots[message.seat].stdin
                 assert stdin is not None
@@ -84,9 +85,10 @@ def one_by_hand(game: Game, bot: Path, seed: bytes) -> Result:
                     replies[message.seat] = Reply(stdout.readline().rstrip("\n"), 0)
             step = play.send(replies)
     except StopIteration as end:
-        result: Result = end.value
+        result = end.value
     for process in bots:
         process.communicate()
+    assert isinstance(result, Result)
     return result
 
 

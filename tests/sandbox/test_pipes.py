@@ -227,7 +227,7 @@ def test_the_benefit_of_the_doubt_reaches_back_to_the_last_look_only(monkeypatch
     channel.meter = Stole(0)
     now_ns = 0
 
-    def sleep(waiting: Sequence[Any], _: int) -> list[int]:
+    def sleep(waiting: Sequence[Any], *_: object) -> list[int]:
         nonlocal now_ns
         if waiting[0].wake_ns <= limit_ns * 3 // 4:
             now_ns = waiting[0].wake_ns
@@ -237,7 +237,7 @@ def test_the_benefit_of_the_doubt_reaches_back_to_the_last_look_only(monkeypatch
         return [channel.stdout_fd]
 
     monkeypatch.setattr("deadheat.sandbox.pipes.monotonic_ns", lambda: now_ns)
-    monkeypatch.setattr(PipeTransport, "_sleep", lambda _, waiting, now_ns: sleep(waiting, now_ns))
+    monkeypatch.setattr("deadheat.sandbox.pipes._sleep", sleep)
     reply = PipeTransport([channel]).exchange([Message(0, "A", limit_ns)])[0]
     assert (reply.line, reply.elapsed_ns, reply.own_ns) == ("OK", found_ns, limit_ns * 3 // 4)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from deadheat.cli.tournament.schedule import Design, Kind, Stage, games_of, plan
 
 
-def design(bots: int = 4, games: int = 4, seats: int = 2, **other: object) -> Design:
+def design(bots: int = 4, games: int = 4, seats: int = 2, **other: Any) -> Design:
     labels = tuple(f"bot-{number}" for number in range(bots))
     return replace(Design(labels, Kind.ROUND_ROBIN, seats, "seed", (Stage(bots, games),)), **other)
 

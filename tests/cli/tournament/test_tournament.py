@@ -10,6 +10,7 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,7 +39,7 @@ def tournament(*words: str) -> subprocess.CompletedProcess[str]:
     return invoke("tournament", *words, "--sandbox", "local")
 
 
-def log_of(folder: Path) -> list[dict[str, object]]:
+def log_of(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "games.jsonl").read_text().splitlines()]
 
 
