@@ -12,7 +12,6 @@ from typing import Annotated
 import typer
 
 from deadheat.cli.console import INTERRUPTED, USAGE, cannot, fail, note
-from deadheat.cli.output import says
 from deadheat.sandbox.processors import RETRY_SECONDS, Hold, NoRegistry, Processors, shared_folder
 
 LOOK_ROUNDS = round(1 / RETRY_SECONDS)
@@ -74,11 +73,10 @@ def reserved(count: int) -> Iterator[tuple[int, ...]]:
         yield tuple(sorted(hold.cpus))
 
 
-@says
 def run(
     command: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="What to run, after two dashes.")],
     cpus: Annotated[int, typer.Option(min=1, help="How many processors.")] = 1,
-) -> tuple[()]:
+) -> None:
     """Wait for free processors, then run a command on these alone. Tournaments, league workers and other such commands
     stay off them until it ends.
     """

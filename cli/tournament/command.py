@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import tempfile
@@ -55,6 +56,8 @@ from deadheat.sandbox.local import LocalSandbox
 if TYPE_CHECKING:
     from deadheat.league.ratings import Rating
     from deadheat.league.sprt import Terms
+
+REPORT = "deadheat.cli.tournament.report"
 
 AUTO = "auto"
 MOST_AT_ONCE = 256
@@ -221,6 +224,8 @@ class Run:
             self._show(verdicts)
         path = self.built.folder.path
         note(f"Results in {path}")
+        if importlib.util.find_spec(REPORT) and self.standings.games:
+            note(f"Report: {importlib.import_module(REPORT).write(path)}")
         if self.interrupted:
             note(f"after {counted(len(self.standings.games), 'game')}. Go on: {_resume(path)}", "stopped")
             raise typer.Exit(INTERRUPTED)
@@ -283,7 +288,11 @@ def _sandbox_of(backend: str, work: Path) -> Sandbox:
 
 def _workers_sandbox(backend: str, work: Path) -> Sandbox:
     """Open a sandbox in a worker, without saying again what it does not confine."""
-    return LocalSandbox() if backend == Backend.LOCAL else _sandbox_of(backend, work / str(os.getpid()))
+    if backend == Backend.LOCAL:
+        return LocalSandbox()
+    own = work / str(os.getpid())
+    own.mkdir()
+    return _sandbox_of(backend, own)
 
 
 def _tell_built(bot: Bot) -> None:

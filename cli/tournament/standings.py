@@ -54,6 +54,7 @@ class Standings:
     _scores: dict[tuple[int, int], list[int]] = field(default_factory=dict)
     _pairs: dict[int, list[int]] = field(default_factory=dict)
     _pentanomial: list[int] = field(default_factory=lambda: [0] * 5)  # of the first bot
+    _tested: tuple[list[int], State] | None = None
     _fitted_at: tuple[int, float, float] = (-1, 0.0, 0.0)  # games, when, how long it took
     _ratings: list[Rating] = field(default_factory=list)
 
@@ -135,7 +136,9 @@ class Standings:
         """Return the sequential test of the first bot against all others, by pairs of games that share their dice."""
         from deadheat.league.sprt import test
 
-        return test(list(self._pentanomial), terms)
+        if self._tested is None or self._tested[0] != self._pentanomial:
+            self._tested = list(self._pentanomial), test(self._pentanomial, terms)
+        return self._tested[1]
 
     def ratings(self, now: bool = False) -> list[Rating]:
         """Return the ratings, best first; unless `now`, those of a moment ago if they are cheap to keep."""

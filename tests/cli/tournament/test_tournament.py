@@ -147,6 +147,18 @@ def test_a_gate_lets_pass_who_meets_its_conditions(bots: Path, tmp_path: Path) -
     assert_one_sentence(refused, "no bot of the gate's panel is called rush-*: quitter")
 
 
+@pytest.mark.containers
+@pytest.mark.all
+def test_containers_are_played_in_too(tmp_path: Path) -> None:
+    words = [GAME, "house:starter", "house:random", "--games", "4", "--keep", "all", "--folder", str(tmp_path / "t")]
+    done = deadheat("tournament", *words)
+    assert done.returncode == 0, done.stderr
+    log = log_of(tmp_path / "t")
+    assert len(log) == 4
+    assert not any(game["faults"] for game in log)
+    assert read(tmp_path / "t" / log[0]["transcript"]).about["sandbox"] == "docker"
+
+
 def test_tables_of_three(tmp_path: Path) -> None:
     words = ["liars-dice", "house:starter", "house:starter", "house:starter", "house:starter", "--seats", "3"]
     done = tournament(*words, "--games", "1", "--keep", "none", "--folder", str(tmp_path / "t"))
