@@ -23,6 +23,10 @@ PANELS = {
             "Write a starter bot that plays legally, and list the next steps. Existing files are never overwritten.",
         ),
         "play": ("local.play:play", "Play bots against each other; the first takes seat 1."),
+        "tournament": (
+            "tournament.command:tournament",
+            "Play many games between bots on this machine, several at a time, and rate them.",
+        ),
         "replay": (
             "local.watch:replay",
             "Show a match round by round: who did what, how long it took, and how it ended.",
@@ -44,6 +48,7 @@ PANELS = {
             'Rate a log of games, a line each: {"players": [...], "ranks": [...]}, with "group" if matches share dice.',
         ),
         "sprt": ("statistics.sprt:sprt", "Say whether results so far accept H1, reject it, or call for more games."),
+        "run": ("local.reserve:run", "Wait for free processors, then run a command on these alone."),
     },
     "Your bots at a server": {
         "login": (

@@ -127,6 +127,10 @@ class Settings(BaseSettings):
         description="This machine's unique name in the league; empty: its host name.",
     )
     slots: str = Field(default="", description="CPUs for bots, e.g. `2,3;4,5` (two slots); empty: detected.")
+    lock_dir: Path | None = Field(
+        default=None,
+        description="Folder with a lock for each processor, for all who run bots here; empty: the machine's own.",
+    )
 
     exhibitions: int = Field(default=2, ge=0, description="How many people may play against bots at a time; 0: nobody.")
     exhibition_move_seconds: float = Field(default=300, gt=0, description="A person's time for one move.")

@@ -51,12 +51,16 @@ class Arena:
         programs: Sequence[Program],
         limits: Sequence[Limits],
         referee_cpus: Collection[int] = (),
+        favoured: bool = True,
     ) -> None:
-        """`referee_cpus` are processors without bots, if there are any."""
+        """`referee_cpus` are processors without bots, if there are any. A referee that is not `favoured` runs like any
+        other program, wherever the kernel puts it; own time alone then gives back what that costs a bot.
+        """
         self._sandbox = sandbox
         self._programs = programs
         self._limits = limits
         self._referee_cpus = referee_cpus
+        self._favoured = favoured
         self._turns = 0
         self._boxes: dict[int, Box] = {}
 
@@ -94,7 +98,7 @@ class Arena:
             self._turns = seed[0] + attempt
             self.open()
             channels = [self._boxes[player].start() for player in seating]
-            with quiet(self._away_from_bots()):
+            with quiet(self._away_from_bots()) if self._favoured else uncollected():
                 pipes = PipeTransport(channels, between)
                 transport = pipes if self._alone() else _Turns(pipes, [self._boxes[player] for player in seating])
                 heard = around(_Pausing(transport, between))
@@ -268,11 +272,17 @@ def quiet(cpus: Collection[int] = ()) -> Iterator[None]:
     """Keep disturbances from the clock: no garbage collection, real-time priority if permitted, and only these
     processors (none: any).
     """
+    with uncollected(), _pinned(cpus), _realtime():
+        yield
+
+
+@contextlib.contextmanager
+def uncollected() -> Iterator[None]:
+    """Put off garbage collection until after the block."""
     enabled = gc.isenabled()
     gc.disable()
     try:
-        with _pinned(cpus), _realtime():
-            yield
+        yield
     finally:
         if enabled:
             gc.enable()

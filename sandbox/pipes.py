@@ -45,7 +45,7 @@ from deadheat.engine.figures import seat_number
 from deadheat.engine.own_time import NOISE_NS, Evidence
 from deadheat.sandbox.attribution import WATCH_FACTOR, Blame, between, while_silent
 from deadheat.sandbox.box import Channel
-from deadheat.sandbox.cgroup import own_delay_ns
+from deadheat.sandbox.cgroup import delay_between, own_times
 
 READ_BYTES = 64 * 1024
 MAX_UNSENT_BYTES = 256 * 1024
@@ -104,7 +104,7 @@ class _Open:
             self.silent_ns, self.earlier_ns = now_ns, evidence.counted_ns
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: that would double the cost of making one
 class _Round:
     """One round of listening. `found`: descriptors that were ready at once, after we had been away; `delay_ns`: how
     long we waited for a CPU meanwhile.
@@ -128,10 +128,11 @@ class PipeTransport:
         """`heartbeat` is called now and then during a long watch; an exception from it ends the exchange."""
         self._channels = channels
         self._ears = [_listening([channel.stdout_fd]) for channel in channels]
+        self._all_ears = _listening([channel.stdout_fd for channel in channels])
         self._heartbeat = heartbeat
         self._watch_factor = watch_factor
         self._slow: dict[Seat, int] = {}
-        self._delay_ns = 0
+        self._delay = b""
         self.convictions: list[dict[str, object]] = []
         """The evidence of every time-out, for the ledger."""
 
@@ -144,7 +145,7 @@ class PipeTransport:
         """
         replies: dict[Seat, Reply] = {}
         waiting: list[_Open] = []
-        self._waited_ns()
+        self._delay = own_times()
         for seat, batch in self._in_order(_by_seat(messages)):
             self._send(seat, batch, replies, waiting)
         while waiting:
@@ -163,7 +164,7 @@ class PipeTransport:
 
     def _in_order(self, batches: Sequence[tuple[Seat, Sequence[Message]]]) -> Sequence[tuple[Seat, Sequence[Message]]]:
         """Put seats with notices only first, then those that were slow to write to: no clock runs yet."""
-        if len(batches) == 1:
+        if len(batches) == 1 or (not self._slow and all(batch[-1].limit_ns is not None for _, batch in batches)):
             return batches
         return sorted(batches, key=lambda batch: (_asks(batch[1]), -self._slow.get(batch[0], 0)))
 
@@ -198,22 +199,22 @@ class PipeTransport:
     def _listen(self, waiting: Sequence[_Open]) -> _Round:
         """Wait until something is ready or a seat is due to be checked."""
         now_ns = monotonic_ns()
-        if any(now_ns - prompt.silent_ns > NOISE_NS for prompt in waiting):
+        if now_ns - min([prompt.silent_ns for prompt in waiting]) > NOISE_NS:
             found = dict(_listening(prompt.channel.stdout_fd for prompt in waiting).poll(0))
             for prompt in waiting:
                 if prompt.channel.stdout_fd not in found:
                     prompt.silent_ns = now_ns
             if found:
                 return _Round(found, found, now_ns, 0)
-        ready = _sleep(waiting, now_ns)
+        ready = _sleep(waiting, now_ns, self._all_ears if len(waiting) == len(self._channels) else None)
         woke_ns = monotonic_ns()
         delay_ns = self._waited_ns() if woke_ns - now_ns > NOISE_NS else 0
         return _Round(ready, (), woke_ns, delay_ns)
 
     def _waited_ns(self) -> int:
         """Return how long this thread was ready but did not run since the last call."""
-        before_ns, self._delay_ns = self._delay_ns, own_delay_ns()
-        return self._delay_ns - before_ns
+        before, self._delay = self._delay, own_times()
+        return delay_between(before, self._delay)
 
     def _look(self, prompt: _Open, heard: _Round) -> Reply | None:
         """Return the reply of one seat, as soon as there is one."""
@@ -386,19 +387,19 @@ def _listening(reads: Iterable[int], writes: Iterable[int] = ()) -> select.poll:
 _wake_ns = attrgetter("wake_ns")
 
 
-def _sleep(prompts: Sequence[_Open], now_ns: int) -> Container[int]:
+def _sleep(prompts: Sequence[_Open], now_ns: int, all_ears: select.poll | None) -> Container[int]:
     """Wait for output (or room for unsent input) until a seat is due to be checked. Return the ready descriptors.
+    `all_ears` listens to just these seats, if there is such a poller.
 
     poll counts in whole milliseconds and Python rounds up, which would make us up to 1 ms late. So poll gets only the
     whole milliseconds, and select, which counts in microseconds, the rest.
     """
     first = prompts[0] if len(prompts) == 1 else min(prompts, key=_wake_ns)
     left_ns = max(0, first.wake_ns - now_ns)
-    if left_ns >= NS_PER_MS and len(prompts) == 1 and not first.channel.unsent:
-        poller = first.ear  # nearly always: saves the lists and a separate poller
-    else:
-        reads = [p.channel.stdout_fd for p in prompts]
-        writes = [p.channel.stdin_fd for p in prompts if p.channel.unsent]
+    poller = first.ear if len(prompts) == 1 else all_ears
+    writes = [prompt.channel.stdin_fd for prompt in prompts if prompt.channel.unsent]
+    if poller is None or writes or left_ns < NS_PER_MS:  # hardly ever: otherwise no lists and no separate poller
+        reads = [prompt.channel.stdout_fd for prompt in prompts]
         if 0 < left_ns < NS_PER_MS and max(reads + writes) < 1024:
             readable, writable, _ = select.select(reads, writes, [], left_ns / NS_PER_S)
             return readable + writable

@@ -1,20 +1,20 @@
 """The processors of a match. A slot is a set of CPUs that one match (or build) owns while it runs.
 
-Slots are lock files: every process of this host that runs bots asks here, and a killed owner's lock is free at once.
-Bots run only on their own slot's processors; the engine's work to start a container runs anywhere.
+A slot is taken in the registry of processors (`sandbox.processors`), which tournaments and other programs of this host
+honour too. Bots run only on their own slot's processors; the engine's work to start a container runs anywhere.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from deadheat.sandbox.processors import RETRY_SECONDS, Hold, Processors
+
 CPUS_PER_SLOT = 2
-RETRY_SECONDS = 0.05
 SHORT_RETRY_SECONDS = 0.002
 
 
@@ -42,8 +42,9 @@ class Slots:
     """The slots of this host, shared by all processes that name the same directory."""
 
     def __init__(self, directory: Path, spec: str = "") -> None:
-        self._directory = directory
-        self._directory.mkdir(parents=True, exist_ok=True)
+        """`directory` is that of the registry."""
+        directory.mkdir(parents=True, exist_ok=True)
+        self._processors = Processors(directory)
         cpus = sorted(os.sched_getaffinity(0))
         self.slots = plan(spec, cpus)
         self.spare = tuple(cpu for cpu in cpus if all(cpu not in slot for slot in self.slots))
@@ -56,26 +57,20 @@ class Slots:
         """Wait for a free slot, own it, and yield its CPU numbers. `waiting` is called repeatedly meanwhile.
 
         `only` requests that slot. A certain slot is needed only briefly, and polled often enough to find it between two
-        owners.
+        owners, before those who stand in the queue.
         """
-        while True:
-            for slot in self.slots if only is None else [only]:
-                fd = self._try(slot)
-                if fd is not None:
-                    try:
-                        yield slot
-                    finally:
-                        os.close(fd)
-                    return
-            waiting()
-            time.sleep(RETRY_SECONDS if only is None else SHORT_RETRY_SECONDS)
+        if only is not None:
+            hold = self._first_free([only], SHORT_RETRY_SECONDS, waiting)
+        else:
+            with self._processors.queue(waiting):
+                hold = self._first_free(self.slots, RETRY_SECONDS, waiting)
+        with hold:
+            yield hold.cpus
 
-    def _try(self, slot: tuple[int, ...]) -> int | None:
-        name = "slot-" + "-".join(str(cpu) for cpu in slot)
-        fd = os.open(self._directory / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(fd)
-            return None
-        return fd
+    def _first_free(self, slots: Sequence[tuple[int, ...]], retry: float, waiting: Callable[[], None]) -> Hold:
+        while True:
+            for slot in slots:
+                if (hold := self._processors.exactly(slot)) is not None:
+                    return hold
+            waiting()
+            time.sleep(retry)

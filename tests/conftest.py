@@ -6,8 +6,11 @@ else, and the summary then says so in capitals; with CI=true a skipped test is a
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import subprocess
+import tempfile
 from collections import Counter
 from collections.abc import Generator
 from functools import cache
@@ -31,6 +34,10 @@ WAITING = (
 """Where tests wait for containers, servers and a browser more than they compute; what takes longest stands first."""
 
 CI = os.environ.get("CI") == "true"
+
+# Each process of a run is a machine of its own: tests do not wait for processors that other tests, or people, have.
+os.environ["DEADHEAT_LOCK_DIR"] = tempfile.mkdtemp(prefix="deadheat-test-locks-")
+atexit.register(shutil.rmtree, os.environ["DEADHEAT_LOCK_DIR"], ignore_errors=True)
 
 
 @cache

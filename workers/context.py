@@ -19,6 +19,7 @@ from deadheat.sandbox.box import Sandbox
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.folders import locked_folder, sweep_folders
 from deadheat.sandbox.local import LocalSandbox
+from deadheat.sandbox.processors import NoRegistry, shared_folder
 from deadheat.sandbox.slots import Slots
 
 log = logging.getLogger(__name__)
@@ -59,8 +60,15 @@ class Context:
 
     @cached_property
     def slots(self) -> Slots:
-        """Processors for matches, shared by all workers of this host."""
-        return Slots(self.run_dir / "slots", self.settings.slots)
+        """Processors for matches, shared with everything on this host that takes processors."""
+        return Slots(self.settings.lock_dir or self._shared_locks(), self.settings.slots)
+
+    def _shared_locks(self) -> Path:
+        try:
+            return shared_folder()
+        except NoRegistry as error:
+            log.warning("%s: other programs of this host may take the bots' processors", error)
+            return self.run_dir / "slots"
 
     @property
     def run_dir(self) -> Path:

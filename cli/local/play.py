@@ -6,7 +6,6 @@ drawn between exchanges, when no clock is running.
 
 from __future__ import annotations
 
-import os
 import secrets
 import tempfile
 import time
@@ -37,6 +36,7 @@ from deadheat.cli.console import (
 from deadheat.cli.local import report
 from deadheat.cli.local.bots import prepare
 from deadheat.cli.local.recorded import BadBot
+from deadheat.cli.local.reserve import reserved
 from deadheat.cli.local.score import Score
 from deadheat.cli.local.timing import Clock
 from deadheat.cli.local.transcripts import note_killed, stderr_path
@@ -92,15 +92,16 @@ def play(
         make_folder(transcripts)
     with tempfile.TemporaryDirectory(prefix="deadheat-play-") as work:
         try:
-            backend = _backend(sandbox, Path(work))
+            backend = open_backend(sandbox, Path(work))
             programs = _prepare(rules, bots, backend, Path(work))
-            cpus = sorted(os.sched_getaffinity(0))
-            with Arena(backend, programs, [bot_limits(cpus, seat) for seat in range(len(bots))]) as arena:
-                arena.open()
-                run = Run(rules, bots, transcripts, sandbox, as_json)
-                run.play_all(arena, programs, list(seeds(seed, matches)))
+            run = Run(rules, bots, transcripts, sandbox, as_json)
+            with reserved(len(bots)) as cpus:
+                limits = [bot_limits(cpus, seat) for seat in range(len(bots))]
+                with Arena(backend, programs, limits) as arena:
+                    arena.open()
+                    run.play_all(arena, programs, list(seeds(seed, matches)))
         except TransportError as error:
-            fail(_our_failure(error))
+            fail(our_failure(error))
         except BrokenPipeError:
             raise  # the reader of our output closed it: end the command silently
         except OSError as error:
@@ -271,7 +272,8 @@ def _faults(transcript: Transcript) -> Iterator[dict[str, Any]]:
         yield {"seat": seat, "fault": fault.value, "command": command, "elapsed_ms": elapsed_ms}
 
 
-def _backend(backend: Backend, work: Path) -> Sandbox:
+def open_backend(backend: Backend, work: Path) -> Sandbox:
+    """Return the sandbox of a backend, with its files below `work`; warn if it confines nothing."""
     if backend is Backend.LOCAL:
         from deadheat.sandbox.local import LocalSandbox
 
@@ -301,7 +303,8 @@ def _prepare(game: Game, bots: Sequence[str], sandbox: Sandbox, work: Path) -> l
         fail(str(error), USAGE)
 
 
-def _our_failure(error: TransportError) -> str:
+def our_failure(error: TransportError) -> str:
+    """Say in a sentence why this machine cannot play."""
     if error.cause in (Cause.NO_ENGINE, Cause.NO_IMAGE):
         return f"{error.detail} (or use --sandbox local)"
     reason = error.__cause__

@@ -1,1 +1,1 @@
-"""Tournaments on this machine."""
+"""Tournaments on this machine: which games, who plays them, and what they show."""

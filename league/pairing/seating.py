@@ -42,6 +42,14 @@ def seatings(versions: Sequence[int], matches: int, *, seed: bytes) -> list[Seat
     return found
 
 
+def turns(versions: Sequence[int], deal: int, *, seed: bytes) -> list[tuple[int, ...]]:
+    """The seatings of one deal, from 0: everybody sits in each seat once. Of two versions they begin alternately, from
+    deal to deal; at larger tables their order is drawn anew after as many deals as there are seats.
+    """
+    order = _order(versions, deal // len(versions), seed)
+    return [_rotated(order, deal + turn) for turn in range(len(versions))]
+
+
 def rotations(versions: Sequence[int], deals: int, *, seed: bytes) -> list[list[Seating]]:
     """Series for some deals, one per seat: each has every deal once, and no two have a deal with the same seating.
 
@@ -55,7 +63,7 @@ def rotations(versions: Sequence[int], deals: int, *, seed: bytes) -> list[list[
         order = sorted(range(deals), key=partial(lot, seed, series, deals))
         if deals > 2 and found and order[0] == found[-1][-1].deal:
             order = [*order[1:], order[0]]
-        found.append([Seating(_rotated(_order(versions, deal // size, seed), series + deal), deal) for deal in order])
+        found.append([Seating(turns(versions, deal, seed=seed)[series], deal) for deal in order])
     return found
 
 

@@ -1,8 +1,8 @@
 """Logs as files: one JSON object a line, `{"players": [...], "ranks": [...], "group": ...}`.
 
 Players are text or whole numbers (a number and its digits are the same player), by seat and none twice; ranks are as
-many whole numbers, smaller is better and equal is a tie; the group, text or a whole number, is optional. Other fields
-are ignored.
+many whole numbers, smaller is better and equal is a tie; the group, text or a whole number, is optional. A line with
+`"rated": false` is no result (all at the table lost by faults of their own) and is skipped. Other fields are ignored.
 """
 
 from __future__ import annotations
@@ -48,9 +48,12 @@ def read(lines: Iterable[bytes]) -> Log:
         if number > MOST_GAMES:
             raise BadLine(number, f"a log has at most {MOST_GAMES} games")
         try:
-            seated, ranks, group = _game(line)
+            game = _game(line)
         except ValueError as error:
             raise BadLine(number, str(error)) from None
+        if game is None:
+            continue
+        seated, ranks, group = game
         places = [players.setdefault(player, len(players)) for player in seated]
         if len(players) > MOST_PLAYERS:
             raise BadLine(number, f"this is the first game of a player too many: {MOST_PLAYERS} can be rated together")
@@ -69,8 +72,8 @@ def read(lines: Iterable[bytes]) -> Log:
     return log_of(list(players), games, list(groups))
 
 
-def _game(line: bytes) -> tuple[list[str], list[int], str | None]:
-    """One line's players, ranks and group. Raises ValueError: with half a sentence."""
+def _game(line: bytes) -> tuple[list[str], list[int], str | None] | None:
+    """One line's players, ranks and group; None: it is not to be rated. Raises ValueError: with half a sentence."""
     if len(line) > MOST_LINE_BYTES:
         raise ValueError(f"it is longer than {MOST_LINE_BYTES} bytes")
     try:
@@ -89,6 +92,8 @@ def _game(line: bytes) -> tuple[list[str], list[int], str | None]:
         raise ValueError(f"ranks are a list of {len(players)} numbers, one for each player")
     if not all(type(rank) is int and abs(rank) <= MOST_RANK for rank in ranks):
         raise ValueError("ranks are whole numbers, 1 for the best")
+    if game.get("rated") is False:
+        return None
     return names, ranks, None if group is None else _name(group, "a group")
 
 

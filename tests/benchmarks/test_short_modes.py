@@ -88,6 +88,12 @@ def test_how_fast_training_is() -> None:
     assert "Target: " in table
 
 
+def test_what_a_tournaments_game_costs_beside_a_loop_by_hand() -> None:
+    table = short("tournament")
+    for row in ("by hand", "keep none", "keep all", "Target"):
+        assert row in table
+
+
 def test_housekeeping_counts_as_ours_and_not_as_play(capsys: pytest.CaptureFixture[str]) -> None:
     spent = {"containers and engine": 80, "machines that play": 12, "db1": 1, "queue": 1, "api1": 1, "api2": 1}
     assert report_shares({3: {"matches": 1000, **spent, HOUSEKEEPING: 4}}) == 0

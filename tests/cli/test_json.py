@@ -14,6 +14,7 @@ from tests.cli.command import ROOT, invoke, verbs
 EXCEPTIONS = {
     "replay": "the transcript is JSON Lines itself",
     "export": "JSON Lines by itself",
+    "run": "it becomes the command that it runs",
     **dict.fromkeys(("serve", "api", "worker", "scheduler"), "it runs until it is stopped"),
     **dict.fromkeys(("migrate", "upgrade"), "its exit code is the answer"),
 }

@@ -139,7 +139,8 @@ class Cluster:
 
     def _league_machine(self, name: str) -> Machine:
         machine = self.network.machine(name)
-        machine.environment = {**self.environment, "DEADHEAT_DATA_DIR": str(machine.folder)}
+        own = {"DEADHEAT_DATA_DIR": str(machine.folder), "DEADHEAT_LOCK_DIR": str(machine.folder / "locks")}
+        machine.environment = {**self.environment, **own}
         if self.docker_host:
             machine.environment["DOCKER_HOST"] = self.docker_host
         return machine

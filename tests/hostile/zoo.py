@@ -34,7 +34,7 @@ from deadheat.league.uploads import accept
 from deadheat.sandbox.archive import extract_upload
 from deadheat.sandbox.box import Box, Exit, Limits, Program
 from deadheat.sandbox.build import build
-from deadheat.sandbox.cgroup import own_delay_ns
+from deadheat.sandbox.cgroup import own_times
 from deadheat.sandbox.docker import DockerBox, DockerSandbox
 from deadheat.sandbox.languages import LANGUAGES
 from deadheat.workers import play
@@ -193,7 +193,7 @@ class Zoo:
         self._honest: dict[str, ProgramRef] = {}
         with self.context.slots.take():
             pass  # from now on its lock file is there
-        own_delay_ns()  # and the referee's own counter is open
+        own_times()  # and the referee's own counter is open
 
     def close(self) -> None:
         """Close the connections to the engine."""

@@ -203,7 +203,8 @@ def scripted(
     channel.meter = Stole(stolen_ns)
     script = [r if isinstance(r, int) else (partial(os.write, stdout, r[0].encode()), r[1]) for r in readings]
     monkeypatch.setattr("deadheat.sandbox.pipes.monotonic_ns", ScriptedClock(*script))
-    monkeypatch.setattr("deadheat.sandbox.pipes.own_delay_ns", ScriptedClock(0, delay_ns))
+    delays = ScriptedClock(0, delay_ns)
+    monkeypatch.setattr("deadheat.sandbox.pipes.own_times", lambda: b"1 %d 1" % delays())
     return PipeTransport([channel]).exchange([Message(0, "A", limit_ns)])[0]
 
 
@@ -226,7 +227,7 @@ def test_the_benefit_of_the_doubt_reaches_back_to_the_last_look_only(monkeypatch
     channel.meter = Stole(0)
     now_ns = 0
 
-    def sleep(waiting: Sequence[Any], _: int) -> list[int]:
+    def sleep(waiting: Sequence[Any], *_: object) -> list[int]:
         nonlocal now_ns
         if waiting[0].wake_ns <= limit_ns * 3 // 4:
             now_ns = waiting[0].wake_ns

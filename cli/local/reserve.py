@@ -1,0 +1,94 @@
+"""Processors of one's own, for as long as something runs: `deadheat run -- COMMAND`, and what plays on this machine."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from deadheat.cli.console import INTERRUPTED, USAGE, cannot, fail, note
+from deadheat.sandbox.processors import RETRY_SECONDS, Hold, NoRegistry, Processors, shared_folder
+
+LOOK_ROUNDS = round(1 / RETRY_SECONDS)
+"""How many times a lock is tried until the next look at who has it: once a second."""
+
+NOT_FOUND, NOT_STARTED = 127, 126
+"""A shell's exit codes for a command that does not exist, and for one that cannot be started."""
+
+
+def locks_folder() -> Path:
+    """Return the folder of locks: DEADHEAT_LOCK_DIR as a server's workers have it, or the machine's own."""
+    try:
+        folder = Path(os.environ.get("DEADHEAT_LOCK_DIR") or shared_folder())
+        folder.mkdir(parents=True, exist_ok=True)
+    except NoRegistry as error:
+        folder = Path(tempfile.gettempdir()) / f"deadheat-{os.getuid()}"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        note(f"{error}: only your own programs keep out of each other's way.", "warning:")
+    except OSError as error:
+        cannot(f"use {error.filename} for locks", error, USAGE)
+    return folder
+
+
+def own_processors() -> tuple[int, ...]:
+    """Return the processors that this process may use, the last ones first: most else prefers the first."""
+    return tuple(sorted(os.sched_getaffinity(0), reverse=True))
+
+
+def reserve(count: int) -> Hold:
+    """Wait for so many processors (all, if this machine has fewer) and say for whom; Ctrl-C ends the command."""
+    cpus = own_processors()
+    processors = Processors(locks_folder())
+    told: list[str] = []
+    rounds = 0
+
+    def waiting() -> None:
+        nonlocal rounds
+        rounds += 1
+        if rounds % LOOK_ROUNDS != 1:
+            return
+        holders = [str(holder) for holder in processors.holders()]
+        if holders != told:
+            told[:] = holders
+            who = "; ".join(holders) or "others who wait"
+            note(f"for {min(count, len(cpus))} of {len(cpus)} processors. Taken: {who}", "waiting")
+
+    try:
+        return processors.take(min(count, len(cpus)), cpus, waiting)
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
+    except OSError as error:
+        cannot(f"use {error.filename} for locks", error, USAGE)
+
+
+@contextmanager
+def reserved(count: int) -> Iterator[tuple[int, ...]]:
+    """Hold processors during a block, in ascending order."""
+    with reserve(count) as hold:
+        yield tuple(sorted(hold.cpus))
+
+
+def run(
+    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="What to run, after two dashes.")],
+    cpus: Annotated[int, typer.Option(min=1, help="How many processors.")] = 1,
+) -> None:
+    """Wait for free processors, then run a command on these alone.
+
+    Tournaments, league workers and other such commands stay off them until it ends.
+    """
+    if cpus > len(own_processors()):
+        fail(f"this machine has {len(own_processors())} processors for you, not {cpus}", USAGE)
+    hold = reserve(cpus)
+    hold.inherit()
+    os.sched_setaffinity(0, hold.cpus)
+    try:
+        os.execvp(command[0], command)  # noqa: S606  a command that the person typed
+    except FileNotFoundError:
+        fail(f"there is no command {command[0]}", NOT_FOUND)
+    except OSError as error:
+        cannot(f"start {command[0]}", error, NOT_STARTED)

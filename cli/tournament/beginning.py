@@ -1,0 +1,222 @@
+"""How a tournament begins, or goes on: from what a person asked for to a request in a folder, with every bot built."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from deadheat.cli.tournament import conditions, field, records
+from deadheat.cli.tournament.conditions import Gate
+from deadheat.cli.tournament.records import Bot, Folder, Request
+from deadheat.cli.tournament.schedule import Kind, Stage
+from deadheat.engine.core import Game
+from deadheat.engine.games import GAMES
+from deadheat.sandbox.box import Sandbox
+
+GAMES_A_PAIR = 20
+MOST_GAMES_A_PAIR = 20_000
+"""If a test or an interval decides when to stop, and no number was given."""
+
+DEALS_IN_A_BOX = 5
+"""Deals of one table in a row where a box takes long to open: a container takes about as long as a game."""
+
+
+class Unplayable(Exception):
+    """What was asked for cannot be played; the text is a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a person asked for, as typed; None: nothing was said."""
+
+    game: str
+    bots: tuple[str, ...]
+    kind: Kind
+    games: int | None
+    sprt: tuple[float, float] | None
+    until: float | None
+    seed: str
+    seats: int | None
+    keep: str
+    sandbox: str
+    gate: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A tournament that can be played."""
+
+    request: Request
+    folder: Folder
+
+
+def begin(asked: Asked, path: Path, sandbox: Sandbox, built: Callable[[Bot], None], version: str) -> Built:
+    """Begin a tournament in a new or empty folder.
+
+    Raises:
+        Unplayable, BadBot, BadFolder, OSError, SandboxError
+    """
+    game = _game(asked.game)
+    gate, names, panel = _field(game, asked)
+    seats = _seats(game, asked.seats, len(names), gate is not None)
+    _check(asked, len(names), seats)
+    path.mkdir(parents=True, exist_ok=True)
+    if (path / records.HEADER).exists():
+        raise Unplayable(f"there is a tournament in {path}; go on with --resume {path}, or name another --folder")
+    folder = Folder(path)
+    try:
+        (path / records.TRANSCRIPTS).mkdir(exist_ok=True)
+        bots = _built(game, names, sandbox, path, (), built)
+        games = asked.games or (MOST_GAMES_A_PAIR if asked.sprt or asked.until else GAMES_A_PAIR)
+        games = gate.games if gate else games
+        request = Request(
+            deadheat=version,
+            game=game.name,
+            rules_version=game.rules_version,
+            bots=tuple(bots),
+            kind=Kind.GAUNTLET if gate else asked.kind,
+            seats=seats,
+            games=games,
+            stages=(Stage(len(bots), games),),
+            sprt={"elo0": asked.sprt[0], "elo1": asked.sprt[1]} if asked.sprt else None,
+            until=asked.until,
+            seed=asked.seed or secrets.token_hex(8),
+            keep=asked.keep,
+            sandbox=asked.sandbox,
+            started=datetime.now(UTC).isoformat(timespec="seconds"),
+            block=1 if asked.sandbox == "local" else DEALS_IN_A_BOX,
+            panel=panel,
+            gate=_gate_facts(gate, asked),
+        )
+        _check_gate(gate, request)
+        records.save(path, request)
+    except BaseException:
+        folder.close()
+        raise
+    return Built(request, folder)
+
+
+def go_on(
+    path: Path, more: Sequence[str], games: int | None, sandbox: Callable[[str], Sandbox], built: Callable[[Bot], None]
+) -> Built:
+    """Open a tournament again, with more bots or games if wanted.
+
+    Raises:
+        Unplayable, BadBot, BadFolder, OSError, SandboxError
+    """
+    request = records.load(path)
+    game = _game(request.game)
+    if game.rules_version != request.rules_version:
+        raise Unplayable(f"the rules of {game.name} have changed since; begin a new tournament")
+    if (more or games) and request.gate is not None:
+        raise Unplayable("a gate goes on as it began; for other bots or games begin it anew")
+    folder = Folder(path)
+    try:
+        for bot in request.bots:
+            if records.sha256_of(path / records.BOTS / bot.folder) != bot.sha256:
+                raise Unplayable(f"the program of {bot.label} in {path / records.BOTS / bot.folder} has changed")
+        if more or games:
+            names = field.named(game, more)
+            added = _built(game, names, sandbox(request.sandbox), path, request.bots, built) if names else []
+            bots, wanted = (*request.bots, *added), max(games or 0, request.games)
+            request = replace(request, bots=bots, games=wanted, stages=(*request.stages, Stage(len(bots), wanted)))
+            records.save(path, request)
+    except BaseException:
+        folder.close()
+        raise
+    return Built(request, folder)
+
+
+def _game(name: str) -> Game:
+    if name not in GAMES:
+        raise Unplayable(f"there is no game {name!r}; choose from {', '.join(GAMES)}")
+    return GAMES[name]
+
+
+def _field(game: Game, asked: Asked) -> tuple[Gate | None, list[str], int]:
+    """Return the gate, all bots by name, and how many of them, the last ones, are a gate's panel."""
+    names = field.named(game, asked.bots)
+    if asked.gate is None:
+        return None, names, 0
+    gate = conditions.read(asked.gate)
+    panel = field.named(game, gate.panel)
+    return gate, [*names, *gate.references, *panel], len(panel)
+
+
+def _gate_facts(gate: Gate | None, asked: Asked) -> dict[str, Any] | None:
+    if gate is None:
+        return None
+    return {"file": str(asked.gate), **gate.model_dump(mode="json")}
+
+
+def _check_gate(gate: Gate | None, request: Request) -> None:
+    """Refuse conditions on nobody, and those that could never be met."""
+    if gate is None:
+        return
+    for pattern in conditions.unmatched(gate, request.labels[-request.panel :]):
+        raise Unplayable(
+            f"no bot of the gate's panel is called {pattern}: {', '.join(request.labels[-request.panel :])}"
+        )
+    least = max((condition.no_fault_in or 0 for condition in gate.condition), default=0)
+    played = request.panel * (request.games + request.games % 2)
+    if least > played:
+        raise Unplayable(f"the gate asks for {least} games without a fault, and plays only {played}")
+
+
+def candidates(request: Request) -> list[int]:
+    """Return the bots that a gate judges: all but those it compares with and its panel."""
+    assert request.gate is not None
+    return list(range(len(request.bots) - request.panel - len(gate_of(request).references)))
+
+
+def references(request: Request) -> dict[str, int]:
+    """Return the numbers of the bots that a gate compares with, by their names there."""
+    first = len(candidates(request))
+    return {name: first + place for place, name in enumerate(gate_of(request).references)}
+
+
+def gate_of(request: Request) -> Gate:
+    """Return the gate of a request that has one."""
+    assert request.gate is not None
+    return Gate.model_validate({name: value for name, value in request.gate.items() if name != "file"})
+
+
+def _seats(game: Game, asked: int | None, bots: int, gate: bool) -> int:
+    least, most = game.seats.start, game.seats.stop - 1
+    seats = asked or (least if gate else max(least, min(bots, most)))
+    if seats not in game.seats:
+        known = str(least) if least == most else f"{least} to {most}"
+        raise Unplayable(f"{game.name} is played by {known} seats, not {seats}")
+    if bots < seats:
+        raise Unplayable(f"{seats} seats need {seats} bots, not {bots}")
+    return seats
+
+
+def _check(asked: Asked, bots: int, seats: int) -> None:
+    if asked.gate is not None and (asked.sprt or asked.until or asked.games):
+        raise Unplayable("--gate says itself how much is played; leave out --games, --sprt and --until")
+    if (asked.sprt or asked.gate) and seats != 2:
+        raise Unplayable("--sprt and --gate compare two bots at a time: they need --seats 2")
+    if asked.sprt and asked.until:
+        raise Unplayable("--sprt and --until both say when to stop; choose one")
+    if asked.sprt and bots > 2 and asked.kind is not Kind.GAUNTLET:
+        raise Unplayable("--sprt tests the first bot: with more than two, add --format gauntlet")
+
+
+def _built(
+    game: Game,
+    names: Sequence[str],
+    sandbox: Sandbox,
+    path: Path,
+    known: Sequence[Bot],
+    built: Callable[[Bot], None],
+) -> list[Bot]:
+    bots: list[Bot] = []
+    for bot in field.build_all(game, names, sandbox, path, known):
+        built(bot)
+        bots.append(bot)
+    return bots

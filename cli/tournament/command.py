@@ -1,0 +1,331 @@
+"""`deadheat tournament`: everybody against everybody, or one against a panel, until enough is known."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from deadheat import __version__
+from deadheat.cli.console import (
+    INTERRUPTED,
+    REFUSED,
+    USAGE,
+    cannot,
+    command,
+    err,
+    fail,
+    harmless,
+    note,
+    number_in,
+    out,
+    quoted,
+    visible,
+)
+from deadheat.cli.local.play import BOT_HELP, Backend, open_backend, our_failure
+from deadheat.cli.local.recorded import BadBot
+from deadheat.cli.local.reserve import locks_folder, own_processors
+from deadheat.cli.output import print_json, says
+from deadheat.cli.tournament import conditions, report
+from deadheat.cli.tournament.beginning import Asked, Built, Unplayable, begin, candidates, gate_of, go_on, references
+from deadheat.cli.tournament.conditions import BadGate, Verdict
+from deadheat.cli.tournament.records import BadFolder, Bot
+from deadheat.cli.tournament.runner import CannotPlay, Interrupted, Runner, at_once
+from deadheat.cli.tournament.schedule import Kind, plan
+from deadheat.cli.tournament.show import Screen, closing_lines, sprt_line, standings_table
+from deadheat.cli.tournament.standings import Standings, summary
+from deadheat.cli.tournament.worker import Job, Voided
+from deadheat.engine.core import TransportError
+from deadheat.engine.figures import counted
+from deadheat.engine.games import GAMES
+from deadheat.sandbox.box import Sandbox
+from deadheat.sandbox.local import LocalSandbox
+
+if TYPE_CHECKING:
+    from deadheat.league.ratings import Rating
+    from deadheat.league.sprt import Terms
+
+AUTO = "auto"
+MOST_AT_ONCE = 256
+
+
+class Keep(StrEnum):
+    """Which transcripts stay: `lost` are games that the first bot did not win, and faulty ones."""
+
+    ALL = "all"
+    LOST = "lost"
+    FAULTY = "faulty"
+    NONE = "none"
+
+
+@says
+def tournament(
+    game: Annotated[str, typer.Argument(help="The game, e.g. yacht-auction; may be left out with --resume.")] = "",
+    bots: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="BOT...", help=f"{BOT_HELP} Also a folder of bots, and house:* for all house bots."),
+    ] = None,
+    format_: Annotated[
+        Kind, typer.Option("--format", help="Who meets whom; in a gauntlet the first meets all others.")
+    ] = Kind.ROUND_ROBIN,
+    games: Annotated[
+        int | None, typer.Option(min=1, max=1_000_000, help="Games a pair; default: 20, or until it is decided.")
+    ] = None,
+    sprt: Annotated[
+        str, typer.Option(metavar="ELO0,ELO1", help="Stop when a sequential test of the first bot decides.")
+    ] = "",
+    until: Annotated[
+        float | None, typer.Option(min=0.1, metavar="ELO", help="Stop when the first's rating is known to ± ELO.")
+    ] = None,
+    seed: Annotated[str, typer.Option(help="The same text gives the same dice; default: drawn.")] = "",
+    seats: Annotated[
+        int | None, typer.Option(min=2, help="Bots at a table; default: as many as the game and the field allow.")
+    ] = None,
+    concurrency: Annotated[
+        str, typer.Option(metavar="N|auto", help="Games at a time; auto: one for each processor a bot.")
+    ] = AUTO,
+    sandbox: Annotated[
+        Backend, typer.Option(help="`local` runs bots as plain programs, NOT isolated.")
+    ] = Backend.DOCKER,
+    keep: Annotated[Keep, typer.Option(help="Transcripts to keep; lost: those that the first bot lost.")] = Keep.LOST,
+    folder: Annotated[Path | None, typer.Option(help="Folder for results; default: a new one here.")] = None,
+    resume: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Go on with this tournament, also with more BOTs or --games.")
+    ] = None,
+    gate: Annotated[
+        Path | None, typer.Option(metavar="FILE.toml", help="Play against a panel; exit 1 unless all conditions hold.")
+    ] = None,
+    as_json: bool = False,
+) -> tuple[()]:
+    """Play many games between bots on this machine, several at a time, and rate them."""
+    workers = _at_a_time(concurrency)
+    named = tuple(bots or ())
+    with tempfile.TemporaryDirectory(prefix="deadheat-tournament-") as work:
+        open_sandbox = partial(_sandbox_of, work=Path(work))
+        with _sentences():
+            if resume is not None:
+                more = named if game in GAMES else tuple(word for word in (game, *named) if word)
+                built = go_on(resume, more, games, open_sandbox, _tell_built)
+            else:
+                asked = Asked(
+                    game, named, format_, games, _bounds(sprt), until, seed, seats, keep.value, sandbox.value, gate
+                )
+                path = folder or Path(f"tournament-{datetime.now():%Y%m%d-%H%M%S}")  # noqa: DTZ005  a name for people
+                built = begin(asked, path, open_sandbox(sandbox.value), _tell_built, __version__)
+            with built.folder:
+                run = Run(built, as_json)
+                run.play(workers, partial(_workers_sandbox, work=Path(work)))
+        run.end()
+    return ()
+
+
+@dataclass
+class Run:
+    """One call of the command, with the games that were played before."""
+
+    built: Built
+    as_json: bool
+    standings: Standings = field(init=False)
+    interrupted: bool = False
+
+    def __post_init__(self) -> None:
+        request = self.built.request
+        self.standings = Standings(request.labels, plan(request.design))
+        for game in self.built.folder.games:
+            self.standings.add(game)
+
+    def play(self, workers: int | None, open_sandbox: Callable[[str], Sandbox]) -> None:
+        """Play what is missing, until the plan's end, a decision, or Ctrl-C."""
+        request, folder = self.built.request, self.built.folder
+        played = self.standings.games.keys()
+        missing = [deal for deal in self.standings.deals if any(seated.number not in played for seated in deal.games)]
+        if not missing or self._decided():
+            return
+        cpus = own_processors()
+        job = Job(
+            game=request.game,
+            programs=tuple(map(folder.program, request.bots)),
+            open_sandbox=partial(open_sandbox, request.sandbox),
+            backend=request.sandbox,
+            keep=request.keep,
+            folder=folder.path,
+            locks=locks_folder(),
+            cpus=cpus,
+            played=frozenset(played),
+        )
+        with Screen(request, self.standings, not self.as_json and err.is_terminal) as screen:
+            runner = Runner(job, at_once(workers, request.seats, cpus), self._ended, self._void)
+
+            def look() -> None:
+                if runner.waits != screen.waits and not screen.wanted and runner.waits:
+                    note(f"for processors. Taken: {'; '.join(runner.waits)}", "waiting")
+                screen.waits = runner.waits
+                screen.draw()
+
+            runner.look = look
+            try:
+                runner.play(missing, request.block)
+            except Interrupted:
+                self.interrupted = True
+
+    def _ended(self, line: str) -> bool:
+        """Append a game's line; say whether enough is known."""
+        self.built.folder.append(line)
+        self.standings.add(json.loads(line))
+        if self.as_json:
+            print(line, flush=True)
+        return self._decided()
+
+    def _decided(self) -> bool:
+        request = self.built.request
+        if request.sprt is not None:
+            return bool(self.standings.test(_terms(request.sprt)).verdict != "continue")
+        if request.until is not None and self.standings.games:
+            width = self.standings.width(request.labels[0])
+            return width is not None and width <= request.until
+        return False
+
+    def _void(self, void: Voided) -> None:
+        follows = "given up" if void.given_up else "trying again with the next dice"
+        note(f"game {void.number}: {void.cause}: {void.detail}; {follows}", "void:")
+
+    def verdicts(self) -> dict[str, list[Verdict]]:
+        """Return what the gate says of each candidate; nothing without a gate."""
+        request = self.built.request
+        if request.gate is None:
+            return {}
+        gate, known = gate_of(request), references(request)
+        panel = range(len(request.bots) - request.panel, len(request.bots))
+        return {
+            request.labels[bot]: conditions.judge(gate, self.standings, bot, panel, known)
+            for bot in candidates(request)
+        }
+
+    def end(self) -> None:
+        """Show the results, say where everything is, and exit with the right code."""
+        verdicts = {} if self.interrupted else self.verdicts()
+        if self.as_json:
+            print_json({"summary": self._summary(verdicts)})
+        elif self.standings.games:
+            self._show(verdicts)
+        path = self.built.folder.path
+        note(f"Results in {path}")
+        if self.standings.games:
+            note(f"Report: {report.write(path)}")
+        if self.interrupted:
+            note(f"after {counted(len(self.standings.games), 'game')}. Go on: {_resume(path)}", "stopped")
+            raise typer.Exit(INTERRUPTED)
+        if any(not verdict.met for found in verdicts.values() for verdict in found):
+            raise typer.Exit(REFUSED)
+
+    def _choice(self, verdicts: Collection[str]) -> list[Rating]:
+        """Return the ratings of those among whom somebody may choose the best; none where the first bot is tested."""
+        request, ratings = self.built.request, self.standings.ratings(now=True)
+        if request.gate is not None:
+            return [rating for rating in ratings if rating.player in verdicts]
+        return ratings if request.kind is Kind.ROUND_ROBIN and len(ratings) > 2 and request.sprt is None else []
+
+    def _summary(self, verdicts: dict[str, list[Verdict]]) -> dict[str, Any]:
+        request, found = self.built.request, summary(self.standings, self._choice(verdicts))
+        if request.sprt is not None:
+            state = self.standings.test(_terms(request.sprt))
+            found["sprt"] = {"verdict": state.verdict.value, "llr": round(state.llr, 4), "games": state.games}
+        if verdicts:
+            found["gate"] = {label: conditions.as_objects(judged) for label, judged in verdicts.items()}
+        return found | {"folder": str(self.built.folder.path), "interrupted": self.interrupted}
+
+    def _show(self, verdicts: dict[str, list[Verdict]]) -> None:
+        request = self.built.request
+        out.print(standings_table(self.standings, self.standings.ratings(now=True)))
+        if request.sprt is not None:
+            out.print(sprt_line(request, self.standings.test(_terms(request.sprt))), soft_wrap=True)
+        for line in closing_lines(self.standings, self._choice(verdicts)):
+            out.print(line, soft_wrap=True)
+        for label, judged in verdicts.items():
+            passed = all(verdict.met for verdict in judged)
+            said = (" passes", "green") if passed else (" does not pass", "red")
+            out.print()
+            out.print(Text.assemble((visible(label), "bold"), said))
+            for verdict in judged:
+                met = ("met     ", "green") if verdict.met else ("failed  ", "red")
+                out.print(Text.assemble("  ", met, harmless(verdict.sentence)), soft_wrap=True)
+
+
+def _terms(sprt: Mapping[str, float]) -> Terms:
+    from deadheat.league.sprt import Terms
+
+    return Terms(sprt["elo0"], sprt["elo1"])
+
+
+def _resume(path: Path) -> str:
+    return command("tournament", "--resume", str(path))
+
+
+def _sandbox_of(backend: str, work: Path) -> Sandbox:
+    return open_backend(Backend(backend), work)
+
+
+def _workers_sandbox(backend: str, work: Path) -> Sandbox:
+    """Open a sandbox in a worker, without saying again what it does not confine."""
+    if backend == Backend.LOCAL:
+        return LocalSandbox()
+    own = work / str(os.getpid())
+    own.mkdir()
+    return _sandbox_of(backend, own)
+
+
+def _tell_built(bot: Bot) -> None:
+    note(bot.label, "built")
+
+
+def _at_a_time(text: str) -> int | None:
+    number = number_in(text)
+    if text != AUTO and (number is None or not 1 <= number <= MOST_AT_ONCE):
+        fail(f"--concurrency is a number from 1 to {MOST_AT_ONCE}, or {AUTO}", USAGE)
+    return number
+
+
+def _bounds(text: str) -> tuple[float, float] | None:
+    if not text:
+        return None
+    try:
+        elo0, elo1 = map(float, text.split(","))
+        _terms({"elo0": elo0, "elo1": elo1})
+    except ValueError as error:
+        fail(f"--sprt takes two differences in Elo, such as 0,20: {error}", USAGE)
+    return elo0, elo1
+
+
+@contextmanager
+def _sentences() -> Iterator[None]:
+    """End the command with one sentence, whatever goes wrong."""
+    try:
+        yield
+    except (Unplayable, BadFolder, BadGate) as error:
+        fail(str(error), USAGE)
+    except BadBot as error:
+        if error.log:
+            err.print(quoted(error.log), soft_wrap=True)
+        fail(str(error), USAGE)
+    except CannotPlay as error:
+        fail(str(error))
+    except TransportError as error:
+        fail(our_failure(error))
+    except KeyboardInterrupt:
+        note("before the first game", "stopped")
+        raise typer.Exit(INTERRUPTED) from None
+    except BrokenPipeError:
+        raise  # the reader of our output closed it: end the command silently
+    except OSError as error:
+        cannot(f"use {error.filename or 'the folder'}", error)

@@ -1,0 +1,241 @@
+"""A gate: a panel of opponents and conditions that a bot must meet against them, from a TOML file.
+
+    panel = ["panel/*", "house:greedy"]     # bots, seen from the file's folder
+    games = 40                              # against each of them
+
+    [[condition]]
+    no_loss = "rush-*"                      # labels of the panel, with * and ?
+
+    [[condition]]
+    not_worse_than = "releases/12"          # another bot; it plays the same dice against each of these
+    against = ["*"]
+
+    [[condition]]
+    no_fault_in = 200                       # games
+
+`not_worse_than` asks one question of each opponent: does the bot score less against it than the other bot does? Both
+play the same deals against the same opponent, so the differences of their points are compared deal by deal. Under the
+hypothesis that the bot is no worse, each difference is as likely to have the other sign (the exact sign-flip test,
+one-sided). Asked of n opponents, one in twenty such questions would be answered wrongly each time; Holm's correction
+keeps the chance that any of them is to 5 % in all.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+
+from deadheat.cli.local.bots import HOUSE
+from deadheat.cli.local.recorded import RECORDED
+from deadheat.cli.tournament.standings import Standings
+from deadheat.engine.figures import counted
+
+LEVEL = 0.05
+"""The chance that a gate refuses a bot which is not worse than the other one against anybody."""
+
+RULE_OF_THREE = 0.95
+
+Patterns = Annotated[list[str], Field(min_length=1)]
+_STRICT = ConfigDict(extra="forbid", frozen=True)
+
+
+class BadGate(Exception):
+    """The file is no gate; the text is a sentence."""
+
+
+class Condition(BaseModel):
+    """One condition; exactly one of its three kinds is given."""
+
+    model_config = _STRICT
+    no_loss: str | Patterns | None = None
+    not_worse_than: str | None = None
+    against: str | Patterns = "*"
+    no_fault_in: Annotated[int, Field(ge=1)] | None = None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Condition:
+        if sum(kind is not None for kind in (self.no_loss, self.not_worse_than, self.no_fault_in)) != 1:
+            raise ValueError("a condition is one of no_loss, not_worse_than and no_fault_in")
+        if self.not_worse_than is None and self.against != "*":
+            raise ValueError("against belongs to not_worse_than")
+        return self
+
+
+class Gate(BaseModel):
+    """The content of a gate's file."""
+
+    model_config = _STRICT
+    panel: Patterns
+    games: Annotated[int, Field(ge=2, le=100_000)] = 40
+    condition: Annotated[list[Condition], Field(min_length=1)]
+
+    @property
+    def references(self) -> list[str]:
+        """The bots that candidates are compared with, each once."""
+        return list(dict.fromkeys(c.not_worse_than for c in self.condition if c.not_worse_than is not None))
+
+
+def read(file: Path) -> Gate:
+    """Read a gate; its bots are named as seen from here afterwards. Raises BadGate."""
+    try:
+        found = tomllib.loads(file.read_text(encoding="utf-8"))
+        gate = TypeAdapter(Gate).validate_python(found)
+    except OSError as error:
+        raise BadGate(f"cannot read {file}: {error.strerror}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise BadGate(f"{file}: {where or 'it'}: {first['msg']}") from error
+    except ValueError as error:
+        raise BadGate(f"{file} is not TOML: {error}") from error
+    panel = [name for given in gate.panel for name in _seen_from_here(file, given)]
+    conditions = [
+        c if c.not_worse_than is None else c.model_copy(update={"not_worse_than": _one(file, c.not_worse_than)})
+        for c in gate.condition
+    ]
+    return gate.model_copy(update={"panel": panel, "condition": conditions})
+
+
+def _one(file: Path, given: str) -> str:
+    found = _seen_from_here(file, given)
+    if len(found) != 1:
+        raise BadGate(f"{file}: not_worse_than = {given!r} stands for {len(found)} bots instead of one")
+    return found[0]
+
+
+def _seen_from_here(file: Path, given: str) -> list[str]:
+    if given.startswith((HOUSE, RECORDED)):
+        return [given]
+    if not any(mark in given for mark in "*?["):
+        return [str(file.parent / given)]
+    found = sorted(str(path) for path in file.parent.glob(given))
+    if not found:
+        raise BadGate(f"{file}: nothing is called {given}")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a bot meets a condition, and a sentence with the numbers."""
+
+    met: bool
+    sentence: str
+
+
+def judge(
+    gate: Gate, standings: Standings, candidate: int, panel: Sequence[int], references: Mapping[str, int]
+) -> list[Verdict]:
+    """Return a verdict on each condition. `references` has the numbers of bots by the name in the gate."""
+    verdicts = []
+    for condition in gate.condition:
+        if condition.no_loss is not None:
+            verdicts.append(_no_loss(standings, candidate, _named(standings, panel, condition.no_loss)))
+        elif condition.no_fault_in is not None:
+            verdicts.append(_no_fault(standings, candidate, condition.no_fault_in))
+        else:
+            assert condition.not_worse_than is not None
+            reference = references[condition.not_worse_than]
+            against = [bot for bot in _named(standings, panel, condition.against) if bot != reference]
+            verdicts.append(_not_worse(standings, candidate, reference, against))
+    return verdicts
+
+
+def unmatched(gate: Gate, labels: Sequence[str]) -> Iterator[str]:
+    """Yield the patterns that fit nobody on the panel: a condition on nobody would always be met."""
+    for condition in gate.condition:
+        for pattern in _patterns(condition.no_loss or condition.against):
+            if not any(fnmatchcase(label, pattern) for label in labels):
+                yield pattern
+
+
+def _patterns(given: str | list[str]) -> list[str]:
+    return [given] if isinstance(given, str) else given
+
+
+def _named(standings: Standings, panel: Sequence[int], given: str | list[str]) -> list[int]:
+    return [bot for bot in panel if any(fnmatchcase(standings.labels[bot], p) for p in _patterns(given))]
+
+
+def _no_loss(standings: Standings, candidate: int, against: Sequence[int]) -> Verdict:
+    names = ", ".join(standings.labels[bot] for bot in against)
+    won, drawn, lost = standings.total(candidate, against)
+    games = won + drawn + lost
+    if not games:
+        return Verdict(False, f"no loss to {names}: no game was played")
+    if not lost:
+        rate = 100 * (1 - (1 - RULE_OF_THREE) ** (1 / games))
+        return Verdict(
+            True, f"no loss to {names} in {counted(games, 'game')} (at 95 %, it loses fewer than {rate:.1f} % of them)"
+        )
+    to = ", ".join(
+        f"{standings.labels[bot]} {losses}" for bot in against if (losses := standings.score(candidate, bot)[2])
+    )
+    return Verdict(False, f"no loss to {names}: it lost {lost} of {counted(games, 'game')} ({to})")
+
+
+def _no_fault(standings: Standings, candidate: int, least: int) -> Verdict:
+    seen = standings.seen[candidate]
+    count = sum(seen.faults.values())
+    if count:
+        kinds = ", ".join(f"{n} x {what}" for what, n in sorted(seen.faults.items()))
+        return Verdict(False, f"no fault in {least} games: {counted(count, 'fault')} in {seen.games} ({kinds})")
+    if seen.games < least:
+        return Verdict(False, f"no fault in {least} games: none in {seen.games}, which are too few")
+    return Verdict(True, f"no fault in {counted(seen.games, 'game')}")
+
+
+def _not_worse(standings: Standings, candidate: int, reference: int, against: Sequence[int]) -> Verdict:
+    than = f"not worse than {standings.labels[reference]}"
+    compared = [(bot, _differences(standings, candidate, reference, bot)) for bot in against]
+    if not compared or any(not differences for _, differences in compared):
+        return Verdict(False, f"{than}: not every opponent has been played by both")
+    values = [sign_flip(differences) for _, differences in compared]
+    deals = min(len(differences) for _, differences in compared)
+    if len(compared) * 0.5**deals >= LEVEL:
+        few = f"{counted(deals, 'pair')} of games against each of {counted(len(compared), 'opponent')}"
+        return Verdict(False, f"{than}: {few} can show nothing at 95 %; play more games")
+    worse = {bot for (bot, _), value in zip(compared, holm(values), strict=True) if value < LEVEL}
+    shown = []
+    for (bot, differences), value in zip(compared, holm(values), strict=True):
+        change = 25 * sum(differences) / len(differences)  # half points of two games, in percent of a point
+        shown.append(f"{standings.labels[bot]} {change:+.1f} points of 100 (p {value:.3f})")
+    asked = f"asked of {counted(len(compared), 'opponent')}, {counted(deals, 'pair')} of games each or more"
+    verdict = f"worse against {', '.join(standings.labels[bot] for bot in sorted(worse))}" if worse else "met"
+    return Verdict(not worse, f"{than} at 95 %, {asked}: {verdict}. " + "; ".join(shown))
+
+
+def _differences(standings: Standings, candidate: int, reference: int, opponent: int) -> list[int]:
+    own, others = (standings.deal_points.get((bot, opponent), {}) for bot in (candidate, reference))
+    return [own[group] - others[group] for group in own.keys() & others.keys()]
+
+
+def sign_flip(differences: Sequence[int]) -> float:
+    """Return the probability of a sum as low as that of these differences or lower, if every sign were drawn."""
+    sizes = [abs(difference) for difference in differences if difference]
+    total = sum(sizes)
+    chances = np.zeros(2 * total + 1)
+    chances[total] = 1.0  # of each sum, from -total on
+    for size in sizes:
+        chances = (np.roll(chances, size) + np.roll(chances, -size)) / 2  # nothing reaches the ends before the last
+    return min(1.0, float(np.sum(chances[: total + sum(differences) + 1])))
+
+
+def holm(values: Sequence[float]) -> list[float]:
+    """Return p-values corrected for their number by Holm's method, in the same order."""
+    corrected, most = [0.0] * len(values), 0.0
+    for rank, place in enumerate(sorted(range(len(values)), key=values.__getitem__)):
+        most = max(most, min(1.0, (len(values) - rank) * values[place]))
+        corrected[place] = most
+    return corrected
+
+
+def as_objects(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+    """Return verdicts as JSON."""
+    return [{"met": verdict.met, "sentence": verdict.sentence} for verdict in verdicts]

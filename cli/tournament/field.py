@@ -1,0 +1,114 @@
+"""The bots of a tournament: what a person named, built and stored in the tournament's folder under unique labels."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from itertools import count, islice
+from pathlib import Path
+
+from deadheat.cli.console import visible
+from deadheat.cli.local.bots import BOTS, HOUSE, MAX_FILES, prepare, sources_of
+from deadheat.cli.local.recorded import RECORDED, BadBot
+from deadheat.cli.tournament import records
+from deadheat.cli.tournament.records import Bot, sha256_of
+from deadheat.engine.core import Game
+from deadheat.sandbox.box import Sandbox
+from deadheat.sandbox.languages import LANGUAGES, MANIFEST, LanguageError, detect
+
+EVERY = "*"
+MOST_BOTS = 200
+LABEL_CHARACTERS = 40
+"""Of a label, so that a table of six bots fits on a line and in a log."""
+
+
+def named(game: Game, given: Sequence[str]) -> list[str]:
+    """Return what stands for one bot each: a folder of bots stands for all in it, ``house:*`` for all house bots.
+
+    Raises:
+        BadBot: nothing is in there.
+    """
+    found: list[str] = []
+    for name in given:
+        if name == HOUSE + EVERY:
+            inside = sorted(path.name for path in (BOTS / game.name).glob("[!._]*") if path.is_dir())
+            found += [HOUSE + bot for bot in inside]
+        elif _is_folder_of_bots(Path(name)):
+            inside = [str(path) for path in sorted(Path(name).glob("[!._]*")) if _may_be_a_bot(path)]
+            if not inside:
+                raise BadBot(f"{name} is neither a bot nor a folder of bots")
+            found += inside
+        else:
+            found.append(name)
+    if len(found) > MOST_BOTS:
+        raise BadBot(f"{len(found)} bots are more than the {MOST_BOTS} that a tournament may have")
+    return found
+
+
+def _is_folder_of_bots(path: Path) -> bool:
+    """Say whether a folder is none of a single bot. Files side by side that are none of a language's usual first files
+    are bots of their own.
+    """
+    if not path.is_dir() or (path / MANIFEST).exists():
+        return False
+    files = sorted(file.as_posix() for file in islice(sources_of(path), MAX_FILES))
+    try:
+        _, entry = detect(path.name, files, None)
+    except LanguageError as error:
+        return error.reason != "ambiguous" or not any(_is_usual(file) for file in files)
+    return not _is_usual(entry)
+
+
+def _is_usual(entry: str) -> bool:
+    return any(entry == recipe.entries[0] for recipe in LANGUAGES.values())
+
+
+def _may_be_a_bot(path: Path) -> bool:
+    if path.is_dir():
+        return True
+    is_source = any(path.name.lower().endswith(recipe.suffixes) for recipe in LANGUAGES.values() if recipe.suffixes)
+    return is_source or (path.is_file() and os.access(path, os.X_OK) and path.suffix != ".zip")
+
+
+def label_of(name: str) -> str:
+    """Return a short name for a bot: that of its file, or of its folder if the file is called main."""
+    if name.startswith((HOUSE, RECORDED)):
+        return visible(name)[-LABEL_CHARACTERS:]
+    path = Path(os.path.normpath(name)).absolute()
+    label = path.stem if path.is_file() and path.suffix else path.name
+    if label.lower() == "main":
+        label = path.parent.name or label
+    return visible(label)[-LABEL_CHARACTERS:]
+
+
+def build_all(
+    game: Game, names: Sequence[str], sandbox: Sandbox, folder: Path, known: Sequence[Bot] = ()
+) -> Iterator[Bot]:
+    """Build the bots and store their programs; yield each when it is there. Labels are unlike those of `known`.
+
+    Raises:
+        BadBot: with a sentence for the person who named it. SandboxError: ours.
+    """
+    labels = {bot.label for bot in known}
+    for number, name in enumerate(names, len(known)):
+        label = _unlike(labels, label_of(name))
+        labels.add(label)
+        yield _build(game, name, label, f"{number:02}", sandbox, folder / records.BOTS)
+
+
+def _build(game: Game, name: str, label: str, place: str, sandbox: Sandbox, bots: Path) -> Bot:
+    bots.mkdir(parents=True, exist_ok=True)
+    stored = bots / place
+    with tempfile.TemporaryDirectory(prefix=f"{place}-", dir=bots) as work:
+        program = prepare(game, name, sandbox, Path(work) / "bot")
+        if stored.exists():  # of a start that was broken off before it was written down
+            stored.rename(Path(work) / "old")
+        program.directory.rename(stored)
+    return Bot(label, name, sha256_of(stored), place, program.command)
+
+
+def _unlike(labels: set[str], label: str) -> str:
+    if label not in labels:
+        return label
+    return next(new for n in count(2) if (new := f"{label[: LABEL_CHARACTERS - 5]}#{n}") not in labels)

@@ -1,0 +1,250 @@
+"""A tournament's folder: what was asked for, what was played, and the programs that played it.
+
+* ``tournament.json``: the request, written once, and again when a bot or more games are added;
+* ``games.jsonl``: one line a game, in the order in which they ended. Each is appended with one write, so a killed
+  tournament leaves at most one torn line, the last, which is cut off when the folder is opened again. `deadheat rate`
+  reads this file as it is;
+* ``games/``: the kept transcripts, and each bot's stderr beside them;
+* ``bots/``: the built programs, so that a tournament goes on with the very bots that began it.
+
+The folder belongs to one process at a time, by a lock on ``games.jsonl``.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from deadheat.cli.tournament.schedule import Design, Kind, Stage
+from deadheat.engine.core import NS_PER_MS, Fault, Seat
+from deadheat.engine.transcript import Transcript, encode_result
+from deadheat.sandbox.box import Program
+
+FORMAT = 1
+HEADER, GAMES, TRANSCRIPTS, BOTS = "tournament.json", "games.jsonl", "games", "bots"
+
+Game = Mapping[str, Any]
+"""A line of ``games.jsonl``."""
+
+
+class BadFolder(Exception):
+    """The folder holds no tournament that can go on; the text is a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bot:
+    """A bot in a tournament: its unique label, what the person named, the hash of its program's files, and the command
+    that starts it in its folder below ``bots``.
+    """
+
+    label: str
+    given: str
+    sha256: str
+    folder: str
+    command: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was asked for, as ``tournament.json`` has it. `games` and `stages` are those of `schedule.Stage`; `panel` is
+    the number of a gate's opponents, the last of the bots.
+    """
+
+    deadheat: str
+    game: str
+    rules_version: int
+    bots: tuple[Bot, ...]
+    kind: Kind
+    seats: int
+    games: int
+    stages: tuple[Stage, ...]
+    sprt: Mapping[str, float] | None
+    until: float | None
+    seed: str
+    keep: str
+    sandbox: str
+    started: str
+    block: int
+    panel: int = 0
+    gate: Mapping[str, Any] | None = None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The bots' names, by number."""
+        return tuple(bot.label for bot in self.bots)
+
+    @property
+    def design(self) -> Design:
+        """What the plan of games follows from."""
+        return Design(self.labels, self.kind, self.seats, self.seed, self.stages, self.block, self.panel)
+
+
+class Folder:
+    """An open tournament's folder. Close it, or use it as a context manager."""
+
+    def __init__(self, path: Path) -> None:
+        """Open or make the log, and repair its end.
+
+        Raises:
+            OSError: the folder cannot be used. BadFolder: another process has it.
+        """
+        self.path = path
+        self._fd = os.open(path / GAMES, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self._fd)
+            raise BadFolder(f"another tournament is being played in {path}") from None
+        self.games = self._repaired()
+
+    def __enter__(self) -> Folder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the folder back; idempotent."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def append(self, line: str) -> None:
+        """Append a game's line with one write."""
+        data = line.encode("ascii") + b"\n"
+        written = os.write(self._fd, data)
+        if written != len(data):
+            raise OSError(28, "no space left for results", str(self.path / GAMES))
+
+    def _repaired(self) -> list[Game]:
+        """Return the games, without a last line that was cut short or is no JSON."""
+        data = (self.path / GAMES).read_bytes()
+        whole = data[: data.rfind(b"\n") + 1]
+        games: list[Game] = []
+        for number, line in enumerate(whole.splitlines(), 1):
+            try:
+                game = json.loads(line)
+                games.append({"number": game["number"], "players": game["players"], "ranks": game["ranks"], **game})
+            except (ValueError, TypeError, KeyError) as error:
+                raise BadFolder(f"{self.path / GAMES}, line {number}, is no game of a tournament") from error
+        if len(whole) < len(data):
+            os.ftruncate(self._fd, len(whole))
+        return games
+
+    def program(self, bot: Bot) -> Program:
+        """Return the stored program of a bot."""
+        return Program((self.path / BOTS / bot.folder).absolute(), bot.command, bot.label)
+
+
+def save(folder: Path, request: Request) -> None:
+    """Write the request; a reader sees the old or the new one, never a part."""
+    new = folder / f"{HEADER}.new"
+    new.write_text(json.dumps({"format": FORMAT, **asdict(request)}, indent=1) + "\n", encoding="utf-8")
+    new.replace(folder / HEADER)
+
+
+def load(folder: Path) -> Request:
+    """Read the request in a folder. Raises BadFolder."""
+    path = folder / HEADER
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if found.pop("format") != FORMAT:
+            raise BadFolder(f"{path} was written by another version of deadheat")
+        bots = tuple(Bot(**{**bot, "command": tuple(bot["command"])}) for bot in found.pop("bots"))
+        stages = tuple(Stage(**stage) for stage in found.pop("stages"))
+        return Request(**{**found, "bots": bots, "stages": stages, "kind": Kind(found["kind"])})
+    except OSError as error:
+        raise BadFolder(f"there is no tournament in {folder}: cannot read {path}: {error.strerror}") from error
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise BadFolder(f"{path} is not a tournament's") from error
+
+
+def sha256_of(program: Path) -> str:
+    """Hash a built program: the names and contents of its files."""
+    digest = hashlib.sha256()
+    for file in sorted(path for path in program.rglob("*") if path.is_file()):
+        content = file.read_bytes()
+        digest.update(f"{file.relative_to(program).as_posix()}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()
+
+
+def game_line(
+    number: int, players: Iterable[str], group: str, transcript: Transcript, seconds: float, path: str | None
+) -> dict[str, Any]:
+    """Return a finished game as a line of the log. `path` is where its transcript is kept, relative to the folder."""
+    result = encode_result(transcript.result)
+    times, host_ns = times_of(transcript)
+    return {
+        "number": number,
+        "players": list(players),
+        "ranks": result["ranks"],
+        "points": result["points"],
+        "rated": transcript.result.rated,
+        "group": group,
+        "seed": transcript.seed.hex(),
+        "attempt": transcript.attempt,
+        "faults": faults_of(transcript),
+        "void_attempts": transcript.attempt - 1,
+        "seconds": round(seconds, 4),
+        "times": times,
+        "host_ms": [_ms(taken_ns) for taken_ns in host_ns],
+        "transcript": path,
+    }
+
+
+def times_of(transcript: Transcript) -> tuple[list[dict[str, Any]], list[int]]:
+    """Return each seat's own times by command, rounded to two digits and counted, and what the host took, in ns."""
+    own: list[dict[str, Counter[int]]] = [{} for _ in range(transcript.seats)]
+    limits: list[dict[str, int]] = [{} for _ in range(transcript.seats)]
+    host_ns = [0] * transcript.seats
+    for exchange in transcript.exchanges:
+        for message in exchange.messages:
+            if message.limit_ns is None:
+                continue
+            seat: Seat = message.seat
+            reply = exchange.replies[seat]
+            host_ns[seat] += reply.stolen_ns
+            if reply.line is None and reply.fault is not Fault.TIMEOUT:
+                continue  # the program was gone or answered too early: nothing was timed
+            command = message.command
+            if command not in limits[seat]:
+                limits[seat][command], own[seat][command] = 0, Counter()
+            limits[seat][command] = max(limits[seat][command], message.limit_ns)
+            own[seat][command][_two_digits(reply.own_ns)] += 1
+    return [
+        {
+            command: {
+                "limit_ms": _ms(limits[seat][command]),
+                "own_ms": [[_ms(value_ns), count] for value_ns, count in sorted(counts.items())],
+            }
+            for command, counts in own[seat].items()
+        }
+        for seat in range(transcript.seats)
+    ], host_ns
+
+
+def faults_of(transcript: Transcript) -> list[dict[str, Any]]:
+    """Return the faults of a match with the command and own time of the prompt at which each was committed."""
+    found = []
+    for seat, fault in sorted(transcript.result.faults.items()):
+        prompt = transcript.last_prompt(seat)
+        elapsed_ms = round(prompt.reply.own_ns / NS_PER_MS, 3) if prompt else None
+        command = prompt.message.command if prompt else None
+        found.append({"seat": seat, "fault": fault.value, "command": command, "elapsed_ms": elapsed_ms})
+    return found
+
+
+def _two_digits(value_ns: int) -> int:
+    unit: int = 10 ** max(0, len(str(value_ns)) - 2)
+    return (value_ns + unit // 2) // unit * unit
+
+
+def _ms(value_ns: int) -> float:
+    return value_ns / NS_PER_MS

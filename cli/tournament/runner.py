@@ -1,0 +1,219 @@
+"""Plays a plan with several processes at once, each with its own processors (`cli.tournament.worker`).
+
+This process plays nothing: it hands out deals, appends results to the log as they come, and asks after each whether to
+stop. It has no threads, so it can fork, and between two messages it sleeps. Each worker has the next deal at hand
+before it has finished the last one.
+
+Whatever ends a tournament (its end, Ctrl-C, a failure), finished games are in the log and unfinished ones are not; they
+are played another time, with the same dice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import select
+import signal
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkProcess
+from types import FrameType
+
+from deadheat.cli.tournament.schedule import Deal
+from deadheat.cli.tournament.worker import Ended, Failed, Job, Voided, Waits, Word, work
+
+AT_HAND, MOST_AT_HAND, AT_HAND_SECONDS = 2, 64, 0.3
+"""Deals that a worker has: the one that it plays and the next; of quick games as many as keep it busy for so long."""
+
+LOOK_MS = 500
+"""How often `look` is called at least while nothing happens."""
+
+END_SECONDS = 10
+"""How long workers may take to close their boxes before they are killed."""
+
+
+class Interrupted(Exception):
+    """Somebody pressed Ctrl-C, or asked this process to end."""
+
+
+class CannotPlay(Exception):
+    """A worker cannot go on; the text is a sentence."""
+
+    def __init__(self, failed: Failed) -> None:
+        super().__init__(failed.detail)
+        self.cause = failed.cause
+
+
+@dataclass(slots=True)
+class _Worker:
+    process: ForkProcess
+    pipe: Connection
+    deals: deque[Deal] = field(default_factory=deque)
+    waits: tuple[str, ...] = ()
+    done: int = 0
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def at_hand(self) -> int:
+        """How many deals it should have."""
+        a_second = self.done / max(time.monotonic() - self.began, AT_HAND_SECONDS)
+        return min(MOST_AT_HAND, max(AT_HAND, round(a_second * AT_HAND_SECONDS)))
+
+
+@dataclass
+class Runner:
+    """One run of a plan. `ended` gets a game's line and says whether to stop; `told` gets everything else that workers
+    say; `look` is called now and then.
+    """
+
+    job: Job
+    workers: int
+    ended: Callable[[str], bool]
+    told: Callable[[Voided], None] = lambda _: None
+    look: Callable[[], None] = lambda: None
+    _at_work: list[_Worker] = field(default_factory=list)
+
+    @property
+    def waits(self) -> tuple[str, ...]:
+        """Who has the processors, if all workers wait for some."""
+        if self._at_work and all(worker.waits for worker in self._at_work):
+            return self._at_work[0].waits
+        return ()
+
+    def play(self, deals: Sequence[Deal], block: int) -> None:
+        """Play all deals, or until `ended` says stop.
+
+        Raises:
+            Interrupted: Ctrl-C. CannotPlay: this machine cannot play. OSError: nor write.
+        """
+        blocks = deque(_blocks(deals, block))
+        with _Interrupts() as interrupts:
+            try:
+                for _ in range(min(self.workers, len(blocks))):
+                    self._start()
+                self._serve(blocks, interrupts)
+                if interrupts.seen:
+                    self._stop()
+                    self._hear_the_rest()
+                    raise Interrupted
+            finally:
+                self._stop()
+                self._forget()
+
+    def _serve(self, blocks: deque[list[Deal]], interrupts: _Interrupts) -> None:
+        poller = select.poll()  # once for all: multiprocessing's own `wait` makes one for every message
+        by_fd = {worker.pipe.fileno(): worker for worker in self._at_work}
+        for fd, worker in by_fd.items():
+            poller.register(fd, select.POLLIN)
+            self._hand_out(worker, blocks)
+        while any(worker.deals for worker in self._at_work) and not interrupts.seen:
+            for fd, _ in poller.poll(LOOK_MS):
+                if self._hear(by_fd[fd]):
+                    return
+                self._hand_out(by_fd[fd], blocks)
+            self.look()
+
+    def _hand_out(self, worker: _Worker, blocks: deque[list[Deal]]) -> None:
+        """Keep the worker in deals: those of its own block first."""
+        while blocks and len(worker.deals) < worker.at_hand:
+            for deal in blocks.popleft():
+                worker.deals.append(deal)
+                worker.pipe.send(deal)
+
+    def _hear(self, worker: _Worker) -> bool:
+        """Take in what a worker says; True: stop."""
+        try:
+            words: list[Word] = worker.pipe.recv()
+        except EOFError:
+            worker.process.join(END_SECONDS)
+            raise CannotPlay(Failed("died", f"a worker died with code {worker.process.exitcode}")) from None
+        stop = False
+        for word in words:
+            if isinstance(word, Ended):
+                stop = self.ended(word.line) or stop
+            elif isinstance(word, Waits):
+                worker.waits = word.holders
+            elif isinstance(word, Voided):
+                self.told(word)
+            else:
+                raise CannotPlay(word)
+            if isinstance(word, Ended | Voided) and word.deal_done:
+                worker.deals.popleft()
+                worker.done += 1
+        return stop
+
+    def _start(self) -> None:
+        fork = multiprocessing.get_context("fork")
+        ours, theirs = fork.Pipe()
+        others = [ours, *(worker.pipe for worker in self._at_work)]
+        sys.stdout.flush()
+        sys.stderr.flush()
+        process = fork.Process(target=work, args=(self.job, theirs, others), daemon=True)
+        process.start()
+        theirs.close()
+        self._at_work.append(_Worker(process, ours))
+
+    def _stop(self) -> None:
+        """End all workers; what they said before stays in the pipes."""
+        for worker in self._at_work:
+            if worker.process.is_alive():
+                worker.process.terminate()
+        deadline = time.monotonic() + END_SECONDS
+        for worker in self._at_work:
+            worker.process.join(max(0.0, deadline - time.monotonic()))
+            if worker.process.is_alive():
+                worker.process.kill()
+                worker.process.join()
+
+    def _hear_the_rest(self) -> None:
+        """Keep the games that ended before their worker did."""
+        for worker in self._at_work:
+            with contextlib.suppress(EOFError, OSError):
+                while worker.pipe.poll(0):
+                    for word in worker.pipe.recv():
+                        if isinstance(word, Ended):
+                            self.ended(word.line)
+
+    def _forget(self) -> None:
+        for worker in self._at_work:
+            worker.pipe.close()
+            worker.process.close()
+        self._at_work.clear()
+
+
+def _blocks(deals: Sequence[Deal], block: int) -> Iterator[list[Deal]]:
+    """Cut a plan into runs of deals of one table, which one worker plays in the same boxes."""
+    for _, same in groupby(deals, key=lambda deal: deal.table):
+        run = list(same)
+        for first in range(0, len(run), block):
+            yield run[first : first + block]
+
+
+class _Interrupts:
+    """Whether SIGINT or SIGTERM came during the block. They never break off what this process is doing, such as half of
+    a message or of a line.
+    """
+
+    def __init__(self) -> None:
+        self.seen = False
+
+    def __enter__(self) -> _Interrupts:
+        self._before = {number: signal.signal(number, self._see) for number in (signal.SIGINT, signal.SIGTERM)}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _see(self, _number: int, _frame: FrameType | None) -> None:
+        self.seen = True
+
+
+def at_once(asked: int | None, seats: int, cpus: Collection[int]) -> int:
+    """Return how many games are played at a time: as asked (None: one for each set of a processor a bot)."""
+    return asked or max(1, len(cpus) // seats)

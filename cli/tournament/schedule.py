@@ -1,0 +1,179 @@
+"""Which games a tournament plays, in which order, with which dice. Pure.
+
+The unit is a *deal*: one table of bots plays the same dice once from every seat, so that the luck of the dice and of
+the seats cancels out. Its games are one group. A deal's dice follow from the tournament's seed, the names at the table
+and the deal's number there; its games have numbers in the order of the plan.
+
+A plan grows in *stages*: the first holds the bots that a tournament began with; another follows when a bot comes later
+or more games are wanted. A stage only appends to those before it, so no game that was played changes its number, its
+dice or its seats.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import combinations
+
+from deadheat.engine.chance import SEED_BYTES
+from deadheat.league.pairing.pairs import PairKey, lot, pair_key
+from deadheat.league.pairing.seating import turns
+
+
+class Kind(StrEnum):
+    """Which bots meet which others."""
+
+    ROUND_ROBIN = "round-robin"
+    GAUNTLET = "gauntlet"  # the first bot meets all others
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """So many of the bots play, and each pair that meets plays at least so many games, rounded up to whole deals."""
+
+    bots: int
+    games: int
+
+
+@dataclass(frozen=True, slots=True)
+class Seated:
+    """One game: the bots by seat."""
+
+    number: int
+    players: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Deal:
+    """Games that share their dice, one from every seat."""
+
+    group: str
+    seed: bytes
+    games: tuple[Seated, ...]
+
+    @property
+    def table(self) -> tuple[int, ...]:
+        """The bots at the table, in the order of their numbers."""
+        return tuple(sorted(self.games[0].players))
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """What a plan follows from. `labels` name the bots, `seed` is any text, `block` is how many deals of one table are
+    played in a row. In a `panel` of so many, the last bots are played by all the others, who do not meet each other;
+    everybody plays the same dice against the same member of the panel.
+    """
+
+    labels: tuple[str, ...]
+    kind: Kind
+    seats: int
+    seed: str
+    stages: tuple[Stage, ...]
+    block: int = 1
+    panel: int = 0
+
+
+def plan(design: Design) -> list[Deal]:
+    """Return all deals in the order in which they are played."""
+    met: Counter[PairKey] = Counter()
+    dealt: Counter[tuple[int, ...]] = Counter()
+    deals: list[Deal] = []
+    number = 0
+    for stage in design.stages:
+        wanted = -(-stage.games // design.seats)
+        for table in _tables(design, stage.bots, wanted, met):
+            deal = _deal(design, table, dealt[table], number)
+            dealt[table] += 1
+            number += len(deal.games)
+            deals.append(deal)
+    return deals
+
+
+def games_of(deals: Sequence[Deal]) -> int:
+    """Count the games in these deals."""
+    return sum(len(deal.games) for deal in deals)
+
+
+def _tables(design: Design, bots: int, wanted: int, met: Counter[PairKey]) -> Iterator[tuple[int, ...]]:
+    """Yield tables until each pair that meets has met in `wanted` deals; `met` counts on."""
+    pairs = [pair for pair in combinations(range(bots), 2) if _meets(design, bots, *pair)]
+    if design.seats == 2:
+        tables: Iterator[tuple[int, ...]] = _pairs_in_turn(pairs, wanted, met, design.block)
+    else:
+        tables = _larger_tables(design, pairs, wanted, met)
+    for table in tables:
+        met.update(pair_key(*pair) for pair in combinations(table, 2))
+        yield table
+
+
+def _meets(design: Design, bots: int, one: int, other: int) -> bool:
+    if design.panel:
+        return one < bots - design.panel <= other
+    return design.kind is Kind.ROUND_ROBIN or one == 0
+
+
+def _pairs_in_turn(
+    pairs: Sequence[PairKey], wanted: int, met: Counter[PairKey], block: int
+) -> Iterator[tuple[int, ...]]:
+    """Let every pair play a block, then every pair the next: what is stopped early has treated all alike."""
+    before = dict(met)
+    for first in range(0, wanted, block):
+        for pair in pairs:
+            for deal in range(first, min(first + block, wanted)):
+                if deal >= before.get(pair, 0):
+                    yield pair
+
+
+def _larger_tables(
+    design: Design, pairs: Sequence[PairKey], wanted: int, met: Counter[PairKey]
+) -> Iterator[tuple[int, ...]]:
+    """Begin each table with the pair that has met least, and add whoever has met those there least; lots decide among
+    equals. `met` is counted by the caller, between two tables.
+    """
+    seed = _digest(design.seed, "tables")
+    meeting = set(pairs)
+    bots = sorted({bot for pair in pairs for bot in pair})
+    tables = 0
+    while (least := min(met[pair] for pair in pairs)) < wanted:
+        tables += 1
+        drawn: Callable[..., int] = lambda *numbers: lot(seed, tables, *numbers)  # noqa: B023, E731  used at once
+        table = list(min((pair for pair in pairs if met[pair] == least), key=lambda pair: drawn(*pair)))
+        while len(table) < design.seats:
+            table.append(_next_at(table, bots, meeting, met, wanted, drawn))
+        yield tuple(sorted(table))
+
+
+def _next_at(
+    table: Sequence[int],
+    bots: Sequence[int],
+    meeting: set[PairKey],
+    met: Counter[PairKey],
+    wanted: int,
+    drawn: Callable[..., int],
+) -> int:
+    def gain(bot: int) -> tuple[int, int, int]:
+        keys = [pair_key(bot, other) for other in table]
+        useful = sum(max(0, wanted - met[key]) for key in keys if key in meeting)
+        return -useful, sum(met[key] for key in keys), drawn(bot)
+
+    return min((bot for bot in bots if bot not in table), key=gain)
+
+
+def _deal(design: Design, table: tuple[int, ...], deal: int, number: int) -> Deal:
+    known = table[1:] if design.panel else table
+    names = sorted(design.labels[bot] for bot in known)
+    seatings = turns(table, deal, seed=_digest(design.seed, "seats", *names))
+    return Deal(
+        f"{'-'.join(map(str, known))}/{deal + 1}",
+        _digest(design.seed, "dice", *names, str(deal))[:SEED_BYTES],
+        tuple(Seated(number + turn, players) for turn, players in enumerate(seatings)),
+    )
+
+
+def _digest(*parts: str) -> bytes:
+    """Hash these texts; each is preceded by its length, so that no two lists look alike."""
+    encoded = [part.encode("utf-8", "surrogateescape") for part in parts]
+    return hashlib.sha256(b"deadheat tournament" + b"".join(b"%d:%s" % (len(p), p) for p in encoded)).digest()

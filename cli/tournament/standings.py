@@ -1,0 +1,225 @@
+"""What a tournament's games add up to: ratings, places, pairs, faults, times, the sequential test."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deadheat.cli.tournament.records import Game
+from deadheat.cli.tournament.schedule import Deal
+
+if TYPE_CHECKING:
+    from deadheat.league.ratings import Rating
+    from deadheat.league.sprt import State, Terms
+
+REFIT_SHARE = 0.02
+"""Of the time, for ratings while games are played."""
+
+DRAWS_OF_THE_BEST = 4000
+"""Imagined repetitions, to see how much the best of many is flattered: good to a twentieth of a standard error."""
+
+Score = tuple[int, int, int]
+"""Games won, drawn, lost."""
+
+
+@dataclass(slots=True)
+class Seen:
+    """What was seen of one bot."""
+
+    games: int = 0
+    faults: Counter[str] = field(default_factory=Counter)  # by kind and command
+    share: float = 0.0  # of a limit, the largest that a reply in time took
+    late: int = 0
+    host_ms: float = 0.0
+
+
+@dataclass
+class Standings:
+    """All games of a tournament so far, by the numbers of `labels`."""
+
+    labels: Sequence[str]
+    deals: Sequence[Deal]
+    seen: list[Seen] = field(init=False)
+    games: dict[int, Game] = field(default_factory=dict)
+    void_attempts: int = 0
+    unrated: int = 0
+    deal_points: dict[tuple[int, int], dict[str, int]] = field(default_factory=dict)
+    """For two bots, the smaller number first: the half points (0 to 4) of the first in each finished pair of games."""
+    _scores: dict[tuple[int, int], list[int]] = field(default_factory=dict)
+    _pairs: dict[int, list[int]] = field(default_factory=dict)
+    _pentanomial: list[int] = field(default_factory=lambda: [0] * 5)  # of the first bot
+    _tested: tuple[list[int], State] | None = None
+    _fitted_at: tuple[int, float, float] = (-1, 0.0, 0.0)  # games, when, how long it took
+    _ratings: list[Rating] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.seen = [Seen() for _ in self.labels]
+
+    @cached_property
+    def _number(self) -> dict[str, int]:
+        return {label: number for number, label in enumerate(self.labels)}
+
+    @cached_property
+    def _deal_of(self) -> dict[int, Deal]:
+        return {seated.number: deal for deal in self.deals for seated in deal.games}
+
+    def add(self, game: Game) -> None:
+        """Count a finished game; one that is counted already changes nothing."""
+        if game["number"] in self.games:
+            return
+        self.games[game["number"]] = game
+        players = [self._number[label] for label in game["players"]]
+        self.void_attempts += game.get("void_attempts", 0)
+        for seat, player in enumerate(players):
+            self._look(self.seen[player], game, seat)
+        if not game.get("rated", True):
+            self.unrated += 1
+            return
+        ranks = game["ranks"]
+        for seat, player in enumerate(players):
+            for other_seat, other in enumerate(players):
+                if seat != other_seat:
+                    place = (ranks[seat] >= ranks[other_seat]) + (ranks[seat] > ranks[other_seat])
+                    self._scores.setdefault((player, other), [0, 0, 0])[place] += 1
+        deal = self._deal_of[game["number"]]
+        if len(deal.table) == 2:
+            self._count_deal(deal)
+
+    @staticmethod
+    def _look(seen: Seen, game: Game, seat: int) -> None:
+        seen.games += 1
+        for fault in game["faults"]:
+            if fault["seat"] == seat:
+                seen.faults[f"{fault['fault']} at {fault['command'] or 'the start'}"] += 1
+                seen.late += fault["fault"] == "timeout"
+        seen.host_ms += game["host_ms"][seat]
+        for times in game["times"][seat].values():
+            if times["limit_ms"] and times["own_ms"]:
+                seen.share = max(seen.share, times["own_ms"][-1][0] / times["limit_ms"])
+
+    def score(self, one: int, other: int) -> Score:
+        """Return the games that a bot won, drew and lost against another."""
+        won, drawn, lost = self._scores.get((one, other), (0, 0, 0))
+        return won, drawn, lost
+
+    def total(self, one: int, others: Iterable[int] | None = None) -> Score:
+        """Return the games that a bot won, drew and lost against some others (None: all)."""
+        scores = [self.score(one, other) for other in (range(len(self.labels)) if others is None else others)]
+        return sum(s[0] for s in scores), sum(s[1] for s in scores), sum(s[2] for s in scores)
+
+    def _count_deal(self, deal: Deal) -> None:
+        """Count a deal of two once both of its games are there and count."""
+        games = [self.games.get(seated.number) for seated in deal.games]
+        if not all(game and game.get("rated", True) for game in games):
+            return
+        one, other = deal.table
+        halves = sum(_half_points(game, self.labels[one]) for game in games if game)
+        for player, points in ((one, halves), (other, 4 - halves)):
+            tally = self._pairs.setdefault(player, [0, 0, 0])
+            tally[(points <= 2) + (points < 2)] += 1
+        self.deal_points.setdefault((one, other), {})[deal.group] = halves
+        if one == 0:
+            self._pentanomial[halves] += 1
+
+    def pairs(self, one: int) -> Score:
+        """Return the pairs of games with the same dice that a bot won, drew and lost, by the points of both games."""
+        won, drawn, lost = self._pairs.get(one, (0, 0, 0))
+        return won, drawn, lost
+
+    def test(self, terms: Terms) -> State:
+        """Return the sequential test of the first bot against all others, by pairs of games that share their dice."""
+        from deadheat.league.sprt import test
+
+        if self._tested is None or self._tested[0] != self._pentanomial:
+            self._tested = list(self._pentanomial), test(self._pentanomial, terms)
+        return self._tested[1]
+
+    def ratings(self, now: bool = False) -> list[Rating]:
+        """Return the ratings, best first; unless `now`, those of a moment ago if they are cheap to keep."""
+        games, at, took = self._fitted_at
+        began = time.monotonic()
+        if games == len(self.games) or (not now and began - at < max(0.5, took / REFIT_SHARE)):
+            return self._ratings
+        self._ratings = self._fit()
+        self._fitted_at = len(self.games), time.monotonic(), time.monotonic() - began
+        return self._ratings
+
+    def _fit(self) -> list[Rating]:
+        from deadheat.league.ratings import Games, RatingConfig, log_of, rate
+
+        groups: dict[str, int] = {}
+        by_seats: dict[int, tuple[list[list[int]], list[list[int]], list[int]]] = {}
+        for game in self.games.values():
+            if game.get("rated", True):
+                players, ranks, of = by_seats.setdefault(len(game["ranks"]), ([], [], []))
+                players.append([self._number[label] for label in game["players"]])
+                ranks.append(game["ranks"])
+                of.append(groups.setdefault(game["group"], len(groups)))
+        played = [Games(*(np.array(part, np.int64) for part in parts)) for parts in by_seats.values()]
+        return list(rate(log_of(list(self.labels), played, list(groups)), RatingConfig()).entries)
+
+    def width(self, label: str) -> float | None:
+        """Return half the width of a bot's 95 % interval in Elo, from ratings that may be a moment old."""
+        return next(((r.high - r.low) / 2 for r in self.ratings() if r.player == label), None)
+
+
+def _half_points(game: Game, label: str) -> int:
+    ranks: list[int] = game["ranks"]
+    seat: int = game["players"].index(label)
+    own, other = ranks[seat], ranks[1 - seat]
+    return (own <= other) + (own < other)
+
+
+def flattery(ratings: Sequence[Rating]) -> float | None:
+    """Return by how many Elo the rating of the best is expected to be too high, because it is the best that was chosen:
+    the winner's curse. None: nobody chose.
+
+    The ratings stand for the true strengths, and the tournament is imagined again many times with their errors; the
+    best of each time is then worth less than it seems by the mean of its error.
+    """
+    if len(ratings) < 2:
+        return None
+    true = np.array([rating.elo for rating in ratings])
+    errors = np.random.default_rng(1).standard_normal((DRAWS_OF_THE_BEST, len(true)))
+    errors *= np.array([rating.se for rating in ratings])
+    best = np.argmax(true + errors, axis=1)
+    return float(np.mean(errors[np.arange(len(best)), best]))
+
+
+def summary(standings: Standings, choice: Sequence[Rating]) -> dict[str, Any]:
+    """Return the standings as JSON; `choice` are those of which somebody may choose the best."""
+    ratings = standings.ratings(now=True)
+    number = {label: place for place, label in enumerate(standings.labels)}
+    bots = []
+    for rating in ratings:
+        seen = standings.seen[number[rating.player]]
+        won, drawn, lost = standings.total(number[rating.player])
+        assert rating.place is not None
+        bots.append(
+            {
+                "bot": rating.player,
+                "elo": round(rating.elo, 1),
+                "ci95": [round(rating.low, 1), round(rating.high, 1)],
+                "places": [rating.place.low, rating.place.high],
+                "wins": won,
+                "draws": drawn,
+                "losses": lost,
+                "faults": dict(sorted(seen.faults.items())),
+                "most_of_a_limit": round(seen.share, 4),
+                "host_ms": round(seen.host_ms, 3),
+            }
+        )
+    best = flattery(choice)
+    return {
+        "games": len(standings.games),
+        "unrated": standings.unrated,
+        "void_attempts": standings.void_attempts,
+        "bots": bots,
+        "best_flattered_by_elo": None if best is None else round(best, 1),
+    }

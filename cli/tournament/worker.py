@@ -1,0 +1,266 @@
+"""One process of a tournament: takes processors, plays the deals it is sent, and reports each game.
+
+It lets go of its processors between two deals when somebody else waits for some, so that tournaments of several people
+take turns. It ends when it is told to, or when the tournament's own process is gone; its bots end with it.
+
+Within a game's processors the kernel places plain programs and their referee. A game of quick bots that was spread over
+two of them by force took more than twice the CPU time: 10.6 ms instead of 4.2.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from deadheat.cli.local.play import HOPELESS, Backend
+from deadheat.cli.tournament.records import TRANSCRIPTS, game_line
+from deadheat.cli.tournament.schedule import Deal, Seated
+from deadheat.engine.core import Game, TransportError
+from deadheat.engine.games import GAMES
+from deadheat.engine.referee import MATCH_ATTEMPTS
+from deadheat.engine.transcript import Transcript, encode
+from deadheat.sandbox.arena import Arena, Played
+from deadheat.sandbox.box import Program, Sandbox, bot_limits
+from deadheat.sandbox.processors import Hold, Processors
+
+TURN_SECONDS = 2.0
+"""How long processors are kept at least while others wait."""
+
+SAY_SECONDS = 0.1
+"""How long a finished game may be unknown to the parent: what a killed worker loses at most."""
+
+WHO_WAITS_SECONDS = 1.0
+"""How often a worker that waits looks who has the processors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a worker needs to know: the same for all of a tournament's."""
+
+    game: str
+    programs: tuple[Program, ...]
+    open_sandbox: Callable[[], Sandbox]
+    backend: str
+    keep: str
+    folder: Path
+    locks: Path
+    cpus: tuple[int, ...]
+    """The processors to choose from, best first."""
+
+    played: frozenset[int]
+    """Games that are in the log already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A finished game: its line of the log. `deal_done`: it was the last of its deal."""
+
+    line: str
+    deal_done: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Voided:
+    """An attempt that this machine spoiled. `given_up`: it was the last of its game; `deal_done`: also of its deal."""
+
+    number: int
+    cause: str
+    detail: str
+    given_up: bool
+    deal_done: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """The worker waits for processors, and who has them."""
+
+    holders: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The worker cannot go on; the detail is a sentence."""
+
+    cause: str
+    detail: str
+
+
+Word = Ended | Voided | Waits | Failed
+
+
+class _Stop(BaseException):
+    """SIGTERM: close all boxes and end."""
+
+
+def work(job: Job, to_us: Connection, others: Sequence[Connection]) -> None:
+    """Play deals from the connection until None comes. `others` are ends that only the parent should have."""
+    for other in others:
+        other.close()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
+    signal.signal(signal.SIGTERM, _raise_stop)
+    try:
+        with Worker(job, to_us) as worker:
+            while True:
+                if not to_us.poll(0):
+                    worker.flush()
+                worker.play(to_us.recv())
+    except (_Stop, EOFError, BrokenPipeError):
+        pass
+    except TransportError as error:
+        _tell_if_possible(to_us, Failed(error.cause, error.detail))
+    except OSError as error:
+        _tell_if_possible(to_us, Failed("os", f"{error.filename or 'a worker'}: {error.strerror}"))
+
+
+def _raise_stop(*_: object) -> None:
+    raise _Stop
+
+
+def _tell_if_possible(to_us: Connection, word: Word) -> None:
+    with contextlib.suppress(OSError):
+        to_us.send([word])
+
+
+@dataclass
+class Worker:
+    """The boxes and processors of one process. Use it as a context manager."""
+
+    job: Job
+    to_us: Connection
+    _arena: Arena | None = None
+    _table: tuple[int, ...] = ()
+    _hold: Hold | None = None
+    _held_at: float = 0.0
+    _processors: Processors = field(init=False)
+    _game: Game = field(init=False)
+    _sandbox: Sandbox = field(init=False)
+    _unsaid: list[Word] = field(default_factory=list)
+    _say_at: float = 0.0
+    _parent: int = field(default_factory=os.getppid)
+
+    def __post_init__(self) -> None:
+        self._sandbox = self.job.open_sandbox()
+        self._processors = Processors(self.job.locks)
+        self._game = GAMES[self.job.game]
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._let_go()
+
+    def say(self, word: Word) -> None:
+        """Tell the parent, soon: it would wake for each of a hundred games a second, and disturb the next."""
+        self._unsaid.append(word)
+        if time.monotonic() >= self._say_at:
+            self.flush()
+
+    def flush(self) -> None:
+        """Tell the parent what was not said yet."""
+        if self._unsaid:
+            self.to_us.send(self._unsaid)
+            self._unsaid = []
+        self._say_at = time.monotonic() + SAY_SECONDS
+
+    def play(self, deal: Deal) -> None:
+        """Play a deal's games, each reported as it ends. Raises TransportError if there is no hope of playing any."""
+        if self._hold is not None and time.monotonic() - self._held_at > TURN_SECONDS and self._processors.wanted():
+            self._let_go()
+        if self._hold is None:
+            self._take(deal)
+        if self._arena is None or self._table != deal.table:
+            self._open(deal.table)
+        assert self._arena is not None
+        missing = [seated for seated in deal.games if seated.number not in self.job.played]
+        for seated in missing:
+            self._play_game(self._arena, deal, seated, seated is missing[-1])
+
+    def _take(self, deal: Deal) -> None:
+        cpus = self.job.cpus
+        count = min(len(deal.table), len(cpus))
+        told: list[str] = []
+        look_at = time.monotonic()
+
+        def waiting() -> None:
+            nonlocal look_at
+            if time.monotonic() < look_at:
+                return
+            look_at = time.monotonic() + WHO_WAITS_SECONDS
+            if os.getppid() != self._parent:
+                raise EOFError
+            holders = sorted(map(str, self._processors.holders()))
+            if holders != told:
+                told[:] = holders
+                self.say(Waits(tuple(holders)))
+                self.flush()
+
+        self._hold = self._processors.take(count, cpus, waiting)
+        if told:
+            self.say(Waits(()))
+        self._held_at = time.monotonic()
+        os.sched_setaffinity(0, self._hold.cpus)
+
+    def _open(self, table: tuple[int, ...]) -> None:
+        assert self._hold is not None
+        if self._arena is not None:
+            self._arena.close()
+        limits = [bot_limits(self._hold.cpus, player) for player in range(len(table))]
+        programs = [self.job.programs[bot] for bot in table]
+        self._arena = Arena(self._sandbox, programs, limits, favoured=self.job.backend != Backend.LOCAL)
+        self._table = table
+
+    def _let_go(self) -> None:
+        if self._arena is not None:
+            self._arena.close()
+            self._arena = None
+        if self._hold is not None:
+            self._hold.close()
+            self._hold = None
+
+    def _play_game(self, arena: Arena, deal: Deal, seated: Seated, last: bool) -> None:
+        seating = [self._table.index(bot) for bot in seated.players]
+        players = [self.job.programs[bot].label for bot in seated.players]
+        about = {"match": seated.number, "players": players, "sandbox": self.job.backend}
+        for attempt in range(1, MATCH_ATTEMPTS + 1):
+            began = time.monotonic()
+            try:
+                played = arena.play(self._game, seating, deal.seed, about, attempt=attempt)
+            except TransportError as error:
+                if error.cause in HOPELESS:
+                    raise
+                given_up = attempt == MATCH_ATTEMPTS
+                self.say(Voided(seated.number, error.cause, error.detail, given_up, given_up and last))
+                continue
+            seconds = time.monotonic() - began
+            path = self._keep(seated, played) if self._is_kept(seated, played.transcript) else None
+            line = game_line(seated.number, players, deal.group, played.transcript, seconds, path)
+            self.say(Ended(json.dumps(line), last))
+            return
+
+    def _is_kept(self, seated: Seated, transcript: Transcript) -> bool:
+        """Say whether a game is worth keeping: `lost` are games that the first bot did not win, and faulty ones."""
+        result, keep = transcript.result, self.job.keep
+        if keep == "lost":
+            return bool(result.faults) or any(
+                bot == 0 and rank > 1 for bot, rank in zip(seated.players, result.ranks, strict=True)
+            )
+        return keep == "all" or (keep == "faulty" and bool(result.faults))
+
+    def _keep(self, seated: Seated, played: Played) -> str:
+        from deadheat.cli.local.transcripts import note_killed, stderr_path
+
+        path = f"{TRANSCRIPTS}/{seated.number:06}.jsonl"
+        file = self.job.folder / path
+        file.write_bytes(encode(played.transcript))
+        for seat, ended in played.exits.items():
+            note_killed(file, seat, ended.lingered and seat not in played.transcript.result.faults)
+            if ended.stderr:
+                stderr_path(file, seat).write_bytes(ended.stderr)
+        return path

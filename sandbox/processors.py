@@ -1,0 +1,230 @@
+"""Who has which processor of this machine: one registry for all users and all processes.
+
+Theory of operation
+-------------------
+A bot that shares its processor with a compiler is slow through no fault of its own. So whoever runs bots, or measures
+anything, first takes processors here: workers of a league (`sandbox.slots`), tournaments, and `deadheat run` for
+everything else. A processor is a file in one folder that everybody can use; to hold it is to hold a lock (flock) on
+that file. The kernel drops locks with the last process that has them open, however it ends, so nothing goes stale.
+
+The files stay empty: who holds one is read from the kernel (`holders`), never from what a process claims. They need
+not be writable either, because a lock does not need that. The folder is sticky, so nobody removes another's file, and
+links are not followed, so a file that somebody prepared can at most be locked.
+
+Whoever wants processors stands in a queue, which is one more lock. So a tournament that lets go of its processors for
+a moment (`wanted`) does not snatch them back before somebody who waits.
+
+This keeps honest people out of each other's way. It is no protection: anybody may run programs without asking here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import pwd
+import stat
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+PARENTS = (Path("/run/lock"), Path("/tmp"))
+"""Where the folder is looked for and made, the first that works: not TMPDIR, which may differ between users."""
+
+NAME = "deadheat"
+RETRY_SECONDS = 0.05
+OPEN = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+QUEUE = "queue"
+
+
+class NoRegistry(Exception):
+    """No folder for locks can be made or used on this machine."""
+
+
+def shared_folder(parents: Sequence[Path] = PARENTS) -> Path:
+    """Return this machine's folder of locks; make it if there is none. Raises NoRegistry."""
+    for parent in parents:
+        folder = parent / NAME
+        with contextlib.suppress(OSError):
+            with contextlib.suppress(FileExistsError):
+                folder.mkdir()
+            found = folder.lstat()
+            if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and found.st_mode & 0o1777 != 0o1777:
+                folder.chmod(0o1777)  # made just now, or by a container engine
+            if stat.S_ISDIR(found.st_mode) and os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+                return folder
+    raise NoRegistry(f"neither {' nor '.join(str(parent / NAME) for parent in parents)} can be used for locks")
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Somebody who has processors. `pid` 0: the kernel does not tell us."""
+
+    pid: int
+    cpus: tuple[int, ...]
+
+    def __str__(self) -> str:
+        which = f"processor{'s' if len(self.cpus) > 1 else ''} {', '.join(map(str, self.cpus))}"
+        return f"{which}: {_described(self.pid)}"
+
+
+class Hold:
+    """Processors that are ours until `close`, or until this process ends. Also a context manager."""
+
+    def __init__(self, cpus: Sequence[int], fds: Sequence[int]) -> None:
+        self.cpus = tuple(cpus)
+        self._fds = list(fds)
+
+    def __enter__(self) -> Hold:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the processors back; idempotent."""
+        while self._fds:
+            os.close(self._fds.pop())
+
+    def inherit(self) -> None:
+        """Let programs that this process starts, or becomes, keep the processors until the last of them ends."""
+        for fd in self._fds:
+            os.set_inheritable(fd, True)
+
+
+class Processors:
+    """The registry in a folder; all who name the same folder share it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def take(
+        self, count: int, among: Sequence[int], waiting: Callable[[], None] = lambda: None, retry: float = RETRY_SECONDS
+    ) -> Hold:
+        """Wait until `count` of these processors are free, and hold them. `waiting` is called repeatedly meanwhile; an
+        exception from it ends the wait.
+        """
+        assert 0 < count <= len(among)
+        with self.queue(waiting):
+            while (hold := self._some(count, among)) is None:
+                waiting()
+                time.sleep(retry)
+            return hold
+
+    def _some(self, count: int, among: Sequence[int]) -> Hold | None:
+        held: list[tuple[int, int]] = []
+        for cpu in among:
+            if len(held) < count and (fd := self._lock(f"cpu-{cpu}")) is not None:
+                held.append((cpu, fd))
+        hold = Hold([cpu for cpu, _ in held], [fd for _, fd in held])
+        if len(held) == count:
+            return hold
+        hold.close()
+        return None
+
+    def exactly(self, cpus: Sequence[int]) -> Hold | None:
+        """Hold exactly these processors if all are free, without standing in the queue."""
+        return self._some(len(cpus), cpus)
+
+    @contextlib.contextmanager
+    def queue(self, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
+        """Stand first in the queue during a block; wait for that."""
+        while (fd := self._lock(QUEUE)) is None:
+            waiting()
+            time.sleep(RETRY_SECONDS)
+        try:
+            yield
+        finally:
+            os.close(fd)
+
+    def wanted(self) -> bool:
+        """Say whether somebody stands in the queue."""
+        fd = self._lock(QUEUE)
+        if fd is None:
+            return True
+        os.close(fd)
+        return False
+
+    def holders(self) -> list[Holder]:
+        """Return who holds processors, by process."""
+        files = {self._inode(path): int(path.name.removeprefix("cpu-")) for path in self._folder.glob("cpu-*[0-9]")}
+        found: dict[int, list[int]] = {}
+        for inode, pid in _locks():
+            if inode in files:
+                found.setdefault(pid, []).append(files[inode])
+        return [Holder(pid, tuple(sorted(cpus))) for pid, cpus in sorted(found.items())]
+
+    @staticmethod
+    def _inode(path: Path) -> int:
+        try:
+            return path.lstat().st_ino
+        except OSError:
+            return -1
+
+    def _lock(self, name: str) -> int | None:
+        """Return a descriptor that has the lock; None: somebody else has it. A file that was removed between opening
+        and locking is no lock any more.
+        """
+        path = self._folder / name
+        while True:
+            fd = _opened(path)
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if self._inode(path) == os.fstat(fd).st_ino:
+                    return fd
+            except BlockingIOError:
+                os.close(fd)
+                return None
+            except BaseException:
+                os.close(fd)
+                raise
+            os.close(fd)
+
+
+def _opened(path: Path) -> int:
+    """Open an empty file, or make it. Two steps: Linux refuses O_CREAT for another user's file in a sticky folder
+    (fs.protected_regular).
+    """
+    for _ in range(100):  # somebody may remove it in between
+        try:
+            fd = os.open(path, OPEN)
+        except FileNotFoundError:
+            try:
+                fd = os.open(path, OPEN | os.O_CREAT | os.O_EXCL, 0o644)
+                os.fchmod(fd, 0o644)  # whatever the umask: others open it too
+            except FileExistsError:
+                continue
+        if stat.S_ISREG(os.fstat(fd).st_mode):
+            return fd
+        os.close(fd)
+        break
+    raise OSError(errno.EINVAL, "not a plain file", str(path))
+
+
+def _locks() -> Iterator[tuple[int, int]]:
+    """Yield inode and process of every flock; see proc_locks(5). Lines of waiting processes begin with an arrow."""
+    try:
+        lines = Path("/proc/locks").read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        words = line.split()
+        if len(words) > 5 and words[1] == "FLOCK":
+            yield int(words[5].rpartition(":")[2]), max(0, int(words[4]))
+
+
+def _described(pid: int) -> str:
+    """Say what a process is, as far as this user may know."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        uid = Path(f"/proc/{pid}").stat().st_uid
+    except OSError:
+        return f"process {pid}" if pid else "a process that this one cannot see"
+    try:
+        user = pwd.getpwuid(uid).pw_name
+    except KeyError:
+        user = f"user {uid}"
+    line = b" ".join(words).decode("utf-8", "replace").strip()
+    return f"{line if len(line) <= 60 else line[:59] + '…'} (process {pid}, {user})"

@@ -1,0 +1,224 @@
+"""`deadheat tournament` as a person starts it, with plain programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deadheat.cli.local.transcripts import read
+from deadheat.cli.tournament import field
+from deadheat.engine.games import GAMES
+from deadheat.engine.replay import replay
+from tests.cli.command import GAME, ROOT, assert_one_sentence, deadheat, invoke
+
+QUITTER = "input()\n"
+
+
+@pytest.fixture(scope="module")
+def bots(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of bots: a program in C, one that leaves at once, and one in a folder of its own."""
+    folder = tmp_path_factory.mktemp("bots")
+    starter = ROOT / "bots" / GAME / "starter" / "main.c"
+    subprocess.run(["gcc", "-O1", "-o", folder / "quick", starter], check=True)
+    (folder / "quitter.py").write_text(QUITTER)
+    (folder / "other").mkdir()
+    (folder / "other" / "main.c").write_text(starter.read_text().replace("100 * difference", "50 * difference"))
+    return folder
+
+
+def tournament(*words: str) -> subprocess.CompletedProcess[str]:
+    return invoke("tournament", *words, "--sandbox", "local")
+
+
+def log_of(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "games.jsonl").read_text().splitlines()]
+
+
+def test_a_folder_of_bots_plays_everybody_against_everybody(bots: Path, tmp_path: Path) -> None:
+    done = tournament(GAME, str(bots), "--games", "3", "--seed", "x", "--folder", str(tmp_path / "t"))
+    assert done.returncode == 0, done.stderr
+    log = log_of(tmp_path / "t")
+    assert sorted(game["number"] for game in log) == list(range(12)), "three pairs, four games each: whole deals"
+    assert Counter(label for game in log for label in game["players"]) == dict.fromkeys(
+        ("other", "quick", "quitter"), 8
+    )
+    by_group = Counter((game["group"], game["seed"]) for game in log)
+    assert set(by_group.values()) == {2}
+    assert len({group for group, _ in by_group}) == len({seed for _, seed in by_group}) == 6
+    for game in log:
+        lost = [game["players"][fault["seat"]] for fault in game["faults"]]
+        assert lost == (["quitter"] if "quitter" in game["players"] else [])
+        if game["transcript"] is not None:
+            kept = read(tmp_path / "t" / game["transcript"])
+            replay(GAMES[GAME], kept)
+            assert list(kept.result.ranks) == game["ranks"]
+        if "other" in game["players"]:
+            lost = game["ranks"][game["players"].index("other")] > 1
+            assert (game["transcript"] is not None) == (bool(game["faults"]) or lost)
+    assert "8 x exited at READY" in done.stdout
+    assert "Before you choose it, play it again with another --seed." in done.stdout
+    assert max(map(len, done.stdout.splitlines()[:8])) <= 80
+    rated = invoke("rate", str(tmp_path / "t" / "games.jsonl"), "--json")
+    assert json.loads(rated.stdout)["games"] == 12
+
+
+def test_one_more_bot_comes_later_and_nothing_is_played_twice(bots: Path, tmp_path: Path) -> None:
+    quick, other, folder = str(bots / "quick"), str(bots / "other"), tmp_path / "t"
+    assert tournament(GAME, quick, other, "--games", "4", "--folder", str(folder)).returncode == 0
+    before = (folder / "games.jsonl").read_text()
+    assert tournament("--resume", str(folder)).returncode == 0
+    assert (folder / "games.jsonl").read_text() == before
+    done = tournament("--resume", str(folder), quick)
+    assert done.returncode == 0, done.stderr
+    log = log_of(folder)
+    assert (folder / "games.jsonl").read_text().startswith(before)
+    pairs = Counter(tuple(sorted(game["players"])) for game in log)
+    assert pairs == {("other", "quick"): 4, ("quick", "quick#2"): 4, ("other", "quick#2"): 4}
+    (folder / "bots" / "00" / "bot").write_bytes(b"another")
+    assert_one_sentence(tournament("--resume", str(folder)), "the program of quick in")
+
+
+def test_ctrl_c_ends_in_order_and_the_rest_is_played_later(bots: Path, tmp_path: Path) -> None:
+    folder, locks = tmp_path / "t", tmp_path / "locks"
+    environment = {"PYTHONPATH": str(ROOT / "src"), "PATH": os.environ["PATH"], "DEADHEAT_LOCK_DIR": str(locks)}
+    command = [sys.executable, "-m", "deadheat.cli.main", "tournament", GAME, str(bots / "quick"), str(bots / "other")]
+    options = ["--games", "60", "--sandbox", "local", "--folder", str(folder), "--keep", "none"]
+    started = subprocess.Popen(
+        [*command, *options], env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path
+    )
+    log = folder / "games.jsonl"
+    while not log.exists() or log.stat().st_size < 1500:
+        assert started.poll() is None, started.communicate()
+        time.sleep(0.01)
+    started.send_signal(signal.SIGINT)
+    _, stderr = started.communicate(timeout=60)
+    assert started.returncode == 130, stderr
+    assert f"--resume {folder}" in stderr
+    assert "Traceback" not in stderr
+    text = log.read_text()
+    assert text.endswith("\n")
+    played = [json.loads(line)["number"] for line in text.splitlines()]
+    assert 0 < len(played) < 60
+    log.write_text(text + '{"number": 7, "pl')
+    done = deadheat("tournament", "--resume", str(folder), "--json", DEADHEAT_LOCK_DIR=str(locks))
+    assert done.returncode == 0, done.stderr
+    assert sorted(game["number"] for game in log_of(folder)) == list(range(60))
+    *games, last = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(games) == 60 - len(played)
+    assert last["summary"]["games"] == 60
+    assert [bot["faults"] for bot in last["summary"]["bots"]] == [{}, {}]
+
+
+def test_a_sequential_test_stops_by_itself(bots: Path, tmp_path: Path) -> None:
+    panel = [str(bots / "quitter.py"), str(bots / "other")]
+    words = [GAME, str(bots / "quick"), panel[0], "--sprt", "0,100", "--folder", str(tmp_path / "t"), "--json"]
+    done = tournament(*words)
+    assert done.returncode == 0, done.stderr
+    test = json.loads(done.stdout.splitlines()[-1])["summary"]["sprt"]
+    assert test["verdict"] == "accept"
+    assert test["games"] < 100, "of 20,000"
+    assert_one_sentence(tournament(GAME, *panel, panel[0], "--sprt", "0,20"), "add --format gauntlet")
+    assert_one_sentence(tournament(GAME, *panel, "--sprt", "20,0"), "--sprt takes two differences")
+
+
+def test_a_gate_lets_pass_who_meets_its_conditions(bots: Path, tmp_path: Path) -> None:
+    gate = tmp_path / "gate.toml"
+    text = 'panel = ["{0}/quitter.py"]\ngames = 10\n[[condition]]\nno_loss = "quit*"\n[[condition]]\nno_fault_in = 10\n'
+    gate.write_text(text.format(bots))
+    passed = tournament(GAME, str(bots / "quick"), "--gate", str(gate), "--folder", str(tmp_path / "a"))
+    assert passed.returncode == 0, passed.stderr
+    assert "quick passes\n  met     no loss to quitter in 10 games" in passed.stdout
+    failed = tournament(GAME, str(bots / "quitter.py"), "--gate", str(gate), "--folder", str(tmp_path / "b"), "--json")
+    assert failed.returncode == 1, failed.stderr
+    judged = json.loads(failed.stdout.splitlines()[-1])["summary"]["gate"]["quitter"]
+    assert [verdict["met"] for verdict in judged] == [False, False]
+    assert "10 faults in 10 (10 x exited at READY)" in judged[1]["sentence"]
+    gate.write_text(text.format(bots).replace('"quit*"', '"rush-*"'))
+    refused = tournament(GAME, str(bots / "quick"), "--gate", str(gate), "--folder", str(tmp_path / "c"))
+    assert_one_sentence(refused, "no bot of the gate's panel is called rush-*: quitter")
+
+
+@pytest.mark.containers
+@pytest.mark.all
+def test_containers_are_played_in_too(tmp_path: Path) -> None:
+    words = [GAME, "house:starter", "house:random", "--games", "4", "--keep", "all", "--folder", str(tmp_path / "t")]
+    done = deadheat("tournament", *words)
+    assert done.returncode == 0, done.stderr
+    log = log_of(tmp_path / "t")
+    assert len(log) == 4
+    assert not any(game["faults"] for game in log)
+    assert read(tmp_path / "t" / log[0]["transcript"]).about["sandbox"] == "docker"
+
+
+def test_tables_of_three(tmp_path: Path) -> None:
+    words = ["liars-dice", "house:starter", "house:starter", "house:starter", "house:starter", "--seats", "3"]
+    done = tournament(*words, "--games", "1", "--keep", "none", "--folder", str(tmp_path / "t"))
+    assert done.returncode == 0, done.stderr
+    log = log_of(tmp_path / "t")
+    assert {len(game["players"]) for game in log} == {3}
+    for group in {game["group"] for game in log}:
+        tables = [game["players"] for game in log if game["group"] == group]
+        assert all(sorted(seat) == sorted(tables[0]) for seat in zip(*tables, strict=True)), "each seat once"
+    assert list((tmp_path / "t" / "games").iterdir()) == []
+
+
+def test_what_is_no_tournament_is_one_sentence(bots: Path, tmp_path: Path) -> None:
+    quick = str(bots / "quick")
+    for words, sentence in (
+        (["chess", quick, quick], "there is no game 'chess'"),
+        ([GAME, quick], "2 seats need 2 bots, not 1"),
+        ([GAME, quick, str(tmp_path / "none")], "does not exist"),
+        ([GAME, quick, quick, "--seats", "3"], "is played by 2 seats"),
+        ([GAME, quick, quick, "--concurrency", "some"], "--concurrency is a number from 1"),
+        (["--resume", str(tmp_path)], "there is no tournament in"),
+        ([GAME, quick, quick, "--sprt", "0,20", "--until", "30"], "choose one"),
+    ):
+        assert_one_sentence(tournament(*words, "--folder", str(tmp_path / "t")), sentence)
+    assert not (tmp_path / "t" / "tournament.json").exists()
+
+
+def test_a_folder_is_one_bot_or_many(bots: Path, tmp_path: Path) -> None:
+    game = GAMES[GAME]
+    assert [Path(name).name for name in field.named(game, [str(bots)])] == ["other", "quick", "quitter.py"]
+    assert field.named(game, [str(bots / "other")]) == [str(bots / "other")]
+    side_by_side = tmp_path / "side"
+    side_by_side.mkdir()
+    for name in ("a.py", "b.py", "notes.txt"):
+        (side_by_side / name).write_text("")
+    assert [Path(name).name for name in field.named(game, [str(side_by_side)])] == ["a.py", "b.py"]
+    assert "house:starter" in field.named(game, ["house:*"])
+    assert field.label_of(str(bots / "other" / "main.c")) == field.label_of(f"{bots}/other/") == "other"
+
+
+def test_run_keeps_others_off_its_processors(tmp_path: Path) -> None:
+    script = "import os, sys, time; print(sorted(os.sched_getaffinity(0)), flush=True); sys.stdin.read()"
+    environment = {"PYTHONPATH": str(ROOT / "src"), "PATH": os.environ["PATH"], "DEADHEAT_LOCK_DIR": str(tmp_path)}
+    run = [sys.executable, "-m", "deadheat.cli.main", "run", "--cpus"]
+    cpus = os.sched_getaffinity(0)
+    pipe = subprocess.PIPE
+    all_cpus = [*run, str(len(cpus)), "--", sys.executable, "-c", script]
+    holder = subprocess.Popen(all_cpus, env=environment, text=True, stdin=pipe, stdout=pipe)
+    assert holder.stdout is not None
+    assert json.loads(holder.stdout.readline()) == sorted(cpus)
+    waiter = subprocess.Popen(
+        [*run, "1", "--", "sh", "-c", "exit 7"], env=environment, text=True, stderr=subprocess.PIPE
+    )
+    assert waiter.stderr is not None
+    told = waiter.stderr.readline()
+    assert f"waiting for 1 of {len(cpus)} processors. Taken: processor" in told
+    assert f"(process {holder.pid}, " in told
+    assert waiter.poll() is None
+    holder.communicate()
+    assert waiter.wait(30) == 7
+    waiter.stderr.close()
+    missing = subprocess.run([*run, "1", "--", "no-such-command"], env=environment, capture_output=True, check=False)
+    assert missing.returncode == 127

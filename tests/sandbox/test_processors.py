@@ -1,0 +1,142 @@
+"""One registry of processors for everybody on a machine."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from deadheat.sandbox import processors
+from deadheat.sandbox.processors import NoRegistry, Processors, shared_folder
+from deadheat.sandbox.slots import Slots
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from deadheat.sandbox.processors import Processors
+hold = Processors(Path(sys.argv[1])).exactly([int(cpu) for cpu in sys.argv[2].split(",")])
+print("held" if hold else "taken", flush=True)
+sys.stdin.read()
+"""
+
+
+def holding(folder: Path, cpus: str) -> subprocess.Popen[str]:
+    root = Path(__file__).resolve().parents[2]
+    command = [sys.executable, "-c", HOLDER, str(folder), cpus]
+    environment = {"PYTHONPATH": str(root / "src")}
+    pipe = subprocess.PIPE
+    started = subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, text=True)
+    assert started.stdout is not None
+    assert started.stdout.readline() == "held\n"
+    return started
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    process.kill()
+    process.communicate()
+
+
+def test_a_processor_has_one_holder_and_the_kernel_knows_who(tmp_path: Path) -> None:
+    ours = Processors(tmp_path)
+    other = holding(tmp_path, "0,1")
+    try:
+        assert ours.exactly([1]) is None
+        assert ours.exactly([1, 2]) is None
+        with ours.exactly([2]) or pytest.fail("a failed attempt keeps nothing"):
+            pass
+        (holder,) = ours.holders()
+        assert (holder.pid, holder.cpus) == (other.pid, (0, 1))
+        assert str(holder).startswith("processors 0, 1: ")
+        assert f"process {other.pid}" in str(holder)
+    finally:
+        end(other)
+    with ours.exactly([0, 1]) or pytest.fail("a killed holder's are free at once"):
+        pass
+
+
+def test_those_who_wait_come_before_those_who_let_go(tmp_path: Path) -> None:
+    ours, got = Processors(tmp_path), []
+    first = ours.exactly([0])
+    assert first is not None
+    assert not ours.wanted()
+    waiter = threading.Thread(target=lambda: got.append(Processors(tmp_path).take(1, [0])))
+    waiter.start()
+    while not ours.wanted():
+        time.sleep(0.001)
+    first.close()
+    second = ours.take(1, [0, 1])  # stands behind the other, who takes 0
+    waiter.join()
+    assert (got[0].cpus, second.cpus) == ((0,), (1,))
+    second.close()
+    got[0].close()
+
+
+def test_waiting_ends_by_an_exception(tmp_path: Path) -> None:
+    ours = Processors(tmp_path)
+    with ours.exactly([0]) or pytest.fail("free"), pytest.raises(KeyboardInterrupt):
+        ours.take(1, [0], waiting=lambda: (_ for _ in ()).throw(KeyboardInterrupt))
+    assert not ours.wanted()
+
+
+def test_slots_and_others_keep_off_each_others_processors(tmp_path: Path) -> None:
+    slots, ours = Slots(tmp_path, "0,1;2,3"), Processors(tmp_path)
+    with ours.exactly([1]) or pytest.fail("free"), slots.take() as cpus:
+        assert cpus == (2, 3)
+        assert ours.exactly([3]) is None
+        with ours.take(1, [3, 2, 0]) as hold:
+            assert hold.cpus == (0,)
+
+
+def test_the_folder_is_for_all_users_and_no_link_is_followed(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        folder = shared_folder([tmp_path / "missing", tmp_path])
+        with Processors(folder).exactly([0]) or pytest.fail("free"):
+            assert (folder / "cpu-0").stat().st_mode & 0o777 == 0o644
+    finally:
+        os.umask(before)
+    assert folder.stat().st_mode & 0o7777 == 0o1777
+    secret = tmp_path / "secret"
+    secret.write_text("mine")
+    (folder / "cpu-1").symlink_to(secret)
+    with pytest.raises(OSError, match="symbolic"):
+        Processors(folder).exactly([1])
+    os.mkfifo(folder / "cpu-2")
+    with pytest.raises(OSError, match="plain"):
+        Processors(folder).exactly([2])
+    linked = tmp_path / "linked"
+    linked.mkdir()
+    (linked / processors.NAME).symlink_to(folder)
+    with pytest.raises(NoRegistry):
+        shared_folder([linked])
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
+def test_another_users_locks_count() -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:  # pytest's own folders are for one user
+        parent = Path(name)
+        parent.chmod(0o755)
+        _lock_as_two_users(parent)
+
+
+def _lock_as_two_users(parent: Path) -> None:
+    folder = shared_folder([parent])
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            os.setuid(65534)
+            mine = Processors(shared_folder([parent])).exactly([0])
+            code = 0 if mine is not None and Processors(folder).exactly([0]) is None else 2
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert (folder / "cpu-0").stat().st_uid == 65534
+    with Processors(folder).exactly([0]) or pytest.fail("root locks another user's file"):
+        pass
