@@ -334,7 +334,7 @@ class Leader:
     def __init__(self, pid: int, proc: Path = Path("/proc")) -> None:
         self._fd: int | None = None
         with contextlib.suppress(OSError):  # it may have already ended, or this kernel does not count
-            self._fd = os.open(proc / str(pid) / "schedstat", os.O_RDONLY | os.O_CLOEXEC)
+            self._fd = os.open(f"{proc}/{pid}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
 
     def text(self) -> bytes:
         """Return the kernel's text, which `leader_times` parses."""

@@ -100,6 +100,8 @@ class LocalBox:
         assert process is not None
         lingered = not _wait(process.pid, self._grace_ends - time.monotonic())
         _kill_group(process)
+        if lingered:
+            _wait(process.pid, REAP_TIMEOUT_S)
         code = process.wait(REAP_TIMEOUT_S)
         if self._meter is not None:
             self._meter.close()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from deadheat.league.ratings import Rating
     from deadheat.league.sprt import State, Terms
 
-REFIT_SHARE = 0.02
+REFIT_SHARE = 0.05
 """Of the time, for ratings while games are played."""
 
 DRAWS_OF_THE_BEST = 4000
@@ -142,6 +142,8 @@ class Standings:
 
     def ratings(self, now: bool = False) -> list[Rating]:
         """Return the ratings, best first; unless `now`, those of a moment ago if they are cheap to keep."""
+        import deadheat.league.ratings  # noqa: F401  before the clock: this takes longer than a fit
+
         games, at, took = self._fitted_at
         began = time.monotonic()
         if games == len(self.games) or (not now and began - at < max(0.5, took / REFIT_SHARE)):
