@@ -37,7 +37,7 @@ from deadheat.cli.local.play import BOT_HELP, Backend, open_backend, our_failure
 from deadheat.cli.local.recorded import BadBot
 from deadheat.cli.local.reserve import locks_folder, own_processors
 from deadheat.cli.output import print_json, says
-from deadheat.cli.tournament import conditions, report
+from deadheat.cli.tournament import conditions
 from deadheat.cli.tournament.beginning import Asked, Built, Unplayable, begin, candidates, gate_of, go_on, references
 from deadheat.cli.tournament.conditions import BadGate, Verdict
 from deadheat.cli.tournament.records import BadFolder, Bot
@@ -222,6 +222,8 @@ class Run:
         path = self.built.folder.path
         note(f"Results in {path}")
         if self.standings.games:
+            from deadheat.cli.tournament import report  # brings the ratings' numpy
+
             note(f"Report: {report.write(path)}")
         if self.interrupted:
             note(f"after {counted(len(self.standings.games), 'game')}. Go on: {_resume(path)}", "stopped")

@@ -33,6 +33,9 @@ def rated(played: Played) -> RatingTable:
 def ratings(found: RatingTable, played: Played) -> Iterator[str]:
     """Show the ratings as a picture and a table, and say how far they are resolved."""
     entries = found.entries
+    if not entries:
+        yield '<p class="note">No game counts: in each of them every bot committed a fault.</p>\n'
+        return
     yield f'<div class="scroll" tabindex="0" role="region" aria-label="Ratings, drawn">\n{_picture(entries)}</div>\n'
     columns: Columns[Rating] = (
         Column("Place", lambda row: str(_place(row)), right=True),

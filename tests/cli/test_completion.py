@@ -72,7 +72,7 @@ def test_authors_commands_wait_for_no_library_of_servers() -> None:
     names = [name for panel, verbs in PANELS.items() if panel != "Running a server" for name in verbs]
     brought = brought_by(f"from deadheat.cli.main import load; print([load(name) for name in {names}])")
     assert {"urllib3", "deadheat.cli.local.play"} <= brought
-    heavy = {"alembic", "celery", "docker", "fastapi", "httpx", "numpy", "obstore", "platformdirs"}
+    heavy = {"alembic", "celery", "docker", "fastapi", "httpx", "obstore", "platformdirs"}
     heavy |= {"pydantic_settings", "scipy", "sqlalchemy", "sqlmodel", "uvicorn", "zstandard"}
     assert not brought & heavy
 
