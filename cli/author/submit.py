@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,8 +12,9 @@ from typing import Annotated
 
 import typer
 
-from deadheat.cli.console import USAGE, cannot, command, err, fail, note, quoted, say
+from deadheat.cli.console import REFUSED, USAGE, cannot, command, err, fail, note, quoted, say
 from deadheat.cli.local.bots import sources_of
+from deadheat.cli.local.play import Backend
 from deadheat.cli.output import as_object, print_json
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import asks
@@ -58,6 +61,12 @@ def submit(
     ] = None,
     matches: Annotated[int, typer.Option(min=1, max=1000, help="How many matches --wait waits for.")] = 3,
     timeout: Timeout = DEFAULT_TIMEOUT_S,
+    gate: Annotated[
+        Path | None, typer.Option(metavar="FILE.toml", help="Play this gate here first, and send only what passes it.")
+    ] = None,
+    sandbox: Annotated[
+        Backend, typer.Option(help="For --gate: `local` runs bots as plain programs, NOT isolated.")
+    ] = Backend.DOCKER,
     as_json: bool = False,
 ) -> tuple[()]:
     """Upload a bot and wait until it is built and has played its trial match.
@@ -69,6 +78,8 @@ def submit(
     if wait is False and season:
         fail("a bot enters a season when it is ready; remove --no-wait", USAGE)
     filename, content = read_bot(bot)
+    if gate is not None:
+        _must_pass(gate, game, bot, sandbox)
     visit = Submission(client, game, name, quiet=as_json)
     visit.upload(filename, content)
     if wait is not False:
@@ -81,6 +92,16 @@ def submit(
             visit.follow_matches(season, matches, Patience(timeout, "its first matches have not ended"))
     visit.end(wait is not False)
     return ()
+
+
+def _must_pass(gate: Path, game: str, bot: Path, sandbox: Backend) -> None:
+    """Play a gate as `deadheat tournament` does, told on stderr; end the command unless every condition is met."""
+    words = ["tournament", game, str(bot), "--gate", str(gate), "--sandbox", sandbox.value]
+    played = subprocess.run([sys.executable, "-m", "deadheat.cli.main", *words], stdout=sys.stderr, check=False)
+    if played.returncode == REFUSED:
+        fail(f"{bot} is not sent: it does not pass {gate}", REFUSED)
+    if played.returncode:
+        raise typer.Exit(played.returncode)
 
 
 @dataclass

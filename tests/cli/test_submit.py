@@ -36,7 +36,7 @@ from deadheat.sandbox.box import Exit
 from tests.api.served import served
 from tests.api.site import Site, bearer, token_in
 from tests.api.test_matches import transcript
-from tests.cli.command import ROOT, Typing, assert_one_sentence, invoke
+from tests.cli.command import RANDOM, ROOT, Typing, assert_one_sentence, deadheat, invoke
 from tests.league.world import GAME, forfeited, won
 
 HOSTILE = "\x1b[2J\x1b]0;mine\x07 \u202e\u061cevil\u200b [red]text[/red]"
@@ -394,6 +394,23 @@ def test_patience_with_a_build_ends_with_code_3(league: League, monkeypatch: pyt
     clock = SimpleNamespace(sleep=lambda seconds: None, monotonic=lambda: float(next(now)))
     monkeypatch.setattr(follow, "time", clock)
     assert_one_sentence(league.submit("ada", "--timeout", 25), "version 1 is not built within 25 s", 3)
+
+
+def test_what_fails_its_gate_at_home_is_not_sent(server: str, site: Site, tmp_path: Path) -> None:
+    gate, quitter = tmp_path / "gate.toml", tmp_path / "quitter.py"
+    quitter.write_text("raise SystemExit(3)\n")
+    gate.write_text(f'panel = ["{quitter}"]\ngames = 2\n[[condition]]\nno_loss = "*"\n')
+    ada = site.author("ada")
+
+    def submit(bot: str) -> subprocess.CompletedProcess[str]:
+        words = ["submit", bot, "--game", GAME, "--name", "careful", "--no-wait", "--sandbox", "local"]
+        return deadheat(*words, "--gate", str(gate), DEADHEAT_SERVER=server, DEADHEAT_TOKEN=token_in(ada), cwd=tmp_path)
+
+    refused = submit(str(quitter))
+    assert_one_sentence(refused, "quitter.py is not sent: it does not pass", 1)
+    assert site.client.get("/v1/bots", headers=ada).json()["items"] == []
+    sent = submit(RANDOM)
+    assert (sent.returncode, sent.stdout.partition(" (")[0]) == (0, "careful version 1 is uploaded"), sent.stderr
 
 
 def test_wrong_calls_are_refused_before_anything_is_sent(league: League) -> None:
