@@ -39,10 +39,10 @@ from deadheat.cli.local.recorded import BadBot
 from deadheat.cli.local.reserve import reserved
 from deadheat.cli.local.score import Score
 from deadheat.cli.local.timing import Clock
-from deadheat.cli.local.transcripts import note_killed, stderr_path
+from deadheat.cli.local.transcripts import faults_of, note_killed, stderr_path
 from deadheat.cli.output import print_json, says
 from deadheat.engine import chance
-from deadheat.engine.core import NS_PER_MS, Game, Seat, TransportError
+from deadheat.engine.core import Game, Seat, TransportError
 from deadheat.engine.figures import counted, seat_number
 from deadheat.engine.games import GAMES
 from deadheat.engine.referee import MATCH_ATTEMPTS
@@ -257,19 +257,11 @@ def _match_object(
         "seed": seed.hex(),
         "ranks": result["ranks"],
         "points": result["points"],
-        "faults": list(_faults(transcript)) if transcript else [],
+        "faults": faults_of(transcript) if transcript else [],
         "voided": transcript is None,
         "void_attempts": voids,
         "transcript": str(path) if path else None,
     }
-
-
-def _faults(transcript: Transcript) -> Iterator[dict[str, Any]]:
-    for seat, fault in sorted(transcript.result.faults.items()):
-        prompt = transcript.last_prompt(seat)
-        elapsed_ms = round(prompt.reply.own_ns / NS_PER_MS, 3) if prompt else None
-        command = prompt.message.command if prompt else None
-        yield {"seat": seat, "fault": fault.value, "command": command, "elapsed_ms": elapsed_ms}
 
 
 def open_backend(backend: Backend, work: Path) -> Sandbox:

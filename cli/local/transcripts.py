@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from deadheat.cli.console import fail
+from deadheat.engine.core import NS_PER_MS
 from deadheat.engine.figures import seat_number
 from deadheat.engine.games import GAMES
 from deadheat.engine.replay import Diverged, replay
@@ -123,3 +125,14 @@ def _beside(transcript: Path, seat: int, ending: str) -> Path:
     for suffix in _SUFFIXES:
         name = name.removesuffix(suffix)
     return transcript.with_name(f"{name}.seat{seat_number(seat)}.{ending}")
+
+
+def faults_of(transcript: Transcript) -> list[dict[str, Any]]:
+    """Return the faults of a match with the command and own time of the prompt at which each was committed."""
+    found = []
+    for seat, fault in sorted(transcript.result.faults.items()):
+        prompt = transcript.last_prompt(seat)
+        elapsed_ms = round(prompt.reply.own_ns / NS_PER_MS, 3) if prompt else None
+        command = prompt.message.command if prompt else None
+        found.append({"seat": seat, "fault": fault.value, "command": command, "elapsed_ms": elapsed_ms})
+    return found

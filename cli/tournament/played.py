@@ -1,49 +1,16 @@
-"""What a tournament's folder contains: `tournament.json`, and `games.jsonl` with a line for each game."""
+"""A tournament's folder as its report reads it: every line of `games.jsonl` checked and typed."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-FORMAT = 1
-ABOUT, GAMES = "tournament.json", "games.jsonl"
+from deadheat.cli.tournament.records import GAMES, BadFolder, Request, load
 
 MOST_GAMES = 1_000_000
-
-
-class BadFolder(Exception):
-    """A folder holds no tournament, or one that cannot be read; the text is a sentence."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bot:
-    """A participant: its name in the results, and what was given on the command line."""
-
-    label: str
-    given: str
-    sha256: str
-
-
-@dataclass(frozen=True, slots=True)
-class About:
-    """The request: game, bots, and how they were paired. `games` is their number a pair, `started` an ISO date."""
-
-    format: int
-    deadheat: str
-    game: str
-    rules_version: int
-    bots: list[Bot]
-    kind: str
-    seats: int
-    games: int
-    seed: str
-    keep: str
-    sandbox: str
-    started: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +67,12 @@ class Played:
     the names of all bots.
     """
 
-    about: About
+    about: Request
     games: Sequence[GameRecord]
     rated: Sequence[bytes]
     labels: Sequence[str]
 
 
-_ABOUT = TypeAdapter(About)
 _GAME = TypeAdapter(GameRecord)
 
 
@@ -116,7 +82,7 @@ def read(folder: Path) -> Played:
     Raises:
         BadFolder: a file is missing or is not what a tournament writes.
     """
-    about = _about(folder / ABOUT)
+    about = load(folder)
     lines = _lines(folder / GAMES)
     games = []
     for number, line in enumerate(lines, 1):
@@ -124,28 +90,11 @@ def read(folder: Path) -> Played:
             games.append(_GAME.validate_json(line))
         except ValidationError as error:
             raise BadFolder(f"{folder / GAMES}, line {number}: {_why(error)}") from None
-    labels = dict.fromkeys([bot.label for bot in about.bots])
+    labels = dict.fromkeys(about.labels)
     for game in games:
         labels |= dict.fromkeys(game.players)
     rated = [line for line, game in zip(lines, games, strict=True) if game.rated]
     return Played(about, games, rated, list(labels))
-
-
-def _about(file: Path) -> About:
-    try:
-        content = file.read_bytes()
-        version = json.loads(content).get("format")
-        if version != FORMAT:
-            raise BadFolder(f"{file} has format {version}; this release reads format {FORMAT}")
-        return _ABOUT.validate_json(content)
-    except FileNotFoundError:
-        raise BadFolder(f"{file.parent} is not the folder of a tournament: it has no {file.name}") from None
-    except OSError as error:
-        raise BadFolder(f"cannot read {file}: {error.strerror}") from error
-    except ValidationError as error:
-        raise BadFolder(f"{file}: {_why(error)}") from None
-    except (ValueError, AttributeError) as error:
-        raise BadFolder(f"{file} is not what a tournament writes: {error}") from None
 
 
 def _lines(file: Path) -> list[bytes]:

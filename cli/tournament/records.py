@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from deadheat.cli.local.transcripts import faults_of
 from deadheat.cli.tournament.schedule import Design, Kind, Stage
 from deadheat.engine.core import NS_PER_MS, Fault, Seat
 from deadheat.engine.transcript import Transcript, encode_result
@@ -228,17 +229,6 @@ def times_of(transcript: Transcript) -> tuple[list[dict[str, Any]], list[int]]:
         }
         for seat in range(transcript.seats)
     ], host_ns
-
-
-def faults_of(transcript: Transcript) -> list[dict[str, Any]]:
-    """Return the faults of a match with the command and own time of the prompt at which each was committed."""
-    found = []
-    for seat, fault in sorted(transcript.result.faults.items()):
-        prompt = transcript.last_prompt(seat)
-        elapsed_ms = round(prompt.reply.own_ns / NS_PER_MS, 3) if prompt else None
-        command = prompt.message.command if prompt else None
-        found.append({"seat": seat, "fault": fault.value, "command": command, "elapsed_ms": elapsed_ms})
-    return found
 
 
 def _two_digits(value_ns: int) -> int:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from deadheat.engine.core import NS_PER_MS
-from deadheat.engine.transcript import Transcript, decode, encode_result
+from deadheat.cli.tournament.records import Bot, Request, game_line, save
+from deadheat.cli.tournament.schedule import Kind, Stage
+from deadheat.engine.transcript import decode
 from tests.site.leagues import TRANSCRIPTS
 
 STRANGE = """a</script><script>alert("1")</script><b title='x' onclick="y">&amp;\u202e"""
@@ -28,38 +27,13 @@ def tournament(folder: Path, names: Sequence[str], labels: Sequence[str] = LABEL
         (folder / path).write_bytes(content)
         transcript = decode(content)
         game = transcript.game
-        lines.append(line(number, transcript, labels, path))
-    bots = [{"label": label, "given": f"{label}.py", "sha256": "0" * 64} for label in labels]
-    about = {"format": 1, "deadheat": "0.3.0", "game": game, "rules_version": 1, "kind": "round-robin", "seats": 2}
-    about |= {"bots": bots, "games": 4, "seed": "s", "keep": "all", "sandbox": "local", "started": "2026-11-23T17:00"}
-    (folder / "tournament.json").write_text(json.dumps(about))
-    (folder / "games.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in lines))
+        lines.append(json.dumps(game_line(number, labels, f"deal-{(number + 1) // 2}", transcript, 0.5, path)))
+    bots = tuple(Bot(label, f"{label}.py", "0" * 64, str(number), ("./bot",)) for number, label in enumerate(labels))
+    request = Request(
+        *("0.3.0", game, 1, bots, Kind.ROUND_ROBIN, 2, 4, (Stage(2, 4),), None, None, "s", "all", "local"),
+        started="2026-11-23T17:00",
+        block=1,
+    )
+    save(folder, request)
+    (folder / "games.jsonl").write_text("".join(f"{line}\n" for line in lines))
     return folder
-
-
-def line(number: int, transcript: Transcript, labels: Sequence[str], path: str) -> dict[str, Any]:
-    own: list[dict[str, Counter[float]]] = [{} for _ in labels]
-    limits: dict[str, float] = {}
-    for prompt in transcript.prompts():
-        command = prompt.message.command
-        limits[command] = prompt.limit_ns / NS_PER_MS
-        own[prompt.message.seat].setdefault(command, Counter())[float(f"{prompt.reply.own_ns / NS_PER_MS:.2g}")] += 1
-    return {
-        "number": number,
-        "players": list(labels),
-        "ranks": list(transcript.result.ranks),
-        "points": encode_result(transcript.result)["points"],
-        "group": f"deal-{(number + 1) // 2}",
-        "faults": [
-            {"seat": seat, "fault": fault, "command": "ROLL", "elapsed_ms": 1.5}
-            for seat, fault in transcript.result.faults.items()
-        ],
-        "void_attempts": 0,
-        "seconds": 0.5,
-        "times": [
-            {command: {"limit_ms": limits[command], "own_ms": sorted(times.items())} for command, times in seat.items()}
-            for seat in own
-        ],
-        "host_ms": [0.0 for _ in labels],
-        "transcript": path,
-    }
