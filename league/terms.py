@@ -2,8 +2,8 @@
 
 `Terms` gives each setting's type and bounds, default, meaning, label in forms, and the last state in which it may
 change. From that follow the columns and checks of `league.tables.Season`, the shapes of HTTP, the organisers' form,
-`deadheat season settings`, what the next season inherits, and the export. The column needs
-a migration.
+`deadheat season settings`, what the next season inherits, and the export. The column needs a
+migration.
 
 This module is pure, so the command line can use it without the database library.
 """
