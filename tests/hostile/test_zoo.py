@@ -130,6 +130,6 @@ def test_a_build(zoo: Zoo, clean: None, tmp_path_factory: pytest.TempPathFactory
         assert case.expect.reason in version.reason
         assert case.expect.log in version.log
         assert len(version.log) <= STDERR_KEPT_BYTES
-        assert [path.name for path in world.context.run_dir.iterdir()] == ["slots"]
+        assert [path.name for path in world.context.run_dir.iterdir()] == []
     finally:
         world.close()
