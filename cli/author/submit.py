@@ -14,7 +14,7 @@ import typer
 
 from deadheat.cli.console import REFUSED, USAGE, cannot, command, err, fail, note, quoted, say
 from deadheat.cli.local.bots import sources_of
-from deadheat.cli.local.play import Backend
+from deadheat.cli.local.play import USUAL, Backend
 from deadheat.cli.output import as_object, print_json
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import asks
@@ -66,7 +66,7 @@ def submit(
     ] = None,
     sandbox: Annotated[
         Backend, typer.Option(help="For --gate: `local` runs bots as plain programs, NOT isolated.")
-    ] = Backend.DOCKER,
+    ] = USUAL,
     as_json: bool = False,
 ) -> tuple[()]:
     """Upload a bot and wait until it is built and has played its trial match.

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -65,6 +66,16 @@ class Backend(StrEnum):
     LOCAL = "local"
 
 
+def _usual() -> Backend:
+    """Return containers where what they need is installed; an author's install plays plain programs."""
+    try:
+        return Backend.DOCKER if find_spec("docker") and find_spec("pydantic_settings") else Backend.LOCAL
+    except ModuleNotFoundError:
+        return Backend.LOCAL
+
+
+USUAL = _usual()
+
 BOT_HELP = "A source file, a folder, an executable, house:NAME, or recorded:FILE#SEAT."
 
 
@@ -76,9 +87,7 @@ def play(
     seed: Annotated[
         str, typer.Option(help="Seed: the same text gives the same dice. A match's own seed repeats its dice.")
     ] = "",
-    sandbox: Annotated[
-        Backend, typer.Option(help="`local` runs bots as plain programs, NOT isolated.")
-    ] = Backend.DOCKER,
+    sandbox: Annotated[Backend, typer.Option(help="`local` runs bots as plain programs, NOT isolated.")] = USUAL,
     transcripts: Annotated[
         Path | None, typer.Option(help="Folder for transcripts and stderr; default: a new temporary folder.")
     ] = None,

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from deadheat.cli.local.bots import HOUSE
 from deadheat.cli.tournament import conditions, field, records
 from deadheat.cli.tournament.conditions import Gate
 from deadheat.cli.tournament.records import Bot, Folder, Request
@@ -70,7 +71,8 @@ def begin(asked: Asked, path: Path, sandbox: Sandbox, built: Callable[[Bot], Non
     folder = Folder(path)
     try:
         (path / records.TRANSCRIPTS).mkdir(exist_ok=True)
-        bots = _built(game, names, sandbox, path, (), built)
+        bots = _built(game, names, sandbox, path, (), built, names if gate else asked.bots)
+        _check(asked, len(bots), seats)
         games = asked.games or (MOST_GAMES_A_PAIR if asked.sprt or asked.until else GAMES_A_PAIR)
         games = gate.games if gate else games
         request = Request(
@@ -121,7 +123,7 @@ def go_on(
                 raise Unplayable(f"the program of {bot.label} in {path / records.BOTS / bot.folder} has changed")
         if more or games:
             names = field.named(game, more)
-            added = _built(game, names, sandbox(request.sandbox), path, request.bots, built) if names else []
+            added = _built(game, names, sandbox(request.sandbox), path, request.bots, built, more) if names else []
             bots, wanted = (*request.bots, *added), max(games or 0, request.games)
             request = replace(request, bots=bots, games=wanted, stages=(*request.stages, Stage(len(bots), wanted)))
             records.save(path, request)
@@ -214,9 +216,12 @@ def _built(
     path: Path,
     known: Sequence[Bot],
     built: Callable[[Bot], None],
+    given: Sequence[str],
 ) -> list[Bot]:
+    """Build the bots; those that only `house:*` among the `given` words named may be missing."""
+    optional = {name for name in names if name.startswith(HOUSE)}.difference(given)
     bots: list[Bot] = []
-    for bot in field.build_all(game, names, sandbox, path, known):
+    for bot in field.build_all(game, names, sandbox, path, known, optional):
         built(bot)
         bots.append(bot)
     return bots

@@ -33,7 +33,7 @@ from deadheat.cli.console import (
     quoted,
     visible,
 )
-from deadheat.cli.local.play import BOT_HELP, Backend, open_backend, our_failure
+from deadheat.cli.local.play import BOT_HELP, USUAL, Backend, open_backend, our_failure
 from deadheat.cli.local.recorded import BadBot
 from deadheat.cli.local.reserve import locks_folder, own_processors
 from deadheat.cli.output import print_json, says
@@ -95,9 +95,7 @@ def tournament(
     concurrency: Annotated[
         str, typer.Option(metavar="N|auto", help="Games at a time; auto: one for each processor a bot.")
     ] = AUTO,
-    sandbox: Annotated[
-        Backend, typer.Option(help="`local` runs bots as plain programs, NOT isolated.")
-    ] = Backend.DOCKER,
+    sandbox: Annotated[Backend, typer.Option(help="`local` runs bots as plain programs, NOT isolated.")] = USUAL,
     keep: Annotated[Keep, typer.Option(help="Transcripts to keep; lost: those that the first bot lost.")] = Keep.LOST,
     folder: Annotated[Path | None, typer.Option(help="Folder for results; default: a new one here.")] = None,
     resume: Annotated[

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import count, islice
 from pathlib import Path
 
-from deadheat.cli.console import visible
+from deadheat.cli.console import note, visible
 from deadheat.cli.local.bots import BOTS, HOUSE, MAX_FILES, prepare, sources_of
 from deadheat.cli.local.recorded import RECORDED, BadBot
 from deadheat.cli.tournament import records
@@ -83,9 +83,15 @@ def label_of(name: str) -> str:
 
 
 def build_all(
-    game: Game, names: Sequence[str], sandbox: Sandbox, folder: Path, known: Sequence[Bot] = ()
+    game: Game,
+    names: Sequence[str],
+    sandbox: Sandbox,
+    folder: Path,
+    known: Sequence[Bot] = (),
+    optional: Container[str] = (),
 ) -> Iterator[Bot]:
-    """Build the bots and store their programs; yield each when it is there. Labels are unlike those of `known`.
+    """Build the bots and store their programs; yield each when it is there. Labels are unlike those of `known`. An
+    `optional` one that cannot be built here, for want of a compiler say, is left out with a note.
 
     Raises:
         BadBot: with a sentence for the person who named it. SandboxError: ours.
@@ -93,8 +99,15 @@ def build_all(
     labels = {bot.label for bot in known}
     for number, name in enumerate(names, len(known)):
         label = _unlike(labels, label_of(name))
+        try:
+            bot = _build(game, name, label, f"{number:02}", sandbox, folder / records.BOTS)
+        except BadBot as error:
+            if name not in optional:
+                raise
+            note(str(error), "left out:")
+            continue
         labels.add(label)
-        yield _build(game, name, label, f"{number:02}", sandbox, folder / records.BOTS)
+        yield bot
 
 
 def _build(game: Game, name: str, label: str, place: str, sandbox: Sandbox, bots: Path) -> Bot:

@@ -37,6 +37,9 @@ TURN_SECONDS = 2.0
 SAY_SECONDS = 0.1
 """How long a finished game may be unknown to the parent: what a killed worker loses at most."""
 
+IDLE_SECONDS = 0.2
+"""How long a worker without a deal keeps its processors: the last deals may wait for them in another worker."""
+
 WHO_WAITS_SECONDS = 1.0
 """How often a worker that waits looks who has the processors."""
 
@@ -112,6 +115,8 @@ def work(job: Job, to_us: Connection, others: Sequence[Connection]) -> None:
             while True:
                 if not to_us.poll(0):
                     worker.flush()
+                    if not to_us.poll(IDLE_SECONDS):
+                        worker.let_go()
                 worker.play(to_us.recv())
     except (_Stop, EOFError, BrokenPipeError):
         pass
@@ -156,7 +161,7 @@ class Worker:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._let_go()
+        self.let_go()
 
     def say(self, word: Word) -> None:
         """Tell the parent, soon: it would wake for each of a hundred games a second, and disturb the next."""
@@ -174,7 +179,7 @@ class Worker:
     def play(self, deal: Deal) -> None:
         """Play a deal's games, each reported as it ends. Raises TransportError if there is no hope of playing any."""
         if self._hold is not None and time.monotonic() - self._held_at > TURN_SECONDS and self._processors.wanted():
-            self._let_go()
+            self.let_go()
         if self._hold is None:
             self._take(deal)
         if self._arena is None or self._table != deal.table:
@@ -218,7 +223,8 @@ class Worker:
         self._arena = Arena(self._sandbox, programs, limits, favoured=self.job.backend != Backend.LOCAL)
         self._table = table
 
-    def _let_go(self) -> None:
+    def let_go(self) -> None:
+        """Close the boxes and give the processors back; idempotent."""
         if self._arena is not None:
             self._arena.close()
             self._arena = None

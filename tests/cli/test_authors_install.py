@@ -80,13 +80,13 @@ def test_authors_commands_need_no_more_than_an_authors_install(tmp_path: Path) -
     transcripts, log = tmp_path / "transcripts", tmp_path / "games.jsonl"
     log.write_text('{"players": ["a", "b"], "ranks": [1, 2], "group": 1}\n{"players": ["b", "a"], "ranks": [1, 1]}\n')
     transcript = transcripts / f"{GAME}-{'0' * 32}.jsonl"
-    match = ["play", GAME, "house:random", "house:starter"]
+    match = ["play", GAME, "house:random", "house:starter", "--matches", "1"]
     commands = [
         ["rate", str(log)],
         ["sprt", "--elo0", "0", "--elo1", "5", "--counts", "0,0,1000000000000"],
         ["new", GAME, "--language", "python", "--folder", str(tmp_path / "mine")],
-        match,
-        [*match, "--sandbox", "local", "--matches", "1", "--seed", "0" * 32, "--transcripts", str(transcripts)],
+        [*match, "--sandbox", "docker"],
+        [*match, "--seed", "0" * 32, "--transcripts", str(transcripts)],
         ["verify", str(transcript)],
         ["explain", str(transcript), "--seat", "1"],
         ["replay", str(transcript)],

@@ -222,3 +222,12 @@ def test_run_keeps_others_off_its_processors(tmp_path: Path) -> None:
     waiter.stderr.close()
     missing = subprocess.run([*run, "1", "--", "no-such-command"], env=environment, capture_output=True, check=False)
     assert missing.returncode == 127
+
+
+@pytest.mark.parametrize("more", [(), pytest.param(("house:*",), marks=pytest.mark.all)])
+def test_more_games_at_a_time_than_processors_come_to_an_end(more: tuple[str, ...], bots: Path, tmp_path: Path) -> None:
+    words = [GAME, str(bots / "quick"), str(bots / "other"), *more, "--games", "2", "--keep", "none"]
+    done = tournament(*words, "--concurrency", "3", "--folder", str(tmp_path / "t"))
+    assert done.returncode == 0, done.stderr
+    labels = json.loads((tmp_path / "t" / "tournament.json").read_text())["bots"]
+    assert len(log_of(tmp_path / "t")) == len(labels) * (len(labels) - 1)
