@@ -226,7 +226,7 @@ def test_run_keeps_others_off_its_processors(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("more", [(), pytest.param(("house:*",), marks=pytest.mark.all)])
 def test_more_games_at_a_time_than_processors_come_to_an_end(more: tuple[str, ...], bots: Path, tmp_path: Path) -> None:
-    words = [GAME, str(bots / "quick"), str(bots / "other"), *more, "--games", "2", "--keep", "none"]
+    words = [GAME, *[str(bots / "quick"), str(bots / "other")] * 2, *more, "--games", "2", "--keep", "none"]
     done = tournament(*words, "--concurrency", "3", "--folder", str(tmp_path / "t"))
     assert done.returncode == 0, done.stderr
     labels = json.loads((tmp_path / "t" / "tournament.json").read_text())["bots"]
