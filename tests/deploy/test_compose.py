@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -67,10 +69,19 @@ def test_an_image_is_made_from_debian_packages_and_of_files_that_are_there(servi
     copied = [word for line in recipe if line.startswith("COPY ") for word in line.split()[1:-1]]
     assert copied
     assert [name for name in copied if not (DEPLOY.parent / name).exists()] == []
+    (sent,) = re.findall(r"tar --directory .* -c (.*) \|", (DEPLOY / "services" / "build").read_text())
+    assert {Path(name).parts[0] for name in copied} <= set(sent.split()), "only what is named there reaches the engine"
     assert "USER 10001:10001" in recipe
     for line in (folder / "packages").read_text().splitlines():
         package = line.partition("#")[0].strip()
         assert not package or subprocess.run(["apt-cache", "show", package], capture_output=True, check=False).stdout
+
+
+def test_the_application_has_what_the_wheel_is_built_from() -> None:
+    wheel = tomllib.loads((DEPLOY.parent / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    wanted = {Path(name).parts[0] for name in (*wheel["only-include"], *wheel["force-include"])}
+    recipe = (DEPLOY / "services" / "app" / "Dockerfile").read_text()
+    assert wanted <= set(re.findall(r"^COPY (\S+) ", recipe, re.MULTILINE))
 
 
 def test_compose_runs_only_images_of_ours_but_grafana() -> None:
