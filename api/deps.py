@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Path, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from fastapi.security.utils import get_authorization_scheme_param
 
 from deadheat.api.edge import sessions
 from deadheat.api.schemas.base import MAX_ID, PLAIN
@@ -63,6 +64,21 @@ def asker(
     return person
 
 
+def viewer(request: Request, shared: Shared) -> Person | None:
+    """Whoever looks at what most see alike; None: a stranger, also with a token or a session that is over."""
+    # Not by `_bearer`, which would have the description demand a token.
+    scheme, token = get_authorization_scheme_param(request.headers.get("authorization"))
+    secret, kind = sessions.secret_of(request, shared.settings), TokenKind.SESSION
+    if scheme.lower() == "bearer" and token:
+        secret, kind = token, TokenKind.TOKEN
+    if secret is None:
+        return None
+    try:
+        return look_up(shared, secret, kind).person
+    except BadToken:
+        return None
+
+
 def look_up(shared: Services, secret: str, kind: TokenKind) -> Access:
     """Whose secret this is; that it was used is noted. Raises BadToken."""
     with shared.db.reading() as session:
@@ -91,3 +107,4 @@ def _needed(request: Request) -> Scope:
 
 
 Asker = Annotated[Person, Depends(asker)]
+Viewer = Annotated[Person | None, Depends(viewer)]

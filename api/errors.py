@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import sqlite3
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
@@ -22,6 +21,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from deadheat.league import errors
+from deadheat.league.complaints import plainly
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +50,7 @@ STATUS: Mapping[type[errors.LeagueError], int] = {
     errors.OverQuota: 429,
     errors.TooSoon: 429,
     errors.BadSetting: 422,
+    errors.BadSeasonFile: 422,
     errors.BadUpload: 422,
     errors.UploadTooLarge: 413,
     errors.BadCursor: 422,
@@ -76,17 +77,6 @@ SOON = {"Retry-After": "5"}
 LATER = {"Retry-After": "60"}
 
 MAX_COMPLAINTS = 20
-
-
-_SUBJECT = re.compile(r"^(Input|String|Value|List|Dictionary) should")
-
-PLAINLY = {
-    "int_parsing": "Enter a whole number.",
-    "extra_forbidden": "This field does not exist.",
-    "missing": "This is required.",
-    "string_pattern_mismatch": "Use letters, digits, and marks such as - and _; start with a letter or a digit.",
-}
-"""Readable messages for errors that the library words for programmers."""
 
 
 NO_PAGE = "There is no page at this address."
@@ -233,12 +223,6 @@ async def _unexpected(request: Request, error: Exception) -> Response:
     return problem(request, 500, "internal", INTERNAL)
 
 
-def plainly(complaint: Mapping[str, Any]) -> str:
-    """What is wrong with a field, for people."""
-    found: str = PLAINLY.get(complaint["type"], complaint["msg"])
-    return _SUBJECT.sub("It should", found)
-
-
 def _where(location: Sequence[Any]) -> str:
     return ".".join(str(part)[:100] for part in location)
 
@@ -252,6 +236,6 @@ def _field(location: Sequence[Any]) -> str:
 
 def _data(error: errors.LeagueError) -> dict[str, Any]:
     """The error's attributes that JSON can say; `what` and `name` are in the sentence already."""
-    kept = {"reason", "scope", "limit_bytes", "limit", "state", "wanted", "known", "setting", "left"}
+    kept = {"reason", "scope", "limit_bytes", "limit", "state", "wanted", "known", "setting", "left", "mistakes"}
     kept |= {"retry_after_seconds"}
     return {name: value for name, value in vars(error).items() if name in kept}

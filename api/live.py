@@ -10,6 +10,7 @@ from deadheat.api.services import Body, Services
 from deadheat.engine.games import GAMES
 from deadheat.engine.scenes import Scene, document_so_far, scenes_so_far
 from deadheat.league.errors import WITHHELD
+from deadheat.league.service.people.person import Person
 from deadheat.league.service.series import live
 from deadheat.league.service.series.live import Watched
 from deadheat.league.service.views.matches import match_detail
@@ -62,16 +63,18 @@ def live_key(match_id: int) -> object:
     return ("live", match_id)
 
 
-def live_body(shared: Services, match_id: int) -> Body:
-    """The same as JSON, made at most once a second however many watch. Raises NotFound."""
+def live_body(shared: Services, match_id: int, viewer: Person | None) -> tuple[Body, bool]:
+    """The same as JSON, made at most once a second however many watch, and whether it is private: then it is not kept.
+    Raises NotFound.
+    """
     key = live_key(match_id)
     if (body := shared.bodies.fresh(key)) is not None:
-        return body
+        return body, False
     with shared.db.reading() as session:
-        watched = live.watch(session, match_id)
+        watched = live.watch(session, match_id, viewer)
         if (body := shared.bodies.current(key, watched.version)) is not None:
-            return body
-        by_seat = match_detail(session, match_id).names
+            return body, False
+        by_seat = match_detail(session, match_id, viewer).names
     found: dict[str, Any] = {
         "told": told(watched),
         "ends": watched.state is not MatchState.SCHEDULED,
@@ -79,6 +82,5 @@ def live_body(shared: Services, match_id: int) -> Body:
         "match": None if watched.match is None else document_so_far(GAMES[watched.game], watched.match, by_seat),
     }
     content = json.dumps(found, separators=(",", ":")).encode()
-    return shared.bodies.keep(
-        key, Body(watched.version, f'"live-{VERSION}-{watched.version}"', content, "application/json")
-    )
+    body = Body(watched.version, f'"live-{VERSION}-{watched.version}"', content, "application/json")
+    return (body, True) if watched.private else (shared.bodies.keep(key, body), False)

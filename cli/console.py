@@ -9,8 +9,12 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import current_thread, main_thread
 from typing import NoReturn
 
 import typer
@@ -102,6 +106,19 @@ def last_lines(stderr: bytes, count: int) -> str:
 def number_in(text: str) -> int | None:
     """Return the number that a text spells, or None."""
     return int(text) if text.isascii() and text.isdigit() else None
+
+
+@contextmanager
+def ending_in_order() -> Iterator[None]:
+    """Let SIGTERM end a command in order during a block, as Ctrl-C does."""
+    if current_thread() is not main_thread():  # where no signal arrives, nor can be listened for
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def command(*words: str) -> str:

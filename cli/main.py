@@ -78,6 +78,14 @@ PANELS = {
             "Enter a bot into a season, or choose which of its versions plays there.",
         ),
         "gate": ("author.entering:gate", "Show how new versions of a bot do, and did, at its promotion gate."),
+        "challenge": (
+            "author.challenges:challenge",
+            "Ask the league for unrated matches of your bot against another. They are played after everything rated.",
+        ),
+        "challenges": (
+            "author.challenges:challenges",
+            "List the unrated matches that you asked for, newest first, or show how some stand.",
+        ),
         "withdraw": (
             "author.entering:withdraw",
             "Withdraw your bot from a season. It gets no new matches; those played or waiting count.",
@@ -169,6 +177,12 @@ PANELS = {
 first paragraph of its help.
 """
 
+GAMES_HELP = (
+    "Games: yacht-auction, betris-large, liars-dice. Begin with `deadheat new GAME --language python --folder my-bot`, "
+    "then play it against a bot that comes with Deadheat: `deadheat play GAME my-bot house:random`."
+)
+"""The games by name: to import them would cost a completion a tenth of a second."""
+
 PARTS = {"jobs": "operator.deployment:jobs", "keeper": "operator.deployment:keeper"}
 """Commands that `serve` and `worker` start, and nobody types."""
 
@@ -203,6 +217,11 @@ class Lazily(TyperGroup):
         """Run a command; an author's install lacks what only servers need, and says so."""
         try:
             return super().invoke(ctx)
+        except typer.BadParameter as error:
+            from deadheat.league.complaints import reworded
+
+            error.message = reworded(error.message)
+            raise
         except ModuleNotFoundError as error:
             if error.name is None or error.name.partition(".")[0] == "deadheat":
                 raise
@@ -240,6 +259,7 @@ app = typer.Typer(
     add_completion=True,
     pretty_exceptions_enable=False,
     help="Deadheat: a league for bots under hard deadlines.",
+    epilog=GAMES_HELP,
     callback=choose,
 )
 for _panel, _verbs in PANELS.items():

@@ -127,6 +127,14 @@ class Result:
         return len(self.faults) < len(self.ranks)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """What is measured of a whole run, and told to the bot's author. None: nothing measured it."""
+
+    cpu_ns: int | None = None
+    peak_memory_bytes: int | None = None
+
+
 class Game(Protocol):
     """The rules of one game; see docs/adding-a-game.md."""
 

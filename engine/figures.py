@@ -34,6 +34,22 @@ def counted(count: int, one: str, more: str = "") -> str:
     return f"{count} {one if count == 1 else more or f'{one}s'}"
 
 
+def span(counts: range) -> str:
+    """The counts from a range's first to its last: "2", or "3 to 6"."""
+    return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+
+
+UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60))
+"""Of how far off something is, in seconds."""
+
+
+def away(seconds: float) -> str:
+    """How far off an instant is, in its largest whole unit: "in 3 days", "2 hours ago"."""
+    found = next(((int(abs(seconds) // length), name) for name, length in UNITS if abs(seconds) >= length), None)
+    spelled = counted(*found) if found else "less than a minute"
+    return f"in {spelled}" if seconds > 0 else f"{spelled} ago"
+
+
 def seat_number(seat: Seat) -> int:
     """A seat as people read and type it, from 1; protocols, transcripts, JSON and logs count from 0."""
     return seat + 1

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from deadheat.engine.chance import Chance, attempt_seed
 from deadheat.engine.core import Game, Reply, Result, Seat, Step, Transport
+from deadheat.engine.figures import span
 from deadheat.engine.transcript import MAX_EXCHANGES, Exchange, Transcript
 
 MATCH_ATTEMPTS = 5
@@ -28,7 +29,7 @@ def run_match(
         ValueError: the game is not played by that many seats.
     """
     if seats not in game.seats:
-        raise ValueError(f"{game.name} is played by {game.seats.start} to {game.seats.stop - 1} seats, not {seats}")
+        raise ValueError(f"{game.name} is played by {span(game.seats)} seats, not {seats}")
     play = game.play(seats, Chance(attempt_seed(seed, attempt)))
     exchanges: list[Exchange] = []
     result: Result | None = None

@@ -303,6 +303,19 @@ class BadSetting(LeagueError):
         self.why = why
 
 
+class BadSeasonFile(LeagueError):
+    """A season's file has mistakes, or asks for what cannot be; `mistakes` are all of them, each with its key's path
+    (empty: it is about the whole file) and why.
+    """
+
+    code = "bad-season-file"
+
+    def __init__(self, mistakes: Sequence[tuple[str, str]]) -> None:
+        said = [f"{path}: {why}." if path else f"{why[:1].upper()}{why[1:]}." for path, why in mistakes]
+        super().__init__(said[0] if len(said) == 1 else "\n".join([f"The file has {len(said)} mistakes:", *said]))
+        self.mistakes = [{"path": path, "why": why} for path, why in mistakes]
+
+
 class BadUpload(LeagueError):
     """The upload cannot become a bot; `reason` is one of a few stable words, and the text says what to fix."""
 

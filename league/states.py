@@ -143,7 +143,14 @@ class Purpose(StrEnum):
 
     LADDER = "ladder"
     FINALS = "finals"
-    CHALLENGE = "challenge"  # a version against the one that it is to replace; never rated
+    CHALLENGE = "challenge"  # a version against another: the one that it is to replace, or somebody asked; never rated
+
+
+class Asked(StrEnum):
+    """Who sees a match that somebody asked for. It is never rated, and counts in no figure of a bot."""
+
+    PUBLIC = "public"
+    PRIVATE = "private"  # the people of the bot that asked, and organisers
 
 
 class Precedence(IntEnum):
@@ -152,13 +159,14 @@ class Precedence(IntEnum):
     PLACEMENT = 0  # begun for a version that is being placed, or that nothing links to the field yet
     NEW_VERSION = 1  # another one with a version that is being placed, or at a promotion gate
     ORDINARY = 2
+    ASKED = 3  # unrated, because somebody asked
 
 
 class ChallengeState(StrEnum):
-    """A new version at an entry's promotion gate."""
+    """A version against another, at an entry's promotion gate or because somebody asked."""
 
     RUNNING = "running"
-    PASSED = "passed"  # it plays now
+    PASSED = "passed"  # it is stronger; at a gate, it plays now
     FAILED = "failed"
     ENDED = "ended"  # without a verdict: out of games, the season froze, or a newer version came
 

@@ -2,8 +2,8 @@
 
 `Terms` gives each setting's type and bounds, default, meaning, label in forms, and the last state in which it may
 change. From that follow the columns and checks of `league.tables.Season`, the shapes of HTTP, the organisers' form,
-`deadheat season settings`, what the next season inherits, and the export. The column needs a
-migration.
+`deadheat season settings`, its place in a season's file (`league.season_file`), what the next season inherits, and
+the export. The column needs a migration.
 
 This module is pure, so the command line can use it without the database library.
 """
@@ -25,8 +25,17 @@ from deadheat.league.states import Admission, FinalsFormat, FinalsLog, Ranks, Se
 Date = Annotated[AwareDatetime, Field(ge=datetime(2000, 1, 1, tzinfo=UTC), le=datetime(2200, 1, 1, tzinfo=UTC))]
 
 
+SeasonName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+:'()/-]*$", max_length=64)]
+
+DivisionName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]*$", max_length=32)]
+
+DivisionSize = Annotated[int, Field(ge=2, le=10_000)]
+
+MAX_DIVISIONS = 20
+
+
 class Group(StrEnum):
-    """Settings that belong together; the values are the form's headings."""
+    """Settings that belong together; the values are the form's headings, the names in lower case a file's tables."""
 
     MATCHES = "Matches"
     DATES = "Dates, in UTC"
@@ -180,6 +189,11 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     )
     """Most games of a version at a promotion gate; 0: no gates."""
 
+    unrated_games: Annotated[
+        int, Field(ge=0, le=100_000), Setting(Group.QUOTAS, "Unrated matches per author and day")
+    ] = 0
+    """Unrated matches that an author may ask for in a day, against any bot that plays; 0: none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Term:
@@ -197,6 +211,17 @@ class Term:
     most: int | None
     meaning: str
     setting: Setting
+
+    @property
+    def path(self) -> str:
+        """Its place in a season's file, such as `dates.opens_at`."""
+        return f"{self.setting.group.name.lower()}.{self.name}"
+
+    @property
+    def words(self) -> str:
+        """What commands and files say of it: none instead of null, and the words of a choice."""
+        choices = f" One of: {', '.join(self.kind)}." if issubclass(self.kind, StrEnum) else ""
+        return self.meaning.replace("null", "none") + choices
 
     def may_change(self, state: SeasonState) -> bool:
         """Whether it may still be changed in a season of that state."""

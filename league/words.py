@@ -19,6 +19,7 @@ class Uncounting(StrEnum):
     VOIDED = "voided"
     REJUDGED = "rejudged"  # voided, and another is played in its place
     GATE = "gate"  # it decided about a version, not about a rank
+    ASKED = "asked"  # an author asked for it
     NO_WINNER = "no-winner"
     DISQUALIFIED = "disqualified"
 

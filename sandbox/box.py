@@ -11,8 +11,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from deadheat.engine.core import TransportError
+from deadheat.engine.core import Measured, TransportError
 from deadheat.sandbox.attribution import Blame, Counters
+
+ENVIRONMENT = {
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "HOME": "/tmp",
+    "LANG": "C.UTF-8",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+"""What a confined bot finds in its environment."""
 
 
 class SandboxError(TransportError):
@@ -118,16 +126,14 @@ class Channel:
     unread: bytearray = field(default_factory=bytearray)
 
 
-@dataclass(frozen=True, slots=True)
-class Exit:
+@dataclass(frozen=True)
+class Exit(Measured):
     """The end of one run. Exactly one of `exit_code` and `signal` is set, or neither when `lingered`."""
 
     exit_code: int | None
     signal: int | None
     lingered: bool  # had to be killed
     stderr: bytes
-    cpu_ns: int | None = None
-    peak_memory_bytes: int | None = None
 
 
 class Box(Protocol):

@@ -37,11 +37,11 @@ BUILD_LIMITS = Limits(
 )
 
 NOT_IN_IMAGE_CODE, NOT_HERE_CODE = 113, 114
-"""The script's exit codes for an image, or an unconfined host, without the language; none of the author's code has
+"""The script's exit codes for an image, or a machine of one's own, without the language; none of the author's code has
 run."""
 
-# Compilers keep caches below HOME. A box has no place for them but /build; without /build nothing confines the build,
-# and HOME is that of the user who runs it.
+# Compilers keep caches below HOME. A container has no place for them but /build. Without /build the tools are this
+# machine's own: HOME is that of the user who runs it, or in `sandbox.bubblewrap` a /tmp that is large enough.
 _SCRIPT = """
 set -e
 if [ -d /build ]; then TMPDIR=/build; HOME=/build; missing={not_in_image}; else TMPDIR=/tmp; missing={not_here}; fi

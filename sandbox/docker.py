@@ -47,7 +47,7 @@ from docker.utils import kwargs_from_env
 
 from deadheat.engine.core import NS_PER_MS, NS_PER_S
 from deadheat.sandbox import seccomp
-from deadheat.sandbox.box import Box, Channel, Exit, Limits, Program, SandboxError
+from deadheat.sandbox.box import ENVIRONMENT, Box, Channel, Exit, Limits, Program, SandboxError
 from deadheat.sandbox.cgroup import Cgroup, join_unified, sweep_unified
 from deadheat.sandbox.environment import Image
 from deadheat.sandbox.folders import LockedFolder, is_locked
@@ -88,12 +88,6 @@ GENERATION = 2
 
 FIFOS = ("ctl", "ack", "in", "out", "err")
 LABEL = "deadheat.box"
-ENVIRONMENT = {
-    "PATH": "/usr/local/bin:/usr/bin:/bin",
-    "HOME": "/tmp",
-    "LANG": "C.UTF-8",
-    "PYTHONDONTWRITEBYTECODE": "1",
-}
 CORE_BYTES = 1
 """Too little for a core file, and the only limit that keeps the kernel from piping a crash into a program of the host,
 started as root outside the box (core(5)). A bot cannot lower it, see `sandbox.seccomp`."""

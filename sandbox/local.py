@@ -2,26 +2,59 @@
 
 NOT A SANDBOX. A bot runs as the current user, with that user's files, network and memory; only the clock and the
 protocol are the judge's. Nothing uses this backend unless it is requested by name.
+
+At its end a run's processes are killed: the bot's process group, whatever else is in its session, and what carries the
+run's mark in its environment, as children do that made a session of their own. A program that hides its children on
+purpose keeps them; `sandbox.bubblewrap` is for such programs. To be told of every child, this process would have to
+become the parent of all that lose theirs (PR_SET_CHILD_SUBREAPER), which changes the lives of its other children too.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import resource
 import select
 import signal
 import subprocess
 import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from time import clock_gettime_ns
+from typing import Protocol
 
-from deadheat.engine.core import NS_PER_S, STDERR_KEPT_BYTES
+from deadheat.engine.core import NS_PER_S
 from deadheat.sandbox.attribution import Counters
 from deadheat.sandbox.box import Box, Channel, Exit, Limits, NoMeter, Program, SandboxError
 from deadheat.sandbox.cgroup import Leader, leader_times
+from deadheat.sandbox.stderr import MAX_FILE_BYTES, Stderr
 
-MAX_STDERR_BYTES = 64 * 1024 * 1024
 REAP_TIMEOUT_S = 10
+
+MARK = b"DEADHEAT_RUN"
+"""The variable that every process of a run inherits; its value is new for each run."""
+
+MOST_NEW = 1000
+"""If more processes than these began since the bot did, all are looked at instead of those numbered after it."""
+
+MOST_ROUNDS = 20
+"""How often a run's processes are looked for, because those that are killed may just have made another."""
+
+
+class Running(Protocol):
+    """A run's processes. `pid` is the bot's first one, which is measured."""
+
+    pid: int
+
+    def wait(self, seconds: float) -> bool:
+        """Say whether the bot's first process ended within that time."""
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the bot's process group."""
+
+    def end(self) -> tuple[int | None, int | None]:
+        """Kill everything that still runs, wait for its end, and return exit code and signal of the first process."""
 
 
 class LocalSandbox:
@@ -33,62 +66,61 @@ class LocalSandbox:
 
 
 class LocalBox:
-    """A program as a subprocess per run, in its own process group. See `sandbox.box.Box`."""
+    """A program as a subprocess per run, in its own session. See `sandbox.box.Box`."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._process: subprocess.Popen[bytes] | None = None
+        self._environment = dict(os.environb)
+        self._running: Running | None = None
         self._fds: list[int] = []
-        """Of the run: our ends of its pipes, and its stderr, last."""
+        """Our ends of the run's pipes."""
+        self._stderr: Stderr | None = None
         self._meter: ProcessMeter | None = None
         self._grace_ends = 0.0
 
+    def begin(self, stdin: int, stdout: int, stderr: int) -> Running:
+        """Start the program with these descriptors. Raises SandboxError."""
+        return _Plain(self._program, self._environment, stdin, stdout, stderr)
+
     def start(self) -> Channel:
         """See `sandbox.box.Box`."""
-        assert self._process is None
+        assert self._running is None
         stdin, to_bot = os.pipe()
         from_bot, stdout = os.pipe()
-        stderr = os.memfd_create("stderr")  # a third of what a file in /tmp costs, and nothing to clean up
-        self._fds = [to_bot, from_bot, stderr]
+        self._fds = [to_bot, from_bot]
+        self._stderr = Stderr()
         try:
-            process = subprocess.Popen(
-                self._program.command,
-                cwd=self._program.directory,
-                stdin=stdin,
-                stdout=stdout,
-                stderr=stderr,
-                start_new_session=True,
-            )
-        except OSError as error:
+            self._running = self.begin(stdin, stdout, self._stderr.fd)
+        except SandboxError:
             self._close_files()
-            raise SandboxError("no-start", f"cannot start {self._program.label}: {error}") from error
+            raise
         finally:
             os.close(stdin)
             os.close(stdout)
-        with contextlib.suppress(OSError):
-            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (MAX_STDERR_BYTES, MAX_STDERR_BYTES))
         os.set_blocking(to_bot, False)
         os.set_blocking(from_bot, False)
-        self._process = process
-        self._meter = ProcessMeter(process.pid)
+        self._meter = ProcessMeter(self._running.pid, self._stderr)
         return Channel(to_bot, from_bot, meter=self._meter)
 
     def _close_files(self) -> None:
         while self._fds:
             os.close(self._fds.pop())
+        if self._stderr is not None:
+            self._stderr.close()
+            self._stderr = None
 
     def favour(self, yes: bool) -> None:
         """See `sandbox.box.Box`; here no box has a processor of its own to share."""
 
     def rest(self, yes: bool) -> None:
         """See `sandbox.box.Box`."""
-        if self._process is not None:
-            with contextlib.suppress(ProcessLookupError):  # it has exited
-                os.killpg(self._process.pid, signal.SIGSTOP if yes else signal.SIGCONT)
+        if self._running is not None:
+            self._running.signal(signal.SIGSTOP if yes else signal.SIGCONT)
 
     def stderr_so_far(self) -> bytes:
         """See `sandbox.box.Box`."""
-        return _tail(self._fds[-1])
+        assert self._stderr is not None
+        return self._stderr.kept()
 
     def ask_stop(self, grace_ns: int) -> None:
         """See `sandbox.box.Box`."""
@@ -96,35 +128,112 @@ class LocalBox:
 
     def stopped(self) -> Exit:
         """See `sandbox.box.Box`."""
-        process = self._process
-        assert process is not None
-        lingered = not _wait(process.pid, self._grace_ends - time.monotonic())
-        _kill_group(process)
-        if lingered:
-            _wait(process.pid, REAP_TIMEOUT_S)
-        code = process.wait(REAP_TIMEOUT_S)
-        if self._meter is not None:
-            self._meter.close()
-            self._meter = None
-        kept = _tail(self._fds[-1])
+        running, meter, stderr = self._running, self._meter, self._stderr
+        assert running is not None and meter is not None and stderr is not None
+        lingered = not running.wait(self._grace_ends - time.monotonic())
+        code, signalled = running.end()
+        meter.close()
+        kept = stderr.kept()
         self._close_files()
-        self._process = None
-        if lingered:
-            return Exit(None, None, True, kept)
-        return Exit(code if code >= 0 else None, -code if code < 0 else None, False, kept)
+        self._running = self._meter = None
+        return Exit(None, None, True, kept) if lingered else Exit(code, signalled, False, kept)
 
     def close(self) -> None:
         """See `sandbox.box.Box`."""
-        if self._process is not None:
+        if self._running is not None:
             self.ask_stop(0)
             self.stopped()
+
+
+_numbers = itertools.count()
+
+
+class _Plain:
+    """A subprocess of ours. See `Running`."""
+
+    def __init__(
+        self, program: Program, environment: Mapping[bytes, bytes], stdin: int, stdout: int, stderr: int
+    ) -> None:
+        self._mark = b"%s=%d-%d" % (MARK, os.getpid(), next(_numbers))
+        name, _, value = self._mark.partition(b"=")
+        try:
+            self._process = subprocess.Popen(
+                program.command,
+                cwd=program.directory,
+                env={**environment, name: value},
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise SandboxError("no-start", f"cannot start {program.label}: {error}") from error
+        self.pid = self._process.pid
+        with contextlib.suppress(OSError):
+            resource.prlimit(self.pid, resource.RLIMIT_FSIZE, (MAX_FILE_BYTES, MAX_FILE_BYTES))
+
+    def wait(self, seconds: float) -> bool:
+        """See `Running`."""
+        return wait(self.pid, seconds)
+
+    def signal(self, number: int) -> None:
+        """See `Running`."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # it has exited
+            os.killpg(self.pid, number)
+
+    def end(self) -> tuple[int | None, int | None]:
+        """See `Running`. The leader is reaped last: until then no other process can have its number."""
+        self.signal(signal.SIGKILL)
+        killed: set[int] = set()
+        for _ in range(MOST_ROUNDS):
+            found = {pid for pid in _since(self.pid) if pid not in killed and self._kill(pid)}
+            if not found:
+                break
+            killed |= found
+        code = self._process.wait(REAP_TIMEOUT_S)
+        return (code, None) if code >= 0 else (None, -code)
+
+    def _kill(self, pid: int) -> bool:
+        """Kill a process if it is one of the run's; say whether it was."""
+        try:
+            fd = os.pidfd_open(pid)
+        except OSError:  # it has ended
+            return False
+        try:
+            if not self._is_ours(pid):
+                return False
+            signal.pidfd_send_signal(fd, signal.SIGKILL)
+            return True
+        except OSError:  # it has just ended, or belongs to another user
+            return False
+        finally:
+            os.close(fd)
+
+    def _is_ours(self, pid: int) -> bool:
+        after_name = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2].split()
+        state, session = after_name[0], int(after_name[3])
+        if state in b"ZX":
+            return False
+        return session == self.pid or self._mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+
+
+def _since(first: int) -> Iterator[int]:
+    """Yield the numbers of processes that may have begun after this one; the kernel counts them upwards."""
+    with open("/proc/loadavg", "rb", buffering=0) as file:  # noqa: PTH123  a third of what a Path costs
+        last = int(file.read().split()[-1])
+    if first <= last < first + MOST_NEW:
+        yield from range(first + 1, last + 1)
+    else:
+        names = (path.name for path in Path("/proc").iterdir())
+        yield from (int(name) for name in names if name.isdigit() and int(name) != first)
 
 
 class ProcessMeter(NoMeter):
     """Counters of one plain process, without its children. See `sandbox.box.Meter`."""
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, pid: int, stderr: Stderr) -> None:
         self._leader = Leader(pid)
+        self._stderr = stderr
         self._clock = (~pid << 3) | 2  # Linux's clock of another process's CPU time, see clock_getcpuclockid(3)
         self._mark: tuple[bytes, int | None] = (b"", None)
 
@@ -137,10 +246,12 @@ class ProcessMeter(NoMeter):
 
     def counters(self, fresh: bool = True) -> Counters:
         """See `sandbox.box.Meter`."""
+        self._stderr.cut()
         return _counters(self._leader.text(), self.cpu_ns())
 
     def mark(self) -> None:
         """See `sandbox.box.Meter`. The text is kept unparsed: few marks are ever looked at."""
+        self._stderr.cut()
         self._mark = self._leader.text(), self.cpu_ns()
 
     def marked(self) -> Counters:
@@ -162,7 +273,7 @@ def _counters(leader: bytes, cpu_ns: int | None) -> Counters:
     return Counters(cpu_ns=cpu_ns, leader_cpu_ns=leader_cpu_ns, delay_ns=delay_ns)
 
 
-def _wait(pid: int, seconds: float) -> bool:
+def wait(pid: int, seconds: float) -> bool:
     """Say whether the process ended within that time; it is not reaped."""
     fd = os.pidfd_open(pid)
     try:
@@ -171,14 +282,3 @@ def _wait(pid: int, seconds: float) -> bool:
         return bool(poller.poll(max(0.0, seconds) * 1000))
     finally:
         os.close(fd)
-
-
-def _tail(stderr: int) -> bytes:
-    """Return the file's end without moving its offset, which the program shares."""
-    size = os.fstat(stderr).st_size
-    return os.pread(stderr, STDERR_KEPT_BYTES, max(0, size - STDERR_KEPT_BYTES)) if size else b""
-
-
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)

@@ -24,6 +24,7 @@ import errno
 import fcntl
 import os
 import pwd
+import re
 import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -37,6 +38,11 @@ NAME = "deadheat"
 RETRY_SECONDS = 0.05
 OPEN = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 QUEUE = "queue"
+
+MOST_CHARACTERS = 80
+"""Of the command of whoever holds a processor."""
+
+_INTERPRETER = re.compile(r"(python|pypy)[0-9.]*|(ba|da|z)?sh")
 
 
 class NoRegistry(Exception):
@@ -219,6 +225,7 @@ def _described(pid: int) -> str:
     """Say what a process is, as far as this user may know."""
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        name = Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()  # all that one about to end still has
         uid = Path(f"/proc/{pid}").stat().st_uid
     except OSError:
         return f"process {pid}" if pid else "a process that this one cannot see"
@@ -226,5 +233,13 @@ def _described(pid: int) -> str:
         user = pwd.getpwuid(uid).pw_name
     except KeyError:
         user = f"user {uid}"
-    line = b" ".join(words).decode("utf-8", "replace").strip()
-    return f"{line if len(line) <= 60 else line[:59] + '…'} (process {pid}, {user})"
+    return f"{_shown([word.decode('utf-8', 'replace') for word in words]) or name} (process {pid}, {user})"
+
+
+def _shown(words: Sequence[str]) -> str:
+    """Return a command as people know it: without an interpreter before a script, and without their folders."""
+    words = [word for word in words if word]
+    while len(words) > 1 and _INTERPRETER.fullmatch(Path(words[0]).name) and not words[1].startswith("-"):
+        words = words[1:]
+    line = " ".join([Path(words[0]).name, *words[1:]]) if words else ""
+    return line if len(line) <= MOST_CHARACTERS else f"{line[: MOST_CHARACTERS - 1]}…"

@@ -44,6 +44,7 @@ from deadheat.league.states import (
 from deadheat.league.tables import (
     Attempt,
     BotVersion,
+    Challenge,
     Exhibition,
     LatencySummary,
     Match,
@@ -85,6 +86,7 @@ def broken(session: Session, blobs: Blobs) -> list[str]:
         miscounted_prompts(session),
         wrong_rankings(session),
         exceeded_quotas(session),
+        asked_matches_that_count(session),
         broken_chain(session),
     ]
     return [sentence for sentences in looked for sentence in sentences]
@@ -343,6 +345,7 @@ PROMPTED = (
     select(Match.season_id, Participant.version_id, func.sum(LatencySummary.prompts))
     .join(Participant, col(Participant.match_id) == Match.id)
     .join(LatencySummary, (col(LatencySummary.match_id) == Match.id) & (col(LatencySummary.seat) == Participant.seat))
+    .where(col(Match.asked).is_(None))
     .group_by(col(Match.season_id), col(Participant.version_id))
 )
 ADDED_UP = (
@@ -356,6 +359,22 @@ def miscounted_prompts(session: Session) -> Iterator[str]:
     """Added up response times are those of the matches, each counted once."""
     apart = {tuple(row) for row in session.exec(PROMPTED)} ^ {tuple(row) for row in session.exec(ADDED_UP)}
     yield from (f"response times of season {season}, version {version}: {n}" for season, version, n in sorted(apart))
+
+
+AT_GATES = (
+    select(Series.id)
+    .join(Challenge, col(Challenge.id) == Series.challenge_id)
+    .where(col(Challenge.entry_id).is_not(None))
+)
+ASKED_AND_COUNTING = select(Match.id).where(
+    col(Match.asked).is_not(None),
+    or_(col(Match.rated).is_(True), col(Match.deal).is_not(None), col(Match.series_id).in_(AT_GATES)),
+)
+
+
+def asked_matches_that_count(session: Session) -> Iterator[str]:
+    """What authors asked for is unrated, belongs to no gate and has dice of its own."""
+    yield from (f"match {match_id} was asked for, and counts" for match_id in session.exec(ASKED_AND_COUNTING))
 
 
 def wrong_rankings(session: Session) -> Iterator[str]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from deadheat.engine.chance import SEED_BYTES, Chance, seeds
 from deadheat.engine.core import Game, Reply, Result, Seat, Step
+from deadheat.engine.figures import span
 from deadheat.engine.memory import judged
 from deadheat.engine.transcript import Exchange, Transcript
 from deadheat.training.view import View
@@ -32,7 +33,7 @@ class Environment:
     def __init__(self, game: Game, view: type[View], seats: int | None = None) -> None:
         seats = game.seats.start if seats is None else seats
         if seats not in game.seats:
-            raise ValueError(f"{game.name} is played by {game.seats.start} to {game.seats.stop - 1} seats, not {seats}")
+            raise ValueError(f"{game.name} is played by {span(game.seats)} seats, not {seats}")
         self.game = game
         self.layout = view.layout
         self.actions = view.actions

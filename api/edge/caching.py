@@ -7,10 +7,13 @@ from starlette.responses import Response
 
 from deadheat.api.services import Body
 
+NOWHERE = "no-store"
+"""Of what is not for everybody."""
 
-def answer(request: Request, body: Body) -> Response:
-    """Return the body, or 304 if the client named its ETag."""
-    headers = {"ETag": body.etag, "Cache-Control": "no-cache"}
+
+def answer(request: Request, body: Body, kept: str = "no-cache") -> Response:
+    """Return the body, or 304 if the client named its ETag. `kept`: what caches may do with it."""
+    headers = {"ETag": body.etag, "Cache-Control": kept}
     if matches(request.headers.get("if-none-match"), body.etag):
         return Response(status_code=304, headers=headers)
     return Response(body.content, headers=headers, media_type=body.media_type)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from deadheat.api.pages import audit, bot, docs, download, environment, game, home, live, match, matches, season
-from deadheat.api.pages.author import account, appeal, own_match, upload
-from deadheat.api.pages.organiser import desk, operator
+from deadheat.api.pages.author import account, appeal, challenges, own_match, upload
+from deadheat.api.pages.organiser import desk, operator, season_file
 from deadheat.api.pages.player import exhibition
 
 router = APIRouter(include_in_schema=False)
@@ -26,8 +26,10 @@ for _page in (
     docs,
     account,
     upload,
+    challenges,
     appeal,
     desk,
+    season_file,
     operator,
 ):
     router.routes += _page.router.routes

@@ -16,17 +16,20 @@ from urllib.parse import urlencode, urlsplit
 from fastapi import Depends, Request, Response
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
+from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
 from starlette.routing import Match
 
 from deadheat.api.deps import Shared, look_up
 from deadheat.api.edge import sessions
-from deadheat.api.errors import STATUS, plainly
+from deadheat.api.errors import STATUS
 from deadheat.api.pages.render import render
 from deadheat.api.schemas import base
 from deadheat.api.services import Services
+from deadheat.league.complaints import plainly
 from deadheat.league.errors import (
+    BadSeasonFile,
     BadSetting,
     BadToken,
     LeagueError,
@@ -114,14 +117,22 @@ def sign_in_first(request: Request, shared: Services) -> HTTPException:
 
 
 async def fields(request: Request, shared: Shared) -> Fields:
-    """What a page of ours posted, all of it plain text."""
+    """What a page of ours posted, all of it plain text, a file's too."""
     sessions.must_be_ours(request, shared.settings)
-    async with request.form(max_files=0, max_fields=MAX_FIELDS) as form:
-        sent = {name: value for name, value in form.items() if isinstance(value, str)}
+    async with request.form(max_files=1, max_fields=MAX_FIELDS) as form:
+        sent = {name: value if isinstance(value, str) else await _text(value) for name, value in form.items()}
     for name, value in sent.items():
         if not base.is_plain(value):
             raise HTTPException(422, f"{name!a}: {base.UNSEEN}")
     return {name: value.replace("\r\n", "\n") for name, value in sent.items()}  # forms send a text's lines so
+
+
+async def _text(file: UploadFile) -> str:
+    """What a file says; empty where none was chosen. Its size is bounded with the body's."""
+    try:
+        return (await file.read()).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise HTTPException(422, "The file is not text in UTF-8.") from None
 
 
 def posted(visitor: Annotated[Visit, Depends(visit)], sent: Annotated[Fields, Depends(fields)]) -> Posted:
@@ -224,6 +235,8 @@ def _marked(error: LeagueError) -> Fields:
     match error:
         case BadSetting():
             return {error.setting: f"{error.why[:1].upper()}{error.why[1:]}."}
+        case BadSeasonFile():
+            return {one["path"]: f"{one['why']}." for one in error.mistakes}
         case NotInvited(by_code=True):
             return {"code": "Ask an organiser for it."}
         case NameTaken():

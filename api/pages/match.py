@@ -8,7 +8,8 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from deadheat.api.deps import Id, Shared
+from deadheat.api.deps import Id, Shared, Viewer
+from deadheat.api.edge.caching import NOWHERE
 from deadheat.api.live import Telling, telling
 from deadheat.api.pages.render import render
 from deadheat.api.replays import transcript_of
@@ -18,10 +19,11 @@ from deadheat.league.errors import WITHHELD
 from deadheat.league.records.matches import Match
 from deadheat.league.records.rulings import AuditRecord
 from deadheat.league.service.ground.audit import audit_log
+from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.service.series import live
 from deadheat.league.service.views.matches import match_detail
-from deadheat.league.states import MatchState
+from deadheat.league.states import Asked, MatchState
 
 router = APIRouter(include_in_schema=False)
 
@@ -33,10 +35,10 @@ MAX_RULINGS = 100
 
 
 @router.get("/matches/{match_id}")
-def match(shared: Shared, match_id: Id) -> Response:
+def match(shared: Shared, viewer: Viewer, match_id: Id) -> Response:
     """One match."""
     with shared.db.reading() as session:
-        detail = match_detail(session, match_id)
+        detail = match_detail(session, match_id, viewer)
         info = season_info(session, detail.season_id)
         rulings = audit_log(session, subject=f"match/{match_id}", limit=MAX_RULINGS)
     transcript = transcript_of(shared, detail)
@@ -50,11 +52,12 @@ def match(shared: Shared, match_id: Id) -> Response:
         max_rulings=MAX_RULINGS,
         moves=moves[:MAX_MOVES],
         more_moves=max(0, len(moves) - MAX_MOVES),
-        watched=_watched(shared, detail),
+        watched=_watched(shared, detail, viewer),
         ended=ended(detail),
         withheld=WITHHELD,
     )
-    return Response(content, media_type="text/html")
+    headers = {"Cache-Control": NOWHERE} if detail.asked is Asked.PRIVATE else None
+    return Response(content, headers=headers, media_type="text/html")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +91,12 @@ def _ruling(entry: AuditRecord) -> Ruling:
     )
 
 
-def _watched(shared: Services, match: Match) -> Telling | None:
+def _watched(shared: Services, match: Match, viewer: Person | None) -> Telling | None:
     """What is told of a match that is not over."""
     if match.state is not MatchState.SCHEDULED:
         return None
     with shared.db.reading() as session:
-        return telling(live.watch(session, match.id), match.names)
+        return telling(live.watch(session, match.id, viewer), match.names)
 
 
 def ended(match: Match) -> str:

@@ -48,6 +48,7 @@ def templates() -> Jinja2Templates:
         "size": size,
         "places": places,
         "used": used,
+        "declared": declared,
         "paragraph": paragraph,
     }
     return Jinja2Templates(env=environment)
@@ -107,6 +108,13 @@ def ms(nanoseconds: float) -> str:
 def instant(at: datetime) -> str:
     """UTC to the second."""
     return f"{at:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def declared(value: object) -> str:
+    """A value of a season's file as the file has it, a list as its items."""
+    if isinstance(value, list):
+        return shown(", ".join(map(str, value)), 2000) or "nobody"
+    return "none" if value is None else shown(value).lower() if isinstance(value, bool) else shown(str(value))
 
 
 def elo(value: float) -> str:

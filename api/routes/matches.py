@@ -8,12 +8,14 @@ from fastapi import APIRouter, Query, Request, Response
 from starlette.responses import StreamingResponse
 
 from deadheat.api.cursors import read_cursor, write_cursor
-from deadheat.api.deps import Asker, Id, Shared
+from deadheat.api.deps import Asker, Id, Shared, Viewer
+from deadheat.api.edge.caching import NOWHERE
 from deadheat.api.edge.caching import matches as etag_matches
 from deadheat.api.replays import FOR_EVER, record_file
 from deadheat.api.schemas import base
 from deadheat.api.schemas import matches as schemas
 from deadheat.league.records.matches import MatchDetail
+from deadheat.league.service.series.privacy import is_private
 from deadheat.league.service.views.matches import endings, match_detail, matches, transcript_of
 from deadheat.league.states import MatchState
 from deadheat.league.terms import Date
@@ -55,10 +57,10 @@ def list_matches(shared: Shared, page: Annotated[MatchPage, Query()]) -> schemas
 
 
 @router.get("/{match_id}", responses={404: {}})
-def get_match(shared: Shared, match_id: Id) -> MatchDetail:
+def get_match(shared: Shared, viewer: Viewer, match_id: Id) -> MatchDetail:
     """One match with all its attempts and response times."""
     with shared.db.reading() as session:
-        return match_detail(session, match_id)
+        return match_detail(session, match_id, viewer)
 
 
 @router.get(
@@ -73,11 +75,12 @@ def get_match(shared: Shared, match_id: Id) -> MatchDetail:
         },
     },
 )
-def get_transcript(shared: Shared, match_id: Id, request: Request) -> Response:
+def get_transcript(shared: Shared, viewer: Viewer, match_id: Id, request: Request) -> Response:
     """The transcript of a finished match; `deadheat verify` re-simulates it."""
     with shared.db.reading() as session:
-        sha256 = transcript_of(session, match_id)
-    headers = {"ETag": f'"{sha256}"', "Cache-Control": FOR_EVER}
+        sha256 = transcript_of(session, match_id, viewer)
+        private = is_private(session, match_id)
+    headers = {"ETag": f'"{sha256}"', "Cache-Control": NOWHERE if private else FOR_EVER}
     if etag_matches(request.headers.get("if-none-match"), headers["ETag"]):
         return Response(status_code=304, headers=headers)
     return record_file(shared, sha256, f"match-{match_id}.jsonl", headers)

@@ -6,8 +6,8 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from deadheat.api.deps import Id, Shared
-from deadheat.api.edge.caching import answer
+from deadheat.api.deps import Id, Shared, Viewer
+from deadheat.api.edge.caching import NOWHERE, answer
 from deadheat.api.live import live_body, live_key
 from deadheat.api.replays import JSON, made_of, verified
 from deadheat.api.services import Services
@@ -15,46 +15,53 @@ from deadheat.engine.scenes import document
 from deadheat.engine.transcript import Transcript
 from deadheat.league.errors import WrongState
 from deadheat.league.records.matches import Match
+from deadheat.league.service.people.person import Person
 from deadheat.league.service.views.matches import match_detail
-from deadheat.league.states import MatchState
+from deadheat.league.states import Asked, MatchState
 from deadheat.league.verification.agreement import disagreements
 
 router = APIRouter(prefix="/v1/matches", tags=["matches"])
 
 
 @router.get("/{match_id}/replay", response_class=Response, responses=JSON)
-def get_replay(shared: Shared, match_id: Id, request: Request) -> Response:
+def get_replay(shared: Shared, viewer: Viewer, match_id: Id, request: Request) -> Response:
     """A finished match as scenes, each a sentence and the game's whole state, which the viewer draws."""
-    match = _done(shared, match_id)
-    return answer(request, made_of(shared, match, "replay", lambda record: document(record, match.names)))
+    match = _done(shared, match_id, viewer)
+    body = made_of(shared, match, "replay", lambda record: document(record, match.names))
+    return answer(request, body, _kept(match))
 
 
 @router.get("/{match_id}/verification", response_class=Response, responses=JSON)
-def verify(shared: Shared, match_id: Id, request: Request) -> Response:
+def verify(shared: Shared, viewer: Viewer, match_id: Id, request: Request) -> Response:
     """Re-simulate a finished match: do rules, dice and recorded answers lead to the ranked result?
     ``verified`` is null if it was played by rules that this server does not have.
     """
-    match = _done(shared, match_id)
+    match = _done(shared, match_id, viewer)
 
     def check(record: Transcript) -> dict[str, Any]:
         return verified(record, disagreements(record, match))
 
-    return answer(request, made_of(shared, match, "verification", check))
+    return answer(request, made_of(shared, match, "verification", check), _kept(match))
 
 
 @router.get("/{match_id}/live", response_class=Response, responses={200: JSON[200], 304: JSON[304], 404: {}})
-def watch(shared: Shared, match_id: Id, request: Request) -> Response:
+def watch(shared: Shared, viewer: Viewer, match_id: Id, request: Request) -> Response:
     """A match in progress, as far as a spectator may see it: ``told`` (a sentence), ``ends`` (nothing more will be
     shown here) and ``match``, a document like that of a replay, or null.
     """
-    body = live_body(shared, match_id)
+    body, private = live_body(shared, match_id, viewer)
     shared.bodies.remember(request.scope, live_key(match_id))  # however many watch from one address
-    return answer(request, body)
+    return answer(request, body, NOWHERE if private else "no-cache")
 
 
-def _done(shared: Services, match_id: int) -> Match:
+def _kept(match: Match) -> str:
+    """What caches may do with what is made of it."""
+    return NOWHERE if match.asked is Asked.PRIVATE else "no-cache"
+
+
+def _done(shared: Services, match_id: int, viewer: Person | None) -> Match:
     with shared.db.reading() as session:
-        match = match_detail(session, match_id)
+        match = match_detail(session, match_id, viewer)
     if match.state is not MatchState.DONE:
         raise WrongState.of_match(match.state, "only matches that were played to the end have a replay")
     if match.withheld:

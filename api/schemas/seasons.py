@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from deadheat.api.schemas.base import Input, RowId
 from deadheat.league.records.seasons import Season
+from deadheat.league.season_file import MAX_CHARACTERS
 from deadheat.league.states import SeasonState
-from deadheat.league.terms import Terms
-
-SeasonName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+:'()/-]*$", max_length=64)]
-
-DivisionName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]*$", max_length=32)]
+from deadheat.league.terms import MAX_DIVISIONS, DivisionName, DivisionSize, SeasonName, Terms
 
 
 class DivisionRequest(Input):
     """A part of the field."""
 
     name: DivisionName = Field(examples=["First"])
-    size: Annotated[int, Field(ge=2, le=10_000)] | None = Field(
-        default=None, description="Maximum number of entries; null: unlimited."
-    )
+    size: DivisionSize | None = Field(default=None, description="Maximum number of entries; null: unlimited.")
 
 
 class SeasonRequest(Terms, Input):
@@ -42,7 +37,7 @@ class SeasonRequest(Terms, Input):
     game: str | None = Field(default=None, max_length=64, examples=["yacht-auction"])
     previous_id: RowId | None = Field(default=None, description="A closed season whose standings are published.")
     divisions: list[DivisionRequest] = Field(
-        default=[], max_length=20, description="Highest first; empty: a single one of any size."
+        default=[], max_length=MAX_DIVISIONS, description="Highest first; empty: a single one of any size."
     )
 
     @model_validator(mode="after")
@@ -58,9 +53,18 @@ class SeasonChange(Terms, Input):
     name: SeasonName | None = None
     state: SeasonState | None = None
     divisions: list[DivisionRequest] | None = Field(
-        default=None, max_length=20, description="Until the season opens: highest first; empty: a single one."
+        default=None,
+        max_length=MAX_DIVISIONS,
+        description="Until it opens: highest first; empty: a single one.",
     )
     force: bool = Field(default=False, description="Close it even if something in it is open.")
+
+
+class SeasonFileRequest(Input):
+    """A season's file, as text."""
+
+    document: str = Field(max_length=MAX_CHARACTERS, description="TOML (docs/organisers.md).")
+    preview: bool = Field(default=False, description="Check it and say what would change, but change nothing.")
 
 
 class Invited(BaseModel):

@@ -267,6 +267,6 @@ def _again(file: Path, transcript: Transcript, seat: Seat) -> str:
     bots = [mine if s == seat else f"{RECORDED}{file}#{seat_number(s)}" for s in range(transcript.seats)]
     seed = attempt_seed(transcript.seed, transcript.attempt)
     options = ["--seed", seed.hex(), "--matches", "1"]
-    if transcript.about.get("sandbox") == "local":
-        options += ["--sandbox", "local"]
+    if (sandbox := transcript.about.get("sandbox")) in ("bwrap", "local"):
+        options += ["--sandbox", str(sandbox)]
     return to_type("play", visible(transcript.game), *bots, *options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from enum import StrEnum
 from pathlib import Path
@@ -20,6 +21,10 @@ STARTERS = {"python": Path("random/main.py"), "c": Path("starter/main.c"), "cpp"
 """Files by language, in the game's folder of house bots. The C starter is valid C++ as well."""
 
 
+_LINK = re.compile(r"\[([^]]*)\]\((?!https?:|#)[^)]*\)")
+"""A link to another page, which stays behind; its text is group 1."""
+
+
 class Language(StrEnum):
     """The languages of starters, as `sandbox.languages` calls them."""
 
@@ -30,7 +35,7 @@ class Language(StrEnum):
 
 @says
 def new(
-    game: Annotated[str, typer.Argument(help="The game, e.g. yacht-auction.")],
+    game: Annotated[str, typer.Argument(help=f"The game: {', '.join(GAMES)}.")],
     language: Annotated[Language, typer.Option(help="Programming language.")],
     folder: Annotated[Path | None, typer.Option(help="Target folder; default: GAME-bot.")] = None,
 ) -> Output:
@@ -48,12 +53,13 @@ def new(
         folder.mkdir(parents=True, exist_ok=True)
         _check(folder, entry)
         with (folder / entry).open("x", encoding="utf-8") as stream:
-            stream.write(starter.read_text(encoding="utf-8"))
+            stream.write(starter.read_text(encoding="utf-8").replace(f"docs/protocols/{game}.md", f"{game}.md"))
+        rules = _rules_beside(game, folder)
     except FileExistsError as error:
         fail(f"{error.filename or folder} already exists; nothing was written", USAGE)
     except OSError as error:
         cannot(f"write {error.filename or folder}", error, USAGE)
-    steps = _steps(game, folder)
+    steps = _steps(game, folder, rules)
     answer = {"file": str(folder / entry), "next": [{"what": what, "command": line} for what, line in steps]}
     lines = (f"\n  # {what}\n  {line}" for what, line in steps)
     return Output(answer, [f"Wrote {folder / entry}. Next steps:", *lines])
@@ -70,16 +76,24 @@ def _check(folder: Path, entry: str) -> None:
         fail(f"{folder} already holds a bot in another language; nothing was written; choose another --folder", USAGE)
 
 
-def _steps(game: str, folder: Path) -> tuple[tuple[str, str], ...]:
+def _rules_beside(game: str, folder: Path) -> Path | None:
+    """Put the page about the game beside the bot, which cites it, unless it is there already."""
+    page, copy = ROOT / "docs" / "protocols" / f"{game}.md", folder / f"{game}.md"
+    if not page.is_file():
+        return None
+    if not copy.exists():
+        copy.write_text(_LINK.sub(r"\1", page.read_text(encoding="utf-8")), encoding="utf-8")
+    return copy
+
+
+def _steps(game: str, folder: Path, rules: Path | None) -> tuple[tuple[str, str], ...]:
     """Return the next steps: purpose and command."""
     bot = str(folder)
-    protocol = ROOT / "docs" / "protocols" / f"{game}.md"
-    rules = ("read the rules and the protocol", shlex.join(["less", nearby(protocol)]))
     sign_up = command("login", "--sign-up", "--server", LOCAL_SERVER)
     return (
         ("play a few matches with the real referee", command("play", game, bot, "house:random")),
         ("the same without Docker", command("play", game, bot, "house:random", "--sandbox", "local")),
-        *([rules] if protocol.is_file() else []),
+        *([("read the rules and the protocol", shlex.join(["less", nearby(rules)]))] if rules else []),
         *([] if logged_in() else [("create an account with your league's server (here: this machine)", sign_up)]),
         ("send it in", command("submit", bot, "--game", game, "--name", "my-bot")),
         ("list the seasons", command("season", "list")),

@@ -14,7 +14,7 @@ import typer
 
 from deadheat.cli.console import REFUSED, USAGE, cannot, command, err, fail, note, quoted, say
 from deadheat.cli.local.bots import sources_of
-from deadheat.cli.local.play import USUAL, Backend
+from deadheat.cli.local.play import SANDBOX_HELP, USUAL, Backend
 from deadheat.cli.output import as_object, print_json
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import asks
@@ -64,9 +64,7 @@ def submit(
     gate: Annotated[
         Path | None, typer.Option(metavar="FILE.toml", help="Play this gate here first, and send only what passes it.")
     ] = None,
-    sandbox: Annotated[
-        Backend, typer.Option(help="For --gate: `local` runs bots as plain programs, NOT isolated.")
-    ] = USUAL,
+    sandbox: Annotated[Backend, typer.Option(help=f"For --gate. {SANDBOX_HELP}")] = USUAL,
     as_json: bool = False,
 ) -> tuple[()]:
     """Upload a bot and wait until it is built and has played its trial match.

@@ -13,6 +13,7 @@ A match is the viewer's JSON document (`engine.scenes`) and its lines, compresse
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import json
 import os
@@ -126,14 +127,17 @@ def packed(number: int, transcript: Transcript, names: Sequence[str]) -> str:
 
 
 def save(file: Path, pieces: Iterable[str]) -> None:
-    """Write a file as a whole or not at all. Raises OSError."""
+    """Write a file as a whole or not at all. Raises OSError, which names this file."""
     unfinished = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         with unfinished.open("w", encoding="utf-8", newline="\n") as stream:
             stream.writelines(pieces)
         unfinished.replace(file)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(file)) from error
     finally:
-        unfinished.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # there is none: it was renamed, or could not be made
+            unfinished.unlink()
 
 
 def _exchanges(transcript: Transcript) -> Iterator[Mapping[str, Any]]:

@@ -26,6 +26,7 @@ from deadheat.cli.console import (
     USAGE,
     cannot,
     command,
+    ending_in_order,
     err,
     fail,
     last_lines,
@@ -44,7 +45,7 @@ from deadheat.cli.local.transcripts import faults_of, note_killed, stderr_path
 from deadheat.cli.output import print_json, says
 from deadheat.engine import chance
 from deadheat.engine.core import Game, Seat, TransportError
-from deadheat.engine.figures import counted, seat_number
+from deadheat.engine.figures import counted, seat_number, span
 from deadheat.engine.games import GAMES
 from deadheat.engine.referee import MATCH_ATTEMPTS
 from deadheat.engine.transcript import Transcript, encode, encode_result
@@ -63,6 +64,7 @@ class Backend(StrEnum):
     """How the bots of a match are run."""
 
     DOCKER = "docker"
+    BWRAP = "bwrap"
     LOCAL = "local"
 
 
@@ -76,18 +78,26 @@ def _usual() -> Backend:
 
 USUAL = _usual()
 
-BOT_HELP = "A source file, a folder, an executable, house:NAME, or recorded:FILE#SEAT."
+SANDBOX_HELP = (
+    "docker: in containers. bwrap: by bubblewrap, for other people's bots without Docker or root. "
+    "local: as plain programs, NOT isolated, for your own."
+)
+GAME_HELP = f"The game: {', '.join(GAMES)}"
+BOT_HELP = (
+    "A source file, a folder, an executable, recorded:FILE#SEAT, or house:NAME for one that comes with Deadheat: "
+    "random, starter, expert, and more in each game (a wrong NAME lists them)."
+)
 
 
 @says
 def play(
-    game: Annotated[str, typer.Argument(help="The game, e.g. yacht-auction.")],
+    game: Annotated[str, typer.Argument(help=f"{GAME_HELP}.")],
     bots: Annotated[list[str], typer.Argument(metavar="BOT...", help=BOT_HELP)],
     matches: Annotated[int, typer.Option(min=1, max=1_000_000, help="How many.")] = 10,
     seed: Annotated[
         str, typer.Option(help="Seed: the same text gives the same dice. A match's own seed repeats its dice.")
     ] = "",
-    sandbox: Annotated[Backend, typer.Option(help="`local` runs bots as plain programs, NOT isolated.")] = USUAL,
+    sandbox: Annotated[Backend, typer.Option(help=SANDBOX_HELP)] = USUAL,
     transcripts: Annotated[
         Path | None, typer.Option(help="Folder for transcripts and stderr; default: a new temporary folder.")
     ] = None,
@@ -96,10 +106,10 @@ def play(
     """Play bots against each other; the first takes seat 1."""
     rules = GAMES.get(game) or fail(f"there is no game {game!r}; choose from {', '.join(GAMES)}", USAGE)
     if len(bots) not in rules.seats:
-        fail(f"{game} needs {_seats(rules)} bots, not {len(bots)}", USAGE)
+        fail(f"{game} needs {span(rules.seats)} bots, not {len(bots)}", USAGE)
     if transcripts is not None:
         make_folder(transcripts)
-    with tempfile.TemporaryDirectory(prefix="deadheat-play-") as work:
+    with ending_in_order(), tempfile.TemporaryDirectory(prefix="deadheat-play-") as work:
         try:
             backend = open_backend(sandbox, Path(work))
             programs = _prepare(rules, bots, backend, Path(work))
@@ -278,8 +288,14 @@ def open_backend(backend: Backend, work: Path) -> Sandbox:
     if backend is Backend.LOCAL:
         from deadheat.sandbox.local import LocalSandbox
 
-        note("", "The bots run as plain programs, NOT isolated from this machine.")
+        note(
+            "Add --sandbox bwrap for other people's.", "The bots run as plain programs, NOT isolated from this machine."
+        )
         return LocalSandbox()
+    if backend is Backend.BWRAP:
+        from deadheat.sandbox.bubblewrap import BubblewrapSandbox
+
+        return BubblewrapSandbox()
     try:
         from deadheat.league.config import Settings
         from deadheat.sandbox.docker import DockerSandbox
@@ -287,8 +303,8 @@ def open_backend(backend: Backend, work: Path) -> Sandbox:
         if error.name is None or error.name.partition(".")[0] == "deadheat":
             raise
         fail(
-            f"isolating bots needs {error.name}: add --sandbox local to run them as plain programs, "
-            "or pip install 'deadheat[server]'",
+            f"containers need {error.name}: pip install 'deadheat[server]', add --sandbox bwrap to isolate bots "
+            "without Docker, or --sandbox local to run them as plain programs",
             USAGE,
         )
     settings = Settings()
@@ -307,7 +323,7 @@ def _prepare(game: Game, bots: Sequence[str], sandbox: Sandbox, work: Path) -> l
 def our_failure(error: TransportError) -> str:
     """Say in a sentence why this machine cannot play."""
     if error.cause in (Cause.NO_ENGINE, Cause.NO_IMAGE):
-        return f"{error.detail} (or use --sandbox local)"
+        return f"{error.detail} (or use --sandbox bwrap, or local for your own bots)"
     reason = error.__cause__
     if error.cause != Cause.NO_START or not isinstance(reason, OSError):
         return error.detail
@@ -338,8 +354,3 @@ def _not_ready(bots: Sequence[str], played: Played) -> str | None:
         who = f"{bots[seat]} (seat {seat_number(seat)}) did not get past READY"
         return f"{who}: {event.get('why', 'it failed')} ({', '.join(facts)}); nothing else was played"
     return None
-
-
-def _seats(game: Game) -> str:
-    low, high = game.seats.start, game.seats.stop - 1
-    return str(low) if low == high else f"{low} to {high}"

@@ -96,7 +96,8 @@ def _disagreements(looked: Looked) -> list[str]:
         return []
     match, season = looked.match, looked.season
     told = Told(season.dice_commitment, season.dice_secret)
-    secret, seed = wrong_secret(told), wrong_seed(told, Dealt(match.id, match.deal, match.commitment, match.seed))
+    dealt = Dealt(match.id, match.deal, match.commitment, match.seed, asked=match.asked is not None)
+    secret, seed = wrong_secret(told), wrong_seed(told, dealt)
     of_its_season = [secret.rstrip(".")] if secret else [f"the match {seed}"] if seed else []
     return disagreements(looked.transcript, match) + of_its_season
 
@@ -135,7 +136,10 @@ def _ending(transcript: Transcript, seat: int) -> str:
 def _compared(looked: Looked) -> str:
     """Say what the transcript was compared with, or why with nothing."""
     if looked.match is None:
-        number = looked.transcript.about.get("match")
+        about = looked.transcript.about
+        if "sandbox" in about:  # our own commands write it, and no league does
+            return "It was played outside a league, so there is no record to compare it with."
+        number = about.get("match")
         ask = command("verify", str(number) if type(number) is int else "NUMBER")
         return (
             "A file cannot tell whether a league has this match, who played it, or whether its dice were committed to "

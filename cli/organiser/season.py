@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -17,6 +16,7 @@ from rich.text import Text
 from deadheat.cli.author.entering import find_entry
 from deadheat.cli.author.leaderboard import standings_table
 from deadheat.cli.console import USAGE, fail, harmless, note, number_in
+from deadheat.cli.organiser.season_file import apply, export, instant, shown
 from deadheat.cli.output import Column, Columns, Output, says, table, tabled
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import asks, visits
@@ -92,9 +92,9 @@ def _shown_season(client: Client, found: SeasonDetail) -> Iterator[RenderableTyp
         yield from map(_division_line, found.divisions)
     for term in TERMS.values():
         if sent.get(term.name, term.default) != term.default:
-            yield f"  {term.name}={_shown(sent[term.name])}"
+            yield f"  {term.name}={shown(sent[term.name])}"
     if found.log_sha256 and found.published_at:
-        yield f"Final standings of {_instant(found.published_at)}, log {found.log_sha256}"
+        yield f"Final standings of {instant(found.published_at)}, log {found.log_sha256}"
     yield standings_table(board)
 
 
@@ -107,7 +107,7 @@ def settings() -> Output:
             "name": term.name,
             "default": term.default,
             "changes_until": term.setting.until.value,
-            "meaning": _meaning(term),
+            "meaning": term.words,
         }
         for term in TERMS.values()
     )
@@ -132,6 +132,10 @@ def edit(
     if not body:
         fail("give NAME=VALUE or --divisions to change something", USAGE)
     return _change(client, season, body)
+
+
+group.command()(asks(apply))
+group.command()(asks(export))
 
 
 def _add_step(state: SeasonState, step: SeasonStep) -> None:
@@ -198,11 +202,6 @@ def assign(
         yield Output(entry, f"{entry.bot} plays in division {entry.division}.")
 
 
-def _meaning(term: Term) -> str:
-    words = f" One of: {', '.join(term.kind)}." if issubclass(term.kind, StrEnum) else ""
-    return term.meaning.replace("null", "none") + words
-
-
 def given(settings: list[str] | None) -> dict[str, Any]:
     """Parse NAME=VALUE for the API; end the command if there is no such setting."""
     body = {}
@@ -259,7 +258,7 @@ def _changed(changed: Season, body: dict[str, Any]) -> Iterator[str]:
     yield f"Season {changed.id} is {changed.state}."
     for name in body:
         if name not in {"state", "divisions", "force"}:
-            yield f"  {name}={_shown(changed.said.get(name))}"
+            yield f"  {name}={shown(changed.said.get(name))}"
     if not body.keys().isdisjoint({"seats", "series_length", "games_per_pair", "finals", "finals_games"}):
         yield from _rounded(changed)
     if "divisions" in body:
@@ -307,20 +306,8 @@ def _next_date(season: Season) -> str:
     """Say what happens next by date."""
     known = season.state in tuple(SeasonState)  # a newer server may know more states
     for _, setting, date in dated_steps(season, season.state if known else SeasonState.SCHEDULED):
-        return f"{setting.removesuffix('_at')} {_instant(date)}"
+        return f"{setting.removesuffix('_at')} {instant(date)}"
     return ""
-
-
-def _instant(date: datetime) -> str:
-    return date.astimezone().strftime("%Y-%m-%d %H:%M %Z")
-
-
-def _shown(value: Any) -> str:
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return str(value).lower()
-    return ",".join(value) if isinstance(value, list) else str(value)
 
 
 SEASONS: Columns[Season] = (
@@ -343,7 +330,7 @@ ENTRIES: Columns[Entry] = (
 
 SETTINGS: Columns[Term] = (
     Column("setting", lambda term: term.name),
-    Column("default", lambda term: _shown(term.default)),
+    Column("default", lambda term: shown(term.default)),
     Column("changes until", lambda term: term.setting.until.value),
-    Column("", _meaning),
+    Column("", lambda term: term.words),
 )

@@ -23,13 +23,14 @@ from pydantic_core import SchemaValidator, core_schema
 from deadheat.cli.server.wire import Refused, Wire
 from deadheat.league.records import Record
 from deadheat.league.records.bots import Bot, BuildLog, Version
+from deadheat.league.records.challenges import AskedChallenge
 from deadheat.league.records.entries import Challenge, Entry, Waiting
 from deadheat.league.records.hosts import Workers
 from deadheat.league.records.matches import EndingView, Match, MatchDetail
 from deadheat.league.records.people import NewToken, Team, User
 from deadheat.league.records.rankings import Leaderboard
 from deadheat.league.records.rulings import Announcement, Appeal, AuditRecord, Rejudged, RuledOn
-from deadheat.league.records.seasons import Season, SeasonDetail
+from deadheat.league.records.seasons import Declared, Season, SeasonDetail
 
 __all__ = ["Client", "Refused"]
 
@@ -138,6 +139,15 @@ class Client:
         """Change a season's settings, state or both; organisers only."""
         return self._ask(Season, "PATCH", f"/v1/seasons/{season_id}", json=body)
 
+    def season_file(self, season_id: int) -> str:
+        """Return the file that declares a season as it is, as TOML; organisers only."""
+        return self.download(f"/v1/seasons/{season_id}/file").decode()
+
+    def apply_season_file(self, document: str, season_id: int = 0, preview: bool = False) -> Declared:
+        """Make a season what a file declares (0: make one), or only say what would change; organisers only."""
+        method, path = ("PUT", f"/v1/seasons/{season_id}/file") if season_id else ("POST", "/v1/seasons/file")
+        return self._ask(Declared, method, path, json={"document": document, "preview": preview})
+
     def invited(self, season_id: int) -> list[str]:
         """List who may enter a season for invited authors; organisers only."""
         return self._items(str, f"/v1/seasons/{season_id}/invitations")
@@ -183,6 +193,33 @@ class Client:
     def export(self, season_id: int, table: str, form: str) -> Iterator[bytes]:
         """Yield a season's table as a file, in pieces. `form` is jsonl or csv."""
         yield from self._wire.pieces("GET", f"/v1/seasons/{season_id}/export/{table}.{form}")
+
+    # --- Unrated matches that you ask for.
+
+    def challenge(self, body: Body) -> AskedChallenge:
+        """Ask for unrated matches: `season_id`, `bot_id`, `opponent_id`, `games`; optional: `version`,
+        `opponent_version`, `test` (`elo0`, `elo1`), `private`.
+        """
+        return self._ask(AskedChallenge, "POST", "/v1/challenges", json=body)
+
+    def own_challenges(self, *, season: int = 0, limit: int | None = None) -> Iterator[AskedChallenge]:
+        """Yield what was asked for with your bots, newest first."""
+        chosen = {"season": season, "limit": min(limit or PAGE, PAGE)}
+        yield from self._pages(AskedChallenge, "/v1/challenges", chosen, limit)
+
+    def asked_challenge(self, challenge_id: int) -> AskedChallenge:
+        """Return one challenge with its counts."""
+        return self._ask(AskedChallenge, "GET", f"/v1/challenges/{challenge_id}")
+
+    def challenge_matches(self, challenge_id: int, *, limit: int | None = None) -> Iterator[Match]:
+        """Yield a challenge's matches, newest first."""
+        yield from self._pages(
+            Match, f"/v1/challenges/{challenge_id}/matches", {"limit": min(limit or PAGE, PAGE)}, limit
+        )
+
+    def stop_challenge(self, challenge_id: int) -> AskedChallenge:
+        """Stop a challenge of your bot."""
+        return self._ask(AskedChallenge, "POST", f"/v1/challenges/{challenge_id}/stop")
 
     # --- Matches.
 

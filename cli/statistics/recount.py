@@ -51,7 +51,14 @@ def dice_of(client: Client, season_id: int) -> DiceCheck:
         seats[row["match_id"]] = (*seats.get(row["match_id"], ()), row["version_id"])
     rows = _rows(client, season_id, "matches")
     dealt = (
-        Dealt(row["match_id"], row["deal"], row["commitment"], row["seed"], seats.get(row["match_id"], ()))
+        Dealt(
+            row["match_id"],
+            row["deal"],
+            row["commitment"],
+            row["seed"],
+            seats.get(row["match_id"], ()),
+            row.get("asked") is not None,  # which servers of before do not tell
+        )
         for row in rows
     )
     about = ((record.action, record.data) for record in records)

@@ -15,6 +15,7 @@ from deadheat.cli.tournament.conditions import Gate
 from deadheat.cli.tournament.records import Bot, Folder, Request
 from deadheat.cli.tournament.schedule import Kind, Stage
 from deadheat.engine.core import Game
+from deadheat.engine.figures import span
 from deadheat.engine.games import GAMES
 from deadheat.sandbox.box import Sandbox
 
@@ -90,7 +91,7 @@ def begin(asked: Asked, path: Path, sandbox: Sandbox, built: Callable[[Bot], Non
             keep=asked.keep,
             sandbox=asked.sandbox,
             started=datetime.now(UTC).isoformat(timespec="seconds"),
-            block=1 if asked.sandbox == "local" else DEALS_IN_A_BOX,
+            block=DEALS_IN_A_BOX if asked.sandbox == "docker" else 1,
             panel=panel,
             gate=_gate_facts(gate, asked),
         )
@@ -191,8 +192,7 @@ def _seats(game: Game, asked: int | None, bots: int, gate: bool) -> int:
     least, most = game.seats.start, game.seats.stop - 1
     seats = asked or (least if gate else max(least, min(bots, most)))
     if seats not in game.seats:
-        known = str(least) if least == most else f"{least} to {most}"
-        raise Unplayable(f"{game.name} is played by {known} seats, not {seats}")
+        raise Unplayable(f"{game.name} is played by {span(game.seats)} seats, not {seats}")
     if bots < seats:
         raise Unplayable(f"{seats} seats need {seats} bots, not {bots}")
     return seats

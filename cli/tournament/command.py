@@ -24,6 +24,7 @@ from deadheat.cli.console import (
     USAGE,
     cannot,
     command,
+    ending_in_order,
     err,
     fail,
     harmless,
@@ -33,7 +34,7 @@ from deadheat.cli.console import (
     quoted,
     visible,
 )
-from deadheat.cli.local.play import BOT_HELP, USUAL, Backend, open_backend, our_failure
+from deadheat.cli.local.play import BOT_HELP, GAME_HELP, SANDBOX_HELP, USUAL, Backend, open_backend, our_failure
 from deadheat.cli.local.recorded import BadBot
 from deadheat.cli.local.reserve import locks_folder, own_processors
 from deadheat.cli.output import print_json, says
@@ -69,9 +70,24 @@ class Keep(StrEnum):
     NONE = "none"
 
 
+Seats = Annotated[
+    int | None, typer.Option(min=2, help="Bots at a table; default: as many as the game and the field allow.")
+]
+Concurrency = Annotated[
+    str, typer.Option(metavar="N|auto", help="Games at a time; auto: one for each processor a bot.")
+]
+Resumed = Annotated[
+    Path | None, typer.Option(metavar="FOLDER", help="Go on with this tournament, also with more BOTs or --games.")
+]
+GateFile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE.toml", help="Play against a panel; exit 1 unless all its conditions (see above) hold."),
+]
+
+
 @says
 def tournament(
-    game: Annotated[str, typer.Argument(help="The game, e.g. yacht-auction; may be left out with --resume.")] = "",
+    game: Annotated[str, typer.Argument(help=f"{GAME_HELP}; may be left out with --resume.")] = "",
     bots: Annotated[
         list[str] | None,
         typer.Argument(metavar="BOT...", help=f"{BOT_HELP} Also a folder of bots, and house:* for all house bots."),
@@ -89,27 +105,30 @@ def tournament(
         float | None, typer.Option(min=0.1, metavar="ELO", help="Stop when the first's rating is known to ± ELO.")
     ] = None,
     seed: Annotated[str, typer.Option(help="The same text gives the same dice; default: drawn.")] = "",
-    seats: Annotated[
-        int | None, typer.Option(min=2, help="Bots at a table; default: as many as the game and the field allow.")
-    ] = None,
-    concurrency: Annotated[
-        str, typer.Option(metavar="N|auto", help="Games at a time; auto: one for each processor a bot.")
-    ] = AUTO,
-    sandbox: Annotated[Backend, typer.Option(help="`local` runs bots as plain programs, NOT isolated.")] = USUAL,
+    seats: Seats = None,
+    concurrency: Concurrency = AUTO,
+    sandbox: Annotated[Backend, typer.Option(help=SANDBOX_HELP)] = USUAL,
     keep: Annotated[Keep, typer.Option(help="Transcripts to keep; lost: those that the first bot lost.")] = Keep.LOST,
     folder: Annotated[Path | None, typer.Option(help="Folder for results; default: a new one here.")] = None,
-    resume: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Go on with this tournament, also with more BOTs or --games.")
-    ] = None,
-    gate: Annotated[
-        Path | None, typer.Option(metavar="FILE.toml", help="Play against a panel; exit 1 unless all conditions hold.")
-    ] = None,
+    resume: Resumed = None,
+    gate: GateFile = None,
     as_json: bool = False,
 ) -> tuple[()]:
-    """Play many games between bots on this machine, several at a time, and rate them."""
+    """Play many games between bots on this machine, several at a time, and rate them.
+
+    \b
+    A gate's file names a panel and one or more conditions, such as these three:
+      panel = ["rivals/*", "house:*"]   # bots, seen from the file's folder
+      games = 40                        # against each of them
+      condition = [
+        {no_loss = "rush-*"},           # by a bot's name, with * and ?
+        {not_worse_than = "old-bot"},   # against each of the panel, at 95 %
+        {no_fault_in = 200},            # games
+      ]
+    """  # noqa: D301  Click leaves the lines after this mark as they are
     workers = _at_a_time(concurrency)
     named = tuple(bots or ())
-    with tempfile.TemporaryDirectory(prefix="deadheat-tournament-") as work:
+    with ending_in_order(), tempfile.TemporaryDirectory(prefix="deadheat-tournament-") as work:
         open_sandbox = partial(_sandbox_of, work=Path(work))
         with _sentences():
             if resume is not None:

@@ -36,6 +36,7 @@ from deadheat.cli.local.bots import HOUSE
 from deadheat.cli.local.recorded import RECORDED
 from deadheat.cli.tournament.standings import Standings
 from deadheat.engine.figures import counted
+from deadheat.league.complaints import plainly
 
 LEVEL = 0.05
 """The chance that a gate refuses a bot which is not worse than the other one against anybody."""
@@ -91,8 +92,7 @@ def read(file: Path) -> Gate:
         raise BadGate(f"cannot read {file}: {error.strerror}") from error
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise BadGate(f"{file}: {where or 'it'}: {first['msg']}") from error
+        raise BadGate(f"{file}: {_where(first['loc'])}{plainly(first)}") from error
     except ValueError as error:
         raise BadGate(f"{file} is not TOML: {error}") from error
     panel = [name for given in gate.panel for name in _seen_from_here(file, given)]
@@ -101,6 +101,14 @@ def read(file: Path) -> Gate:
         for c in gate.condition
     ]
     return gate.model_copy(update={"panel": panel, "condition": conditions})
+
+
+def _where(location: Sequence[int | str]) -> str:
+    """Name a field of a gate's file, with conditions counted from 1; deeper are only the types that it could have."""
+    words: list[str] = []
+    for part in location[:3]:
+        words[-1:] = [f"{words[-1]} {part + 1}"] if isinstance(part, int) else [*words[-1:], part]
+    return f"{', '.join(words)}: " if words else ""
 
 
 def _one(file: Path, given: str) -> str:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from deadheat.cli.tournament.records import GAMES, BadFolder, Request, load
+from deadheat.cli.tournament.records import CURE, GAMES, BadFolder, Request, load
+from deadheat.league.complaints import plainly
 
 MOST_GAMES = 1_000_000
 
@@ -89,7 +90,7 @@ def read(folder: Path) -> Played:
         try:
             games.append(_GAME.validate_json(line))
         except ValidationError as error:
-            raise BadFolder(f"{folder / GAMES}, line {number}: {_why(error)}") from None
+            raise BadFolder(f"{folder / GAMES}, line {number}: {_why(error).rstrip('.')}; {CURE}") from None
     labels = dict.fromkeys(about.labels)
     for game in games:
         labels |= dict.fromkeys(game.players)
@@ -112,4 +113,5 @@ def _lines(file: Path) -> list[bytes]:
 
 def _why(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
-    return f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}"
+    where = ".".join(map(str, first["loc"]))
+    return f"{where + ': ' if where else ''}{plainly(first)}"

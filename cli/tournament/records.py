@@ -31,6 +31,9 @@ from deadheat.sandbox.box import Program
 FORMAT = 1
 HEADER, GAMES, TRANSCRIPTS, BOTS = "tournament.json", "games.jsonl", "games", "bots"
 
+CURE = "delete the line, and --resume plays its game again"
+"""What to do about a line of ``games.jsonl`` that is damaged."""
+
 Game = Mapping[str, Any]
 """A line of ``games.jsonl``."""
 
@@ -134,7 +137,7 @@ class Folder:
                 game = json.loads(line)
                 games.append({"number": game["number"], "players": game["players"], "ranks": game["ranks"], **game})
             except (ValueError, TypeError, KeyError) as error:
-                raise BadFolder(f"{self.path / GAMES}, line {number}, is no game of a tournament") from error
+                raise BadFolder(f"{self.path / GAMES}, line {number}: this is no game; {CURE}") from error
         if len(whole) < len(data):
             os.ftruncate(self._fd, len(whole))
         return games

@@ -34,16 +34,16 @@ MOST_LINKS = 10
 """Games that are named beside each kind of fault; the list of games has all."""
 
 
-def write(folder: Path, output: Path | None = None) -> Path:
+def write(folder: Path, output: Path | None = None, title: str = "") -> Path:
     """Write the report of a tournament, which may still be going on, and return its file: `output`, or `report.html` in
-    the folder.
+    the folder. `title` replaces its usual heading.
 
     Raises:
         BadFolder: the folder is not a tournament's. OSError: the report cannot be written.
     """
     played = read(folder)
     file = output or folder / NAME
-    title = f"Tournament of {played.about.game}"
+    title = title or f"Tournament of {played.about.game}"
     page.save(file, page.page(title, _body(folder, played, title), ["report.js"]))
     return file
 

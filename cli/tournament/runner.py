@@ -96,7 +96,10 @@ class Runner:
             try:
                 for _ in range(min(self.workers, len(blocks))):
                     self._start()
-                self._serve(blocks, interrupts)
+                try:
+                    self._serve(blocks, interrupts)
+                except Interrupted:
+                    interrupts.seen = True
                 if interrupts.seen:
                     self._stop()
                     self._hear_the_rest()
@@ -123,15 +126,17 @@ class Runner:
         while blocks and len(worker.deals) < worker.at_hand:
             for deal in blocks.popleft():
                 worker.deals.append(deal)
-                worker.pipe.send(deal)
+                try:
+                    worker.pipe.send(deal)
+                except ConnectionError:
+                    raise _end_of(worker) from None
 
     def _hear(self, worker: _Worker) -> bool:
         """Take in what a worker says; True: stop."""
         try:
             words: list[Word] = worker.pipe.recv()
-        except EOFError:
-            worker.process.join(END_SECONDS)
-            raise CannotPlay(Failed("died", f"a worker died with code {worker.process.exitcode}")) from None
+        except (EOFError, ConnectionError):
+            raise _end_of(worker) from None
         stop = False
         for word in words:
             if isinstance(word, Ended):
@@ -184,6 +189,16 @@ class Runner:
             worker.pipe.close()
             worker.process.close()
         self._at_work.clear()
+
+
+def _end_of(worker: _Worker) -> Exception:
+    """Say what it means that a worker is gone. It ends in order only if it was told to, as this process has been or is
+    about to be: SIGTERM often goes to all processes of a group.
+    """
+    worker.process.join(END_SECONDS)
+    if worker.process.exitcode == 0:
+        return Interrupted()
+    return CannotPlay(Failed("died", f"a worker died with code {worker.process.exitcode}"))
 
 
 def _blocks(deals: Sequence[Deal], block: int) -> Iterator[list[Deal]]:

@@ -49,12 +49,11 @@ def standings_table(standings: Standings, ratings: list[Rating]) -> Table:
         Column("rating", lambda r: f"{r.elo:.0f} ± {(r.high - r.low) / 2:.0f}", right=True),
         Column("games\nW/D/L", lambda r: _three(standings.total(number[r.player])), right=True),
     )
-    if any(len(deal.table) == 2 for deal in standings.deals[:1]):
+    if any(len(deal.table) == len(deal.games) == 2 for deal in standings.deals[:1]):
         columns += (Column("pairs\nW/D/L", lambda r: _three(standings.pairs(number[r.player])), right=True),)
-    columns += (
-        Column("faults", faults, right=True),
-        Column("most of\na limit", lambda r: _percent(standings.seen[number[r.player]].share), right=True),
-    )
+    columns += (Column("faults", faults, right=True),)
+    if any(seen.share for seen in standings.seen):
+        columns += (Column("most of\na limit", lambda r: _percent(standings.seen[number[r.player]].share), right=True),)
     return table(ratings, columns)
 
 

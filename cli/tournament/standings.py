@@ -88,7 +88,7 @@ class Standings:
                     place = (ranks[seat] >= ranks[other_seat]) + (ranks[seat] > ranks[other_seat])
                     self._scores.setdefault((player, other), [0, 0, 0])[place] += 1
         deal = self._deal_of[game["number"]]
-        if len(deal.table) == 2:
+        if len(deal.table) == len(deal.games) == 2:
             self._count_deal(deal)
 
     @staticmethod

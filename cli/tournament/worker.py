@@ -220,7 +220,7 @@ class Worker:
             self._arena.close()
         limits = [bot_limits(self._hold.cpus, player) for player in range(len(table))]
         programs = [self.job.programs[bot] for bot in table]
-        self._arena = Arena(self._sandbox, programs, limits, favoured=self.job.backend != Backend.LOCAL)
+        self._arena = Arena(self._sandbox, programs, limits, favoured=self.job.backend == Backend.DOCKER)
         self._table = table
 
     def let_go(self) -> None:

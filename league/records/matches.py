@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from deadheat.engine.core import Fault
+from deadheat.engine.core import Fault, Measured
 from deadheat.league.records import Record
-from deadheat.league.states import MatchState
+from deadheat.league.states import Asked, MatchState
 from deadheat.league.words import Uncounting
 
 
@@ -71,6 +71,10 @@ class Match(Record):
             description="The seed's number among those that follow from the season's secret; "
             "null: it was drawn separately."
         ),
+    ]
+    asked: Annotated[
+        Asked | None,
+        Field(description="An author asked for it: unrated, for everybody or private. null: the league planned it."),
     ]
     attempt: Annotated[int, Field(description="Which seed of the match's list it was, or will be, played with.")]
     transcript_sha256: str | None
@@ -137,7 +141,7 @@ class MatchDetail(Match):
 
 
 @dataclass(frozen=True, slots=True)
-class EndingView(Record):
+class EndingView(Record, Measured):
     """How your bot's process ended."""
 
     seat: int
@@ -147,5 +151,3 @@ class EndingView(Record):
     signal: int | None
     lingered: bool
     stderr: str
-    cpu_ns: int | None
-    peak_memory_bytes: int | None

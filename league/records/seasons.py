@@ -129,3 +129,33 @@ class SeasonDetail(Season):
     """Why it does not close although it is due, in words."""
     finals_progress: list[FinalsProgress]
     """By division, once the finalists are determined."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredChange:
+    """A difference that a season's file makes."""
+
+    path: Annotated[str, Field(description="Table and key, such as dates.opens_at.")]
+    now: Annotated[Any, Field(description="Of a season that does not exist yet: what it would have without the file.")]
+    then: Any
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredDate:
+    """A step of a season's timetable; null: it is taken manually."""
+
+    path: str
+    label: str
+    at: datetime | None
+
+
+@dataclass(frozen=True)
+class Declared(Record):
+    """What a season's file says, or has done."""
+
+    season_id: Annotated[int | None, Field(description="null: the preview of a season that does not exist yet.")]
+    applied: Annotated[bool, Field(description="false: it was a preview, or there was nothing to change.")]
+    timezone: Annotated[str | None, Field(description="Of the file's dates without an offset, if it has any.")]
+    changes: list[DeclaredChange]
+    timetable: list[DeclaredDate]
+    warnings: list[str]

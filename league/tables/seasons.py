@@ -145,29 +145,41 @@ class Entry(SQLModel, table=True):
 
 
 class Challenge(Staged, table=True):
-    """A new version at an entry's promotion gate: it plays the one that is active until the SPRT decides.
+    """Unrated games of a version, the candidate, against another: at an entry's promotion gate, where it plays the one
+    that is active, or because somebody, the asker, wants to know.
 
-    The counts are of the candidate's finished games; `llr` is the log-likelihood ratio that they give.
+    It goes on until the SPRT decides, or `games_limit` games are played; without `elo0` and the rest there is no test.
+    The counts are of the candidate's finished games; `llr` is the log-likelihood ratio that they give. `private`: who
+    sees its matches (`league.service.series.privacy`).
     """
 
     __table_args__ = (
         CheckConstraint("candidate_id <> incumbent_id", name="versions"),
         CheckConstraint("(state = 'running') = (ended_at IS NULL)", name="ended"),
         CheckConstraint("elo0 < elo1", name="elo"),
+        CheckConstraint("(entry_id IS NULL) <> (asker_id IS NULL)", name="origin"),
+        CheckConstraint("entry_id IS NULL OR (elo0 IS NOT NULL AND NOT private)", name="gate"),
+        CheckConstraint(
+            "(elo0 IS NULL) = (elo1 IS NULL) AND (elo0 IS NULL) = (alpha IS NULL) AND (elo0 IS NULL) = (beta IS NULL)",
+            name="test",
+        ),
         CheckConstraint("games_limit >= 1", name="games_limit"),
         Index(None, "entry_id", "state"),
         Index(None, "state"),
+        Index(None, "asker_id", "created_at"),
     )
 
     season_id: int = Field(foreign_key="season.id")
-    entry_id: int = Field(foreign_key="entry.id")
+    entry_id: int | None = Field(default=None, foreign_key="entry.id")
+    asker_id: int | None = Field(default=None, foreign_key="user_account.id")
+    private: bool = False
     candidate_id: int = Field(foreign_key="bot_version.id")
     incumbent_id: int = Field(foreign_key="bot_version.id")
     state: ChallengeState = Field(default=ChallengeState.RUNNING, sa_column=word(ChallengeState, "state"))
-    elo0: float
-    elo1: float
-    alpha: float
-    beta: float
+    elo0: float | None = None
+    elo1: float | None = None
+    alpha: float | None = None
+    beta: float | None = None
     games_limit: int
     games_planned: int = 0
     wins: int = 0

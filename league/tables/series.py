@@ -18,7 +18,7 @@ from sqlalchemy import (
 from sqlmodel import Field, SQLModel
 
 from deadheat.engine.core import Fault
-from deadheat.league.states import JobState, MatchState, Precedence, Purpose
+from deadheat.league.states import Asked, JobState, MatchState, Precedence, Purpose
 from deadheat.league.tables.columns import (
     MOST_WORD,
     SHA256_HEX,
@@ -90,7 +90,8 @@ class Match(Staged, table=True):
     Matches that share their dice (the rotations of one deal) have one seed, hence one commitment: that is what ratings
     take for one cluster. They lie in different series, and nothing of their dice is told before all of them are over
     (`league.service.series.deals`). `repeats_id`: the match in whose place this one is played by a ruling, with other
-    dice.
+    dice. `asked`: somebody asked for it, and who sees it (`league.service.series.privacy`); None: the league planned
+    it.
     """
 
     __table_args__ = (
@@ -107,6 +108,8 @@ class Match(Staged, table=True):
         # Dice that are still to be played with.
         index_where("ix_match_commitment_scheduled", "commitment", where="state = 'scheduled'"),
         index_where("ix_match_repeats_id", "repeats_id", where="repeats_id IS NOT NULL"),
+        index_where("ix_match_asked", "season_id", where="asked IS NOT NULL"),
+        CheckConstraint("asked IS NULL OR NOT rated", name="asked_rated"),
     )
 
     series_id: int = Field(foreign_key="series.id")
@@ -119,6 +122,7 @@ class Match(Staged, table=True):
     repeats_id: int | None = Field(default=None, foreign_key="match.id")
     state: MatchState = Field(default=MatchState.SCHEDULED, sa_column=word(MatchState, "state"))
     rated: bool = False
+    asked: Asked | None = Field(default=None, sa_column=word(Asked, "asked", nullable=True))
     transcript_sha256: str | None = Field(default=None, max_length=SHA256_HEX)
     created_at: datetime = Field(sa_type=UtcDateTime)
     finished_at: datetime | None = Field(default=None, sa_type=UtcDateTime)

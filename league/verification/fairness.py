@@ -41,13 +41,16 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Dealt:
-    """A match's dice; `seed` (hexadecimal) is None until it may be told. `seats`: the version in each."""
+    """A match's dice; `seed` (hexadecimal) is None until it may be told. `seats`: the version in each.
+    `asked`: an author asked for it, so it is not rated and its seed is none of the season's.
+    """
 
     match_id: int
     deal: int | None
     commitment: str
     seed: str | None
     seats: tuple[int, ...] = ()
+    asked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,7 @@ def check_dice(season: Told, matches: Iterable[Dealt]) -> DiceCheck:
 
 def wrong_seed(season: Told, match: Dealt) -> str | None:
     """The error in one match's dice, as a clause; None if there is none, or if it cannot be known yet."""
-    if season.commitment is None:
+    if season.commitment is None or (match.asked and match.deal is None):
         return None
     if match.deal is None:
         return "has a seed that was drawn separately although its season has a secret"
@@ -152,6 +155,7 @@ def _sentence(season: Told, dealt: list[Dealt]) -> str:
         return BY_THEMSELVES if dealt else "No dice have been drawn yet."
     if season.secret is None:
         return "The dice follow from a secret that is published with the final standings; nobody can check them before."
-    seeds, matches = counted(len({match.deal for match in dealt}), "seed"), counted(len(dealt), "match", "matches")
+    rated = [match for match in dealt if not match.asked]
+    seeds, matches = counted(len({match.deal for match in rated}), "seed"), counted(len(rated), "match", "matches")
     skips = f" {counted(len(season.skipped), 'restored back-up')} left numbers out." if season.skipped else ""
     return f"The dice follow from the secret that the season opened with: {seeds} of {matches}.{skips}"

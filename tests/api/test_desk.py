@@ -117,6 +117,7 @@ def test_the_form_takes_all_that_the_api_takes(boss: Browser) -> None:
         "uploads_per_hour": "9",
         "versions_per_day": "8",
         "challenge_games": "0",
+        "unrated_games": "50",
     }
     assert set(everything) == given
     boss.submit("/desk/seasons", 200, **everything)

@@ -57,7 +57,10 @@ class Watched(Played):
         for headers, bot_id in zip((self.ada, self.bob), self.bots, strict=True):
             site.ok(200, site.client.put(f"/v1/seasons/{season}/entries/{bot_id}", headers=headers))
         job = site.world.claimed()
-        exits = {seat: Exit(None, 9, True, endings.get(f"seat{seat}", "").encode(), 5, 6) for seat in (0, 1)}
+        exits = {
+            seat: Exit(None, 9, True, endings.get(f"seat{seat}", "").encode(), cpu_ns=5, peak_memory_bytes=6)
+            for seat in (0, 1)
+        }
         told = {"seat": 0, "limit_ns": 500 * NS_PER_MS, "wall_ns": 510 * NS_PER_MS, "own_ns": 509 * NS_PER_MS}
         about = attempt("played", timeouts=[told | {"stolen_ns": NS_PER_MS, "cpu_ns": 3 * NS_PER_MS, "signal": "psi"}])
         outcome = dataclasses.replace(forfeited(job.matches[0], 0), exits=exits, attempts=(about,))

@@ -156,7 +156,8 @@ def made(folder: Path, times: int) -> None:
     database = Database(chosen)
     app = create_app(chosen, queue=NotedQueue(), db=database, blobs=Blobs("memory:///"))
     statements: list[str] = []
-    event.listen(database.engine, "before_cursor_execute", lambda *arguments: statements.append(arguments[2]))
+    with database.reading() as session:
+        event.listen(session.get_bind(), "before_cursor_execute", lambda *arguments: statements.append(arguments[2]))
     client = httpx.Client(transport=InProcess(app), base_url="http://league")
     services = app.state.services
     print("(b) Pages that are made anew")

@@ -132,6 +132,7 @@ def test_wrong_arguments(arguments: list[str], sentence: str) -> None:
     [
         ["play"],
         ["play", GAME, RANDOM, RANDOM, "--matches", "none"],
+        ["tournament", GAME, RANDOM, RANDOM, "--games", "0"],
         ["explain", EXAMPLE, "--seat", "0"],
         ["new", GAME, "--language", "cobol"],
         ["replay", EXAMPLE, "--speed", "-2"],
@@ -141,6 +142,7 @@ def test_arguments_that_are_no_arguments_show_the_usage(arguments: list[str]) ->
     done = invoke(*arguments)
     assert done.returncode == 2
     assert "Usage: " in done.stderr
+    assert "Input should" not in done.stderr, "words for programmers"
     assert "Traceback" not in done.stderr
 
 

@@ -12,7 +12,7 @@ from deadheat.cli.local import report
 from deadheat.cli.local.score import Score, elo
 from deadheat.cli.local.timing import LABELS, Clock, Times
 from deadheat.engine.core import Fault, Message, Reply, Result
-from deadheat.engine.figures import duration, limit
+from deadheat.engine.figures import away, duration, limit
 from deadheat.engine.transcript import Exchange, Transcript
 from deadheat.engine.verdicts import Taken
 from tests.engine.busy import taken
@@ -149,3 +149,18 @@ def test_somebody_elses_text_does_nothing_to_a_terminal() -> None:
     assert visible("a\x1b[2Jb\u202ec\nd\udcff") == r"a\x1b[2Jb\u202ec\nd\udcff"
     assert plain("[red]\n\\[/x]") == "\\[red]\n\\\\\\[/x]"
     assert short("x" * 30 + "\n.py", 10) == "…xxxx\\n.py"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (1, "in less than a minute"),
+        (60, "in 1 minute"),
+        (7199, "in 1 hour"),
+        (3 * 86_400 + 5, "in 3 days"),
+        (0, "less than a minute ago"),
+        (-7200, "2 hours ago"),
+    ],
+)
+def test_an_instant_is_so_far_off(seconds: float, words: str) -> None:
+    assert away(seconds) == words

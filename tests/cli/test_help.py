@@ -7,8 +7,9 @@ import subprocess
 import sys
 
 from deadheat import __version__
-from deadheat.cli.main import PANELS, PARTS, load
+from deadheat.cli.main import GAMES_HELP, PANELS, PARTS, load
 from deadheat.cli.server.wire import API
+from deadheat.engine.games import GAMES
 from tests.cli.command import ROOT, invoke
 
 
@@ -21,6 +22,13 @@ def test_every_verb_stands_in_the_panel_of_those_who_type_it() -> None:
     shown = invoke("--help").stdout
     panels = re.findall(r"^╭─ (.+?) ─", shown, re.MULTILINE)
     assert panels == ["Options", *PANELS], "no verb stands outside of them"
+
+
+def test_the_games_are_named() -> None:
+    assert f"Games: {', '.join(GAMES)}." in GAMES_HELP
+    assert "house:random" in " ".join(invoke("--help").stdout.split())
+    for verb in ("play", "tournament", "new"):
+        assert all(game in invoke(verb, "--help").stdout for game in GAMES)
 
 
 def test_a_verb_says_of_itself_what_the_list_says() -> None:

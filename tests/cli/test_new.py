@@ -81,10 +81,20 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
         done = invoke("new", GAME, "--language", language, "--folder", str(tmp_path))
         assert done.returncode == 2
         assert "nothing was written" in done.stderr
-    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("main.py", "mine\n")]
+    assert {path.name for path in tmp_path.iterdir()} == {"main.py", f"{GAME}.md"}
+    assert (tmp_path / "main.py").read_text() == "mine\n"
 
 
 def test_a_folder_may_hold_other_things(tmp_path: Path) -> None:
     (tmp_path / "README.md").touch()
     new(tmp_path, language="c")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["README.md", "main.c"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["README.md", "main.c", f"{GAME}.md"]
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_the_rules_that_a_starter_cites_are_beside_it(game: str, tmp_path: Path) -> None:
+    new(tmp_path, game, "c")
+    assert f" {game}.md" in (tmp_path / "main.c").read_text()
+    page = (tmp_path / f"{game}.md").read_text()
+    assert "READY" in page
+    assert "](../" not in page

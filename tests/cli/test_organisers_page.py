@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
+import textwrap
+from pathlib import Path
 
 import pytest
 
+from deadheat.league.season_file import PATHS
 from deadheat.league.service.seasons.entries import enter, entries, entry_info
 from deadheat.league.service.seasons.seasons import season_info
-from deadheat.league.terms import TERMS
 from tests.api.site import Site, token_in
 from tests.cli.command import ROOT, invoke
 
@@ -22,8 +24,16 @@ def commands() -> list[list[str]]:
     return [shlex.split(line, comments=True)[1:] for line in lines]
 
 
+def example() -> str:
+    """The page's file of a season."""
+    block = PAGE.partition("as `contest.toml`:\n\n")[2]
+    return textwrap.dedent(block[: re.search(r"^\S", block, re.MULTILINE).start()])  # type: ignore[union-attr]
+
+
 @pytest.fixture
-def at_server(site: Site, server: str, monkeypatch: pytest.MonkeyPatch) -> Site:
+def at_server(site: Site, server: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
+    monkeypatch.chdir(tmp_path)
+    Path("contest.toml").write_text(example(), encoding="utf-8")
     monkeypatch.setenv("DEADHEAT_SERVER", server)
     monkeypatch.setenv("DEADHEAT_TOKEN", token_in(site.organiser()))
     return site
@@ -36,7 +46,7 @@ def test_the_commands_of_the_page_run_a_season(at_server: Site) -> None:
     for words in commands():
         if words[1] == "assign":
             site.world.write(enter, site.world.boss, int(words[2]), bots[0])
-        done = invoke(*words)
+        done = invoke(*words, *(["--yes"] if words[1] == "apply" else []))  # nobody is there to ask
         assert done.returncode == 0, (words, done.stderr)
         told[" ".join(words[1:3])] = done.stdout
         if words[1] == "open":
@@ -46,13 +56,14 @@ def test_the_commands_of_the_page_run_a_season(at_server: Site) -> None:
             site.world.settle()
     assert "closed, standings published" in told["show 1"]
     with site.world.db.reading() as session:
-        first, third = season_info(session, 1), season_info(session, 3)
+        first, third, contest = (season_info(session, number) for number in (1, 3, 4))
         assert {entry.finals_seed for entry in entries(session, 1)} == {1, 2}
         assert entry_info(session, 2, 1).division == 1
     assert first.finals_done_at is not None
+    assert (contest.name, contest.finals_rounds, contest.finals_top) == ("Code Battle 2027", 50, None)
     assert (third.previous_id, third.divisions[0].entries) == (1, 2)
 
 
 def test_every_setting_that_the_page_names_exists() -> None:
     named = set(re.findall(r"`([a-z]+(?:_[a-z]+)+)(?:=\w+)?`|\b([a-z_]+)=(?=\w)", PAGE))
-    assert {name or other for name, other in named} <= TERMS.keys()
+    assert {name or other for name, other in named} <= PATHS.keys()

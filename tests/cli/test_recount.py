@@ -21,6 +21,7 @@ from deadheat.league.states import ChallengeState, MatchState, SeasonState
 from deadheat.league.tables import Challenge, Match, RatingSnapshot
 from tests.api.site import Site
 from tests.cli.command import assert_one_sentence, invoke
+from tests.league.test_asked import TEST, League
 from tests.league.test_challenges import Entrant
 
 
@@ -79,6 +80,20 @@ def test_how_closely_a_version_is_tied_follows_from_the_exported_gates(kept: Ser
         code, said = kept.check(season_id)
         assert code == 1
         assert "prior_sd is stored as 200.0, but the log gives nothing." in said
+
+
+def test_what_authors_asked_for_is_no_part_of_ranking_or_dice(kept: Served) -> None:
+    """With the secret told: a version that passed a public test, and matches that no export shows."""
+    league = League(kept.world)
+    league.ask(50, test=TEST)
+    league.ask(2, private=True)
+    league.play()
+    assert len(league.matches()) > 10
+    kept.world.write(set_season_state, kept.world.boss, league.season_id, SeasonState.CLOSED)
+    kept.world.settle()
+    code, said = kept.check(league.season_id)
+    assert code == 0, said
+    assert "1 seed of 1 match" not in said and "seeds of 4 matches" in said
 
 
 def test_deals_at_tables_of_three_and_divisions_are_made_again(kept: Served) -> None:

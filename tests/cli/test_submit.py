@@ -85,7 +85,7 @@ class League(Typing):
         if self.faulty:
             return [forfeited(match, match.seats.index(max(match.seats))) for match in job.matches]
         stored = [self.site.blobs.put(transcript(job, number)) for number, _ in enumerate(job.matches)]
-        exits = {seat: Exit(0, None, False, HOSTILE.encode(), 5, 6) for seat in (0, 1)}
+        exits = {seat: Exit(0, None, False, HOSTILE.encode(), cpu_ns=5, peak_memory_bytes=6) for seat in (0, 1)}
         return [
             dataclasses.replace(won(match), transcript_sha256=sha256, exits=exits)
             for match, sha256 in zip(job.matches, stored, strict=True)

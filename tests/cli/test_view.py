@@ -51,7 +51,7 @@ def test_a_transcript_comes_from_standard_input(opened: list[Path], tmp_path: Pa
 
 def test_what_cannot_be_shown_is_refused_in_a_sentence(opened: list[Path], tmp_path: Path) -> None:
     assert_one_sentence(invoke("view", str(tmp_path)), "there is no tournament in")
-    assert_one_sentence(invoke("view", EXAMPLE, "--output", str(tmp_path / "no" / "file")), "cannot write")
+    assert_one_sentence(invoke("view", EXAMPLE, "--output", str(tmp_path / "no" / "file")), "no/file: No such file")
     forged = tmp_path / "forged.jsonl"
     forged.write_text(Path(EXAMPLE).read_text().replace('"ranks":[1,2]', '"ranks":[2,1]'))
     assert read(forged).result.ranks == (2, 1)

@@ -129,6 +129,14 @@ def test_a_file_alone_says_what_it_cannot_know() -> None:
     assert "the host's word" in shown
 
 
+def test_no_league_is_asked_about_a_match_that_was_played_outside_of_one(tmp_path: Path) -> None:
+    file = tmp_path / "local.jsonl"
+    file.write_bytes(encode(replace(read(EXAMPLE), about={"match": 0, "sandbox": "local"})))
+    shown = " ".join(invoke("verify", str(file)).stdout.split())
+    assert "It was played outside a league, so there is no record to compare it with." in shown
+    assert "verify 0" not in shown
+
+
 def test_a_result_is_told_without_lists(tmp_path: Path) -> None:
     for name in ("yacht-auction-forfeit", "liars-dice-six"):
         shown = invoke("verify", str(TRANSCRIPTS / f"{name}.jsonl")).stdout

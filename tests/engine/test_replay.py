@@ -257,7 +257,7 @@ def test_a_transcript_of_something_else_is_not_judged() -> None:
         replay(GAME, replace(MATCH, game="chess"))
     with pytest.raises(ValueError, match="version 1 of the rules; this is version 2"):
         replay(NextYear(), MATCH)
-    with pytest.raises(ValueError, match="2 to 2 seats, not 3"):
+    with pytest.raises(ValueError, match="2 seats, not 3"):
         replay(GAME, replace(MATCH, seats=3))
 
 

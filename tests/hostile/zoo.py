@@ -184,8 +184,10 @@ class Finished:
 class Zoo:
     """A worker's surroundings, and the honest opponent, for a whole session."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, kept: Path | None = None) -> None:
+        """`kept`: where programs are that runs of these tests have built; None: each is built anew."""
         self.settings = Settings(data_dir=folder)
+        self._kept = kept
         self.context = Context(self.settings)
         self.sandbox = WatchedSandbox(self.settings, self.context.run_dir)
         self.context.__dict__["sandbox"] = self.sandbox
@@ -213,13 +215,24 @@ class Zoo:
 
     def build(self, upload: Upload, content: bytes) -> ProgramRef:
         """Build in a container; raises BuildFailed. Unlike the league's, it need not pass a trial match."""
-        recipe = LANGUAGES[upload.language].starting_with(upload.entry)
-        with self.context.folder("build") as folder, self.context.slots.take() as cpus:
-            extract_upload(content, upload.filename, recipe, folder / "sources")
-            built = build(self.sandbox, folder / "sources", recipe, ",".join(map(str, cpus)))
-        tar = self.context.blobs.put(built.tar)
+        tar = self.context.blobs.put(self._kept_or_built(upload, content))
         version = next(self._versions)
         return ProgramRef(version, f"{upload.filename} {version}", tar, upload.language, upload.entry)
+
+    def _kept_or_built(self, upload: Upload, content: bytes) -> bytes:
+        recipe = LANGUAGES[upload.language].starting_with(upload.entry)
+        made_of = repr((content, upload.filename, recipe, self.sandbox.image().id))
+        kept = self._kept and self._kept / f"{hashlib.sha256(made_of.encode()).hexdigest()}.tar"
+        if kept and kept.exists():
+            return kept.read_bytes()
+        with self.context.folder("build") as folder, self.context.slots.take() as cpus:
+            extract_upload(content, upload.filename, recipe, folder / "sources")
+            tar = build(self.sandbox, folder / "sources", recipe, ",".join(map(str, cpus))).tar
+        if kept:
+            written = kept.with_suffix(f".{os.getpid()}")
+            written.write_bytes(tar)
+            written.rename(kept)
+        return tar
 
     def play(self, bot: ProgramRef, opponent: ProgramRef, game: str, matches: int) -> list[Finished]:
         """A series in one set of boxes, `bot` in seats 0, 1, 0, ...: as a worker plays it, then asked whether the

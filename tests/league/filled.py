@@ -85,6 +85,9 @@ LATER: Mapping[tuple[str, str], Callable[[Values], Any]] = {
     ("season", "finals_at"): lambda row: AT + timedelta(hours=2),
     ("series", "purpose"): lambda row: "finals" if row["id"] == 1 else "challenge",
     ("series", "challenge_id"): lambda row: None if row["id"] == 1 else 1,
+    ("challenge", "asker_id"): lambda row: None if row["id"] == 1 else 1,
+    ("challenge", "private"): lambda row: row["id"] == 2,
+    ("match", "asked"): lambda row: None if row["rated"] else "private",
     ("rating_snapshot", "final"): lambda row: row["id"] == 1,
     ("rating_snapshot", "whole"): lambda row: True,
     ("token", "kind"): lambda row: "session",
@@ -92,6 +95,11 @@ LATER: Mapping[tuple[str, str], Callable[[Values], Any]] = {
     ("exhibition", "seat"): lambda row: 1,
 }
 """What a column that comes later is set to, by the row."""
+
+ALONG: Mapping[str, Callable[[Values], Values]] = {
+    "asker_id": lambda row: {} if row["id"] == 1 else {"entry_id": None},
+}
+"""What of a row is changed with a column that comes later, for the two exclude each other."""
 
 FIXED: Mapping[str, Callable[[Values], bool]] = {
     "audit_log": lambda row: True,
@@ -143,6 +151,8 @@ def _set(connection: sa.Connection, table: sa.Table, new: list[sa.Column[Any]]) 
         for column in new:
             wanted = LATER.get((table.name, column.name))
             values[column.name] = made[column.name] if wanted is None else wanted(dict(row))
+            if (along := ALONG.get(column.name)) is not None:
+                values |= along(dict(row))
         mine = [column == row[column.name] for column in table.primary_key]
         connection.execute(table.update().where(*mine), values)
 

@@ -10,7 +10,7 @@ from functools import partial
 
 import pytest
 from sqlalchemy import event
-from sqlmodel import col, select
+from sqlmodel import Session, col, select
 
 from deadheat.league.causes import BLAMELESS, Cause, Trait
 from deadheat.league.jobs import Failure, SeriesJob
@@ -170,7 +170,7 @@ def test_a_sweep_that_finds_nothing_lost_asks_once_and_one_that_does_takes_it_up
     def swept() -> dict[Life, list[int]]:
         return world.write(league_sweep.sweep)
 
-    event.listen(world.db.engine, "before_cursor_execute", lambda *what: asked.append(str(what[2])))
+    event.listen(world.write(Session.get_bind), "before_cursor_execute", lambda *what: asked.append(str(what[2])))
     assert not any(swept().values())
     assert [statement.split()[0] for statement in asked if not statement.startswith("BEGIN")] == ["SELECT"]
     world.clock.turn(world.settings.requeue_seconds + 1)

@@ -410,9 +410,9 @@ def asked_by_a_tick(world: World) -> tuple[int, list[str]]:
     def note(*arguments: object) -> None:
         asked.append(str(arguments[2]))
 
-    event.listen(world.db.engine, "before_cursor_execute", note)
+    event.listen(world.write(Session.get_bind), "before_cursor_execute", note)
     begun = len(world.tick())
-    event.remove(world.db.engine, "before_cursor_execute", note)
+    event.remove(world.write(Session.get_bind), "before_cursor_execute", note)
     return begun, [statement for statement in asked if "FROM pair" in statement]
 
 

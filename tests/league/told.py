@@ -32,6 +32,7 @@ def told(transcript: Transcript, sha256: str = "") -> Match:
         commitment=commitment(transcript.seed),
         seed=transcript.seed.hex(),
         deal=None,
+        asked=None,
         attempt=transcript.attempt,
         transcript_sha256=sha256,
         created_at=START,

@@ -305,7 +305,10 @@ def won(match: MatchJob, winner: int = 0) -> MatchOutcome:
         result=Result(ranks, points),
         transcript_sha256="c" * 64,
         latencies=tuple(Latency(seat, "ROLL", 500_000_000, 12, 60_000_000, 9_000_000) for seat in range(len(ranks))),
-        exits={seat: Exit(0, None, False, f"stderr of seat {seat}".encode(), 5, 6) for seat in range(len(ranks))},
+        exits={
+            seat: Exit(0, None, False, f"stderr of seat {seat}".encode(), cpu_ns=5, peak_memory_bytes=6)
+            for seat in range(len(ranks))
+        },
         attempts=(attempt(),),
         rules_version=1,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.sandbox import processors
-from deadheat.sandbox.processors import NoRegistry, Processors, shared_folder
+from deadheat.sandbox.processors import NoRegistry, Processors, _described, shared_folder
 from deadheat.sandbox.slots import Slots
 
 HOLDER = """
@@ -58,6 +59,26 @@ def test_a_processor_has_one_holder_and_the_kernel_knows_who(tmp_path: Path) -> 
         end(other)
     with ours.exactly([0, 1]) or pytest.fail("a killed holder's are free at once"):
         pass
+
+
+def test_a_holders_command_is_shown_as_people_know_it(tmp_path: Path) -> None:
+    script = tmp_path / "a folder" / "deadheat"
+    script.parent.mkdir()
+    script.write_text("#!/bin/sh\nsleep 1000; echo\n")
+    script.chmod(0o755)
+    words = ["tournament", "yacht-auction", *(f"bot-{number}" for number in range(100))]
+    started = subprocess.Popen([script, *words], start_new_session=True)
+    try:
+        while (told := _described(started.pid)).startswith("test"):  # until it has become another program
+            time.sleep(0.001)
+        assert told.startswith("deadheat tournament yacht-auction bot-0 bot-1 ")
+        assert f"… (process {started.pid}, " in told
+    finally:
+        os.killpg(started.pid, signal.SIGKILL)
+        os.waitid(os.P_PID, started.pid, os.WEXITED | os.WNOWAIT)
+        assert _described(started.pid).startswith("deadheat (process"), "of one that has ended the name remains"
+        started.wait()
+    assert _described(started.pid) == f"process {started.pid}"
 
 
 def test_those_who_wait_come_before_those_who_let_go(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ from deadheat.league.service.rulings.operators import set_role
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.series.hosts import host_seen, record_check
 from deadheat.league.states import Role, TokenKind
-from deadheat.league.tables import Exhibition, Match, Season, Token, User
+from deadheat.league.tables import Exhibition, Match, Season, Series, Token, User
 from deadheat.sandbox.box import Exit
 from tests.api.browser import OURS, Browser
 from tests.api.site import Site
@@ -76,6 +76,7 @@ class PlantedLeague:
         self._appeals()
         self._exhibition()
         self._deal()
+        self._challenge()
         with self.site.world.db.reading() as session:
             for season in session.exec(select(Season)):
                 if season.secret is not None:
@@ -164,7 +165,7 @@ class PlantedLeague:
     def _season(self) -> None:
         """One series is finished, one waits with its seeds."""
         site = self.site
-        season_id = site.world.season(0, series_length=2, games_per_pair=4)
+        season_id = site.world.season(0, series_length=2, games_per_pair=4, unrated_games=50)
         self.named["season_id"] = season_id
         for who in ("ada", "bob"):
             path = f"/v1/seasons/{season_id}/entries/{self.named[f'bot of {who}']}"
@@ -251,12 +252,46 @@ class PlantedLeague:
             forfeited(match, 0),
             transcript_sha256=sha256,
             faults=(said,),
-            exits={seat: Exit(0, None, False, planted("stderr", "a deal").encode(), 5, 6) for seat in range(3)},
+            exits={
+                seat: Exit(0, None, False, planted("stderr", "a deal").encode(), cpu_ns=5, peak_memory_bytes=6)
+                for seat in range(3)
+            },
         )
         assert world.finish(first, [outcome])
         self.named |= {"season of deals": season_id, "held": match.match_id}
         with world.db.transaction() as session:
             refit(session, season_id)
+
+    def _challenge(self) -> None:
+        """Ada has challenged Bob's bot in private: one match is over, by Bob's fault, and another waits."""
+        site = self.site
+        ada = self.tokens["owner"]
+        body = {"season_id": self.named["season_id"], "bot_id": self.named["bot of ada"], "games": 4, "private": True}
+        asked = site.client.post("/v1/challenges", json=body | {"opponent_id": self.named["bot of bob"]}, headers=ada)
+        self.named["challenge_id"] = site.ok(201, asked)["id"]
+        self.play_challenges("a challenge")
+
+    def play_challenges(self, what: str) -> None:
+        """The next series of every challenge; its words, addresses and hashes are secrets."""
+        world = self.site.world
+        for secret in ("words", "stderr"):
+            self.secrets[f"{secret} of {what}"] = planted(secret, what)
+        for series_id in world.tick():
+            job = world.claim(series_id)
+            assert job is not None and world.row(Series, series_id).challenge_id is not None
+            outcomes = []
+            for match in job.matches:
+                seat = next(seat for seat, version in enumerate(match.seats) if "bob" in job.programs[version].label)
+                said = FaultRecord(seat, Fault.TIMEOUT, "ROLL", 1.0, planted("words", what))
+                record = Transcript(GAME, 1, 2, match.seed, (), Result((1, 2), (5, 3)))
+                self.secrets[f"transcript {match.match_id} of {what}"] = sha256 = self.site.blobs.put(encode(record))
+                self.secrets[f"match {match.match_id} of {what}"] = f'<a href="/matches/{match.match_id}"'
+                outcome = dataclasses.replace(forfeited(match, seat), transcript_sha256=sha256, faults=(said,))
+                text = planted("stderr", what).encode()
+                ends = {place: Exit(0, None, False, text, cpu_ns=5, peak_memory_bytes=6) for place in range(2)}
+                outcomes.append(dataclasses.replace(outcome, exits=ends))
+                self.named["private"] = match.match_id
+            assert world.finish(job, outcomes)
 
     def _numbers(self, *names: str) -> dict[str, int]:
         with self.site.world.db.reading() as session:
@@ -295,7 +330,10 @@ class PlantedLeague:
 def exits(job: SeriesJob, match: MatchJob) -> dict[int, Exit]:
     """What each bot wrote to its stderr."""
     authors = ["ada" if "bot-of-ada" in job.programs[version].label else "bob" for version in match.seats]
-    return {seat: Exit(0, None, False, planted("stderr", who).encode(), 5, 6) for seat, who in enumerate(authors)}
+    return {
+        seat: Exit(0, None, False, planted("stderr", who).encode(), cpu_ns=5, peak_memory_bytes=6)
+        for seat, who in enumerate(authors)
+    }
 
 
 def ask(

@@ -37,6 +37,7 @@ def shows(**told: str) -> dict[str, frozenset[str]]:
 ALL = "200 200 200 200 200"
 SIGNED = "401 200 200 200 200"
 OPEN = "409 409 409 409 409"
+FILE = '[season]\nname = "By file"\ngame = "yacht-auction"\n'
 REASON = {"reason": "because"}
 HELD = ("transcript", "replay", "verification")
 DEALS = {"season_id": "season of deals"}
@@ -48,6 +49,18 @@ APPEALS = BOTH_APPEALS | shows(owner="appeal of ada")
 LIST = shows(organiser="invited to the season", admin="invited to the season")
 TEAM = shows(owner="invited to ada's team")
 ACCOUNT = shows(owner="label of ada, invited to ada's team")
+
+PRIVATE = "404 404 200 200 200"
+PRIVATE_MATCH = {"match_id": "private"}
+
+
+def inside(owner: str, others: str | None = None) -> dict[str, frozenset[str]]:
+    """What of a private challenge is told: to the people of its bot, and to organisers (None: the same)."""
+    return shows(owner=owner, **dict.fromkeys(("organiser", "admin"), owner if others is None else others))
+
+
+RECORD, WORDS, LINK = "transcript 9 of a challenge", "words of a challenge", "match 9 of a challenge"
+STDERR = "stderr of a challenge"
 
 TABLE: tuple[Line, ...] = (
     Line("GET", "/healthz", ALL),
@@ -82,6 +95,10 @@ TABLE: tuple[Line, ...] = (
     Line("POST", "/v1/seasons", "401 403 403 201 201", {"game": "yacht-auction", "name": "Another"}),
     Line("GET", SEASON, ALL),
     Line("PATCH", SEASON, "401 403 403 200 200", {"name": "Renamed"}),
+    Line("POST", "/v1/seasons/file", "401 403 403 200 200", {"document": FILE, "preview": True}),
+    Line("POST", "/v1/seasons/file", "401 403 403 200 200", {"document": FILE}),
+    Line("GET", f"{SEASON}/file", "401 403 403 200 200", shows=LIST),
+    Line("PUT", f"{SEASON}/file", "401 403 403 200 200", {"document": FILE}),
     Line("GET", f"{SEASON}/invitations", "401 403 403 200 200", shows=LIST),
     Line("PUT", f"{SEASON}/invitations/{{name}}", "401 403 403 200 200", shows=LIST),
     Line("DELETE", f"{SEASON}/invitations/{{name}}", "401 403 403 200 200", shows=LIST),
@@ -108,6 +125,51 @@ TABLE: tuple[Line, ...] = (
     Line("POST", "/v1/teams/{team_id}/invitations", "401 403 200 403 403", {"name": "carl"}, shows=TEAM),
     Line("POST", "/v1/teams/{team_id}/join", "401 404 200 404 404", shows=TEAM),
     Line("DELETE", "/v1/teams/{team_id}/members/{name}", "401 403 200 403 403", shows=TEAM),
+    # --- unrated matches that an author asked for in private: for strangers they do not exist
+    Line("GET", "/v1/challenges", SIGNED),
+    Line(
+        "POST",
+        "/v1/challenges",
+        "401 404 201 404 404",
+        {"season_id": 1, "bot_id": 2, "opponent_id": 3, "games": 1, "private": True},
+    ),
+    Line("GET", "/v1/challenges/{challenge_id}", PRIVATE),
+    Line(
+        "GET",
+        "/v1/challenges/{challenge_id}/matches",
+        PRIVATE,
+        shows=inside(f"transcript 8 of a challenge, {RECORD}, {WORDS}"),
+    ),
+    Line("POST", "/v1/challenges/{challenge_id}/stop", "401 404 200 404 404"),
+    Line("GET", "/challenges", "in 200 200 200 200"),
+    Line("GET", "/challenges/{challenge_id}", PRIVATE, shows=inside(f"match 8 of a challenge, {LINK}")),
+    Line("POST", "/challenges/{challenge_id}/stop", "in 404 303 404 404"),
+    Line("GET", "/bots/{bot_id}/challenge", "in 200 200 200 200", query="?season=1"),
+    Line(
+        "POST",
+        "/bots/{bot_id}/challenge",
+        "in 404 303 404 404",
+        form={"bot_id": "2", "games": "2"},
+        params={"bot_id": "bot of bob"},
+        query="?season=1",
+    ),
+    Line("GET", MATCH, PRIVATE, params=PRIVATE_MATCH, shows=inside(f"{RECORD}, {WORDS}")),
+    *(
+        Line("GET", f"{MATCH}/{what}", PRIVATE, params=PRIVATE_MATCH, shows=inside(RECORD))
+        for what in ("transcript", "replay", "verification")  # in their ETags
+    ),
+    Line("GET", f"{MATCH}/live", PRIVATE, params=PRIVATE_MATCH),
+    Line("GET", f"{MATCH}/logs", "401 404 200 404 404", params=PRIVATE_MATCH, shows=shows(owner=STDERR)),
+    Line("POST", f"{MATCH}/appeals", "401 404 409 404 404", {"text": "mine"}, params=PRIVATE_MATCH),
+    Line("GET", "/matches/{match_id}", PRIVATE, params=PRIVATE_MATCH, shows=inside(WORDS)),
+    Line(
+        "GET",
+        "/matches/{match_id}/mine",
+        "in 404 200 404 404",
+        params=PRIVATE_MATCH,
+        shows=shows(owner=f"{LINK}, {STDERR}"),
+    ),
+    Line("GET", "/matches/{match_id}/appeal", "in 404 200 200 200", params=PRIVATE_MATCH, shows=inside(LINK)),
     # --- matches, rulings, appeals
     Line("GET", "/v1/matches", ALL),
     Line("GET", MATCH, ALL),
@@ -266,6 +328,10 @@ TABLE: tuple[Line, ...] = (
     # --- the desk
     Line("GET", "/desk", "in 403 403 200 200", shows=BOTH_APPEALS),
     Line("GET", "/desk/seasons/new", "in 403 403 200 200"),
+    Line("GET", "/desk/season-file", "in 403 403 200 200"),
+    Line("GET", "/desk/season-file", "in 403 403 200 200", query="?season=1", shows=LIST),
+    Line("POST", "/desk/season-file", "in 403 403 200 200", form={"document": FILE}),
+    Line("POST", "/desk/season-file", "in 403 403 303 303", form={"document": FILE, "apply": "yes"}),
     Line("POST", "/desk/seasons", "in 403 403 303 303", form={"game": "yacht-auction", "name": "Another"}),
     Line("POST", "/desk/sign-up", "in 403 403 303 303", form={"rule": "closed"}),
     Line("POST", "/desk/announcements", "in 403 403 303 303", form={"title": "t", "text": "t"}),

@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
+from deadheat.league.service.rankings.standings import refit
 from tests.api.site import bearer
+from tests.league.world import forfeited
 from tests.security.planted import ROLES, PlantedLeague, ask
-from tests.security.table import TABLE, Line
+from tests.security.table import SIGNED, TABLE, Line
 
 STREAMS = {("GET", "/seasons/{season_id}/events")}
 """Ends after minutes; what it tells is one number (`api.pages.live`), and its own tests read it."""
@@ -90,6 +92,40 @@ def path(league: PlantedLeague, line: Line) -> str:
         return str(league.named.get(name, name))
 
     return re.sub(r"\{(\w+)\}", value, line.route) + line.query
+
+
+def test_a_private_challenge_changes_nothing_that_others_see(league: PlantedLeague) -> None:
+    """Every address that tells a stranger and the opponent's author anything, before a private challenge, while it
+    waits and when it is over: the very same answers.
+    """
+    bob = league.site.sign_in("bob")
+    owned = [line for line in TABLE if line.route.startswith("/v1/") and line.statuses == SIGNED]
+    anybodys = [line for line in TABLE if line.statuses.startswith("200 200") and line.route != "/metrics"]
+    looked = [(path(league, line), headers) for line in anybodys for headers in ({}, bob) if line.method == "GET"]
+    looked += [(path(league, line), bob) for line in owned if line.method == "GET" and "token" not in line.route]
+
+    def told() -> list[tuple[str, int, str]]:
+        league.site.app.state.services.bodies._kept.clear()
+        league.site.world.write(refit, 1)
+        return [
+            (asked, answer.status_code, answer.text)
+            for asked, headers in looked
+            for answer in [league.site.client.get(asked, headers=headers)]
+        ]
+
+    league.restore()
+    before = told()
+    assert len(before) > 100
+    body = {"season_id": 1, "bot_id": 2, "opponent_id": 3, "games": 4, "private": True}
+    league.site.ok(201, league.site.client.post("/v1/challenges", json=body, headers=league.tokens["owner"]))
+    (series_id,) = league.site.world.tick()
+    waiting = told()
+    job = league.site.world.claim(series_id)
+    assert job is not None
+    running = told()
+    assert league.site.world.finish(job, [forfeited(match, 1) for match in job.matches])
+    for stage in (waiting, running, told()):
+        assert [now for now, was in zip(stage, before, strict=True) if now != was] == []
 
 
 def test_a_token_to_read_with_changes_nothing(league: PlantedLeague) -> None:

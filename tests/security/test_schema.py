@@ -38,8 +38,16 @@ RULING = "POST /v1/appeals/{appeal_id}/ruling"
 
 MAY_REFUSE = {
     # Rules between fields (dates in order, sizes that fit the game), games and languages that are not there; dates that
-    # no clock will tell, which a schema cannot say.
-    "422": ["POST /v1/seasons", "PATCH /v1/seasons/{season_id}", "POST /v1/bots/{bot_id}/versions", RULING, MATCHES],
+    # no clock will tell, which a schema cannot say. A season's file is TOML.
+    "422": [
+        "POST /v1/seasons",
+        "POST /v1/seasons/file",
+        "PUT /v1/seasons/{season_id}/file",
+        "PATCH /v1/seasons/{season_id}",
+        "POST /v1/bots/{bot_id}/versions",
+        RULING,
+        MATCHES,
+    ],
 }
 
 CONFIG: dict[str, Any] = {

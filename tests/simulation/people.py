@@ -15,6 +15,7 @@ from deadheat.league.service.jobs.exhibitions import answer, open_of, resign, ta
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings.held import decide_match, held_matches, leave_match
 from deadheat.league.service.rulings.rulings import rejudge_match, restore_match, void_match
+from deadheat.league.service.seasons.asked import Question, ask
 from deadheat.league.service.series.hosts import record_check
 from deadheat.league.states import MatchState, Role
 from deadheat.league.tables import Match
@@ -80,6 +81,15 @@ def author(now: Simulator) -> None:
                 upload = Upload(FILENAME, len(text), sha256, "python", "main.py")
                 version_id = add_version(session, owner, bot_id, upload).id
             now.enqueue(BUILDS, version_id)
+        if now.happens(0.3):
+            with now.task(), contextlib.suppress(errors.LeagueError), now.stage.database.transaction() as session:
+                _ask(now, session, owner, bot_id)
+
+
+def _ask(now: Simulator, session: Session, owner: Person, bot_id: int) -> None:
+    """For unrated matches against a bot of the season, or versions of one's own."""
+    rival = now.chance.choice(now.league.bots)[1]
+    ask(session, owner, 1, Question(bot_id, rival, now.chance.randint(1, 4), private=now.happens(0.5)))
 
 
 def guest(now: Simulator) -> None:

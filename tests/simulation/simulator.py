@@ -82,6 +82,8 @@ EXPLAINED = (
 ANYTHING_OPEN = select(or_(*(exists().where(col(life.table.state).in_((life.waiting, life.held))) for life in KINDS)))
 """Whether anything waits or is under way; asked every few seconds, so it is one statement and made once."""
 
+DOUBTED = select(WorkerHost.name).where(col(WorkerHost.check_due_at).is_not(None))
+
 
 @dataclass
 class Process:
@@ -273,12 +275,11 @@ class Simulator:
 
     def keep(self) -> None:
         """The machines' keepers, whose checks find nothing wrong."""
-        due = select(WorkerHost.name).where(col(WorkerHost.check_due_at).is_not(None))
         while True:
             with self.task(), self.stage.database.transaction() as session:
                 for host in self.hosts:
                     host_seen(session, host)
-                doubted = set(session.exec(due))
+                doubted = set(session.exec(DOUBTED))
                 for host in self.hosts:
                     if host.name in doubted and due_check(session, host) is not None:
                         record_check(session, host, {}, (), 0)

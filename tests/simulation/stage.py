@@ -67,7 +67,7 @@ class League:
         """One whose pair plays that many games, in series of two."""
         folder = Path(tempfile.mkdtemp())
         world = World(settings(folder, refit_seconds=20))
-        world.season(2, games_per_pair=games, series_length=2)
+        world.season(2, games_per_pair=games, series_length=2, unrated_games=8)
         series_ids = world.tick()
         world.bot()
         guest = world.author("guest")

@@ -35,7 +35,7 @@ expect.set_options(timeout=EXPECT_MS)
 REFUSED = "the server responded with a status of 422"
 """What the browser says of a form that is shown again, beside what the page says."""
 
-CHROMIUM = shutil.which("chromium")
+CHROMIUM = shutil.which("chromium-headless-shell")
 
 WIDE: ViewportSize = {"width": 1280, "height": 900}
 PHONE: ViewportSize = {"width": 360, "height": 780}
@@ -51,7 +51,7 @@ class League:
 @pytest.fixture(scope="module")  # no longer: while it runs, nothing else in this process can have an event loop
 def browser() -> Iterator[Browser]:
     if CHROMIUM is None:
-        pytest.skip("no Chromium is installed (Debian: chromium)")
+        pytest.skip("no Chromium is installed (Debian: chromium-headless-shell)")
     with sync_playwright() as playwright, launched(playwright, CHROMIUM) as started:
         yield started
 

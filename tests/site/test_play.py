@@ -152,7 +152,8 @@ def blocks(page: Page) -> None:
         page.get_by_role("button", name="Bet").click()
         return
     cells = [(x, y) for x in range(1, SIDE + 1) for y in range(1, SIDE + 1)]
-    filled = sum(bit(cell) for cell in cells if page.locator(f"[name=cell{cell[0]}{cell[1]}]").is_disabled())
+    taken = page.locator("[name^=cell]:disabled").evaluate_all("found => found.map(cell => cell.name)")
+    filled = sum(bit(cell) for cell in cells if f"cell{cell[0]}{cell[1]}" in taken)
     name = (page.locator("form.move p").filter(has_text="You have").inner_text()).split()[2].strip(":")
     fitting = [mask for mask in sorted(PLACEMENTS[name]) if not mask & filled]
     if not fitting:

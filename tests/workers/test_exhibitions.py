@@ -200,9 +200,9 @@ def test_while_a_person_thinks_no_slot_is_held_and_nothing_of_the_bot_runs(world
         nonlocal state
         if table.turn in (1, 5):
             for _ in range(500):  # until the bot, which is asked in the same step, has answered
-                process = boxes[0]._process
-                assert process is not None
-                state = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0]
+                running = boxes[0]._running
+                assert running is not None
+                state = Path(f"/proc/{running.pid}/stat").read_text().rpartition(")")[2].split()[0]
                 if state == "T":
                     break
                 threading.Event().wait(0.01)

@@ -48,7 +48,7 @@ def withdraw(shared: Shared, posted: Submitted, match_id: Id, appeal_id: Id) -> 
 
 def _appeal(shared: Services, visit: Visit, match_id: int, complaint: Complaint | None) -> Response:
     with shared.db.reading() as session:
-        match = match_detail(session, match_id)
+        match = match_detail(session, match_id, visit.person)
         found = appeals(session, visit.person, match_id=match_id, limit=SHOWN)
         own = {item.id for item in appeals(session, visit.person, match_id=match_id, own=True, limit=SHOWN)}
     return private(shared, "appeal.html", visit, complaint, match=match, appeals=found, own=own)

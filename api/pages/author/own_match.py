@@ -88,7 +88,7 @@ def own_match(shared: Shared, visit: Visiting, match_id: Id) -> Response:
     with shared.db.reading() as session:
         seated = own_seats(session, visit.person, match_id)
         endings = {found.seat: found for found in matches.endings(session, visit.person, match_id)}
-        detail = match_detail(session, match_id)
+        detail = match_detail(session, match_id, visit.person)
     transcript = transcript_of(shared, detail)
     moves = scenes(transcript, detail.names) if transcript else []
     faults = {scene.fault: (number, scene.round) for number, scene in enumerate(moves) if scene.fault is not None}

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from sqlalchemy import literal
 from sqlmodel import Session, col, select
 
 from deadheat.league.database import now, settings_of
@@ -26,13 +27,16 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """At most `limit` rows that meet the conditions in any `window`, by the column that says when they were made."""
+    """At most `limit` rows that meet the conditions in any `window`, by the column that says when they were made.
+    `each`: what a row counts, where that is not one.
+    """
 
     what: str
     limit: int
     window: timedelta
     conditions: tuple[Any, ...]
     made_at: Any = BotVersion.created_at
+    each: Any = literal(1)
 
 
 def check_quotas(session: Session, uploader: Person, bot_id: int) -> None:
@@ -41,15 +45,16 @@ def check_quotas(session: Session, uploader: Person, bot_id: int) -> None:
         check_quota(session, quota)
 
 
-def check_quota(session: Session, quota: Quota) -> None:
-    """Whether there may be one more now. Raises OverQuota."""
+def check_quota(session: Session, quota: Quota, wanted: int = 1) -> None:
+    """Whether there may be so many more now, which are not above the limit. Raises OverQuota."""
     at, made_at = now(session), col(quota.made_at)
-    recent = select(made_at).where(*quota.conditions, made_at > at - quota.window).order_by(made_at.desc())
-    found = session.exec(recent.limit(quota.limit)).all()
-    if len(found) == quota.limit:
-        free_at = found[-1] + quota.window
-        seconds = max(1, math.ceil((free_at - at).total_seconds()))
-        raise OverQuota(quota.what, quota.limit, "an hour" if quota.window == HOUR else "a day", seconds)
+    recent = select(made_at, quota.each).where(*quota.conditions, made_at > at - quota.window, quota.each > 0)
+    used = 0
+    for made, each in session.exec(recent.order_by(made_at.desc()).limit(quota.limit)):
+        used += each
+        if used + wanted > quota.limit:  # until this one is as old as the window
+            seconds = max(1, math.ceil((made + quota.window - at).total_seconds()))
+            raise OverQuota(quota.what, quota.limit, "an hour" if quota.window == HOUR else "a day", seconds)
 
 
 def _quotas(session: Session, uploader: Person, bot_id: int) -> Iterator[Quota]:

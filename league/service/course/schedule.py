@@ -18,7 +18,7 @@ from collections.abc import Collection, Mapping, Sequence, Set
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement
+from sqlalchemy import ColumnElement, bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, func, or_, select
 
@@ -30,6 +30,7 @@ from deadheat.league.service.course.finals import plan_finals
 from deadheat.league.service.course.states import past_its_close, turn_season
 from deadheat.league.service.ground.counting import taking_part
 from deadheat.league.service.ground.steps import lock_season
+from deadheat.league.service.seasons.asked import plan_asked
 from deadheat.league.service.seasons.gates import plan_challenges
 from deadheat.league.service.series.capacity import open_series_bound
 from deadheat.league.service.series.planning import add_series, in_turns, series_at_once, whole_groups
@@ -58,6 +59,18 @@ MARGIN = timedelta(minutes=2)
 """A series that finished so shortly before a ranking may be missing in it: its log was read earlier, clocks differ."""
 
 
+GOING_ON = (
+    select(Series.id)
+    .where(Series.season_id == bindparam("season_id"), col(Series.state).in_(UNFINISHED))
+    .where(Series.purpose != Purpose.CHALLENGE)
+    .limit(bindparam("bound"))
+)
+SEASON_OF_ENDED = select(Series.season_id).where(
+    Series.id == bindparam("series_id"), col(Series.state).not_in(UNFINISHED)
+)
+"""Both are asked after each series, and made once: to make them takes longer than to ask them."""
+
+
 def seasons_going_on(session: Session) -> dict[int, str]:
     """All that are not closed, the oldest first, each with its game."""
     going_on = select(Season.id, Season.game).where(Season.state != SeasonState.CLOSED)
@@ -75,6 +88,7 @@ def go_on(session: Session, season_id: int) -> list[int]:
     planned: list[int] = []
     if season.state in ON_LADDER and not past_its_close(season, now(session)):
         planned += _plan(session, season)
+        planned += plan_asked(session, season)
     if season.state is SeasonState.OPEN:
         planned += plan_challenges(session, season)
     if season.state is SeasonState.FINALS:
@@ -125,14 +139,12 @@ def _plan(session: Session, season: Season) -> list[int]:
 
 def _open(session: Session, season_id: int, bound: int) -> int:
     """Series that wait or run; of more than the bound it matters not how many. Those of gates have their own bound."""
-    going_on = select(Series.id).where(Series.season_id == season_id, col(Series.state).in_(UNFINISHED))
-    return len(session.exec(going_on.where(Series.purpose != Purpose.CHALLENGE).limit(bound)).all())
+    return len(session.exec(GOING_ON, params={"season_id": season_id, "bound": bound}).all())
 
 
 def low_after(session: Session, series_id: int) -> int | None:
     """The season of a series that is over, if more are to be made before the next tick; else None."""
-    over = select(Series.season_id).where(Series.id == series_id, col(Series.state).not_in(UNFINISHED))
-    season_id = session.exec(over).first()
+    season_id = session.exec(SEASON_OF_ENDED, params={"series_id": series_id}).first()
     return season_id if season_id is not None and runs_low(session, season_id) else None
 
 

@@ -9,7 +9,8 @@ one after the other, so that what belongs to a step is never left out:
 
 * frozen: no more entries and versions; challengers at promotion gates are dropped, because nothing may change.
 * reopened: versions that became ready meanwhile are offered to the entries that follow their bots.
-* finals: ladder series that have not begun are dropped; those in progress are played and count.
+* finals: ladder series that have not begun are dropped; those in progress are played and count. Unrated matches that
+  somebody asked for end.
 * closed: the same for all series. When the last one has ended the standings are published and nothing changes them
   (`league.service.rankings.publishing`).
 
@@ -34,6 +35,7 @@ from deadheat.league.service.course.open_matters import unfinished
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.steps import lock_season, move, touch_log
 from deadheat.league.service.people.person import Person
+from deadheat.league.service.seasons.asked import end_asked
 from deadheat.league.service.seasons.entries import offer_newest
 from deadheat.league.service.seasons.gates import end_challenges
 from deadheat.league.service.seasons.seasons import season_info
@@ -97,6 +99,8 @@ def change_state(
         offer_newest(session, season)
     if after not in ENTERABLE:
         end_challenges(session, season_id, f"The season is {after.value}.")
+    if after not in ON_LADDER:
+        end_asked(session, season_id, f"The season is {after.words}.")
     if after is SeasonState.FINALS:
         planned = (col(Series.purpose) == Purpose.LADDER, ~_ordered(season_id))
         drop_waiting(

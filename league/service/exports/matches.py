@@ -10,11 +10,13 @@ from deadheat.league.causes import told, told_evidence
 from deadheat.league.service.exports.pages import Page, Scope, cell, cells
 from deadheat.league.service.ground.machines import machine_numbers
 from deadheat.league.service.series.deals import withheld
+from deadheat.league.service.series.privacy import SHOWN, shown_attempt, shown_series
 from deadheat.league.service.views.matches import seated
 from deadheat.league.service.views.uncounted import bearings
 from deadheat.league.states import MatchState
 from deadheat.league.tables import (
     Attempt,
+    Challenge,
     LatencySummary,
     Match,
     Participant,
@@ -25,7 +27,7 @@ from deadheat.league.tables import (
 
 def matches(session: Session, scope: Scope, after: int, limit: int) -> Page:
     """One row for each match."""
-    statement = select(Match).where(Match.season_id == scope.season_id, Match.id > after, *scope.of(Match.id))
+    statement = select(Match).where(Match.season_id == scope.season_id, Match.id > after, SHOWN, *scope.of(Match.id))
     found = session.exec(statement.order_by(col(Match.id)).limit(limit)).all()
     ids = [match.id for match in found]
     rulings = session.exec(select(VoidedMatch).where(col(VoidedMatch.match_id).in_(ids)))
@@ -36,6 +38,7 @@ def matches(session: Session, scope: Scope, after: int, limit: int) -> Page:
         {
             "match_id": match.id,
             **cells(match, "series_id", "number", "state", "rated"),
+            **cells(match, "asked"),
             "uncounted": cell(why.cause) if (why := known[match.id].uncounted) else None,
             "voided": match.id in rejudged,
             "rejudged_as": rejudged.get(match.id),
@@ -51,7 +54,8 @@ def matches(session: Session, scope: Scope, after: int, limit: int) -> Page:
 
 
 def _match_ids(session: Session, scope: Scope, after: int, limit: int) -> list[int]:
-    statement = select(Match.id).where(Match.season_id == scope.season_id, Match.id > after, *scope.of(Match.id))
+    statement = select(Match.id).where(Match.season_id == scope.season_id, Match.id > after, SHOWN)
+    statement = statement.where(*scope.of(Match.id))
     return list(session.exec(statement.order_by(col(Match.id)).limit(limit)))
 
 
@@ -91,7 +95,7 @@ def latencies(session: Session, scope: Scope, after: int, limit: int) -> Page:
 def attempts(session: Session, scope: Scope, after: int, limit: int) -> Page:
     """One row for each try at a match, or at a series as a whole."""
     statement = select(Attempt).where(
-        Attempt.season_id == scope.season_id, Attempt.id > after, *scope.of(Attempt.match_id)
+        Attempt.season_id == scope.season_id, Attempt.id > after, shown_attempt(), *scope.of(Attempt.match_id)
     )
     found = session.exec(statement.order_by(col(Attempt.id)).limit(limit)).all()
     machines = machine_numbers(session, {row.worker for row in found})
@@ -114,17 +118,19 @@ def attempts(session: Session, scope: Scope, after: int, limit: int) -> Page:
 
 def series(session: Session, scope: Scope, after: int, limit: int) -> Page:
     """One row for each series: matches between the same versions, played in one go for one purpose."""
-    statement = select(Series).where(Series.season_id == scope.season_id, Series.id > after)
+    statement = select(Series).where(Series.season_id == scope.season_id, Series.id > after, shown_series())
     if scope.bot_id is not None:
         theirs = select(Match.series_id).join(Participant, col(Participant.match_id) == Match.id)
         statement = statement.where(col(Series.id).in_(theirs.where(Participant.bot_id == scope.bot_id)))
     found = session.exec(statement.order_by(col(Series.id)).limit(limit)).all()
     machines = machine_numbers(session, {row.worker for row in found})
+    gates = select(Challenge.id).where(col(Challenge.id).in_({row.challenge_id for row in found}))
+    at_gates = set(session.exec(gates.where(col(Challenge.entry_id).is_not(None))))
     rows = [
         {
             "series_id": row.id,
             **cells(row, "purpose", "round"),
-            "gate_id": row.challenge_id,
+            "gate_id": row.challenge_id if row.challenge_id in at_gates else None,
             "state": row.state.value,
             "attempts": row.attempt,
             "machine": machines.get(row.worker),

@@ -28,7 +28,9 @@ def counts(season_id: int) -> tuple[ColumnElement[bool], ...]:
 
 
 def happened(season_id: int) -> tuple[ColumnElement[bool], ...]:
-    """The same with the finished matches that are not rated: what faults are counted over."""
+    """The same with the finished matches that are not rated, but for those that somebody asked for: what faults are
+    counted over.
+    """
     voided = select(VoidedMatch.match_id).where(VoidedMatch.season_id == season_id)
     theirs = (
         select(Participant.match_id)
@@ -38,6 +40,7 @@ def happened(season_id: int) -> tuple[ColumnElement[bool], ...]:
     return (
         col(Match.season_id) == season_id,
         col(Match.state).in_(WITH_RESULT),
+        col(Match.asked).is_(None),
         col(Match.id).not_in(voided),
         col(Match.id).not_in(theirs),
     )

@@ -26,17 +26,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import cache
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement
+from sqlalchemy import ColumnElement, bindparam
 from sqlmodel import Session, col, exists, func, or_, select, update
+from sqlmodel.sql.expression import Select, SelectOfScalar
 
 from deadheat.league.causes import Cause
 from deadheat.league.database import now, settings_of
 from deadheat.league.jobs import Failure
 from deadheat.league.service.ground.steps import move, set_values
 from deadheat.league.service.ground.storable import evidence_json, storable, storable_word
-from deadheat.league.tables import Attempt, JobRow
+from deadheat.league.tables import Attempt, JobRow, UtcDateTime
 
 Job = TypeVar("Job")
 
@@ -115,22 +117,12 @@ class Life:
 
     def expired(self, session: Session) -> list[tuple[int, int, str | None]]:
         """Id, attempt and worker of rows whose lease nobody renewed, as many as one sweep takes."""
-        rows = (
-            select(self.table.id, self.table.attempt, self.table.worker)
-            .where(col(self.table.state) == self.held, col(self.table.lease_until) < now(session))
-            .order_by(col(self.table.lease_until))
-        )
-        return list(session.exec(rows.limit(SWEEP_LIMIT)).all())
+        return list(session.exec(_expired(self), params={"at": now(session)}).all())
 
     def due(self, session: Session) -> list[int]:
         """Rows that somebody is to be told of now, as many as one sweep takes; each is due again after a while."""
         at, settings = now(session), settings_of(session)
-        due = (
-            select(self.table.id)
-            .where(col(self.table.state) == self.waiting, col(self.table.nudge_at) <= at)
-            .order_by(col(self.table.nudge_at))
-        )
-        ids = list(session.exec(due.limit(SWEEP_LIMIT)).all())
+        ids = list(session.exec(_due(self), params={"at": at}).all())
         if ids:
             # Whatever was claimed in this moment may be changed too: who gives it back sets this anew. (With the state
             # as a condition, SQLite reads all that waits instead of these rows.)
@@ -149,8 +141,7 @@ class Life:
 
         What we failed at before is claimed by its own message alone, for its pause is over when that is sent.
         """
-        again = (col(self.table.id) == nudged_id, col(self.table.state) == self.waiting, col(self.table.attempt) > 0)
-        if session.exec(select(self.table.id).where(*again)).first() is not None:
+        if session.exec(_tried_before(self), params={"id": nudged_id}).first() is not None:
             return claim(nudged_id)
         tried: set[int] = set()
         while len(tried) < MOST_RACES:
@@ -162,6 +153,30 @@ class Life:
                 return job
             tried.add(row_id)
         return None
+
+
+# What is asked all the time is made once for each kind: to make a statement takes longer than to ask it.
+
+
+@cache
+def _expired(life: Life) -> Select[int, int, Any]:  # the worker: str or None
+    table, at = life.table, bindparam("at", type_=UtcDateTime)
+    held = select(table.id, table.attempt, table.worker).where(col(table.state) == life.held)
+    return held.where(col(table.lease_until) < at).order_by(col(table.lease_until)).limit(SWEEP_LIMIT)
+
+
+@cache
+def _due(life: Life) -> SelectOfScalar[int]:
+    table, at = life.table, bindparam("at", type_=UtcDateTime)
+    waiting = select(table.id).where(col(table.state) == life.waiting, col(table.nudge_at) <= at)
+    return waiting.order_by(col(table.nudge_at)).limit(SWEEP_LIMIT)
+
+
+@cache
+def _tried_before(life: Life) -> SelectOfScalar[int]:
+    table = life.table
+    waiting = select(table.id).where(col(table.id) == bindparam("id"), col(table.state) == life.waiting)
+    return waiting.where(col(table.attempt) > 0)
 
 
 def _lease_until(session: Session) -> datetime:

@@ -10,6 +10,7 @@ from sqlmodel import Session, col, func, select
 
 from deadheat.league.records import from_row
 from deadheat.league.service.ground.counting import HELD
+from deadheat.league.service.series.privacy import PLANNED
 from deadheat.league.service.series.rules_played import rules_played
 from deadheat.league.states import SeasonState
 from deadheat.league.tables import Match, RatingSnapshot, Season
@@ -46,7 +47,8 @@ def honesty(session: Session, limit: int = MOST_SEASONS) -> list[Honesty]:
     rules: dict[int, list[tuple[int, datetime]]] = {}
     for row in rules_played(session, [season.id for season in seasons]):
         rules.setdefault(row.season_id, []).append((row.rules_version, row.first_at))
-    held = dict(session.exec(select(Match.season_id, func.count()).where(HELD).group_by(col(Match.season_id))).all())
+    waiting = select(Match.season_id, func.count()).where(HELD, PLANNED).group_by(col(Match.season_id))
+    held = dict(session.exec(waiting).all())
     return [
         from_row(
             Honesty,

@@ -48,7 +48,8 @@ def priors_of(session: Session, season: Season, version_ids: Collection[int], co
 def _passed(session: Session, season_id: int) -> set[int]:
     """The versions that passed a gate of the season."""
     passed = (Challenge.season_id == season_id, Challenge.state == ChallengeState.PASSED)
-    return set(session.exec(select(Challenge.candidate_id).where(*passed)))
+    at_a_gate = col(Challenge.entry_id).is_not(None)
+    return set(session.exec(select(Challenge.candidate_id).where(*passed, at_a_gate)))
 
 
 def _ended(session: Session, season: Season) -> dict[int, tuple[int, float, float]]:

@@ -28,6 +28,7 @@ from deadheat.league.service.rankings.lineage import priors_of
 from deadheat.league.service.rankings.places import Field, fields_of, set_apart, with_places_before
 from deadheat.league.service.rankings.results import season_log
 from deadheat.league.service.seasons.seasons import season_progress
+from deadheat.league.service.series.privacy import at_planned
 from deadheat.league.service.series.rules_played import rules_played
 from deadheat.league.states import FinalsLog, Purpose
 from deadheat.league.tables import Attempt, Bot, BotVersion, Match, Participant, RatingSnapshot, Season, User
@@ -227,7 +228,7 @@ def _totals(session: Session, season_id: int, rated: int) -> dict[str, Any]:
     """Counts over the season. `causes`: of void attempts at matches, why."""
     progress = season_progress(session, season_id)
     faults = _faults(session, season_id).values()
-    void = (Attempt.season_id == season_id, Attempt.cause != Cause.PLAYED, col(Attempt.match_id).is_not(None))
+    void = (col(Attempt.cause) != Cause.PLAYED, *at_planned(season_id))
     causes = select(Attempt.cause, func.count()).where(*void).group_by(Attempt.cause).order_by(Attempt.cause)
     return {
         "rated": rated,

@@ -42,5 +42,8 @@ def dice_check(session: Session, season_id: int) -> DiceCheck:
     seats: dict[int, tuple[int, ...]] = {}
     for match_id, version in session.exec(seated.order_by(col(Participant.match_id), col(Participant.seat))):
         seats[match_id] = (*seats.get(match_id, ()), version)
-    rows = session.exec(select(Match.id, Match.deal, Match.commitment, Match.seed).where(of_it).order_by(col(Match.id)))
-    return check_dice(season, (Dealt(row, deal, hashed, seed.hex(), seats[row]) for row, deal, hashed, seed in rows))
+    rows = session.exec(select(Match).where(of_it).order_by(col(Match.id)))
+    dealt = (
+        Dealt(row.id, row.deal, row.commitment, row.seed.hex(), seats[row.id], row.asked is not None) for row in rows
+    )
+    return check_dice(season, dealt)

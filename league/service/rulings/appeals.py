@@ -22,6 +22,7 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import owned_by
 from deadheat.league.service.rulings import rulings
 from deadheat.league.service.rulings.impartiality import judging
+from deadheat.league.service.series.privacy import may_see
 from deadheat.league.service.views.matches import must_be_told
 from deadheat.league.states import AppealState, MatchState, SeasonState
 from deadheat.league.tables import Appeal, Bot, Match, Participant, Season
@@ -43,7 +44,8 @@ def appealable(session: Session, owner: Person, match_id: int) -> int:
 
     Raises:
         NotFound: no such match, or none of the asker's bots is in it.
-        WrongState: the match is not finished, its dice are still played with, or its season is closed.
+        WrongState: the match is not finished, its dice are still played with, its season is closed, or an author asked
+            for it.
     """
     bots = (
         select(Participant.bot_id)
@@ -53,8 +55,10 @@ def appealable(session: Session, owner: Person, match_id: int) -> int:
     )
     bot_id = session.exec(bots).first()
     match = session.get(Match, match_id)
-    if bot_id is None or match is None:
+    if bot_id is None or match is None or not may_see(session, owner, match):
         raise NotFound.own_match(match_id)
+    if match.asked is not None:
+        raise WrongState("unrated", "An author asked for this match. It counts for nobody, and nobody rules on it.")
     if match.state is not MatchState.DONE:
         raise WrongState.of_match(match.state, "only results can be appealed")
     must_be_told(session, match)

@@ -27,7 +27,7 @@ def held_matches(session: Session, organiser: Person, limit: int = 100) -> list[
     """Those that wait, the oldest first, each with everything that happened to it. Raises NotAllowed."""
     organiser.must_organise()
     ids = session.exec(select(Match.id).where(HELD).order_by(col(Match.id)).limit(limit)).all()
-    return [match_detail(session, match_id) for match_id in ids]
+    return [match_detail(session, match_id, organiser) for match_id in ids]
 
 
 def held_by_game(session: Session) -> Mapping[str, int]:

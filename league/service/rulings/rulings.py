@@ -23,8 +23,8 @@ from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.steps import existing, insert_rows, move, touch_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings.impartiality import judging
-from deadheat.league.service.series.dice import deal_dice
-from deadheat.league.states import IN_PLAY, WITH_RESULT, MatchState, SeasonState, either
+from deadheat.league.service.series.dice import deal_dice, drawn_dice
+from deadheat.league.states import IN_PLAY, WITH_RESULT, MatchState, Precedence, SeasonState, either
 from deadheat.league.tables import Attempt, Match, Participant, Season, Series, VoidedMatch
 
 
@@ -88,6 +88,8 @@ def rejudge_match(session: Session, organiser: Person, match_id: int, reason: st
     before = session.get_one(Series, match.series_id)
     series = Series(season_id=match.season_id, queued_at=at, nudge_at=at, created_at=at)  # the next sweep enqueues it
     series.purpose, series.round, series.challenge_id = before.purpose, before.round, before.challenge_id
+    if match.asked is not None:
+        series.precedence = Precedence.ASKED
     session.add(series)
     session.flush()
     again = _copy(session, match, series.id, at)
@@ -162,7 +164,7 @@ def _playings(session: Session, match: Match) -> set[int]:
 
 def _copy(session: Session, match: Match, series_id: int, at: datetime) -> Match:
     """The same match, to be played once more with other dice."""
-    (dice,) = deal_dice(session, match.season_id, 1)
+    (dice,) = deal_dice(session, match.season_id, 1) if match.asked is None else drawn_dice(session, 1)
     again = Match(
         series_id=series_id,
         season_id=match.season_id,
@@ -170,6 +172,7 @@ def _copy(session: Session, match: Match, series_id: int, at: datetime) -> Match
         seed=dice.seed,
         commitment=commitment(dice.seed),
         deal=dice.deal,
+        asked=match.asked,
         repeats_id=match.id,
         created_at=at,
     )

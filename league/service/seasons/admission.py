@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from sqlmodel import Session, col, select
+from sqlmodel import Session, col, delete, select
 
 from deadheat.league.errors import NotAdmitted, NotFound, NotReady
 from deadheat.league.service.ground.audit import record
@@ -19,12 +19,8 @@ from deadheat.league.states import Admission, VersionState
 from deadheat.league.tables import Bot, BotVersion, Season, SeasonInvitation, User
 
 
-def check_admission(session: Session, who: Person, season: Season, bot: Bot) -> None:
-    """Whether the season takes one more entry from whose bot this is. The caller has locked season and bot.
-
-    Raises:
-        NotAdmitted, TooMany.
-    """
+def must_be_admitted(session: Session, who: Person, season: Season, bot: Bot) -> None:
+    """Whether the season is for that author and that bot. Raises NotAdmitted."""
     if who.organises:
         return
     if season.admission is Admission.NOBODY:
@@ -33,7 +29,16 @@ def check_admission(session: Session, who: Person, season: Season, bot: Bot) -> 
         raise NotAdmitted(f"{who.name} is not on its list")
     if season.teams_only and bot.team_id is None:
         raise NotAdmitted("it is for bots of teams")
-    if season.entries_per_author is None:
+
+
+def check_admission(session: Session, who: Person, season: Season, bot: Bot) -> None:
+    """Whether the season takes one more entry from whose bot this is. The caller has locked season and bot.
+
+    Raises:
+        NotAdmitted, TooMany.
+    """
+    must_be_admitted(session, who, season, bot)
+    if who.organises or season.entries_per_author is None:
         return
     for person in people_behind(session, bot):
         if entries_behind(session, person, season.id) >= season.entries_per_author:
@@ -103,6 +108,21 @@ def uninvite_from_season(session: Session, organiser: Person, season_id: int, na
         session.flush()
         record(session, organiser.name, "season-uninvited", f"season/{season_id}")
     return invited_to_season(session, organiser, season_id)
+
+
+def set_list(session: Session, organiser: Person, season_id: int, user_ids: Collection[int]) -> None:
+    """Invite exactly these, which ends no entry. Raises NotAllowed."""
+    organiser.must_organise()
+    listed = select(SeasonInvitation.user_id).where(SeasonInvitation.season_id == season_id)
+    before, after = set(session.exec(listed)), set(user_ids)
+    if before == after:
+        return
+    gone = col(SeasonInvitation.user_id).in_(before - after)
+    session.exec(delete(SeasonInvitation).where(col(SeasonInvitation.season_id) == season_id, gone))
+    session.add_all(SeasonInvitation(season_id=season_id, user_id=user_id) for user_id in sorted(after - before))
+    session.flush()
+    numbers = {"added": len(after - before), "removed": len(before - after)}  # who is organisers' business
+    record(session, organiser.name, "season-list-changed", f"season/{season_id}", numbers)
 
 
 def take_over_list(session: Session, previous_id: int, season_id: int) -> None:

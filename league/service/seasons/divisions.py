@@ -7,7 +7,8 @@ frozen. In a season that continues a published one, the first `promoted` of each
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections import Counter
+from collections.abc import Container, Iterator, Sequence
 from itertools import pairwise
 
 from sqlmodel import Session, col, delete, func, select
@@ -23,8 +24,7 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.admission import newest_ready
 from deadheat.league.states import ENTERABLE, ChallengeState, SeasonState, either
 from deadheat.league.tables import Bot, BotVersion, Challenge, Division, Entry, RatingSnapshot, Season
-
-MAX_DIVISIONS = 20
+from deadheat.league.terms import MAX_DIVISIONS
 
 SINGLE: Sequence[tuple[str, int | None]] = (("Division 1", None),)
 """What a season has that was not given any."""
@@ -37,7 +37,8 @@ def make_divisions(
     if previous_id is not None:
         before = select(Division.name, Division.size).where(Division.season_id == previous_id)
         wanted = [(name, size) for name, size in session.exec(before.order_by(col(Division.number)))]
-    _check(wanted)
+    for fault in division_faults(wanted):
+        raise fault
     for number, (name, size) in enumerate(wanted or SINGLE, 1):
         session.add(Division(season_id=season_id, number=number, name=name, size=size))
     session.flush()
@@ -59,9 +60,8 @@ def change_divisions(
     new = list(wanted or SINGLE)
     if new == [(division.name, division.size) for division in divisions_of(session, [season_id])[season_id]]:
         return
-    if season.state is not SeasonState.SCHEDULED:
-        raise BadSetting("divisions", f"they can no longer be changed because the season is {season.state.value}")
-    _check(wanted)
+    for fault in change_faults(session, season, new):
+        raise fault
     entries = session.exec(select(Entry).where(Entry.season_id == season_id)).all()
     for number, (name, size) in enumerate(new, 1):
         session.merge(Division(season_id=season_id, number=number, name=name, size=size))
@@ -71,12 +71,22 @@ def change_divisions(
     session.flush()
     session.exec(delete(Division).where(col(Division.season_id) == season_id, col(Division.number) > len(new)))
     session.expire_all()
-    for division in divisions_of(session, [season_id])[season_id]:
-        if division.size is not None and division.entries > division.size:
-            raise BadSetting("divisions", f"{division.name} would hold {division.entries} entries")
     data = {str(number): {"name": name, "size": size} for number, (name, size) in enumerate(new, 1)}
     record(session, organiser.name, "divisions-changed", f"season/{season_id}", {"divisions": data})
     touch_log(session, season_id)
+
+
+def change_faults(session: Session, season: Season, wanted: Sequence[tuple[str, int | None]]) -> Iterator[BadSetting]:
+    """Why a season cannot have these divisions instead of its own."""
+    if season.state is not SeasonState.SCHEDULED:
+        yield BadSetting("divisions", f"they can no longer be changed because the season is {season.state.value}")
+    yield from division_faults(wanted)
+    entries = Counter[int]()
+    for division in divisions_of(session, [season.id])[season.id]:
+        entries[min(division.number, len(wanted))] += division.entries
+    for number, (name, size) in enumerate(wanted, 1):
+        if size is not None and entries[number] > size:
+            yield BadSetting("divisions", f"{name} would hold {entries[number]} entries")
 
 
 def divisions_of(session: Session, season_ids: Sequence[int]) -> dict[int, list[DivisionView]]:
@@ -141,11 +151,12 @@ def assign_division(session: Session, organiser: Person, season_id: int, bot_id:
     touch_log(session, season_id)
 
 
-def _check(wanted: Sequence[tuple[str, int | None]]) -> None:
+def division_faults(wanted: Sequence[tuple[str, int | None]]) -> Iterator[BadSetting]:
+    """Why no season can have these divisions."""
     if len(wanted) > MAX_DIVISIONS:
-        raise BadSetting("divisions", f"there may be at most {MAX_DIVISIONS}")
+        yield BadSetting("divisions", f"there may be at most {MAX_DIVISIONS}")
     if len({name.lower() for name, _ in wanted}) < len(wanted):
-        raise BadSetting("divisions", "each needs its own name")
+        yield BadSetting("divisions", "each needs its own name")
 
 
 def moved(orders: Sequence[Sequence[int]], promoted: int, placed: Container[int]) -> list[list[int]]:

@@ -251,4 +251,4 @@ def _challengers(session: Session, season_id: int) -> dict[int, int]:
         BotVersion, col(BotVersion.id) == Challenge.candidate_id
     )
     running = running.where(Challenge.season_id == season_id, Challenge.state == ChallengeState.RUNNING)
-    return dict(session.exec(running).all())
+    return {entry_id: number for entry_id, number in session.exec(running).all() if entry_id is not None}

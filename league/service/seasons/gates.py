@@ -13,24 +13,21 @@ passes, so each program has one test: a program that failed against a version is
 of the same archive, and a challenge that ended undecided (the season froze, the author chose another version) continues
 from its games when the same two programs meet at this gate again.
 
-The counts are taken from the matches each time, so it does not matter which process looks when. Matches that
-both versions lost by their own fault, or that an organiser voided, count for neither.
+How a challenge is played and counted: `league.service.seasons.challenges`.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlmodel import Session, col, exists, or_, select
+from sqlmodel import Session, col, or_, select
 from sqlmodel.sql.expression import SelectOfScalar
 
 from deadheat.engine.figures import counted
 from deadheat.engine.games import GAMES
 from deadheat.league import sprt
-from deadheat.league.causes import Cause
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, NotFound
 from deadheat.league.records import from_row
@@ -38,14 +35,21 @@ from deadheat.league.records.entries import Challenge as ChallengeInfo
 from deadheat.league.service.bots.bots import own_bot
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.counting import taking_part
-from deadheat.league.service.ground.steps import move, touch_log
+from deadheat.league.service.ground.steps import touch_log
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.series.dropping import drop_waiting
-from deadheat.league.service.series.planning import add_series
-from deadheat.league.states import UNFINISHED, WITH_RESULT, ChallengeState, MatchState, Precedence, Purpose
-from deadheat.league.tables import BotVersion, Challenge, Entry, Match, Participant, Season, Series, VoidedMatch
-
-log = logging.getLogger(__name__)
+from deadheat.league.service.seasons.challenges import (
+    Count,
+    busy,
+    count_games,
+    end_challenge,
+    judge,
+    plan_series,
+    running,
+    terms_of,
+    unplayable,
+)
+from deadheat.league.states import ChallengeState
+from deadheat.league.tables import BotVersion, Challenge, Entry, Season
 
 OPEN_CHALLENGES = 4
 """Series of one season at promotion gates that wait or run at a time: a gate must not keep the season from playing."""
@@ -69,22 +73,6 @@ class GateTerms:
     def tested(self) -> sprt.Terms:
         """For the test. Raises ValueError: with a sentence."""
         return sprt.Terms(self.elo0, self.elo1, sprt.Model.NORMALIZED, self.alpha, self.beta)
-
-
-@dataclass(frozen=True, slots=True)
-class Count:
-    """How a challenge stands. `abandoned`: games that we failed to play."""
-
-    wins: int
-    draws: int
-    losses: int
-    spoiled: int  # both versions failed, or an organiser voided the game
-    abandoned: int
-
-    @property
-    def played(self) -> int:
-        """Games that count against the budget."""
-        return self.wins + self.draws + self.losses + self.spoiled
 
 
 def gate_as_json(season: Season, terms: GateTerms) -> dict[str, Any]:
@@ -134,54 +122,35 @@ def begin_challenge(session: Session, entry: Entry, candidate: BotVersion) -> No
     data = {"bot": entry.bot_id, "candidate": candidate.number}
     record(session, SYSTEM, "challenge-began", f"season/{entry.season_id}", data)
     if known:
-        _end(session, row.id, ChallengeState.FAILED, known)
+        _end(session, row, ChallengeState.FAILED, known)
 
 
 def end_challenges(session: Session, season_id: int, reason: str, entry_id: int | None = None) -> None:
-    """End the season's (or the entry's) running challenges without a verdict."""
-    running = select(Challenge.id).where(Challenge.season_id == season_id, Challenge.state == ChallengeState.RUNNING)
-    if entry_id is not None:
-        running = running.where(Challenge.entry_id == entry_id)
-    for challenge_id in session.exec(running).all():
-        _end(session, challenge_id, ChallengeState.ENDED, reason)
+    """End the running challenges at the season's (or the entry's) gates without a verdict."""
+    at_gates = col(Challenge.entry_id).is_not(None) if entry_id is None else col(Challenge.entry_id) == entry_id
+    for row in running(session, season_id, at_gates):
+        _end(session, row, ChallengeState.ENDED, reason)
 
 
 def plan_challenges(session: Session, season: Season) -> list[int]:
-    """Decide what can be decided, and make the next series of the rest; the new series."""
-    room = OPEN_CHALLENGES - len(session.exec(_busy(season.id)).all())
-    running = (
+    """Decide what can be decided at the season's gates, and make the next series of the rest; the new series."""
+    at_gates = col(Challenge.entry_id).is_not(None)
+    playing = busy(session, season.id, at_gates)
+    room = OPEN_CHALLENGES - len(playing)
+    idle = col(Challenge.id).not_in(playing)
+    statement = (
         select(Challenge, Entry)
         .join(Entry, col(Entry.id) == Challenge.entry_id)
-        .where(
-            Challenge.season_id == season.id,
-            Challenge.state == ChallengeState.RUNNING,
-            taking_part(season.id),
-            col(Challenge.id).not_in(_busy(season.id)),
-        )
+        .where(Challenge.season_id == season.id, Challenge.state == ChallengeState.RUNNING, idle)
+        .where(taking_part(season.id))
         .order_by(col(Challenge.games_planned), col(Challenge.id))
     )
-    made = []
-    for challenge, entry in session.exec(running).all():
-        count = _count(session, challenge, entry)
+    made: list[int] = []
+    for challenge, entry in session.exec(statement).all():
+        count = count_games(session, challenge, session.exec(_tests(session, entry, challenge.candidate_id)).all())
         if _decide(session, challenge, entry, count) or room <= 0:
             continue
-        length = min(season.series_length, challenge.games_limit - count.played)
-        first, second = challenge.candidate_id, challenge.incumbent_id
-        if challenge.games_planned % 2:  # seats change with every game, over all series
-            first, second = second, first
-        made.extend(
-            add_series(
-                session,
-                season,
-                (first, second),
-                length,
-                purpose=Purpose.CHALLENGE,
-                precedence=Precedence.NEW_VERSION,
-                challenge_id=challenge.id,
-            )
-        )
-        challenge.games_planned += length
-        session.flush()
+        made += plan_series(session, season, challenge, count)
         room -= 1
     return made
 
@@ -237,97 +206,36 @@ def same_program(session: Session, version_id: int) -> list[int]:
 
 def _decide(session: Session, challenge: Challenge, entry: Entry, count: Count) -> bool:
     """Note how it stands; True: it is over."""
-    test = sprt.test((count.losses, count.draws, count.wins), _terms(challenge))
-    challenge.wins, challenge.draws, challenge.losses, challenge.llr = count.wins, count.draws, count.losses, test.llr
-    session.flush()
-    if test.verdict is sprt.Verdict.ACCEPT:
-        if _end(session, challenge.id, ChallengeState.PASSED, "It is stronger."):
+    verdict = judge(session, challenge, count)
+    if verdict is sprt.Verdict.ACCEPT:
+        if _end(session, challenge, ChallengeState.PASSED, "It is stronger."):
             entry.version_id = challenge.candidate_id
             session.flush()
             touch_log(session, challenge.season_id)
         return True
-    if test.verdict is sprt.Verdict.REJECT:
-        return _end(session, challenge.id, ChallengeState.FAILED, "It is not stronger.")
+    if verdict is sprt.Verdict.REJECT:
+        return _end(session, challenge, ChallengeState.FAILED, "It is not stronger.")
     if count.played >= challenge.games_limit:
         reason = f"{counted(count.played, 'game')} did not show that it is stronger."
-        return _end(session, challenge.id, ChallengeState.FAILED, reason)
+        return _end(session, challenge, ChallengeState.FAILED, reason)
     if count.abandoned >= challenge.games_limit:
-        reason = f"The service failed: {counted(count.abandoned, 'game')} could not be played."
-        return _end(session, challenge.id, ChallengeState.ENDED, reason)
+        return _end(session, challenge, ChallengeState.ENDED, unplayable(count))
     return False
 
 
-def _end(session: Session, challenge_id: int, state: ChallengeState, reason: str) -> bool:
-    at = now(session)
-    if not move(session, Challenge, challenge_id, ChallengeState.RUNNING, state, reason=reason, ended_at=at):
+def _end(session: Session, challenge: Challenge, state: ChallengeState, reason: str) -> bool:
+    if not end_challenge(session, challenge, state, reason):
         return False
-    row = session.get_one(Challenge, challenge_id, populate_existing=True)
-    detail = "The challenge ended before this series was played."
-    drop_waiting(session, row.season_id, Cause.CHALLENGE_OVER, detail, col(Series.challenge_id) == challenge_id)
-    bot_id = session.exec(select(Entry.bot_id).where(Entry.id == row.entry_id)).one()
-    data = {
-        "bot": bot_id,
-        "challenge": challenge_id,
-        "wins": row.wins,
-        "draws": row.draws,
-        "losses": row.losses,
-        "reason": reason,
-    }
-    record(session, SYSTEM, f"challenge-{state.value}", f"season/{row.season_id}", data)
-    log.info("challenge %d %s: %s", challenge_id, state.value, reason)
+    bot_id = session.exec(select(Entry.bot_id).where(Entry.id == challenge.entry_id)).one()
+    figures = {name: getattr(challenge, name) for name in ("wins", "draws", "losses")}
+    data = {"bot": bot_id, "challenge": challenge.id, **figures, "reason": reason}
+    record(session, SYSTEM, f"challenge-{state.value}", f"season/{challenge.season_id}", data)
     return True
 
 
-def _count(session: Session, challenge: Challenge, entry: Entry) -> Count:
-    """All games of the test so far, from the candidate's side; of earlier challenges what was played, too."""
-    tests = {test.id: test for test in session.exec(_tests(session, entry, challenge.candidate_id))}
-    statement = (
-        select(Match, Participant, Series.challenge_id)
-        .join(Series, col(Series.id) == Match.series_id)
-        .join(Participant, col(Participant.match_id) == Match.id)
-        .where(col(Series.challenge_id).in_(list(tests)), Match.state != MatchState.SCHEDULED)
-    )
-    voided = select(VoidedMatch.match_id).where(VoidedMatch.season_id == challenge.season_id)
-    games: dict[int, tuple[Challenge, dict[int, int]]] = {}
-    spoiled, faulty, abandoned = set(session.exec(voided).all()), set(), set()
-    for match, seat, test_id in session.exec(statement):
-        if match.state not in WITH_RESULT:
-            if test_id == challenge.id:
-                abandoned.add(match.id)
-            continue
-        assert seat.rank is not None and test_id is not None, "a match with a result has ranks, and here a challenge"
-        games.setdefault(match.id, (tests[test_id], {}))[1][seat.version_id] = seat.rank
-        if seat.fault is not None and match.id in faulty:
-            spoiled.add(match.id)
-        if seat.fault is not None:
-            faulty.add(match.id)
-    results = [_result(ranks, test) for match_id, (test, ranks) in games.items() if match_id not in spoiled]
-    return Count(results.count(1), results.count(0), results.count(-1), len(spoiled & games.keys()), len(abandoned))
-
-
-def _result(ranks: Mapping[int, int], challenge: Challenge) -> int:
-    """1: the candidate won, 0: nobody, -1: it lost."""
-    candidate, incumbent = ranks[challenge.candidate_id], ranks[challenge.incumbent_id]
-    return (candidate < incumbent) - (candidate > incumbent)
-
-
-def _busy(season_id: int) -> Any:
-    """Running challenges with a series that is not finished, or a game that waits for an organiser: a test that went on
-    without it would not count it.
-    """
-    # Found by challenge: by season and state, all that the ladder has waiting would be read.
-    mine = col(Series.challenge_id) == Challenge.id
-    played_for = exists().where(mine, col(Series.state).in_(UNFINISHED))
-    held = exists().where(mine, col(Match.series_id) == Series.id, col(Match.state) == MatchState.HELD)
-    running = (Challenge.season_id == season_id, Challenge.state == ChallengeState.RUNNING)
-    return select(Challenge.id).where(*running, or_(played_for, held))
-
-
-def _terms(row: Challenge) -> sprt.Terms:
-    return sprt.Terms(row.elo0, row.elo1, sprt.Model.NORMALIZED, row.alpha, row.beta)
-
-
 def _view(row: Challenge, numbers: Mapping[int, int]) -> ChallengeInfo:
-    lower, upper = _terms(row).bounds
+    terms = terms_of(row)
+    assert terms is not None, "at a gate there is a test"
+    lower, upper = terms.bounds
     candidate, incumbent = numbers[row.candidate_id], numbers[row.incumbent_id]
     return from_row(ChallengeInfo, row, candidate=candidate, incumbent=incumbent, lower=lower, upper=upper)

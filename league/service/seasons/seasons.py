@@ -4,7 +4,7 @@ state.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import pairwise
@@ -13,7 +13,9 @@ from typing import Any
 from sqlmodel import Session, col, func, select
 
 from deadheat.engine.chance import commitment
+from deadheat.engine.figures import span
 from deadheat.engine.games import GAMES
+from deadheat.league.causes import Cause
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, NameTaken, UnknownGame, WrongState
 from deadheat.league.records.seasons import Plays, Progress
@@ -27,7 +29,8 @@ from deadheat.league.service.people.users import existing_user
 from deadheat.league.service.seasons.admission import take_over_list
 from deadheat.league.service.seasons.divisions import carry_over, divisions_of, make_divisions
 from deadheat.league.service.series.planning import whole_groups
-from deadheat.league.states import WITH_RESULT, FinalsFormat, MatchState
+from deadheat.league.service.series.privacy import PLANNED, at_planned
+from deadheat.league.states import WITH_RESULT, FinalsFormat, MatchState, SeasonState
 from deadheat.league.tables import Attempt, Bot, Entry, Match, RatingSnapshot, Season
 from deadheat.league.terms import DATES, TERMS
 from deadheat.sandbox.languages import LANGUAGES
@@ -55,23 +58,21 @@ def create_season(
         NotFound, WrongState: about the previous season.
     """
     organiser.must_organise()
-    previous = None if previous_id is None else _published(session, previous_id)
+    previous = None if previous_id is None else published(session, previous_id)
     if previous is not None:
         if divisions:
             raise BadSetting("divisions", "a season that continues another keeps its divisions")
         game = game or previous.game
         if game != previous.game:
             raise BadSetting("game", f"the previous season's game is {previous.game}")
-        inherited = {name: getattr(previous, name) for name in TERMS if name not in DATES}
-        settings = {**inherited, **settings}
     if game is None or game not in GAMES:
         raise UnknownGame(game or "", tuple(sorted(GAMES)))
-    settings.setdefault("seats", GAMES[game].seats.start)
+    settings = {**inherited(game, previous), **settings}
     assert settings.keys() <= TERMS.keys()
     row = Season(
         game=game, name=name, name_key=name.lower(), previous_id=previous_id, created_at=now(session), **settings
     )
-    _check(row)
+    _raise_any(faults(row))
     session.add(row)
     _flush_named(session, row)
     make_divisions(session, row.id, divisions, previous_id)
@@ -105,11 +106,10 @@ def edit_season(
         row.name, row.name_key = name, name.lower()
     before = {setting: getattr(row, setting) for setting in settings}
     changed = {setting: value for setting, value in settings.items() if before[setting] != value}
+    _raise_any(settled(row.state, changed))
     for setting, value in changed.items():
-        if not TERMS[setting].may_change(row.state):
-            raise BadSetting(setting, f"it can no longer be changed because the season is {row.state.value}")
         setattr(row, setting, value)
-    _check(row)
+    _raise_any(faults(row))
     _flush_named(session, row)
     if renamed or changed:
         record(session, organiser.name, "season-edited", f"season/{season_id}", _noted({**renamed, **changed}))
@@ -151,10 +151,10 @@ def season_info(session: Session, season_id: int) -> SeasonInfo:
 def season_progress(session: Session, season_id: int) -> Progress:
     """Counts over the whole season; the API keeps them for a moment."""
     entries = session.exec(select(func.count()).select_from(Entry).where(Entry.season_id == season_id)).one()
-    by_state = select(Match.state, func.count()).where(Match.season_id == season_id).group_by(col(Match.state))
+    by_state = select(Match.state, func.count()).where(Match.season_id == season_id, PLANNED).group_by(col(Match.state))
     matches = {str(state): count for state, count in session.exec(by_state)}
     counting = session.exec(select(func.count()).select_from(Match).where(*counts(season_id))).one()
-    void = (Attempt.season_id == season_id, Attempt.cause != "played", col(Attempt.match_id).is_not(None))
+    void = (col(Attempt.cause) != Cause.PLAYED, *at_planned(season_id))
     voids = session.exec(select(func.count()).select_from(Attempt).where(*void)).one()
     return Progress(
         entries=entries,
@@ -172,29 +172,48 @@ def season_waiting(session: Session, season_id: int) -> tuple[int, int, int]:
     each ranking.
     """
     entries = select(func.count()).select_from(Entry).where(Entry.season_id == season_id)
-    of_it = select(func.count()).select_from(Match).where(Match.season_id == season_id)
+    of_it = select(func.count()).select_from(Match).where(Match.season_id == season_id, PLANNED)
     waiting, held = (of_it.where(Match.state == state) for state in (MatchState.SCHEDULED, MatchState.HELD))
     return session.exec(entries).one(), session.exec(waiting).one(), session.exec(held).one()
 
 
-def _check(row: Season) -> None:
-    """Whether a season can be run like this. Raises BadSetting."""
+def inherited(game: str, previous: Season | None) -> dict[str, Any]:
+    """The settings of a new season that nobody gave, where they are not the defaults of `league.terms`."""
+    if previous is None:
+        return {"seats": GAMES[game].seats.start}
+    return {name: getattr(previous, name) for name in TERMS if name not in DATES}
+
+
+def settled(state: SeasonState, changed: Iterable[str]) -> Iterator[BadSetting]:
+    """What of these settings can no longer be changed."""
+    for setting in changed:
+        if not TERMS[setting].may_change(state):
+            yield BadSetting(setting, f"it can no longer be changed because the season is {state.value}")
+
+
+def faults(row: Season) -> Iterator[BadSetting]:
+    """Why a season cannot be run like this."""
     seats = GAMES[row.game].seats
     if row.seats not in seats:
-        raise BadSetting("seats", f"{row.game} is played by {seats.start} to {seats.stop - 1}")
+        yield BadSetting("seats", f"{row.game} is played by {span(seats)}")
     unknown = sorted(set(row.languages or ()) - set(LANGUAGES))
     if unknown:
-        raise BadSetting("languages", f"{', '.join(unknown)} is unknown; choose from {', '.join(sorted(LANGUAGES))}")
+        yield BadSetting("languages", f"{', '.join(unknown)} is unknown; choose from {', '.join(sorted(LANGUAGES))}")
     if row.languages is not None and not row.languages:
-        raise BadSetting("languages", "nobody could enter")
+        yield BadSetting("languages", "nobody could enter")
     given = [(date, getattr(row, date)) for date in DATES if getattr(row, date) is not None]
     for (earlier, first), (later, then) in pairwise(given):
         if first >= then:
-            raise BadSetting(later, f"it must come after {earlier}")
+            yield BadSetting(later, f"it must come after {earlier}")
     if row.finals is FinalsFormat.ROUND_ROBIN and row.seats > 2:
-        raise BadSetting("finals", "a round robin is for two at a table; choose swiss")
+        yield BadSetting("finals", "a round robin is for two at a table; choose swiss")
     if row.finals_at is not None and row.finals is FinalsFormat.NONE:
-        raise BadSetting("finals_at", "this season has no finals; choose how they are played")
+        yield BadSetting("finals_at", "this season has no finals; choose how they are played")
+
+
+def _raise_any(found: Iterator[BadSetting]) -> None:
+    for fault in found:
+        raise fault
 
 
 def _noted(values: Mapping[str, object]) -> dict[str, object]:
@@ -202,7 +221,8 @@ def _noted(values: Mapping[str, object]) -> dict[str, object]:
     return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in values.items()}
 
 
-def _published(session: Session, season_id: int) -> Season:
+def published(session: Session, season_id: int) -> Season:
+    """The season, which another may continue. Raises NotFound, WrongState."""
     row = existing(session, Season, season_id)
     if _finals(session, [season_id]).get(season_id) is None:
         raise WrongState.of_season(row.state, "it can be continued once it is closed and its standings are published")
@@ -228,12 +248,11 @@ def _views(session: Session, rows: Sequence[Season]) -> list[SeasonInfo]:
     views = []
     for row in rows:
         published_at, log_sha256 = finals.get(row.id, (None, None))
-        plays = _plays(row)
         view = SeasonInfo.model_construct(
             **{name: getattr(row, name) for name in columns},
             divisions=tuple(divisions[row.id]),
-            plays=plays,
-            rounded=_rounded(row, plays),
+            plays=_plays(row),
+            rounded=rounded(row),
             published_at=published_at,
             log_sha256=log_sha256,
             dice_commitment=commitment(row.secret) if row.secret else None,
@@ -249,8 +268,9 @@ def _plays(row: Season) -> Plays:
     return Plays(whole(row.series_length), pair, whole(row.finals_games))
 
 
-def _rounded(row: Season, plays: Plays) -> str:
-    """What of these numbers is played otherwise than it is set, as a sentence; empty: nothing is."""
+def rounded(row: Season) -> str:
+    """What of a season's numbers is played otherwise than it is set, as a sentence; empty: nothing is."""
+    plays = _plays(row)
     numbers = {"series_length": "in one go", "games_per_pair": "of each pair"}
     if row.finals is not FinalsFormat.NONE:
         numbers["finals_games"] = "at each meeting in the finals"

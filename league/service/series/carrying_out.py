@@ -41,7 +41,7 @@ from deadheat.league.service.series.hosts import (
     welcome,
 )
 from deadheat.league.service.series.live import forget
-from deadheat.league.service.series.outcomes import next_seed, write_outcomes
+from deadheat.league.service.series.outcomes import is_asked, next_seed, write_outcomes
 from deadheat.league.states import JobState, MatchState, allowed
 from deadheat.league.tables import Attempt, Bot, BotVersion, Match, Participant, Season, Series, User
 from deadheat.league.verification.agreement import player
@@ -114,7 +114,8 @@ def finish_series(
         count_series(
             session, job.host, sum(attempt.cause != Cause.PLAYED for out in outcomes for attempt in out.attempts)
         )
-        touch_log(session, season_id)
+        if not is_asked(session, job.series_id):
+            touch_log(session, season_id)
     return not reasons
 
 

@@ -11,6 +11,9 @@ then anybody can recompute all seeds (`league.verification.fairness`).
 After a restore, the numbers since the back-up are skipped because people may have seen their dice; the audit log says
 so.
 
+Unrated matches that somebody asked for have seeds that are drawn one by one and no numbers, so that nobody learns of
+a rated deal, or how many others were asked for (`drawn_dice`).
+
 Whoever has the database has the secret and can foresee the dice. They must be trusted not to reveal them, and not to
 fit the pairing to dice that they know.
 """
@@ -57,10 +60,15 @@ def deal_dice(session: Session, season_id: int, count: int) -> list[Dice]:
     )
     found = session.exec(taken).first()
     if found is None:
-        entropy = surroundings(session).entropy
-        return [Dice(None, entropy(SEED_BYTES)) for _ in range(count)]
+        return drawn_dice(session, count)
     secret, last = found
     return [Dice(deal, season_seed(secret, deal)) for deal in range(last - count + 1, last + 1)]
+
+
+def drawn_dice(session: Session, count: int) -> list[Dice]:
+    """So many dice that are drawn now and follow from nothing."""
+    entropy = surroundings(session).entropy
+    return [Dice(None, entropy(SEED_BYTES)) for _ in range(count)]
 
 
 def skip_dice(session: Session) -> None:

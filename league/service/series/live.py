@@ -11,7 +11,7 @@ revealed (`engine.unfinished`). Nothing is shown of a match whose dice other mat
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -24,8 +24,10 @@ from deadheat.engine.unfinished import Replies, Unfinished, read_replies, unfini
 from deadheat.league.database import now
 from deadheat.league.errors import NotFound
 from deadheat.league.jobs import SeriesJob
+from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.deals import withheld
-from deadheat.league.states import JobState, MatchState
+from deadheat.league.service.series.privacy import must_see
+from deadheat.league.states import Asked, JobState, MatchState
 from deadheat.league.tables import LiveMatch, Match, Participant, Season, Series
 
 MOST_SHOWN_BYTES = 512 * 1024
@@ -38,7 +40,7 @@ class Watched:
 
     `series`: the state of its series. `withheld`: others with its dice are to be played. `voids`: attempts that failed
     by our doing, so that it has other dice.
-    `version` differs wherever anything else does.
+    `private`: not everybody sees it. `version` differs wherever anything else does.
     """
 
     match_id: int
@@ -50,6 +52,7 @@ class Watched:
     match: Unfinished | None = None
     version: str = ""
     withheld: bool = False
+    private: bool = False
 
 
 def show(session: Session, job: SeriesJob, match_id: int, replies: Replies) -> bool:
@@ -81,8 +84,8 @@ def forget(session: Session, series_id: int) -> None:
     session.exec(gone.execution_options(synchronize_session=False))
 
 
-def watch(session: Session, match_id: int) -> Watched:
-    """The match as it is now. Raises NotFound."""
+def watch(session: Session, match_id: int, viewer: Person | None = None) -> Watched:
+    """The match as it is now, for somebody who may see it. Raises NotFound."""
     statement = (
         select(Match, Season.game, Series.state)
         .join(Season, col(Season.id) == Match.season_id)
@@ -93,7 +96,12 @@ def watch(session: Session, match_id: int) -> Watched:
     if found is None:
         raise NotFound("match", match_id)
     row, game, state = found
-    series = JobState(state)
+    must_see(session, viewer, row)
+    return replace(_watched(session, row, game, JobState(state)), private=row.asked is Asked.PRIVATE)
+
+
+def _watched(session: Session, row: Match, game: str, series: JobState) -> Watched:
+    match_id = row.id
     if withheld(session, [row]):
         return Watched(match_id, game, row.state, series, version=f"{row.state}-{series}-withheld", withheld=True)
     live = session.exec(select(LiveMatch).where(LiveMatch.match_id == match_id)).first()

@@ -7,6 +7,7 @@ It is part of the transaction that closes the attempt at the series
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from datetime import UTC, datetime
 
 from sqlalchemy import ColumnElement
@@ -34,11 +35,18 @@ def write_outcomes(
     if results:
         _write_results(session, job, results, at, may_rate=purpose is not Purpose.CHALLENGE)
         _write_details(session, results)
-        add_response_times(session, season_id, job, results)
+        if not is_asked(session, job.series_id):
+            add_response_times(session, season_id, job, results)
         if purpose is not Purpose.CHALLENGE:
             note_rules(session, season_id, results, at)
     _write_ledger(session, job, worker, season_id, outcomes)
     return season_id
+
+
+def is_asked(session: Session, series_id: int) -> bool:
+    """Whether somebody asked for the series, so that it is in no ranking and no figure of a bot."""
+    found = select(Match.id).where(Match.series_id == series_id, col(Match.asked).is_not(None))
+    return session.exec(found.limit(1)).first() is not None
 
 
 def _write_results(
@@ -107,7 +115,7 @@ def _write_details(session: Session, outcomes: Sequence[MatchOutcome]) -> None:
 def _columns(table: type[SQLModel], measured: Exit | Latency) -> dict[str, object]:
     """The fields of a measured value that a table has columns for, under the same names."""
     known = table.model_fields
-    return {name: getattr(measured, name) for name in measured.__slots__ if name in known}
+    return {item.name: getattr(measured, item.name) for item in fields(measured) if item.name in known}
 
 
 def _tail(stderr: bytes, limit_bytes: int) -> str:

@@ -21,8 +21,8 @@ from deadheat.league.database import now, surroundings
 from deadheat.league.pairing.pairs import pair_key
 from deadheat.league.pairing.seating import Seating, rotations, seatings, whole_turns
 from deadheat.league.service.ground.steps import insert_rows
-from deadheat.league.service.series.dice import Dice, deal_dice
-from deadheat.league.states import Precedence, Purpose
+from deadheat.league.service.series.dice import Dice, deal_dice, drawn_dice
+from deadheat.league.states import Asked, Precedence, Purpose
 from deadheat.league.tables import BotVersion, Match, Pair, Participant, Season, Series
 
 
@@ -46,12 +46,14 @@ def add_series(
     precedence: Precedence = Precedence.ORDINARY,
     round_number: int | None = None,
     challenge_id: int | None = None,
+    asked: Asked | None = None,
 ) -> list[int]:
     """Plan matches between different versions and return the ids of their series, to be enqueued after the commit.
 
     Of two versions the first begins; after that they take turns. Where deals are shared there are as many series as
     seats, and `matches` is cut to whole groups; fewer than one group, which is what a pair may still need when one of
     its series was dropped, get fresh dice. So do challenges in every game, for their test takes matches as independent.
+    `asked`: somebody asked for them, and the dice are none of the season's.
     """
     order = surroundings(session).entropy(SEED_BYTES)  # who follows whom round a table, and when which deal is played
     seats = len(versions)
@@ -78,8 +80,8 @@ def add_series(
     session.flush()
     dice: dict[int, Dice] = {}
     for series, plan in zip(made, plans, strict=True):
-        _add_matches(session, series, plan, dice)
-    if purpose is not Purpose.CHALLENGE:  # two versions of one bot, and never rated
+        _add_matches(session, series, plan, dice, asked)
+    if purpose is not Purpose.CHALLENGE:  # they are never rated
         _count(session, season.id, versions, plans)
     return [series.id for series in made]
 
@@ -96,10 +98,13 @@ def in_turns(session: Session, sets: Sequence[Sequence[int]]) -> list[int]:
     return ids
 
 
-def _add_matches(session: Session, series: Series, plan: Sequence[Seating], dice: dict[int, Dice]) -> None:
+def _add_matches(
+    session: Session, series: Series, plan: Sequence[Seating], dice: dict[int, Dice], asked: Asked | None
+) -> None:
     """`dice`: by deal, of the series that are planned together; those of each new deal are added."""
     new = list(dict.fromkeys(seating.deal for seating in plan if seating.deal not in dice))
-    dice.update(zip(new, deal_dice(session, series.season_id, len(new)), strict=True))
+    drawn = deal_dice(session, series.season_id, len(new)) if asked is None else drawn_dice(session, len(new))
+    dice.update(zip(new, drawn, strict=True))
     rows = [
         Match(
             series_id=series.id,
@@ -108,6 +113,7 @@ def _add_matches(session: Session, series: Series, plan: Sequence[Seating], dice
             seed=dice[seating.deal].seed,
             commitment=commitment(dice[seating.deal].seed),
             deal=dice[seating.deal].deal,
+            asked=asked,
             created_at=series.created_at,
         )
         for number, seating in enumerate(plan)

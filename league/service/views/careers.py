@@ -20,7 +20,8 @@ from deadheat.league.records.bots import Bot as BotInfo
 from deadheat.league.service.bots.bots import infos
 from deadheat.league.service.ground.counting import HAS_RESULTS, counts
 from deadheat.league.service.series.deals import withheld
-from deadheat.league.states import SeasonState, VersionState
+from deadheat.league.service.series.privacy import PLANNED
+from deadheat.league.states import ON_LADDER, SeasonState, VersionState
 from deadheat.league.tables import Bot, BotVersion, Entry, Match, Participant, Season, User
 
 RECENT_MATCHES = 5000
@@ -33,7 +34,9 @@ MAX_VERSIONS = 100
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A season that a bot takes part in. `has_results`: a match of it has ended, whoever's."""
+    """A season that a bot takes part in. `has_results`: a match of it has ended, whoever's. `challenged`: authors may
+    ask for unrated matches against it now.
+    """
 
     season_id: int
     season: str
@@ -41,6 +44,7 @@ class Part:
     has_results: bool
     division: int
     version: int
+    challenged: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +88,23 @@ class PublicVersion:
 def parts_of(session: Session, bot_id: int) -> list[Part]:
     """The newest season first."""
     statement = (
-        select(Season, HAS_RESULTS, Entry.division, BotVersion.number)
+        select(Season, HAS_RESULTS, Entry, BotVersion.number)
         .join(Entry, col(Entry.season_id) == Season.id)
         .join(BotVersion, col(BotVersion.id) == Entry.version_id)
         .where(Entry.bot_id == bot_id)
         .order_by(col(Season.id).desc())
     )
     return [
-        Part(season.id, season.name, season.state, has_results, division, number)
-        for season, has_results, division, number in session.exec(statement)
+        Part(
+            season.id,
+            season.name,
+            season.state,
+            has_results,
+            entry.division,
+            number,
+            season.unrated_games > 0 and season.state in ON_LADDER,
+        )
+        for season, has_results, entry, number in session.exec(statement)
     ]
 
 
@@ -131,6 +143,7 @@ def failures(session: Session, season_id: int, bot_id: int) -> list[Failure]:
         .join(Match, col(Match.id) == Participant.match_id)
         .join(BotVersion, col(BotVersion.id) == Participant.version_id)
         .where(Participant.bot_id == bot_id, col(Participant.fault).is_not(None), Match.season_id == season_id)
+        .where(PLANNED)
         .order_by(col(Participant.match_id).desc())
         .limit(MAX_FAULTS)
     )
@@ -152,6 +165,7 @@ def failure_counts(session: Session, season_id: int, bot_id: int) -> dict[tuple[
         .join(Match, col(Match.id) == Participant.match_id)
         .join(BotVersion, col(BotVersion.id) == Participant.version_id)
         .where(Participant.bot_id == bot_id, col(Participant.fault).is_not(None), Match.season_id == season_id)
+        .where(PLANNED)
         .group_by(col(BotVersion.number), col(Participant.fault))
     )
     found = {}

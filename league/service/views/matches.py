@@ -20,6 +20,7 @@ from deadheat.league.service.ground.steps import existing
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import owned_by
 from deadheat.league.service.series.deals import withheld
+from deadheat.league.service.series.privacy import SHOWN, may_see, must_see
 from deadheat.league.service.views.uncounted import Bearing, bearings, why_not_played
 from deadheat.league.states import MatchState
 from deadheat.league.tables import (
@@ -31,6 +32,7 @@ from deadheat.league.tables import (
     Match,
     Participant,
     Season,
+    Series,
     User,
 )
 
@@ -44,10 +46,12 @@ def matches(
     state: MatchState | None = None,
     finished_since: datetime | None = None,
     before: int | None = None,
+    challenge_id: int | None = None,
     limit: int = 50,
 ) -> list[MatchInfo]:
     """The newest matches first, those that come after the match `before`. `opponent_id`: only those of `bot_id`
-    against it.
+    against it. `challenge_id`: those of a challenge that the asker may see (`league.service.seasons.asked`); in all
+    other lists nothing is private.
 
     Where matches that wait or are being played are among them, the newest is the last that was planned. Those that were
     played (`state` done) come in the order of their ends, the last first: whole series end at once, and in any order.
@@ -70,6 +74,11 @@ def matches(
         statement = statement.where(_another_seat(opponent_id, lambda seat, other: other != seat))
     if season_id is not None:
         statement = statement.where(Match.season_id == season_id)
+    if challenge_id is None:
+        statement = statement.where(SHOWN)
+    else:
+        of_it = select(Series.id).where(Series.challenge_id == challenge_id)
+        statement = statement.where(col(Match.series_id).in_(of_it))
     if state is not None:
         statement = statement.where(Match.state == state)
     if finished_since is not None:
@@ -105,13 +114,14 @@ def _end(session: Session, match_id: int) -> datetime:
     return found
 
 
-def match_detail(session: Session, match_id: int) -> MatchDetail:
-    """One match with its attempts and response times. Raises NotFound."""
+def match_detail(session: Session, match_id: int, viewer: Person | None = None) -> MatchDetail:
+    """One match with its attempts and response times, for somebody who may see it. Raises NotFound."""
     statement = select(Match, Season.game).join(Season, col(Season.id) == Match.season_id)
     found = session.exec(statement.where(Match.id == match_id)).first()
     if found is None:
         raise NotFound("match", match_id)
     row, game = found
+    must_see(session, viewer, row)
     attempts = attempts_at(session, match_id, row.series_id)
     times = select(LatencySummary).where(LatencySummary.match_id == match_id)
     latencies = tuple(
@@ -146,13 +156,15 @@ def attempts_at(session: Session, match_id: int, series_id: int) -> tuple[Attemp
     )
 
 
-def transcript_of(session: Session, match_id: int) -> str:
+def transcript_of(session: Session, match_id: int, viewer: Person | None = None) -> str:
     """The name of a match's transcript in the blob store; it holds the seed, so only of one whose dice may be told.
+    `viewer`: who must be allowed to see the match.
 
     Raises:
         NotFound, WrongState.
     """
     row = existing(session, Match, match_id)
+    must_see(session, viewer, row)
     if row.transcript_sha256 is None:
         raise WrongState.of_match(row.state, "only matches that were played to the end have a transcript")
     must_be_told(session, row)
@@ -169,8 +181,9 @@ def own_seats(session: Session, owner: Person, match_id: int) -> dict[int, tuple
     """The seats of the asker's own bots, each with the bot's name and the version's number.
 
     Raises:
-        NotFound: there is no such match, or none of the asker's bots is in it.
+        NotFound: there is no such match, or none of the asker's bots is in it, or somebody else asked for it privately.
     """
+    match = session.get(Match, match_id)
     mine = (
         select(Participant.seat, Bot.name, BotVersion.number)
         .join(Bot, col(Bot.id) == Participant.bot_id)
@@ -179,7 +192,7 @@ def own_seats(session: Session, owner: Person, match_id: int) -> dict[int, tuple
         .order_by(col(Participant.seat))
     )
     seated = {seat: (name, number) for seat, name, number in session.exec(mine)}
-    if not seated:
+    if not seated or match is None or not may_see(session, owner, match):
         raise NotFound.own_match(match_id)
     return seated
 

@@ -12,6 +12,7 @@ from deadheat.league.records import from_row
 from deadheat.league.service.bots.bots import active
 from deadheat.league.service.jobs.exhibitions import playable
 from deadheat.league.service.series.live import live_matches
+from deadheat.league.service.series.privacy import shown_series
 from deadheat.league.states import JobState, VersionState
 from deadheat.league.tables import Bot, BotVersion, Match, Participant, Season, Series, User
 
@@ -51,7 +52,7 @@ def running_series(session: Session, limit: int) -> list[RunningSeries]:
     statement = (
         select(Series, Season)
         .join(Season, col(Season.id) == Series.season_id)
-        .where(Series.state == JobState.RUNNING)
+        .where(Series.state == JobState.RUNNING, shown_series())
         .order_by(col(Series.started_at).desc())
         .limit(limit)
     )

@@ -63,6 +63,8 @@ def _why(match: Match, purpose: Purpose, voided: VoidedMatch | None, disqualifie
         return Uncounted(Uncounting.REJUDGED, sentence, voided.rejudged_id)
     if voided is not None:
         return Uncounted(Uncounting.VOIDED, f"An organiser took it out of the log of results: {voided.reason}", None)
+    if match.asked is not None:
+        return Uncounted(Uncounting.ASKED, "An author asked for it, and such matches are never rated.", None)
     if purpose is Purpose.CHALLENGE:
         return Uncounted(Uncounting.GATE, "It was played at a promotion gate, whose matches are never rated.", None)
     if not match.rated:

@@ -24,6 +24,7 @@ from deadheat.league.errors import NotFound
 from deadheat.league.records.entries import Entry as EntryInfo
 from deadheat.league.records.entries import Waiting
 from deadheat.league.service.seasons.entries import entry_info
+from deadheat.league.service.series.privacy import PLANNED
 from deadheat.league.service.series.turns import turn
 from deadheat.league.states import UNFINISHED, JobState, MatchState, SeasonState
 from deadheat.league.tables import BotVersion, Match, Participant, Season, Series
@@ -77,11 +78,12 @@ def waiting(session: Session, season_id: int, bot_id: int, version: int | None =
 
 
 def _own_series(session: Session, season_id: int, bot_id: int, version: int | None) -> set[int]:
-    """Unfinished series in which the bot has a seat."""
+    """Unfinished series in which the bot has a seat, but for those that somebody asked for."""
     statement = (
         select(Match.series_id)
         .join(Participant, col(Participant.match_id) == Match.id)
         .where(Match.season_id == season_id, Match.state == MatchState.SCHEDULED, Participant.bot_id == bot_id)
+        .where(PLANNED)
     )
     if version is not None:
         known = select(BotVersion.id).where(BotVersion.bot_id == bot_id, BotVersion.number == version)
@@ -93,11 +95,13 @@ def _own_series(session: Session, season_id: int, bot_id: int, version: int | No
 
 
 def _unfinished(session: Session) -> list[_Ahead]:
-    """All series of all seasons that wait or are played, those that wait in their turn."""
+    """All series of all seasons that wait or are played, those that wait in their turn. What somebody asked for is left
+    out: it hardly ever comes first, and may be private.
+    """
     statement = (
         select(Series, func.count(col(Match.id)))
         .join(Match, col(Match.series_id) == Series.id)
-        .where(col(Series.state).in_(UNFINISHED), Match.state == MatchState.SCHEDULED)
+        .where(col(Series.state).in_(UNFINISHED), Match.state == MatchState.SCHEDULED, PLANNED)
         .group_by(col(Series.id))
         .order_by(col(Series.queued_at), col(Series.id))
         .limit(MOST_AHEAD)

@@ -87,19 +87,27 @@ def test_one_more_bot_comes_later_and_nothing_is_played_twice(bots: Path, tmp_pa
     assert_one_sentence(tournament("--resume", str(folder)), "the program of quick in")
 
 
-def test_ctrl_c_ends_in_order_and_the_rest_is_played_later(bots: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_in_order_and_the_rest_is_played_later(number: signal.Signals, bots: Path, tmp_path: Path) -> None:
+    """SIGTERM goes to the whole group, as service managers and time limits send it: workers may end first."""
     folder, locks = tmp_path / "t", tmp_path / "locks"
     environment = {"PYTHONPATH": str(ROOT / "src"), "PATH": os.environ["PATH"], "DEADHEAT_LOCK_DIR": str(locks)}
     command = [sys.executable, "-m", "deadheat.cli.main", "tournament", GAME, str(bots / "quick"), str(bots / "other")]
     options = ["--games", "60", "--sandbox", "local", "--folder", str(folder), "--keep", "none"]
     started = subprocess.Popen(
-        [*command, *options], env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path
+        [*command, *options],
+        env=environment,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        start_new_session=True,
     )
     log = folder / "games.jsonl"
     while not log.exists() or log.stat().st_size < 1500:
         assert started.poll() is None, started.communicate()
         time.sleep(0.01)
-    started.send_signal(signal.SIGINT)
+    os.killpg(started.pid, number)
     _, stderr = started.communicate(timeout=60)
     assert started.returncode == 130, stderr
     assert f"--resume {folder}" in stderr

@@ -1,0 +1,157 @@
+"""Unrated matches that authors ask for: the form beside a bot, one's own list, and how one stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from fastapi import APIRouter, Query, Response
+from sqlmodel import Session
+
+from deadheat.api.deps import Id, Shared
+from deadheat.api.edge.caching import NOWHERE
+from deadheat.api.pages.forms import Complaint, Posted, Present, Submitted, Visit, Visiting, checked, onward, posting
+from deadheat.api.pages.forms import private as page_of_one
+from deadheat.api.pages.render import render
+from deadheat.api.routes.challenges import question
+from deadheat.api.schemas.base import RowId
+from deadheat.api.schemas.challenges import ChallengeRequest, SequentialTest
+from deadheat.api.services import Services
+from deadheat.league.errors import NotFound
+from deadheat.league.ratings import Games, Rating, RatingConfig, log_of, rate
+from deadheat.league.records.challenges import AskedChallenge
+from deadheat.league.service.bots.bots import bot_info, bots_of, is_own
+from deadheat.league.service.seasons import asked
+from deadheat.league.service.seasons.seasons import season_info
+from deadheat.league.service.views.matches import matches
+
+router = APIRouter(include_in_schema=False)
+
+LISTED = 50
+"""Challenges, and matches of one."""
+
+GAMES = 20
+"""What the form has at first: enough to see a large difference, and few for a machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A row of a challenge's table. `rating` None: nothing has been played."""
+
+    bot_id: int
+    name: str
+    rating: Rating | None
+    won: int
+    drawn: int
+    lost: int
+    faults: int
+
+
+@router.get("/challenges")
+def challenges(shared: Shared, visit: Visiting, before: Annotated[RowId | None, Query()] = None) -> Response:
+    """One's own, the newest first."""
+    with shared.db.reading() as session:
+        found = asked.asked(session, visit.person, before=before, limit=LISTED + 1)
+    older = found[LISTED - 1].id if len(found) > LISTED else None
+    return page_of_one(shared, "challenges.html", visit, None, challenges=found[:LISTED], older=older)
+
+
+@router.get("/bots/{bot_id}/challenge")
+def form(shared: Shared, visit: Visiting, bot_id: Id, season: Annotated[RowId, Query()]) -> Response:
+    """The form to ask for matches against a bot."""
+    return _form(shared, visit, bot_id, season, None)
+
+
+def _again(complaint: Complaint, shared: Services, posted: Posted, bot_id: int, season: int) -> Response:
+    return _form(shared, posted.visit, bot_id, season, complaint)
+
+
+@router.post("/bots/{bot_id}/challenge")
+@posting("challenge", _again)
+def ask(shared: Shared, posted: Submitted, bot_id: Id, season: Annotated[RowId, Query()]) -> Response:
+    """Ask for them."""
+    given = dict(posted.fields)
+    bounds = {name: given.pop(name) for name in ("elo0", "elo1") if given.get(name, "") != ""}
+    given = {name: value for name, value in given.items() if name not in ("elo0", "elo1")}
+    body = checked(ChallengeRequest, given | {"season_id": str(season), "opponent_id": str(bot_id)})
+    if bounds:
+        body = body.model_copy(update={"test": checked(SequentialTest, bounds)})
+    with shared.db.transaction() as session:
+        made = asked.ask(session, posted.visit.person, season, question(body))
+    return onward(f"/challenges/{made.id}")
+
+
+@router.get("/challenges/{challenge_id}")
+def challenge(
+    shared: Shared, visit: Present, challenge_id: Id, before: Annotated[RowId | None, Query()] = None
+) -> Response:
+    """How one stands, with its matches."""
+    with shared.db.reading() as session:
+        found = asked.asked_challenge(session, None if visit is None else visit.person, challenge_id)
+        played = matches(session, challenge_id=challenge_id, before=before, limit=LISTED + 1)
+        faults = asked.faults_in(session, challenge_id)
+        mine = visit is not None and is_own(session, visit.person, found.bot_id)
+    content = render(
+        shared,
+        "challenge.html",
+        visit=visit,
+        complaint=None,
+        challenge=found,
+        sides=_sides(found, faults),
+        matches=played[:LISTED],
+        older=played[LISTED - 1].id if len(played) > LISTED else None,
+        mine=mine,
+    )
+    return Response(content, headers={"Cache-Control": NOWHERE}, media_type="text/html")
+
+
+@router.post("/challenges/{challenge_id}/stop")
+def stop(shared: Shared, posted: Submitted, challenge_id: Id) -> Response:
+    """End one of one's own."""
+    with shared.db.transaction() as session:
+        asked.stop(session, posted.visit.person, challenge_id)
+    return onward(f"/challenges/{challenge_id}")
+
+
+def _form(shared: Services, visit: Visit, bot_id: int, season_id: int, complaint: Complaint | None) -> Response:
+    with shared.db.reading() as session:
+        opponent, season = bot_info(session, bot_id), season_info(session, season_id)
+        if opponent.game != season.game:
+            raise NotFound.entry(bot_id)
+        own = _challengers(session, visit, opponent.game)
+        ours = is_own(session, visit.person, bot_id)
+    return page_of_one(
+        shared,
+        "challenge-form.html",
+        visit,
+        complaint,
+        opponent=opponent,
+        season=season,
+        challengers=own,
+        ours=ours,
+        games=min(GAMES, season.unrated_games),
+    )
+
+
+def _challengers(session: Session, visit: Visit, game: str) -> Sequence[tuple[int, str]]:
+    """The bots of that game that the visitor may send, as the form offers them."""
+    found = [bot for bot in bots_of(session, visit.person) if bot.game == game and bot.versions and not bot.retired_at]
+    return [(bot.id, f"{bot.name} (team {bot.team})" if bot.team else bot.name) for bot in found]
+
+
+def _sides(found: AskedChallenge, faults: dict[int, int]) -> list[Side]:
+    """Both versions, rated by the challenge's games alone."""
+    won, drawn, lost = found.wins, found.draws, found.losses
+    ranks = np.repeat([(1, 2), (1, 1), (2, 1)], (won, drawn, lost), axis=0).astype(np.int64)
+    ratings: dict[str, Rating] = {}
+    if len(ranks):
+        players = np.tile(np.arange(2, dtype=np.int64), (len(ranks), 1))
+        table = rate(log_of(["0", "1"], [Games(players, ranks, None)]), RatingConfig())
+        ratings = {entry.player: entry for entry in table.entries}
+    own, other = found.sides
+    return [
+        Side(found.bot_id, own, ratings.get("0"), won, drawn, lost, faults.get(found.version_id, 0)),
+        Side(found.opponent_id, other, ratings.get("1"), lost, drawn, won, faults.get(found.opponent_version_id, 0)),
+    ]

@@ -1,0 +1,98 @@
+"""A season as a file at the desk: chosen or typed, shown as what it would change, then applied.
+
+A page without `season` is about a new one. What is applied is what was previewed: the preview carries the text, and the
+area beside it is for another preview.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo
+
+from fastapi import APIRouter, Query, Response
+
+from deadheat.api.deps import Shared
+from deadheat.api.pages.forms import Complaint, Posted, Submitted, Visit, Visiting, checked, onward, posting, private
+from deadheat.api.pages.render import instant
+from deadheat.api.routes.season_files import declare
+from deadheat.api.schemas import base
+from deadheat.api.schemas.seasons import SeasonFileRequest
+from deadheat.api.services import Services
+from deadheat.engine.figures import away
+from deadheat.league.database import now
+from deadheat.league.records.seasons import Declared
+from deadheat.league.season_file import MAX_CHARACTERS
+from deadheat.league.service.seasons.declared import season_as_file
+from deadheat.league.service.seasons.seasons import season_info
+
+router = APIRouter(prefix="/desk/season-file", include_in_schema=False)
+
+Which = Annotated[base.RowId | None, Query()]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A line of the timetable."""
+
+    label: str
+    at: str
+    local: str
+    away: str
+
+
+@router.get("")
+def season_file(shared: Shared, visit: Visiting, season: Which = None) -> Response:
+    """The file of a season as it is, or an empty one."""
+    return _page(shared, visit, season)
+
+
+def _again(complaint: Complaint, shared: Services, posted: Posted, season: int | None) -> Response:
+    return _page(shared, posted.visit, season, complaint, _sent(posted))
+
+
+@router.post("")
+@posting("file", _again)
+def declare_season(shared: Shared, posted: Submitted, season: Which = None) -> Response:
+    """Preview a file, or apply the one that was previewed."""
+    text, apply = _sent(posted), "apply" in posted.fields
+    told = declare(
+        shared, posted.visit.person, checked(SeasonFileRequest, {"document": text, "preview": not apply}), season
+    )
+    return onward(f"/desk/seasons/{told.season_id}") if apply else _page(shared, posted.visit, season, None, text, told)
+
+
+def _sent(posted: Posted) -> str:
+    """The file that was chosen, else what was typed."""
+    return posted.fields.get("file") or posted.fields.get("document", "")
+
+
+def _page(
+    shared: Services,
+    visit: Visit,
+    season_id: int | None,
+    complaint: Complaint | None = None,
+    text: str | None = None,
+    told: Declared | None = None,
+) -> Response:
+    visit.person.must_organise()
+    values: dict[str, Any] = {"season": None, "text": text or "", "told": told, "steps": ()}
+    with shared.db.reading() as session:
+        if season_id is not None:
+            values["season"] = season_info(session, season_id)
+            values["text"] = season_as_file(session, visit.person, season_id) if text is None else text
+        if told is not None:
+            values["steps"] = list(_steps(told, now(session).timestamp()))
+    return private(shared, "desk-file.html", visit, complaint, most=MAX_CHARACTERS, **values)
+
+
+def _steps(told: Declared, at: float) -> Iterator[Step]:
+    zone = ZoneInfo(told.timezone) if told.timezone else None
+    for step in told.timetable:
+        if step.at is None:
+            yield Step(step.label, "manually", "", "")
+        else:
+            local = step.at.astimezone(zone).strftime("%Y-%m-%d %H:%M %Z") if zone else ""
+            yield Step(step.label, instant(step.at.astimezone(UTC)), local, away(step.at.timestamp() - at))

@@ -1,0 +1,96 @@
+"""Unrated matches that authors ask for."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from deadheat.api.cursors import read_cursor, write_cursor
+from deadheat.api.deps import REFUSED, Asker, Id, Shared, Viewer
+from deadheat.api.edge.caching import NOWHERE
+from deadheat.api.schemas import base
+from deadheat.api.schemas import challenges as schemas
+from deadheat.api.schemas.matches import Matches
+from deadheat.league import sprt
+from deadheat.league.errors import BadSetting
+from deadheat.league.records.challenges import AskedChallenge
+from deadheat.league.service.seasons import asked
+from deadheat.league.service.seasons.asked import Question
+from deadheat.league.service.views.matches import matches
+
+router = APIRouter(prefix="/v1/challenges", tags=["challenges"])
+
+
+class ChallengePage(base.Query):
+    """Which part of the list."""
+
+    season: base.RowId | None = None
+    cursor: base.Cursor | None = None
+    limit: base.Limit = 50
+
+
+class MatchesOf(base.Query):
+    """Which part of the list."""
+
+    cursor: base.Cursor | None = None
+    limit: base.Limit = 50
+
+
+@router.post("", status_code=201, responses={**REFUSED, 429: {}})
+def ask(shared: Shared, asker: Asker, body: schemas.ChallengeRequest, response: Response) -> AskedChallenge:
+    """Ask for unrated matches. They are played after everything rated, one challenge of an author after the other."""
+    with shared.db.transaction() as session:
+        made = asked.ask(session, asker, body.season_id, question(body))
+    response.headers["Location"] = f"/v1/challenges/{made.id}"
+    return made
+
+
+@router.get("", responses={401: {}})
+def list_challenges(shared: Shared, asker: Asker, page: Annotated[ChallengePage, Query()]) -> schemas.AskedChallenges:
+    """What was asked for with your bots, the newest first."""
+    limit = min(page.limit, base.PAGE_LIMIT)
+    with shared.db.reading() as session:
+        found = asked.asked(session, asker, season_id=page.season, before=read_cursor(page.cursor), limit=limit)
+    following = write_cursor(found[-1].id) if len(found) == limit else None
+    return schemas.AskedChallenges(items=found, next=following)
+
+
+@router.get("/{challenge_id}", responses={404: {}})
+def get_challenge(shared: Shared, viewer: Viewer, challenge_id: Id, response: Response) -> AskedChallenge:
+    """One, with its counts; a private one only for its bot's people and organisers."""
+    response.headers["Cache-Control"] = NOWHERE
+    with shared.db.reading() as session:
+        return asked.asked_challenge(session, viewer, challenge_id)
+
+
+@router.get("/{challenge_id}/matches", responses={404: {}})
+def list_matches(
+    shared: Shared, viewer: Viewer, challenge_id: Id, page: Annotated[MatchesOf, Query()], response: Response
+) -> Matches:
+    """Its matches, the last planned first."""
+    response.headers["Cache-Control"] = NOWHERE
+    limit = min(page.limit, base.PAGE_LIMIT)
+    with shared.db.reading() as session:
+        asked.asked_challenge(session, viewer, challenge_id)
+        found = matches(session, challenge_id=challenge_id, before=read_cursor(page.cursor), limit=limit)
+    return Matches(items=found, next=write_cursor(found[-1].id) if len(found) == limit else None)
+
+
+@router.post("/{challenge_id}/stop", responses={401: {}, 404: {}, 409: {}})
+def stop(shared: Shared, asker: Asker, challenge_id: Id) -> AskedChallenge:
+    """End one of your bots'. What is being played is played to its end."""
+    with shared.db.transaction() as session:
+        return asked.stop(session, asker, challenge_id)
+
+
+def question(body: schemas.ChallengeRequest) -> Question:
+    """The same as the league takes it. Raises BadSetting: the test's bounds make none."""
+    values = {name: getattr(body, name) for name in Question.__slots__ if name != "test"}
+    if body.test is None:
+        return Question(**values)
+    try:
+        test = sprt.Terms(body.test.elo0, body.test.elo1, sprt.Model.NORMALIZED, body.test.alpha, body.test.beta)
+    except ValueError as error:
+        raise BadSetting("test", str(error)) from error
+    return Question(**values, test=test)

@@ -1,0 +1,50 @@
+"""A season as a file: fetched, previewed, applied. Organisers only; the file names who is invited."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+
+from deadheat.api.deps import Asker, Id, Shared
+from deadheat.api.schemas.seasons import SeasonFileRequest
+from deadheat.api.services import Services
+from deadheat.league.records.seasons import Declared
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.seasons.declared import apply_file, preview_file, season_as_file
+
+router = APIRouter(prefix="/v1/seasons", tags=["seasons"])
+
+TOML = "application/toml"
+
+
+@router.post("/file", responses={401: {}, 403: {}, 404: {}, 409: {}, 422: {}})
+def create_from_file(shared: Shared, asker: Asker, body: SeasonFileRequest) -> Declared:
+    """Make a season of a file, or say what it would be; organisers only."""
+    return declare(shared, asker, body, None)
+
+
+@router.put("/{season_id}/file", responses={401: {}, 403: {}, 404: {}, 409: {}, 422: {}})
+def change_by_file(shared: Shared, asker: Asker, season_id: Id, body: SeasonFileRequest) -> Declared:
+    """Make a season what a file declares, or say what would change; organisers only."""
+    return declare(shared, asker, body, season_id)
+
+
+@router.get(
+    "/{season_id}/file",
+    response_class=Response,
+    responses={200: {"content": {TOML: {"schema": {"type": "string"}}}}, 401: {}, 403: {}, 404: {}},
+)
+def get_file(shared: Shared, asker: Asker, season_id: Id) -> Response:
+    """The file that declares the season as it is; organisers only."""
+    with shared.db.reading() as session:
+        text = season_as_file(session, asker, season_id)
+    headers = {"Content-Disposition": f'attachment; filename="season-{season_id}.toml"', "Cache-Control": "no-store"}
+    return Response(text, headers=headers, media_type=TOML)
+
+
+def declare(shared: Services, asker: Person, body: SeasonFileRequest, season_id: int | None) -> Declared:
+    """Preview or apply a file; None: it makes a season."""
+    if body.preview:
+        with shared.db.reading() as session:
+            return preview_file(session, asker, body.document, season_id)
+    with shared.db.transaction() as session:
+        return apply_file(session, asker, body.document, season_id)

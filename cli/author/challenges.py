@@ -1,0 +1,216 @@
+"""An author's commands for unrated matches on the league's machines: ask for them, see how they stand, stop them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import RenderableType
+
+from deadheat.cli.author.entering import find_bot, find_entry
+from deadheat.cli.console import USAGE, cannot, command, fail, note, number_in
+from deadheat.cli.output import Column, Columns, Output, as_object, tabled
+from deadheat.cli.server.api_client import Client
+from deadheat.cli.server.client import asks
+from deadheat.cli.server.follow import Patience, Timeout
+from deadheat.engine.figures import counted
+from deadheat.league.records.bots import Bot
+from deadheat.league.records.challenges import AskedChallenge
+from deadheat.league.records.matches import Match
+from deadheat.league.records.seasons import Season
+from deadheat.league.states import ON_LADDER, ChallengeState
+
+MOST_TESTED = 200
+"""Games of a test unless --games says otherwise, as at a promotion gate."""
+
+POLL_LOOKS = 4
+"""Half seconds between two looks at a challenge: its series take longer."""
+
+WAIT_SECONDS = 86_400
+
+UNTIMED = frozenset({"most_of_a_limit", "host_ms"})
+"""Figures of a tournament's bots that only transcripts tell: the report has them."""
+
+Wait = Annotated[bool, typer.Option("--wait", help="Wait until it is over, and show its table.")]
+Report = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write the report: one HTML file with every game in the viewer.")
+]
+
+
+@asks
+def challenge(
+    client: Client,
+    opponent: Annotated[str, typer.Argument(help="A bot that plays in the season: NAME, AUTHOR/NAME or number.")],
+    bot: Annotated[str, typer.Option(help="Your bot; default: your only one of that game.")] = "",
+    version: Annotated[int, typer.Option(min=0, help="Its version; 0: the newest that is ready.")] = 0,
+    opponent_version: Annotated[
+        int, typer.Option(min=0, help="Version of the opponent, if it is yours; 0: the one that plays.")
+    ] = 0,
+    season: Annotated[int, typer.Option(min=0, help="The season's number; 0: the only one that is played.")] = 0,
+    games: Annotated[int, typer.Option(min=0, help="Games to play; with --sprt at most so many (default 200).")] = 0,
+    sprt: Annotated[
+        str, typer.Option(metavar="ELO0,ELO1", help="Stop when a sequential test of your bot decides.")
+    ] = "",
+    private: Annotated[bool, typer.Option("--private", help="Only your bot's people and organisers see them.")] = False,
+    wait: Wait = False,
+    report: Report = None,
+    timeout: Timeout = WAIT_SECONDS,
+) -> Output:
+    """Ask the league for unrated matches of your bot against another. They are played after everything rated."""
+    if not games and not sprt:
+        fail("say how many games with --games N, or let a test decide with --sprt ELO0,ELO1", USAGE)
+    test = _bounds(sprt) if sprt else None
+    where, own = _where(client, season, bot)
+    body: dict[str, Any] = {
+        "season_id": where.id,
+        "bot_id": own.id,
+        "opponent_id": _opponent(client, where, opponent),
+        "games": games or max(1, min(MOST_TESTED, where.unrated_games)),
+        "version": version or None,
+        "opponent_version": opponent_version or None,
+        "test": test,
+        "private": private,
+    }
+    made = client.challenge(body)
+    if wait or report:
+        return _shown(client, _over(client, made, timeout), report)
+    return Output(made, _asked(made))
+
+
+@asks
+def challenges(
+    client: Client,
+    number: Annotated[
+        int | None, typer.Argument(min=1, show_default=False, help="Show this one with its table; default: a list.")
+    ] = None,
+    season: Annotated[int, typer.Option(min=0, help="Only those of this season; 0: of any.")] = 0,
+    stop: Annotated[bool, typer.Option("--stop", help="Stop it. What is being played is played to its end.")] = False,
+    wait: Wait = False,
+    report: Report = None,
+    limit: Annotated[int, typer.Option(min=1, max=100_000, help="Show at most this many.")] = 20,
+    timeout: Timeout = WAIT_SECONDS,
+) -> Output:
+    """List the unrated matches that you asked for, newest first, or show how some stand."""
+    if number is None:
+        if stop or wait or report:
+            fail("say which one: `deadheat challenges` lists their numbers", USAGE)
+        return tabled(client.own_challenges(season=season, limit=limit), COLUMNS, "You have not asked for any.")
+    found = client.stop_challenge(number) if stop else client.asked_challenge(number)
+    return _shown(client, _over(client, found, timeout) if wait else found, report)
+
+
+COLUMNS: Columns[AskedChallenge] = (
+    Column("number", lambda one: one.id, right=True),
+    Column("season", lambda one: one.season_id, right=True),
+    Column("bot", lambda one: f"{one.bot} v{one.version}"),
+    Column("opponent", lambda one: f"{one.opponent_author}/{one.opponent} v{one.opponent_version}"),
+    Column("state", lambda one: f"{one.state}{', private' if one.private else ''}"),
+    Column("W/D/L", lambda one: f"{one.wins}/{one.draws}/{one.losses}", right=True),
+    Column("of", lambda one: one.games_limit, right=True),
+)
+
+
+def _where(client: Client, number: int, bot: str) -> tuple[Season, Bot]:
+    """Return the season and the user's bot that are meant: what is not said must leave no choice."""
+    own = [one for one in client.bots() if one.versions]
+    if bot:
+        found = find_bot(client, bot, client.season(number).game if number else "")
+        own = [one for one in own if one.id == found] or fail(f"{bot} has no version yet, or is not yours")
+    games = {one.game for one in own}
+    if number:
+        season: Season = client.season(number)
+    else:
+        played = [one for one in client.seasons() if one.state in ON_LADDER and one.game in games]
+        offered = [one for one in played if one.unrated_games] or played
+        if not offered:
+            fail("no season of your bots' games is being played now")
+        if len(offered) > 1:
+            several = ", ".join(f"{one.id} ({one.name})" for one in offered)
+            fail(f"say --season; several are being played: {several}", USAGE)
+        (season,) = offered
+    fitting = [one for one in own if one.game == season.game and not one.retired_at]
+    if not fitting:
+        fail(f"you have no bot of {season.game} with a version")
+    if len(fitting) > 1:
+        fail(f"say --bot; you have several: {', '.join(one.name for one in fitting)}", USAGE)
+    return season, fitting[0]
+
+
+def _opponent(client: Client, season: Season, wanted: str) -> int:
+    """Return the number of a bot in the season, or of one of the user's that is not in it."""
+    if (number := number_in(wanted)) is not None:
+        return number
+    for one in client.bots():
+        if one.game == season.game and one.name.lower() == wanted.lower() and not one.retired_at:
+            in_it = {entry.bot_id for entry in client.entries(season.id)}
+            if one.id not in in_it:
+                return one.id
+    return find_entry(client, season.id, wanted).bot_id
+
+
+def _bounds(text: str) -> dict[str, float]:
+    """Parse ELO0,ELO1 for the API."""
+    elo0, _, elo1 = text.partition(",")
+    try:
+        return {"elo0": float(elo0), "elo1": float(elo1)}
+    except ValueError:
+        fail("--sprt takes two differences in Elo, such as 0,20", USAGE)
+
+
+def _over(client: Client, found: AskedChallenge, timeout: int) -> AskedChallenge:
+    """Return the challenge once it is over and its last series is played; tell meanwhile how far it is."""
+    patience = Patience(timeout, f"challenge {found.id} is not over")
+    told = -1
+    while True:
+        played = found.wins + found.draws + found.losses
+        if played != told:
+            note(_progress(found), f"challenge {found.id}")
+            told = played
+        if found.state != ChallengeState.RUNNING:
+            return found
+        patience.pause(POLL_LOOKS)
+        found = client.asked_challenge(found.id)
+
+
+def _progress(found: AskedChallenge) -> str:
+    played = found.wins + found.draws + found.losses
+    bound = "at most " if found.elo0 is not None else ""
+    llr = "" if found.llr is None else f", LLR {found.llr:.2f} in [{found.lower:.2f}, {found.upper:.2f}]"
+    return f"{played} of {bound}{counted(found.games_limit, 'game')}, {found.wins}/{found.draws}/{found.losses}{llr}"
+
+
+def _sides(found: AskedChallenge) -> str:
+    other = f"{found.opponent_author}/{found.opponent} v{found.opponent_version}"
+    return f"{found.bot} v{found.version} against {other}"
+
+
+def _asked(made: AskedChallenge) -> Iterator[RenderableType]:
+    bound = f"at most {made.games_limit}" if made.elo0 is not None else f"{made.games_limit}"
+    private = ", private" if made.private else ""
+    yield f"Challenge {made.id}: {_sides(made)}, {bound} unrated games in {made.season}{private}."
+    yield f"It is played after everything rated. See `{command('challenges', str(made.id))}`."
+
+
+def _shown(client: Client, found: AskedChallenge, report: Path | None) -> Output:
+    """Show a challenge as a tournament is shown, and write its report where it is wanted."""
+    from deadheat.cli.tournament.of_league import lines, standings_of, write_report  # bring the ratings' numpy
+    from deadheat.cli.tournament.standings import summary
+
+    matches: list[Match] = list(client.challenge_matches(found.id))
+    standings = standings_of(found, matches)
+    if report is not None:
+        try:
+            note(f"Report: {write_report(found, matches, client.transcript, report)}")
+        except OSError as error:
+            cannot(f"write {report}", error)
+
+    def text() -> Iterator[RenderableType]:
+        yield f"Challenge {found.id}: {_sides(found)}, in {found.season}{', private' if found.private else ''}"
+        yield f"{_progress(found)}; {found.state}. {found.reason}".rstrip()
+        yield from lines(found, standings)
+
+    bots = summary(standings, [])["bots"] if standings.games else []
+    told = [{name: value for name, value in bot.items() if name not in UNTIMED} for bot in bots]
+    return Output(dict(as_object(found)) | {"bots": told}, text())

@@ -1,0 +1,142 @@
+"""A season as a file: `deadheat season apply` and `export`. What a file may say is in docs/organisers.md.
+
+The file goes to the server as it is, and the server reads it. So every mistake in it is told at once, those that only
+the league can see among them, and a command that is older than its server does not refuse what it does not know.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import RenderableType
+
+from deadheat.cli.console import USAGE, cannot, fail, note, say
+from deadheat.cli.output import Column, Columns, Output, table
+from deadheat.cli.server.api_client import Client
+from deadheat.engine.figures import away
+from deadheat.league.records.seasons import Declared, DeclaredChange, DeclaredDate
+from deadheat.league.season_file import MAX_CHARACTERS
+
+
+def apply(
+    client: Client,
+    file: Annotated[Path, typer.Argument(help="The season's file (docs/organisers.md); -: stdin.", allow_dash=True)],
+    season: Annotated[int, typer.Option(help="Change this season; 0: create one.", min=0)] = 0,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Apply it without asking.")] = False,
+    as_json: bool = False,
+) -> Output:
+    """Create or change a season as a file declares it: settings, dates, divisions, who may enter.
+
+    You see what differs and the timetable in your time zone before you confirm. What the file leaves out gets its
+    default. Applying a file twice changes nothing.
+    """
+    text = _read(file)
+    seen = client.apply_season_file(text, season, preview=True)
+    if dry_run or not seen.changes:
+        return Output(seen, _shown_file(seen, season))
+    if not yes:
+        if not as_json:
+            say(*_shown_file(seen, season))
+        _ask(season)
+    done = client.apply_season_file(text, season)
+    shows = f"deadheat season show {done.season_id}"
+    said = f"Season {done.season_id} is {'changed' if season else 'created'}. `{shows}` shows it."
+    return Output(done, [*(_shown_file(done, season) if yes else ()), said])
+
+
+def export(
+    client: Client,
+    season: Annotated[int, typer.Argument(metavar="SEASON", help="The season's number.", min=1)],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Output file; default: the terminal.")] = None,
+) -> Output:
+    """Write a season as a file: edited, `season apply FILE --season SEASON` changes the season."""
+    text = client.season_file(season)
+    if output is None:
+        return Output({"season_id": season, "document": text}, text.rstrip("\n"))
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        cannot(f"write {output}", error)
+    note(f"Written to {output}.")
+    return Output({"season_id": season, "file": str(output)})
+
+
+def shown(value: Any) -> str:
+    """Show a setting's value as NAME=VALUE has it."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def instant(date: datetime) -> str:
+    """Show a date in this machine's time zone, to the minute."""
+    return date.astimezone().strftime("%Y-%m-%d %H:%M %Z")
+
+
+def _read(file: Path) -> str:
+    try:
+        with nullcontext(sys.stdin.buffer) if str(file) == "-" else file.open("rb") as source:
+            content = source.read(4 * MAX_CHARACTERS + 1)
+        text = content.decode("utf-8-sig")
+    except OSError as error:
+        cannot(f"read {file}", error, USAGE)
+    except UnicodeDecodeError:
+        fail(f"{file} is not UTF-8", USAGE)
+    if len(text) > MAX_CHARACTERS:
+        fail(f"{file} has more than {MAX_CHARACTERS} characters", USAGE)
+    return text
+
+
+def _ask(season: int) -> None:
+    """Let a person confirm; end the command if they do not, or nobody is there."""
+    if not sys.stdin.isatty():
+        fail("no terminal to ask: give --yes to apply this, or --dry-run to see it only", USAGE)
+    if not typer.confirm(f"Change season {season}?" if season else "Create this season?", err=True):
+        fail("nothing was changed")
+
+
+def _shown_file(told: Declared, season: int) -> Iterator[RenderableType]:
+    if told.changes:
+        yield table(told.changes, CHANGES if season else NEW)
+    now = datetime.now(UTC)
+    yield table(told.timetable, _timetable(now))
+    for warning in told.warnings:
+        yield f"Note: {warning}"
+    if not told.changes:
+        yield "There is nothing to change."
+
+
+def _value(change: DeclaredChange, value: Any) -> str:
+    if value is not None and change.path.startswith("dates."):
+        return instant(datetime.fromisoformat(value))
+    return shown(value)
+
+
+def _timetable(now: datetime) -> Columns[DeclaredDate]:
+    return (
+        Column("step", lambda date: date.label),
+        Column("in your time zone", lambda date: instant(date.at) if date.at else "manually", whole=True),
+        Column("", lambda date: away((date.at - now).total_seconds()) if date.at else ""),
+    )
+
+
+CHANGES: Columns[DeclaredChange] = (
+    Column("key", lambda change: change.path),
+    Column("now", lambda change: _value(change, change.now)),
+    Column("then", lambda change: _value(change, change.then)),
+)
+
+NEW: Columns[DeclaredChange] = (
+    Column("key", lambda change: change.path),
+    Column("default", lambda change: _value(change, change.now)),
+    Column("in the file", lambda change: _value(change, change.then)),
+)

@@ -1,0 +1,164 @@
+"""A challenge that a league plays, as a tournament of two: the same table, the same report.
+
+The league's games share no dice, so there are no pairs of games, and the sequential test looks at single games.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import RenderableType
+
+from deadheat import __version__
+from deadheat.cli.console import note
+from deadheat.cli.local.transcripts import parsed
+from deadheat.cli.tournament import records
+from deadheat.cli.tournament.records import TRANSCRIPTS, Bot, Game, Request, game_line
+from deadheat.cli.tournament.schedule import Deal, Kind, Seated, Stage
+from deadheat.cli.tournament.show import closing_lines, sprt_line, standings_table
+from deadheat.cli.tournament.standings import Standings
+from deadheat.engine.core import NS_PER_S
+from deadheat.engine.transcript import Transcript
+from deadheat.league.records.challenges import AskedChallenge
+from deadheat.league.records.matches import Match
+from deadheat.league.states import WITH_RESULT, MatchState
+from deadheat.league.words import Uncounting
+
+if TYPE_CHECKING:
+    from deadheat.league.sprt import State
+
+TAKEN_OUT = frozenset({Uncounting.VOIDED, Uncounting.REJUDGED})
+"""Results that an organiser took out."""
+
+TOLD_EVERY = 100
+"""Transcripts between two lines on how far the report is."""
+
+
+def counting(matches: Sequence[Match]) -> list[Match]:
+    """Return those with a result that counts in the challenge, in the order in which they were planned."""
+    over = (match for match in matches if match.state in WITH_RESULT)
+    counted = (match for match in over if match.uncounted is None or match.uncounted.cause not in TAKEN_OUT)
+    return sorted(counted, key=lambda match: match.id)
+
+
+def standings_of(challenge: AskedChallenge, matches: Sequence[Match]) -> Standings:
+    """Count its finished games. Without transcripts nothing is known of the time that replies took."""
+    found = counting(matches)
+    deals = [
+        Deal(match.commitment, b"", (Seated(number, _seated(challenge, match)),)) for number, match in enumerate(found)
+    ]
+    standings = Standings(challenge.sides, deals)
+    for number, match in enumerate(found):
+        standings.add(_game(challenge, number, match))
+    return standings
+
+
+def lines(challenge: AskedChallenge, standings: Standings) -> Iterator[RenderableType]:
+    """Yield the table, how the test stands, and the faults."""
+    if not standings.games:
+        yield "No game has been played yet."
+        return
+    yield standings_table(standings, standings.ratings(now=True))
+    if (state := _test(challenge)) is not None:
+        yield sprt_line(_request(challenge), state)
+    yield from closing_lines(standings, [])
+
+
+def write_report(
+    challenge: AskedChallenge, matches: Sequence[Match], transcript_of: Callable[[int], bytes], output: Path
+) -> Path:
+    """Fetch the transcripts and write the report of a tournament. Raises OSError: it cannot be written."""
+    from deadheat.cli.tournament import report  # brings the ratings' numpy
+
+    played = [match for match in counting(matches) if match.state == MatchState.DONE]
+    with tempfile.TemporaryDirectory(prefix="deadheat-challenge-") as work:
+        folder = Path(work)
+        (folder / TRANSCRIPTS).mkdir()
+        records.save(folder, _request(challenge))
+        with records.Folder(folder) as log:
+            for number, match in enumerate(played):
+                if number % TOLD_EVERY == TOLD_EVERY - 1:
+                    note(f"{number + 1} of {len(played)} transcripts", "fetched")
+                data = transcript_of(match.id)
+                path = f"{TRANSCRIPTS}/{match.id}.jsonl"
+                (folder / path).write_bytes(data)
+                transcript = parsed(data, f"match {match.id}")
+                names = [challenge.sides[player] for player in _seated(challenge, match)]
+                line = game_line(match.id, names, match.commitment, transcript, _seconds(transcript), path)
+                log.append(json.dumps(line))
+        return report.write(folder, output, f"{' against '.join(challenge.sides)}: challenge {challenge.id}")
+
+
+def _seated(challenge: AskedChallenge, match: Match) -> tuple[int, ...]:
+    """Return the number of each seat's side."""
+    own = (challenge.bot_id, challenge.version)
+    return tuple(int((seat.bot_id, seat.version) != own) for seat in match.seats)
+
+
+def _game(challenge: AskedChallenge, number: int, match: Match) -> Game:
+    """Return what the league tells of a game, as a line of a tournament's log has it."""
+    faults: list[dict[str, Any]] = [
+        {
+            "seat": seat.seat,
+            "fault": seat.fault.fault.value,
+            "command": seat.fault.command,
+            "elapsed_ms": seat.fault.elapsed_ms,
+        }
+        for seat in match.seats
+        if seat.fault is not None
+    ]
+    return {
+        "number": number,
+        "players": [challenge.sides[player] for player in _seated(challenge, match)],
+        "ranks": [seat.rank for seat in match.seats],
+        "rated": len(faults) < len(match.seats),
+        "group": match.commitment,
+        "faults": faults,
+        "void_attempts": 0,  # the league's machines, not this one, are to blame
+        "times": [{} for _ in match.seats],
+        "host_ms": [0.0 for _ in match.seats],
+    }
+
+
+def _seconds(transcript: Transcript) -> float:
+    """Return how long a game's replies took: the league plays a series in one go and tells no more."""
+    replies = (reply for exchange in transcript.exchanges for reply in exchange.replies.values())
+    return sum(reply.own_ns + reply.stolen_ns for reply in replies) / NS_PER_S
+
+
+def _test(challenge: AskedChallenge) -> State | None:
+    from deadheat.league.sprt import Terms, test
+
+    if challenge.elo0 is None or challenge.elo1 is None:
+        return None
+    return test((challenge.losses, challenge.draws, challenge.wins), Terms(challenge.elo0, challenge.elo1))
+
+
+def _request(challenge: AskedChallenge) -> Request:
+    """Return what was asked for, as a tournament's folder has it."""
+    from deadheat.engine.games import GAMES as RULES
+
+    own = f"bot {challenge.bot_id}, version {challenge.version}"
+    other = f"bot {challenge.opponent_id}, version {challenge.opponent_version}"
+    tested = challenge.elo0 is not None and challenge.elo1 is not None
+    return Request(
+        deadheat=__version__,
+        game=challenge.game,
+        rules_version=RULES[challenge.game].rules_version if challenge.game in RULES else 0,
+        bots=tuple(Bot(label, given, "", "", ()) for label, given in zip(challenge.sides, (own, other), strict=True)),
+        kind=Kind.GAUNTLET,
+        seats=2,
+        games=challenge.games_limit,
+        stages=(Stage(2, challenge.games_limit),),
+        sprt={"elo0": challenge.elo0, "elo1": challenge.elo1} if tested else None,  # type: ignore[dict-item]
+        until=None,
+        seed=f"challenge {challenge.id}",
+        keep="all",
+        sandbox="the league's",
+        started=challenge.created_at.isoformat(),
+        block=1,
+    )

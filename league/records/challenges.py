@@ -1,0 +1,58 @@
+"""Records of unrated matches that an author asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import Field
+
+from deadheat.league.records import Record
+from deadheat.league.states import ChallengeState
+
+
+@dataclass(frozen=True, slots=True)
+class AskedChallenge(Record):
+    """Unrated games of a version against another, because its author asked for them. The test, if there is one, ends
+    when `llr` reaches `lower` or `upper`.
+    """
+
+    id: int
+    season_id: int
+    season: str
+    game: str
+    asker: str
+    private: Annotated[bool, Field(description="Whether only the bot's people and organisers see its matches.")]
+    bot_id: int
+    bot: str
+    version: int
+    version_id: int
+    opponent_id: int
+    opponent: str
+    opponent_author: str
+    opponent_version: int
+    opponent_version_id: int
+    state: ChallengeState
+    games_limit: int
+    games_planned: int
+    wins: int
+    draws: int
+    losses: int
+    elo0: Annotated[float | None, Field(description="Normalised Elo; null: it only counts games.")]
+    elo1: float | None
+    llr: float | None
+    lower: float | None
+    upper: float | None
+    reason: Annotated[str, Field(description="Why it is over; empty while it is not.")]
+    created_at: datetime
+    ended_at: datetime | None
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """The names of both versions; with their numbers where two of one name meet."""
+        if self.bot != self.opponent:
+            return self.bot, self.opponent
+        if self.bot_id == self.opponent_id:
+            return f"{self.bot} v{self.version}", f"{self.opponent} v{self.opponent_version}"
+        return self.bot, f"{self.opponent} ({self.opponent_author})"

@@ -1,0 +1,250 @@
+"""A season as a file: all that an organiser declares about one, in TOML. Here it is read and written.
+
+A file has a table for each group of settings (`league.terms.Group`), in which each setting has the name that it has
+everywhere. `[season]`, `invited`, `timezone` and `[[divisions]]` are declared here. What a file leaves out has its
+default; `"none"` stands for none, which TOML lacks. Dates have an offset, or are local times of `timezone`.
+
+`read` says every mistake that can be seen in the file alone, and goes on with what it understood, so that the league
+(`league.service.seasons.declared`) adds what cannot be in this season.
+
+This module is pure, as `league.terms` is.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo
+
+from pydantic import BaseModel, Field, ValidationError
+
+from deadheat.league.complaints import plainly
+from deadheat.league.terms import MAX_DIVISIONS, TERMS, DivisionName, DivisionSize, SeasonName, Terms
+
+MAX_CHARACTERS = 48_000
+"""Of a file: fits, as JSON, into what the API reads of a request. A list of 3,000 authors does, too."""
+
+NONE = "none"
+"""No value, where a setting may have none."""
+
+DIVISIONS = "divisions"
+
+ZONE = "timezone"
+
+Mistake = tuple[str, str]
+"""The path of a key, empty for the file as a whole, and what is wrong: the end of a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """In which table of the file a key is; empty: it is a table of its own."""
+
+    table: str
+
+
+class DeclaredDivision(BaseModel, extra="forbid"):
+    """A part of the field."""
+
+    name: DivisionName
+    size: DivisionSize | None = None
+
+
+class Declaration(Terms, extra="forbid", use_attribute_docstrings=True):
+    """What a file declares. Its required keys may be missing here: that is a mistake among the others."""
+
+    name: Annotated[SeasonName | None, Place("season")] = None
+    """What it is called."""
+
+    game: Annotated[str | None, Field(max_length=64), Place("season")] = None
+    """What is played; not needed with `previous_id`."""
+
+    previous_id: Annotated[int | None, Field(ge=1, le=2**31 - 1), Place("season")] = None
+    """The published season that it continues, whose settings it has where this file is silent."""
+
+    timezone: Annotated[str | None, Field(max_length=64), Place("dates")] = None
+    """Where dates without an offset are local times, such as Asia/Seoul."""
+
+    invited: Annotated[list[Annotated[str, Field(max_length=32)]] | None, Place("entry")] = None
+    """Authors who may enter while admission is invited. Left out: the list stays as it is."""
+
+    divisions: Annotated[list[DeclaredDivision] | None, Field(max_length=MAX_DIVISIONS), Place("")] = None
+    """Parts of the field, the highest first; left out: they stay as they are."""
+
+
+def _path(name: str) -> str:
+    if name in TERMS:
+        return TERMS[name].path
+    (place,) = (one for one in Declaration.model_fields[name].metadata if isinstance(one, Place))
+    return f"{place.table}.{name}" if place.table else name
+
+
+PATHS: Mapping[str, str] = {name: _path(name) for name in Declaration.model_fields}
+"""Where each key of a declaration is in the file."""
+
+TABLES: Mapping[str, tuple[str, ...]] = {
+    table: tuple(name for name, path in PATHS.items() if path.rpartition(".")[0] == table)
+    for table in dict.fromkeys(["season", *(path.rpartition(".")[0] for path in PATHS.values())])
+    if table
+}
+"""The file's tables with their keys, in their order."""
+
+KEYS: tuple[str, ...] = (*(name for names in TABLES.values() for name in names if name != ZONE), DIVISIONS)
+"""All that a file says of a season, in its order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A file as it was understood, and all that is wrong with it."""
+
+    declared: Declaration
+    mistakes: tuple[Mistake, ...]
+
+
+def read(text: str) -> Read:
+    """Read a file. It never fails: what is wrong is among the mistakes."""
+    try:
+        text.encode()
+        tables = tomllib.loads(text)
+    except UnicodeEncodeError:
+        return Read(Declaration(), (("", "it is not UTF-8"),))
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits is a ValueError of its own
+        return Read(Declaration(), (("", f"it is not TOML: {_clause(str(error))}"),))
+    mistakes: list[Mistake] = []
+    given = dict(_keys(tables, mistakes))
+    zone = _zone(given.get(ZONE), mistakes)
+    plain = dict(_plain(given, zone, mistakes))
+    declared = _checked(plain, mistakes)
+    complained = {path for path, _ in mistakes}
+    if declared.name is None and PATHS["name"] not in complained:
+        mistakes.append((PATHS["name"], "this is required"))
+    return Read(declared, tuple(mistakes))
+
+
+def _keys(tables: Mapping[str, Any], mistakes: list[Mistake]) -> Iterator[tuple[str, Any]]:
+    """The known keys of all tables with their values."""
+    for table, content in tables.items():
+        if table == DIVISIONS:
+            yield table, content
+        elif table not in TABLES:
+            mistakes.append((table, _unknown(table, (*TABLES, DIVISIONS))))
+        elif not isinstance(content, dict):
+            mistakes.append((table, f"it is a table; write [{table}] and its keys below"))
+        else:
+            for key, value in content.items():
+                if key in TABLES[table]:
+                    yield key, value
+                else:
+                    mistakes.append((f"{table}.{key}", _unknown(key, TABLES[table])))
+
+
+def _unknown(word: str, known: Iterable[str]) -> str:
+    if word in PATHS:
+        return f"it belongs in the table [{PATHS[word].partition('.')[0]}]"
+    close = get_close_matches(word, known, 1)
+    hint = f"did you mean {close[0]}" if close else f"there are {', '.join(known)}"
+    return f"there is no such key; {hint}"
+
+
+def _zone(name: object, mistakes: list[Mistake]) -> ZoneInfo | None:
+    if not isinstance(name, str):
+        return None  # of the wrong type it is complained of with all others
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        why = "the server knows no such time zone; write one such as Asia/Seoul, or give each date its offset"
+        mistakes.append((PATHS[ZONE], why))
+        return None
+
+
+def _plain(given: Mapping[str, Any], zone: ZoneInfo | None, mistakes: list[Mistake]) -> Iterator[tuple[str, Any]]:
+    """The values as JSON has them."""
+    for name, value in given.items():
+        term = TERMS.get(name)
+        if term is not None and term.optional and value == NONE:
+            yield name, None
+        elif term is not None and term.kind is datetime:
+            found = _date(value, zone)
+            if isinstance(found, datetime):
+                yield name, found.isoformat()
+            else:
+                mistakes.append((PATHS[name], found))
+        else:
+            yield name, value
+
+
+def _date(value: object, zone: ZoneInfo | None) -> datetime | str:
+    """The date, or what is wrong with it."""
+    if not isinstance(value, datetime):
+        day = f"{value}" if isinstance(value, date) else "2026-12-01"
+        return f"write date and time without quotation marks, such as {day}T18:00:00+09:00"
+    if value.tzinfo is not None:
+        return value
+    if zone is None:
+        return f"it has no offset; write for example {value.isoformat()}+09:00, or set timezone in [dates]"
+    local = value.replace(tzinfo=zone)
+    if local.utcoffset() != local.replace(fold=1).utcoffset():
+        return f"the clocks of {zone.key} change then; write it with its offset"
+    return local
+
+
+def _checked(plain: Mapping[str, Any], mistakes: list[Mistake]) -> Declaration:
+    """What of the values is as it must be. As JSON, so that nothing passes for what it is not, such as "5" for 5."""
+    try:
+        return Declaration.model_validate_json(json.dumps(plain, default=str), strict=True)
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False)
+    mistakes += ((PATHS[str(one["loc"][0])], _why(one)) for one in found)
+    wrong = {one["loc"][0] for one in found}
+    return _checked({name: value for name, value in plain.items() if name not in wrong}, mistakes)
+
+
+def _why(found: Mapping[str, Any]) -> str:
+    """What is wrong with a value, and with which part of it."""
+    parts = (f"number {part + 1}" if isinstance(part, int) else part for part in found["loc"][1:])
+    where = ", ".join(parts)
+    return f"{where}: {_clause(plainly(found))}" if where else _clause(plainly(found))
+
+
+def _clause(sentence: str) -> str:
+    return f"{sentence[:1].lower()}{sentence[1:]}".rstrip(".")
+
+
+def write(season: Mapping[str, Any]) -> str:
+    """A file that declares a season: the values by their keys, `divisions` as pairs of a name and a size."""
+    lines = ["# A season of Deadheat: `deadheat season apply FILE --season NUMBER` makes it so.", ""]
+    for table, names in TABLES.items():
+        lines.append(f"[{table}]")
+        for name in names:
+            if name in season and (name in TERMS or season[name] is not None):
+                told = TERMS[name].words if name in TERMS else Declaration.model_fields[name].description
+                lines += [f"# {told}", f"{name} = {_spelled(season[name])}"]
+        lines.append("")
+    lines.append(f"# {Declaration.model_fields[DIVISIONS].description}")
+    for name, size in season[DIVISIONS]:
+        lines += [f"[[{DIVISIONS}]]", f"name = {_spelled(name)}", *([f"size = {size}"] if size else []), ""]
+    return "\n".join(lines)
+
+
+def _spelled(value: object) -> str:
+    """A value in TOML; a text in the way of JSON, which for texts without control characters is TOML's, too."""
+    match value:
+        case None:
+            return _spelled(NONE)
+        case bool():
+            return str(value).lower()
+        case StrEnum():
+            return _spelled(value.value)
+        case str():
+            return json.dumps(value, ensure_ascii=False)
+        case datetime():
+            return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+        case list():
+            return f"[{', '.join(map(_spelled, value))}]"
+        case _:
+            return str(value)

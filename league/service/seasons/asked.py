@@ -1,0 +1,318 @@
+"""Unrated matches that authors ask for: a version of theirs against any bot that plays in a season, or another of
+theirs.
+
+Theory of operation
+-------------------
+They are challenges without a gate (`league.service.seasons.challenges`), played by the league's machines for a
+question that the author's own machine cannot answer. Nothing that counts may suffer from them:
+
+* their dice are drawn one by one and not from the season's secret, so they tell nothing of any rated deal;
+* they are played after everything rated (`league.service.series.turns`), at most `OPEN_ASKED` series of a season at a
+  time, and of each author one challenge at a time, the oldest first;
+* they are in no log of results, no figure of a bot and no pairing;
+* an author may ask for so many games a day (`Terms.unrated_games`, which is also the organisers' switch: 0 is none).
+  A challenge is charged with all that it may play while it runs, and with what was planned once it is over.
+
+Both versions are fixed when it begins. It ends when the season leaves its ladder, or one of the two bots leaves the
+season.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import case
+from sqlmodel import Session, col, func, select
+from sqlmodel.sql.expression import SelectOfScalar
+
+from deadheat.engine.figures import counted
+from deadheat.engine.games import GAMES
+from deadheat.league import sprt
+from deadheat.league.database import now
+from deadheat.league.errors import BadSetting, NotFound, WrongGame, WrongState
+from deadheat.league.records import from_row
+from deadheat.league.records.challenges import AskedChallenge
+from deadheat.league.service.bots.bots import is_own, must_be_active, own_bot
+from deadheat.league.service.bots.quotas import DAY, Quota, check_quota
+from deadheat.league.service.ground.steps import lock_season
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.teams import owned_by
+from deadheat.league.service.seasons.absence import absent_entries, by_author, must_take_part
+from deadheat.league.service.seasons.admission import must_be_admitted, version_to_enter
+from deadheat.league.service.seasons.challenges import (
+    Count,
+    busy,
+    count_games,
+    end_challenge,
+    judge,
+    plan_series,
+    running,
+    terms_of,
+    unplayable,
+)
+from deadheat.league.service.series.privacy import may_see_games_of
+from deadheat.league.states import ON_LADDER, ChallengeState, either
+from deadheat.league.tables import Bot, BotVersion, Challenge, Entry, Match, Participant, Season, Series, User
+
+OPEN_ASKED = 4
+"""Series of one season that wait or run at a time because somebody asked: enough for machines that idle."""
+
+TESTED = ("elo0", "elo1", "alpha", "beta")
+"""Columns of the test."""
+
+ASKED = col(Challenge.asker_id).is_not(None)
+
+CHARGED = case((col(Challenge.state) == ChallengeState.RUNNING, Challenge.games_limit), else_=Challenge.games_planned)
+"""Games that a challenge is charged with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What an author asks for. `version` None: the bot's newest that is ready. `opponent_version` None: the one that
+    plays in the season, or the newest of a bot of the author's that is not in it. `test`: stop as soon as it decides;
+    None: play all `games`.
+    """
+
+    bot_id: int
+    opponent_id: int
+    games: int
+    version: int | None = None
+    opponent_version: int | None = None
+    test: sprt.Terms | None = None
+    private: bool = False
+
+
+def ask(session: Session, author: Person, season_id: int, question: Question) -> AskedChallenge:
+    """Begin it, once the author's earlier ones in the season are over.
+
+    Raises:
+        NotFound: no such season, bot or version, or it is not the author's.
+        WrongGame, NotReady, NotAdmitted.
+        WrongState: the season's ladder is not played, it has no unrated matches, or a bot does not take part.
+        BadSetting: about `games`, `opponent` or `opponent_version`.
+        OverQuota.
+    """
+    season = lock_season(session, season_id)
+    candidate = _own_version(session, author, season, question.bot_id, question.version)
+    incumbent = _opposing(session, author, season, question)
+    if candidate.id == incumbent.id:
+        raise BadSetting("opponent_version", "a version cannot play against itself")
+    _check_season(session, author, season, question.games)
+    test = {} if question.test is None else {name: getattr(question.test, name) for name in TESTED}
+    row = Challenge(
+        season_id=season_id,
+        asker_id=author.id,
+        private=question.private,
+        candidate_id=candidate.id,
+        incumbent_id=incumbent.id,
+        games_limit=question.games,
+        created_at=now(session),
+        **test,
+    )
+    session.add(row)
+    session.flush()
+    return _views(session, [row])[0]
+
+
+def stop(session: Session, author: Person, challenge_id: int) -> AskedChallenge:
+    """End it by the wish of somebody whose bot's it is; what is being played is played to its end and counts.
+
+    Raises:
+        NotFound. WrongState: it is over.
+    """
+    row = _visible(session, author, challenge_id)
+    if not _is_own(session, author, row):
+        raise NotFound("challenge", challenge_id)
+    if not end_challenge(session, row, ChallengeState.ENDED, "Its author stopped it."):
+        raise WrongState(row.state, "The challenge is over.")
+    return _views(session, [row])[0]
+
+
+def end_asked(session: Session, season_id: int, reason: str) -> None:
+    """End all that run in the season."""
+    for row in running(session, season_id, ASKED):
+        end_challenge(session, row, ChallengeState.ENDED, reason)
+
+
+def plan_asked(session: Session, season: Season) -> list[int]:
+    """Decide what can be decided, and make the next series of each author's oldest; the new series."""
+    if season.unrated_games == 0:
+        end_asked(session, season.id, "The season's organisers have switched unrated matches off.")
+        return []
+    _end_of_absent(session, season.id)
+    playing = busy(session, season.id, ASKED)
+    served: set[int | None] = set()
+    waiting: list[tuple[int, int, Challenge, Count]] = []
+    for challenge in running(session, season.id, ASKED):  # each author's oldest that is not over
+        if challenge.asker_id in served:
+            continue
+        if challenge.id not in playing:
+            count = count_games(session, challenge, [challenge])
+            if _decide(session, challenge, count):
+                continue
+            waiting.append((challenge.games_planned, challenge.id, challenge, count))
+        served.add(challenge.asker_id)
+    made: list[int] = []
+    for *_, challenge, count in sorted(waiting)[: max(0, OPEN_ASKED - len(playing))]:
+        made += plan_series(session, season, challenge, count)
+    return made
+
+
+def asked(
+    session: Session,
+    asker: Person,
+    *,
+    season_id: int | None = None,
+    before: int | None = None,
+    limit: int = 50,
+) -> list[AskedChallenge]:
+    """Those of the asker's own bots, the newest first."""
+    statement = (
+        select(Challenge)
+        .join(BotVersion, col(BotVersion.id) == Challenge.candidate_id)
+        .join(Bot, col(Bot.id) == BotVersion.bot_id)
+        .where(ASKED, owned_by(asker))
+    )
+    if season_id is not None:
+        statement = statement.where(Challenge.season_id == season_id)
+    if before is not None:
+        statement = statement.where(Challenge.id < before)
+    return _views(session, session.exec(statement.order_by(col(Challenge.id).desc()).limit(limit)).all())
+
+
+def asked_challenge(session: Session, viewer: Person | None, challenge_id: int) -> AskedChallenge:
+    """One, to whoever may see its matches. Raises NotFound."""
+    return _views(session, [_visible(session, viewer, challenge_id)])[0]
+
+
+def faults_in(session: Session, challenge_id: int) -> dict[int, int]:
+    """How many of a challenge's matches each version lost by a fault, by the version's id."""
+    statement = (
+        select(Participant.version_id, func.count())
+        .join(Match, col(Match.id) == Participant.match_id)
+        .join(Series, col(Series.id) == Match.series_id)
+        .where(Series.challenge_id == challenge_id, col(Participant.fault).is_not(None))
+        .group_by(col(Participant.version_id))
+    )
+    return dict(session.exec(statement).all())
+
+
+def _visible(session: Session, viewer: Person | None, challenge_id: int) -> Challenge:
+    row = session.get(Challenge, challenge_id, populate_existing=True)
+    if row is None or row.asker_id is None or (row.private and not may_see_games_of(session, viewer, row.id)):
+        raise NotFound("challenge", challenge_id)
+    return row
+
+
+def _is_own(session: Session, author: Person, row: Challenge) -> bool:
+    return is_own(session, author, session.get_one(BotVersion, row.candidate_id).bot_id)
+
+
+def _own_version(session: Session, author: Person, season: Season, bot_id: int, number: int | None) -> BotVersion:
+    """A version that the author may send; its bot need not be in the season, if nobody has taken it out."""
+    bot = own_bot(session, author, bot_id)
+    must_be_active(session, bot)
+    if bot.game != season.game:
+        raise WrongGame(bot.game, season.game)
+    absent = absent_entries(session, season.id).get(bot_id)
+    if absent is not None and not by_author(absent):
+        must_take_part(session, season.id, bot_id)
+    if session.exec(_entry(season.id, bot_id)).first() is None:
+        must_be_admitted(session, author, season, bot)
+    return version_to_enter(session, season, bot, number)
+
+
+def _opposing(session: Session, author: Person, season: Season, question: Question) -> BotVersion:
+    """The version to play against."""
+    bot_id, number = question.opponent_id, question.opponent_version
+    entry = session.exec(_entry(season.id, bot_id)).first()
+    if is_own(session, author, bot_id) and (number is not None or entry is None):
+        return _own_version(session, author, season, bot_id, number)
+    if entry is None:
+        raise NotFound.entry(bot_id)
+    if number is not None:
+        raise BadSetting("opponent_version", "only of your own bots you choose the version; others play their own")
+    if bot_id in absent_entries(session, season.id):
+        raise WrongState("absent", "The opponent does not take part in the season any more.")
+    return session.get_one(BotVersion, entry.version_id)
+
+
+def _entry(season_id: int, bot_id: int) -> SelectOfScalar[Entry]:
+    return select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)
+
+
+def _check_season(session: Session, author: Person, season: Season, games: int) -> None:
+    """Whether the season plays them, and the author has so many games left today."""
+    if season.state not in ON_LADDER:
+        raise WrongState.of_season(season.state, f"unrated matches are played while it is {either(ON_LADDER)}")
+    if season.unrated_games == 0:
+        raise WrongState("off", "This season has no unrated matches; its organisers can switch them on.")
+    if GAMES[season.game].seats.start > 2:
+        raise BadSetting("opponent", f"{season.game} cannot be played by two")
+    if games > season.unrated_games:
+        raise BadSetting("games", f"this season allows an author {counted(season.unrated_games, 'unrated game')} a day")
+    mine = (col(Challenge.season_id) == season.id, col(Challenge.asker_id) == author.id)
+    what = f"unrated games of one author in {season.name}"
+    quota = Quota(what, season.unrated_games, DAY, mine, Challenge.created_at, CHARGED)
+    check_quota(session, quota, games)
+
+
+def _end_of_absent(session: Session, season_id: int) -> None:
+    """End those of bots that were taken out, and those against bots that are out."""
+    out = absent_entries(session, season_id)
+    if not out:
+        return
+    for row in running(session, season_id, ASKED):
+        own, other = (session.get_one(BotVersion, one).bot_id for one in (row.candidate_id, row.incumbent_id))
+        if (own in out and not by_author(out[own])) or (other in out and other != own):
+            end_challenge(session, row, ChallengeState.ENDED, "A bot of it does not take part in the season any more.")
+
+
+def _decide(session: Session, challenge: Challenge, count: Count) -> bool:
+    """Note how it stands; True: it is over."""
+    verdict, limit = judge(session, challenge, count), challenge.games_limit
+    tested = challenge.elo0 is not None
+    between = f"{challenge.elo1:g} normalised Elo rather than by {challenge.elo0:g}" if tested else ""
+    if verdict is sprt.Verdict.ACCEPT:
+        return end_challenge(session, challenge, ChallengeState.PASSED, f"It is stronger by {between}.")
+    if verdict is sprt.Verdict.REJECT:
+        return end_challenge(session, challenge, ChallengeState.FAILED, f"It is not stronger by {between}.")
+    if count.played >= limit:
+        played = f"All {counted(limit, 'game')} are played" if limit > 1 else "The game is played"
+        undecided = ", without a verdict" if tested else ""
+        return end_challenge(session, challenge, ChallengeState.ENDED, f"{played}{undecided}.")
+    if count.abandoned >= limit:
+        return end_challenge(session, challenge, ChallengeState.ENDED, unplayable(count))
+    return False
+
+
+def _views(session: Session, rows: Sequence[Challenge]) -> list[AskedChallenge]:
+    return [_view(session, row) for row in rows]
+
+
+def _view(session: Session, row: Challenge) -> AskedChallenge:
+    season = session.get_one(Season, row.season_id)
+    own, other = (session.get_one(BotVersion, version_id) for version_id in (row.candidate_id, row.incumbent_id))
+    bot, opponent = (session.get_one(Bot, version.bot_id) for version in (own, other))
+    terms = terms_of(row)
+    lower, upper = (None, None) if terms is None else terms.bounds
+    return from_row(
+        AskedChallenge,
+        row,
+        season=season.name,
+        game=season.game,
+        asker=session.get_one(User, row.asker_id).name,
+        bot_id=bot.id,
+        bot=bot.name,
+        version=own.number,
+        version_id=own.id,
+        opponent_id=opponent.id,
+        opponent=opponent.name,
+        opponent_author=session.get_one(User, opponent.owner_id).name,
+        opponent_version=other.number,
+        opponent_version_id=other.id,
+        llr=None if terms is None else row.llr,
+        lower=lower,
+        upper=upper,
+    )

@@ -1,0 +1,298 @@
+"""A season's file: what it would change, whether it may, and the change.
+
+Theory of operation
+-------------------
+A file declares a whole season (`league.season_file`). It is compared with the season as it is, or with a new one that
+nobody gave a setting. The differences are held against all the rules that bind every organiser (`faults`, `settled`,
+`change_faults`), so that every refusal is told at once, beside the mistakes in the file itself. Only a file without any
+is applied, by the use cases that the desk's forms call, in the transaction of its caller. A preview is the same without
+that last step. Whoever applies one file twice changes nothing the second time, for nothing differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlmodel import Session, col, select
+
+from deadheat.engine.games import GAMES
+from deadheat.league import season_file
+from deadheat.league.database import now
+from deadheat.league.errors import BadSeasonFile, LeagueError
+from deadheat.league.records.seasons import Declared, DeclaredChange, DeclaredDate
+from deadheat.league.season_file import KEYS, PATHS, Declaration, Mistake
+from deadheat.league.service.ground.steps import existing, lock_season
+from deadheat.league.service.ground.storable import storable
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.seasons.admission import invited_to_season, set_list
+from deadheat.league.service.seasons.divisions import (
+    SINGLE,
+    change_divisions,
+    change_faults,
+    division_faults,
+    divisions_of,
+)
+from deadheat.league.service.seasons.seasons import (
+    create_season,
+    edit_season,
+    faults,
+    inherited,
+    published,
+    rounded,
+    settled,
+)
+from deadheat.league.states import Admission, SeasonState, dated_steps
+from deadheat.league.tables import Season, User
+from deadheat.league.terms import DATES, TERMS
+
+MOST_NAMES = 10
+"""Unknown authors that one complaint names."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What a file comes to. `now` and `then` have a value for each key; `row` None: a season is made."""
+
+    row: Season | None
+    declared: Declaration
+    now: Mapping[str, Any]
+    then: Mapping[str, Any]
+    invited: Sequence[User] | None
+
+    @property
+    def changed(self) -> list[str]:
+        """The keys that differ, in the file's order."""
+        return [name for name in KEYS if self.then[name] != self.now[name]]
+
+    def as_season(self) -> Season:
+        """The season as it would be, in memory alone."""
+        state = self.row.state if self.row else SeasonState.SCHEDULED
+        terms = {name: self.then[name] for name in TERMS}
+        return Season(game=self.then["game"], name=self.then["name"], state=state, **terms)
+
+
+def season_as_file(session: Session, organiser: Person, season_id: int) -> str:
+    """The file that declares the season as it is. Raises NotAllowed, NotFound."""
+    organiser.must_organise()
+    return season_file.write(_as_it_is(session, organiser, existing(session, Season, season_id)))
+
+
+def preview_file(session: Session, organiser: Person, text: str, season_id: int | None = None) -> Declared:
+    """What a file would change in a season; None: in a new one.
+
+    Raises:
+        NotAllowed, NotFound, BadSeasonFile.
+    """
+    organiser.must_organise()
+    row = None if season_id is None else existing(session, Season, season_id)
+    return _told(session, _plan(session, organiser, text, row), season_id, applied=False)
+
+
+def apply_file(session: Session, organiser: Person, text: str, season_id: int | None = None) -> Declared:
+    """Make a season what its file declares; None: make one.
+
+    Raises:
+        NotAllowed, NotFound, BadSeasonFile.
+    """
+    organiser.must_organise()
+    row = None if season_id is None else lock_season(session, season_id)
+    plan = _plan(session, organiser, text, row)
+    told = _told(session, plan, season_id, applied=bool(plan.changed))
+    made = _make(session, organiser, plan) if row is None else _change(session, organiser, plan, row.id)
+    return Declared(made, told.applied, told.timezone, told.changes, told.timetable, told.warnings)
+
+
+def _make(session: Session, organiser: Person, plan: _Plan) -> int:
+    declared = plan.declared
+    assert declared.name is not None, "its name is required"
+    given = {name: plan.then[name] for name in TERMS if name in declared.model_fields_set}
+    divisions = () if declared.previous_id else plan.then["divisions"]
+    season = create_season(
+        session,
+        organiser,
+        name=declared.name,
+        game=declared.game,
+        previous_id=declared.previous_id,
+        divisions=divisions,
+        **given,
+    )
+    _invite(session, organiser, plan, season.id)
+    return season.id
+
+
+def _change(session: Session, organiser: Person, plan: _Plan, season_id: int) -> int:
+    if "divisions" in plan.changed:
+        change_divisions(session, organiser, season_id, plan.then["divisions"])
+    settings = {name: plan.then[name] for name in plan.changed if name in {"name", *TERMS}}
+    if settings:
+        edit_season(session, organiser, season_id, **settings)
+    _invite(session, organiser, plan, season_id)
+    return season_id
+
+
+def _invite(session: Session, organiser: Person, plan: _Plan, season_id: int) -> None:
+    if plan.invited is not None:
+        set_list(session, organiser, season_id, [user.id for user in plan.invited])
+
+
+def _plan(session: Session, organiser: Person, text: str, row: Season | None) -> _Plan:
+    """Raises BadSeasonFile: with all that is wrong."""
+    read = season_file.read(text)
+    declared, mistakes = read.declared, list(read.mistakes)
+    previous_id = row.previous_id if row else declared.previous_id
+    previous, why = _previous(session, previous_id, is_new=row is None)
+    if why:
+        mistakes.append((PATHS["previous_id"], why))
+    game = row.game if row else declared.game or (previous.game if previous else None)
+    invited, unknown = _users(session, declared.invited)
+    if unknown:
+        mistakes.append((PATHS["invited"], unknown))
+    mistakes += _fixed(session, declared, row, previous)
+    if game is None or game not in GAMES:
+        if declared.game is not None:
+            mistakes.append((PATHS["game"], f"there is none of this name; there are {', '.join(sorted(GAMES))}"))
+        elif not {PATHS["game"], PATHS["previous_id"]} & {path for path, _ in mistakes}:
+            mistakes.append((PATHS["game"], "a season needs a game, or a season to continue (previous_id)"))
+        raise BadSeasonFile(mistakes)
+    standard = {name: term.default for name, term in TERMS.items()} | inherited(game, previous)
+    before = {**standard, **_before(session, organiser, row, previous)}
+    after = _after(declared, before, standard, invited)
+    if row is None:
+        after |= {"game": game, "previous_id": declared.previous_id}
+    plan = _Plan(row, declared, before, after, invited)
+    complained = {path for path, _ in mistakes}
+    mistakes += (one for one in _refusals(session, plan) if one[0] not in complained)
+    if mistakes:
+        raise BadSeasonFile(mistakes)
+    return plan
+
+
+def _before(session: Session, organiser: Person, row: Season | None, previous: Season | None) -> dict[str, Any]:
+    """A season's values as they are; of a new one those that are no settings."""
+    if row is not None:
+        return _as_it_is(session, organiser, row)
+    game = previous.game if previous else None
+    invited = invited_to_season(session, organiser, previous.id) if previous else []
+    divisions = _divisions(session, previous) if previous else list(SINGLE)
+    return {"name": None, "game": game, "previous_id": None, "invited": invited, "divisions": divisions}
+
+
+def _after(
+    declared: Declaration, before: Mapping[str, Any], standard: Mapping[str, Any], users: Sequence[User] | None
+) -> dict[str, Any]:
+    """The values that the file asks for, whether or not they may be."""
+    given = {name: getattr(declared, name) for name in TERMS if name in declared.model_fields_set}
+    after = {**before, **standard, **given}
+    if declared.name is not None:
+        after["name"] = declared.name
+    if users is not None:
+        after["invited"] = [user.name for user in users]
+    if declared.divisions is not None:
+        after["divisions"] = [(one.name, one.size) for one in declared.divisions] or list(SINGLE)
+    return after
+
+
+def _as_it_is(session: Session, organiser: Person, row: Season) -> dict[str, Any]:
+    own = {name: getattr(row, name) for name in ("name", "game", "previous_id", *TERMS)}
+    return {**own, "invited": invited_to_season(session, organiser, row.id), "divisions": _divisions(session, row)}
+
+
+def _divisions(session: Session, row: Season) -> list[tuple[str, int | None]]:
+    return [(division.name, division.size) for division in divisions_of(session, [row.id])[row.id]]
+
+
+def _previous(session: Session, previous_id: int | None, *, is_new: bool) -> tuple[Season | None, str]:
+    """The season that it continues, and why that cannot be."""
+    if previous_id is None:
+        return None, ""
+    if not is_new:
+        return existing(session, Season, previous_id), ""
+    try:
+        return published(session, previous_id), ""
+    except LeagueError as error:
+        return None, f"{str(error)[:1].lower()}{str(error)[1:]}".rstrip(".")
+
+
+def _users(session: Session, names: Sequence[str] | None) -> tuple[list[User] | None, str]:
+    """The authors of these names, and who is none; None: the file has no list."""
+    if names is None:
+        return None, ""
+    keys = {storable(name).lower(): name for name in names}
+    found = session.exec(select(User).where(col(User.name_key).in_(keys)).order_by(User.name_key)).all()
+    for user in found:
+        del keys[user.name_key]
+    unknown = list(keys.values())
+    more = f" and {len(unknown) - MOST_NAMES} more" if len(unknown) > MOST_NAMES else ""
+    return list(found), f"nobody is called {', '.join(unknown[:MOST_NAMES])}{more}" if unknown else ""
+
+
+def _fixed(session: Session, declared: Declaration, row: Season | None, previous: Season | None) -> Iterator[Mistake]:
+    """What of a season can never be changed, and a name that another has."""
+    if declared.name is not None:
+        named = session.exec(select(Season.id).where(Season.name_key == declared.name.lower())).first()
+        if named is not None and (row is None or named != row.id):
+            yield (
+                PATHS["name"],
+                f"season {named} has this name; apply the file to it (--season {named}), or choose another",
+            )
+    if row is not None:
+        if declared.previous_id not in {None, row.previous_id}:
+            other = "nothing" if row.previous_id is None else f"season {row.previous_id}"
+            yield PATHS["previous_id"], f"the season continues {other}, which cannot be changed"
+        if declared.game not in {None, row.game}:
+            yield PATHS["game"], f"the season's game is {row.game}, which cannot be changed"
+    elif previous is not None and declared.game not in {None, previous.game}:
+        yield PATHS["game"], f"the previous season's game is {previous.game}"
+
+
+def _refusals(session: Session, plan: _Plan) -> Iterator[Mistake]:
+    """What the rules of all seasons say against it."""
+    found = list(faults(plan.as_season()))
+    if plan.row is not None:
+        found += settled(plan.row.state, [name for name in plan.changed if name in TERMS])
+    if "divisions" in plan.changed:
+        divisions = plan.then["divisions"]
+        if plan.row is not None:
+            found += change_faults(session, plan.row, divisions)
+        elif plan.declared.previous_id is not None:
+            yield PATHS["divisions"], "a season that continues another keeps its divisions; change them once it is made"
+        else:
+            found += division_faults(divisions)
+    yield from ((PATHS[fault.setting], fault.why) for fault in found)
+
+
+def _told(session: Session, plan: _Plan, season_id: int | None, *, applied: bool) -> Declared:
+    changes = [DeclaredChange(PATHS[name], _json(plan.now[name]), _json(plan.then[name])) for name in plan.changed]
+    timetable = [DeclaredDate(PATHS[name], TERMS[name].setting.label, plan.then[name]) for name in DATES]
+    warnings = list(_warnings(session, plan))
+    return Declared(season_id, applied, plan.declared.timezone, changes, timetable, warnings)
+
+
+def _warnings(session: Session, plan: _Plan) -> Iterator[str]:
+    """What is allowed, and probably a mistake."""
+    season = plan.as_season()
+    for _, name, date in dated_steps(season, season.state):
+        if date <= now(session):
+            yield f"{PATHS[name]} has passed."
+    if season.admission is Admission.INVITED and not plan.then["invited"]:
+        yield f"{PATHS['invited']} is empty, so no author can enter yet."
+    if season.admission is not Admission.INVITED and plan.declared.invited:
+        yield f"{PATHS['invited']} has no effect while {PATHS['admission']} is {season.admission.value}."
+    if said := rounded(season):
+        yield said
+
+
+def _json(value: Any) -> Any:
+    """A value as JSON has it; a division as people write it."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, list):
+        return [f"{one[0]}: {one[1]}" if one[1] else one[0] for one in value] if _pairs(value) else value
+    return value
+
+
+def _pairs(value: Sequence[object]) -> bool:
+    return any(isinstance(one, tuple) for one in value)

@@ -1,0 +1,77 @@
+"""Who sees a match: everybody, unless whoever asked for it wanted it private. This is the one place that decides.
+
+Lists, feeds, exports and whatever else is the same for everybody leave private matches out (`SHOWN`, `shown_series`);
+where a list is of one challenge, whoever may see the challenge sees all of it. One match is looked up for somebody
+(`must_see`), and to all but the people of the bot that asked, and organisers, a private one does not exist: neither do
+the opponent's people see it.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import ColumnElement
+from sqlmodel import Session, col, exists, select
+
+from deadheat.league.errors import NotFound
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.teams import owned_by
+from deadheat.league.states import Asked
+from deadheat.league.tables import Attempt, Bot, BotVersion, Challenge, Match, Series
+
+SHOWN: ColumnElement[bool] = col(Match.asked).is_distinct_from(Asked.PRIVATE)
+"""The condition on `Match` that everybody may see it."""
+
+PLANNED: ColumnElement[bool] = col(Match.asked).is_(None)
+"""The condition on `Match` that the league planned it. Figures of bots and seasons are of such matches alone, so that
+nobody changes another's by asking.
+"""
+
+
+def at_planned(season_id: int) -> tuple[ColumnElement[bool], ...]:
+    """Conditions on `Attempt` that it was at a match of the season that the league planned."""
+    asked = select(Match.id).where(Match.season_id == season_id, col(Match.asked).is_not(None))
+    of_a_match = col(Attempt.match_id).is_not(None)
+    return col(Attempt.season_id) == season_id, of_a_match, col(Attempt.match_id).not_in(asked)
+
+
+def shown_series() -> ColumnElement[bool]:
+    """The condition on `Series` that everybody may see its matches."""
+    return ~exists().where(col(Challenge.id) == Series.challenge_id, col(Challenge.private).is_(True))
+
+
+def shown_attempt() -> ColumnElement[bool]:
+    """The same condition on `Attempt`, at a match or at a series as a whole."""
+    series = exists().where(col(Series.id) == Attempt.series_id, ~shown_series())
+    return ~series
+
+
+def may_see_games_of(session: Session, viewer: Person | None, challenge_id: int) -> bool:
+    """Whether somebody (None: a stranger) sees the matches of a private challenge."""
+    if viewer is None:
+        return False
+    own = (
+        select(Challenge.id)
+        .join(BotVersion, col(BotVersion.id) == Challenge.candidate_id)
+        .join(Bot, col(Bot.id) == BotVersion.bot_id)
+        .where(Challenge.id == challenge_id, owned_by(viewer))
+    )
+    return viewer.organises or session.exec(own).first() is not None
+
+
+def is_private(session: Session, match_id: int) -> bool:
+    """Whether not everybody sees that match, so that no cache between may keep what is told of it."""
+    return session.exec(select(Match.asked).where(Match.id == match_id)).first() is Asked.PRIVATE
+
+
+def may_see(session: Session, viewer: Person | None, match: Match) -> bool:
+    """Whether somebody sees a match."""
+    if match.asked is not Asked.PRIVATE:
+        return True
+    challenge_id = session.exec(select(Series.challenge_id).where(Series.id == match.series_id)).one()
+    assert challenge_id is not None, "what somebody asked for is a challenge"
+    return may_see_games_of(session, viewer, challenge_id)
+
+
+def must_see(session: Session, viewer: Person | None, match: Match) -> None:
+    """Raise NotFound unless somebody sees a match."""
+    if not may_see(session, viewer, match):
+        raise NotFound("match", match.id)

@@ -1,0 +1,322 @@
+"""Boxes for other people's bots without root and without a container engine: `bwrap`, by namespaces of the kernel.
+
+Theory of operation
+-------------------
+bubblewrap starts a program in namespaces of its own (user, processes, files, network, IPC, host name) and needs no
+privilege where the kernel lets ordinary users make them. A run is three processes: bwrap, which waits for the end;
+process 1 of the namespace, which is bwrap's too; process 2, first a shell with `_SCRIPT`, then the bot.
+
+* The shell says one byte over a socket, and the kernel adds from which process it came (SO_PASSCRED): that is the bot's
+  number on this host, which the meter measures. It waits for one byte, so the bot begins only after all is set up, and
+  with its limits. The time that the sandbox took is nobody's.
+* The bot's three descriptors pass through bwrap as numbers above 2, because bwrap keeps its own 0 to 2 open. So if the
+  bot closes its output or ends, we see it at once, as with plain programs. By its own stderr we hear what bwrap says.
+* To end a run is to kill process 1. The kernel then kills whatever is in the namespace, daemons too, and process 1 has
+  only ended when all others have. If we die, bwrap does (`--die-with-parent`), and everything with it.
+* If we die before the bot has begun, the shell finds its socket closed and ends. Process 1 first waits for bwrap, and
+  would for ever if bwrap died then: so bwrap has a reader of its own for what it tells us, and signals wait meanwhile.
+  What remains is to be killed within the microseconds between bwrap's tie to us and its sign to process 1: of 200
+  kills aimed at the beginning, one left such a process (85 before). No bot has begun in it.
+
+Root may not use it: without any capability, the kernel still lets root's processes exceed a limit on their number.
+
+What this confines and what it does not is in docs/security.md. The largest gap: memory is limited for each process, not
+in sum, because that takes a control group, which an ordinary user seldom has.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import resource
+import select
+import shutil
+import signal
+import socket
+import struct
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+from deadheat.engine.core import NS_PER_S
+from deadheat.sandbox.box import ENVIRONMENT, Box, Limits, Program, SandboxError
+from deadheat.sandbox.local import LocalBox, Running, wait
+from deadheat.sandbox.stderr import MAX_FILE_BYTES
+
+PATIENCE_S = 10
+"""How long bwrap may take until the bot could begin, and the kernel to end everything."""
+
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store")
+"""Where programs and their libraries are. Of /etc a bot sees only what these need to start."""
+
+SETTINGS = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/mono")
+JAVA = "java*"  # below /etc, where Debian's Java has its settings
+DEVICES = ("null", "zero", "full", "random", "urandom")
+INSIDE = "/bot"
+NOBODY = 1000
+"""The user and group that a bot sees as its own, whoever starts it."""
+
+BUILD_TMP_BYTES = 512 * 1024 * 1024
+"""A build's /tmp: compilers' caches and their output."""
+
+DATA_FACTOR = 2
+"""RLIMIT_DATA counts what a process reserved, and virtual machines reserve more than they use."""
+
+COUNTS_BY_NAMESPACE = (5, 14)
+"""Since this version of Linux a limit on processes counts those of a user namespace. Before, it counted all of the
+user's, so the limit of a bot would be exceeded by a browser."""
+
+_STDIN, _STDOUT, _STDERR, _INFO, _READER = 3, 4, 5, 6, 7
+_SCRIPT = 'echo && read -r _ && exec "$@" <&3 >&4 2>&5 3<&- 4>&- 5>&- 7<&-'
+"""What the shell does; its input and output are the socket. Not every shell knows a descriptor of two digits."""
+
+_CREDENTIALS = struct.Struct("3i")  # process, user and group; see unix(7)
+
+
+class BubblewrapSandbox:
+    """See `sandbox.box.Sandbox`. Bots run on the processors of the process that opens them."""
+
+    def __init__(self) -> None:
+        """Try it.
+
+        Raises:
+            SandboxError: this machine has no bubblewrap or does not let this user use it; the text names a cure.
+        """
+        if os.geteuid() == 0:
+            raise SandboxError("no-start", "bubblewrap does not confine what root starts: use an ordinary account")
+        self._bwrap = shutil.which("bwrap") or ""
+        if not self._bwrap:
+            raise SandboxError(
+                "no-start", "bubblewrap is not installed: there is no command bwrap; the package is called bubblewrap"
+            )
+        box = self.open(Program(Path("/usr"), ("true",), "a trial"), Limits())
+        try:
+            box.start()
+            box.ask_stop(NS_PER_S)
+            box.stopped()
+        except SandboxError as error:
+            raise SandboxError("no-start", f"bubblewrap does not work here: {error.detail}{_cure()}") from error
+
+    def open(self, program: Program, limits: Limits) -> Box:
+        """Open a box that starts `program` in namespaces of its own for each run."""
+        return _Box(self._bwrap, program, limits)
+
+
+class _Box(LocalBox):
+    """A plain program's box, but for how a run begins and ends."""
+
+    def __init__(self, bwrap: str, program: Program, limits: Limits) -> None:
+        super().__init__(program)
+        self._limits = limits
+        inside = ["/bin/sh", "-c", _SCRIPT, "sh", *program.command]
+        self._arguments = [bwrap, *_confined(program.directory.absolute(), limits), "--", *inside]
+
+    def begin(self, stdin: int, stdout: int, stderr: int) -> Running:
+        """See `LocalBox`."""
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(_undisturbed())
+            ours, theirs = socket.socketpair()
+            told, tells = os.pipe()
+            complaints, complains = os.pipe()
+            for end in (ours, theirs):
+                stack.enter_context(end)
+            for fd in (told, complaints):
+                stack.callback(os.close, fd)
+            ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+            try:
+                own = {0: theirs.fileno(), 1: theirs.fileno(), 2: complains, _INFO: tells, _READER: told}
+                bwrap = _spawned(self._arguments, {**own, _STDIN: stdin, _STDOUT: stdout, _STDERR: stderr})
+            except OSError as error:
+                raise SandboxError("no-start", f"cannot start bwrap: {error}") from error
+            finally:
+                theirs.close()
+                os.close(tells)
+                os.close(complains)
+            try:
+                init = _init(told)
+                bot = _first_word(ours)
+                _limit(bot, self._limits)
+                ours.send(b"\n")
+                return _Confined(bwrap, init, bot)
+            except (OSError, ValueError, KeyError) as error:
+                ours.close()  # whatever has begun then ends by itself
+                if not wait(bwrap, PATIENCE_S):
+                    os.kill(bwrap, signal.SIGKILL)
+                os.waitpid(bwrap, 0)
+                why = _said(complaints) or str(error)
+                raise SandboxError("no-start", f"{self._program.label} cannot be confined: {why}") from error
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Let no signal break off the beginning of a run: bwrap's half would be left without the other."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _spawned(arguments: list[str], descriptors: Mapping[int, int]) -> int:
+    """Start bwrap with these descriptors under these numbers and no others, out of the way of a terminal's Ctrl-C."""
+    high = [(fcntl.fcntl(ours, fcntl.F_DUPFD_CLOEXEC, 10), number) for number, ours in descriptors.items()]
+    try:
+        return os.posix_spawn(
+            arguments[0],
+            arguments,
+            ENVIRONMENT,
+            file_actions=[
+                *((os.POSIX_SPAWN_DUP2, fd, number) for fd, number in high),
+                *((os.POSIX_SPAWN_CLOSE, fd) for fd in _inheritable() if fd not in descriptors),
+            ],
+            setpgroup=0,
+            setsigmask=(),
+            setsigdef=(signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT),
+        )
+    finally:
+        for fd, _ in high:
+            os.close(fd)
+
+
+def _inheritable() -> Iterator[int]:
+    """Yield what this process would leave to a program: what it was given itself, and locks (`sandbox.processors`)."""
+    for fd in (int(path.name) for path in Path("/proc/self/fd").iterdir()):
+        with contextlib.suppress(OSError):  # the folder's own
+            if os.get_inheritable(fd):
+                yield fd
+
+
+def _await(fd: int) -> None:
+    """Wait until there is something to read. Raises TimeoutError."""
+    poller = select.poll()
+    poller.register(fd, select.POLLIN)
+    if not poller.poll(PATIENCE_S * 1000):
+        raise TimeoutError(f"nothing happened for {PATIENCE_S} s")
+
+
+def _said(complaints: int) -> str:
+    """Return what bwrap has to say; whoever else has the other end may still be ending."""
+    os.set_blocking(complaints, False)
+    try:
+        return os.read(complaints, 1000).decode("utf-8", "replace").strip()
+    except BlockingIOError:
+        return ""
+
+
+def _init(told: int) -> int:
+    """Return a descriptor of the namespace's process 1, which bwrap names in a piece of JSON."""
+    text = b""
+    while b"}" not in text:
+        _await(told)
+        if not (data := os.read(told, 4096)):
+            raise OSError("bwrap ended")
+        text += data
+    return os.pidfd_open(json.loads(text)["child-pid"])
+
+
+def _first_word(ours: socket.socket) -> int:
+    """Wait until the bot could begin, and return its process's number on this host."""
+    _await(ours.fileno())
+    data, extra, _, _ = ours.recvmsg(1, socket.CMSG_SPACE(_CREDENTIALS.size))
+    if not data:
+        raise OSError("bwrap ended")
+    [(_, _, content)] = extra
+    return int(_CREDENTIALS.unpack(content)[0])
+
+
+def _limit(pid: int, limits: Limits) -> None:
+    """Limit what every process of a bot may use, as far as an ordinary user can."""
+    data_bytes = limits.memory_bytes * DATA_FACTOR
+    values = {
+        resource.RLIMIT_DATA: data_bytes,
+        resource.RLIMIT_NOFILE: limits.open_files,
+        resource.RLIMIT_FSIZE: MAX_FILE_BYTES,
+        resource.RLIMIT_CORE: 1,  # with 0, a crash is still piped into a program of the host; see core(5)
+    }
+    if _linux() >= COUNTS_BY_NAMESPACE:
+        values[resource.RLIMIT_NPROC] = limits.processes
+    for kind, value in values.items():
+        _, most = resource.prlimit(pid, kind)
+        least = value if most == resource.RLIM_INFINITY else min(value, most)
+        resource.prlimit(pid, kind, (least, least))
+    Path(f"/proc/{pid}/oom_score_adj").write_text("1000")  # the first to go where memory runs out; it may undo that
+
+
+@cache
+def _linux() -> tuple[int, int]:
+    major, minor = os.uname().release.split(".")[:2]
+    return int(major), int(minor.partition("-")[0])
+
+
+class _Confined:
+    """A run inside bubblewrap. See `sandbox.local.Running`."""
+
+    def __init__(self, bwrap: int, init: int, bot: int) -> None:
+        """`init` is a descriptor, the others are numbers."""
+        self.pid = bot
+        self._bwrap, self._init = bwrap, init
+
+    def wait(self, seconds: float) -> bool:
+        """See `Running`."""
+        return wait(self._bwrap, seconds)
+
+    def signal(self, number: int) -> None:
+        """See `Running`."""
+        with contextlib.suppress(ProcessLookupError):  # it has exited
+            os.killpg(self.pid, number)
+
+    def end(self) -> tuple[int | None, int | None]:
+        """See `Running`. Like a shell, bwrap reports the end by signal n as exit code 128 + n."""
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._init, signal.SIGKILL)
+        try:
+            _await(self._init)
+        except TimeoutError as error:
+            raise SandboxError("container-stuck", f"a process cannot be killed: {error}") from error
+        finally:
+            os.close(self._init)
+        code = os.waitstatus_to_exitcode(os.waitpid(self._bwrap, 0)[1])
+        return (code, None) if code <= 128 else (None, code - 128)
+
+
+def _confined(directory: Path, limits: Limits) -> Iterator[str]:
+    """Yield bwrap's arguments for a box: everything that a bot sees."""
+    yield from ("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session")
+    yield from ("--uid", str(NOBODY), "--gid", str(NOBODY), "--hostname", "box", "--info-fd", str(_INFO))
+    for path in map(Path, SYSTEM):
+        if path.is_symlink():
+            yield from ("--symlink", str(path.readlink()), str(path))
+        elif path.is_dir():
+            yield from ("--ro-bind", str(path), str(path))
+    for path in (*map(Path, SETTINGS), *Path("/etc").glob(JAVA)):
+        if path.exists():
+            yield from ("--ro-bind", str(path), str(path))
+    for name in DEVICES:
+        yield from ("--dev-bind", f"/dev/{name}", f"/dev/{name}")
+    yield from ("--symlink", "/proc/self/fd", "/dev/fd", "--proc", "/proc")
+    tmp_bytes = BUILD_TMP_BYTES if limits.building else limits.tmp_bytes
+    for place in ("/tmp", "/dev/shm"):
+        yield from ("--perms", "1777", "--size", str(tmp_bytes), "--tmpfs", place)
+    yield from ("--ro-bind", str(directory), INSIDE, "--chdir", INSIDE, "--remount-ro", "/")
+
+
+def _cure() -> str:
+    """Name what this machine's administrator can do, if the kernel says what keeps ordinary users from namespaces."""
+    for name, refusing, cure in _SWITCHES:
+        with contextlib.suppress(OSError):
+            if Path("/proc/sys", name).read_text().strip() == refusing:
+                return f"; {cure}"
+    return "; in a container, the container must allow user namespaces; bubblewrap must be 0.8 or newer"
+
+
+_SWITCHES = (
+    ("kernel/unprivileged_userns_clone", "0", "an administrator allows it: sysctl kernel.unprivileged_userns_clone=1"),
+    ("user/max_user_namespaces", "0", "an administrator allows it: sysctl user.max_user_namespaces=10000"),
+    (
+        "kernel/apparmor_restrict_unprivileged_userns",
+        "1",
+        "an administrator allows it with an AppArmor profile for bwrap, such as Ubuntu's bwrap-userns-restrict",
+    ),
+)

@@ -1,0 +1,113 @@
+"""Unrated matches over HTTP and on the site: asked for in a form, followed on a page, stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from deadheat.league.service.seasons.entries import enter
+from tests.api.browser import Browser
+from tests.api.site import Site
+from tests.league.world import forfeited, won
+
+
+class Asking:
+    """A season of Bob's bot, and Ada, whose bot is not in it, at a browser."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.season_id = site.world.season(0, unrated_games=20)
+        owner, self.rival = site.world.bot("rival")
+        site.world.write(enter, owner, self.season_id, self.rival)
+        self.ada = Browser(site).sign_up("ada")
+        self.headers = site.sign_in("ada")
+        self.bot_id = site.bot(self.headers, "swift")
+        site.world.build(site.ok(202, site.upload(self.headers, self.bot_id, b"print()"))["id"])
+
+    def ask(self, **body: object) -> Any:
+        wanted = {"season_id": self.season_id, "bot_id": self.bot_id, "opponent_id": self.rival, "games": 2} | body
+        return self.site.ok(201, self.site.client.post("/v1/challenges", json=wanted, headers=self.headers))
+
+    def play(self, *, fault: bool = False) -> None:
+        for series_id in self.site.world.tick():
+            job = self.site.world.claimed(series_id)
+            seats = [match.seats.index(max(match.seats)) for match in job.matches]  # Ada's version is the newest
+            outcomes = [
+                forfeited(match, 1 - seat) if fault else won(match, seat)
+                for match, seat in zip(job.matches, seats, strict=True)
+            ]
+            assert self.site.world.finish(job, outcomes)
+        self.site.world.tick()  # which counts them
+
+
+@pytest.fixture
+def asking(site: Site) -> Iterator[Asking]:
+    made = Asking(site)
+    yield made
+    made.ada.close()
+
+
+def test_the_form_beside_a_bot_leads_to_the_challenge(asking: Asking) -> None:
+    ada, path = asking.ada, f"/bots/{asking.rival}/challenge?season={asking.season_id}"
+    assert path in asking.site.client.get(f"/bots/{asking.rival}").text
+    ada.get(path)
+    ada.submit(path, 422, games="21")
+    assert "allows an author 20 unrated games a day" in ada.page.text
+    ada.submit(path, games="4", elo0="0", elo1="100", private="true")
+    assert ada.answer.url.path == "/challenges/1"
+    asking.play(fault=True)
+    shown = ada.get("/challenges/1").text
+    assert "2 / 0 / 0" in shown and "2 of at most 4 games" in shown and "private" in shown
+    assert "log-likelihood ratio" in shown
+    ada.submit("/challenges/1/stop")
+    assert "Its author stopped it." in ada.page.text
+    assert "rival" in ada.get("/challenges").text
+    assert asking.site.client.get("/challenges/1").status_code == 404
+
+
+def test_a_form_with_half_a_test_is_shown_again(asking: Asking) -> None:
+    path = f"/bots/{asking.rival}/challenge?season={asking.season_id}"
+    asking.ada.get(path)
+    asking.ada.submit(path, 422, games="4", elo1="100")
+    asking.ada.submit(path, 422, games="4", elo0="100", elo1="0")
+    assert "elo0 must be below elo1" in asking.ada.page.text
+
+
+def test_a_public_challenge_is_seen_by_everybody_and_stopped_by_its_author(asking: Asking) -> None:
+    site = asking.site
+    asking.ask()
+    asking.play()
+    seen = site.ok(200, site.client.get("/v1/challenges/1"))
+    assert (seen["wins"], seen["private"], seen["opponent"]) == (2, False, "rival")
+    listed = site.ok(200, site.client.get("/v1/challenges/1/matches?limit=1"))
+    assert (listed["items"][0]["asked"], listed["items"][0]["rated"]) == ("public", False)
+    older = site.ok(200, site.client.get(f"/v1/challenges/1/matches?limit=1&cursor={listed['next']}"))
+    assert older["items"][0]["id"] < listed["items"][0]["id"]
+    page = site.client.get("/challenges/1").text
+    assert "rival" in page and "Stop" not in page
+    assert "An author asked for it" in site.client.get(f"/matches/{listed['items'][0]['id']}").text
+    site.problem(404, site.client.post("/v1/challenges/1/stop", headers=site.author("eve")), "not-found")
+    site.ok(200, site.client.get("/v1/challenges", headers=asking.headers))
+
+
+def test_a_quota_tells_when_there_is_more(asking: Asking) -> None:
+    asking.ask(games=20)
+    body = {"season_id": asking.season_id, "bot_id": asking.bot_id, "opponent_id": asking.rival, "games": 1}
+    problem = asking.site.problem(
+        429, asking.site.client.post("/v1/challenges", json=body, headers=asking.headers), "over-quota"
+    )
+    assert "20 a day" in problem["detail"]
+
+
+def test_a_private_match_is_kept_by_no_cache(asking: Asking) -> None:
+    asking.ask(private=True)
+    asking.play()
+    listed = asking.site.client.get("/v1/challenges/1/matches", headers=asking.headers)
+    newest = asking.site.ok(200, listed)["items"][0]
+    for path in (f"/v1/matches/{newest['id']}/live", f"/matches/{newest['id']}", "/v1/challenges/1"):
+        answer = asking.site.client.get(path, headers=asking.headers)
+        assert answer.status_code == 200
+        assert "no-store" in answer.headers["cache-control"], path
+        assert asking.site.client.get(path).status_code == 404

@@ -1,0 +1,107 @@
+"""Unrated matches on the league's machines, asked for and looked at from the command line."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+from deadheat.engine.transcript import encode
+from tests.api.site import Site
+from tests.cli.command import assert_one_sentence
+from tests.cli.test_season import Desk
+from tests.engine.players import play as match_of
+from tests.league.world import GAME, won
+
+
+@pytest.fixture
+def desk(site: Site, server: str) -> Desk:
+    """Ada and Bob, whose bots have played all that is rated."""
+    desk = Desk(site, server)
+    desk.author("ada", "swift")
+    desk.author("bob", "slow")
+    desk.author("carl")
+    settings = ("games_per_pair=2", "series_length=2", "unrated_games=40")
+    desk.says("boss", "season", "create", "Winter", "--game", GAME, *settings)
+    desk.says("boss", "season", "open", 1)
+    for who, bot in (("ada", "swift"), ("bob", "slow")):
+        desk.says(who, "enter", bot, "--season", 1)
+    site.world.settle()
+    return desk
+
+
+def play(site: Site) -> None:
+    """All that is planned; the first bot wins all its games, whatever their record tells."""
+    record = site.blobs.put(encode(match_of(1)))
+    while made := site.world.tick():
+        for series_id in made:
+            job = site.world.claimed(series_id)
+            outcomes = [
+                dataclasses.replace(won(match, match.seats.index(min(match.seats))), transcript_sha256=record)
+                for match in job.matches
+            ]
+            assert site.world.finish(job, outcomes)
+
+
+def test_a_challenge_from_its_asking_to_its_report(desk: Desk, tmp_path: Path) -> None:
+    asked = desk.says("ada", "challenge", "slow", "--games", 4, "--private")
+    assert "Challenge 1: swift v1 against bob/slow v1, 4 unrated games in Winter, private." in asked
+    assert "No game has been played yet." in desk.says("ada", "challenges", 1)
+    play(desk.site)
+    report = tmp_path / "report.html"
+    shown = desk.says("ada", "challenges", 1, "--report", report)
+    assert "4 of 4 games, 4/0/0; ended. All 4 games are played." in shown
+    assert "swift" in shown and "4/0/0" in shown and "0/0/4" in shown
+    assert "pairs" not in shown, "the league's games share no dice"
+    assert "4 of 4 games can be watched here" in report.read_text()
+    told = desk.json("ada", "challenges", 1)
+    assert [(bot["bot"], bot["wins"]) for bot in told["bots"]] == [("swift", 4), ("slow", 0)]
+    assert "ended, private" in desk.says("ada", "challenges", "--limit", 5)
+    assert_one_sentence(desk.run("bob", "challenges", 1), "There is no challenge 1", 1)
+    assert "You have not asked for any." in desk.says("bob", "challenges", "--limit", 5)
+
+
+def test_a_test_says_how_it_decided(desk: Desk) -> None:
+    desk.says("ada", "challenge", "bob/slow", "--sprt", "0,100")
+    play(desk.site)
+    shown = desk.says("ada", "challenges", 1, "--wait")
+    assert "of at most 40 games" in shown
+    assert "accepted: swift is stronger by 100 normalised Elo or more (rather than by 0)" in shown
+
+
+def test_own_versions_and_stopping(desk: Desk) -> None:
+    desk.upload("ada", 1, b"print(2)")
+    asked = desk.says("ada", "challenge", "swift", "--opponent-version", 1, "--games", 10)
+    assert "swift v2 against ada/swift v1" in asked
+    assert "Its author stopped it." in desk.says("ada", "challenges", 1, "--stop")
+    assert_one_sentence(desk.run("ada", "challenges", 1, "--stop"), "The challenge is over", 1)
+
+
+@pytest.mark.parametrize(
+    ("who", "words", "said"),
+    [
+        ("ada", ("slow",), "--games N"),
+        ("ada", ("slow", "--sprt", "x"), "two differences in Elo"),
+        ("ada", ("nobody", "--games", "2"), "season 1 has no bot"),
+        ("ada", ("slow", "--games", "41"), "40 unrated games a day"),
+        ("carl", ("slow", "--games", "2"), "no season of your bots"),
+        ("ada", ("slow", "--games", "2", "--opponent-version", "1"), "of your own bots"),
+    ],
+)
+def test_what_cannot_be_asked_for_is_said_in_a_sentence(
+    desk: Desk, who: str, words: tuple[str, ...], said: str
+) -> None:
+    done = desk.run(who, "challenge", *words)
+    assert_one_sentence(done, said, 2 if done.returncode == 2 else 1)
+
+
+def test_what_is_meant_is_asked_where_there_is_a_choice(desk: Desk) -> None:
+    desk.author("ada2", "other")
+    desk.headers["ada"] = desk.headers["ada2"]
+    second = desk.site.bot(desk.headers["ada"], "second")
+    desk.upload("ada", second)
+    assert "say --bot" in desk.run("ada", "challenge", "slow", "--games", 2).stderr
+    answer = json.loads(desk.says("ada", "challenge", "slow", "--games", 2, "--bot", "second", "--json"))
+    assert answer["bot"] == "second"

@@ -1,0 +1,367 @@
+"""Unrated matches that authors ask for: anybody may be met, nothing that counts may change, and what is private is
+nobody else's to see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlmodel import col, select
+
+from deadheat.league import errors, sprt
+from deadheat.league.records.challenges import AskedChallenge
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.rankings.recount import dice_check, recount
+from deadheat.league.service.rankings.standings import leaderboard, refit
+from deadheat.league.service.rulings import appeals
+from deadheat.league.service.seasons import asked
+from deadheat.league.service.seasons.absence import disqualify, withdraw
+from deadheat.league.service.seasons.asked import OPEN_ASKED, Question
+from deadheat.league.service.seasons.entries import enter
+from deadheat.league.service.seasons.seasons import edit_season, season_progress
+from deadheat.league.service.series.response_times import command_times
+from deadheat.league.service.series.turns import claim_next_series
+from deadheat.league.service.views import careers
+from deadheat.league.service.views import matches as league_matches
+from deadheat.league.service.views.waiting import waiting
+from deadheat.league.states import Asked, ChallengeState, JobState, MatchState, Precedence, SeasonState
+from deadheat.league.tables import Challenge, Match, Pair, Season, Series
+from tests.league.world import World, abandoned, forfeited, won
+
+TEST = sprt.Terms(0, 100)
+
+
+class League:
+    """A season of two bots that have played all their rated games, and an author who asks about a third bot."""
+
+    def __init__(self, world: World, **chosen: Any) -> None:
+        self.world = world
+        self.season_id = world.season(0, unrated_games=100, **chosen)
+        self.rival, self.rival_bot = self.enter()
+        self.other, self.other_bot = self.enter()
+        self.author, self.bot_id = world.bot()
+        if chosen.get("games_per_pair", 4) is not None:
+            world.play_all()
+
+    def enter(self) -> tuple[Person, int]:
+        owner, bot_id = self.world.bot()
+        self.world.write(enter, owner, self.season_id, bot_id)
+        return owner, bot_id
+
+    def ask(self, games: int = 4, who: Person | None = None, **question: Any) -> AskedChallenge:
+        wanted = Question(**{"bot_id": self.bot_id, "opponent_id": self.rival_bot, "games": games} | question)
+        return self.world.write(asked.ask, who or self.author, self.season_id, wanted)
+
+    def now(self, challenge_id: int, viewer: Person | None = None) -> AskedChallenge:
+        return self.world.read(asked.asked_challenge, viewer or self.author, challenge_id)
+
+    def play(self, candidate_wins: Callable[[int], bool] = lambda _: True, steps: int = 100) -> None:
+        """Until nothing is planned any more; rated games too, which the first seat wins."""
+        number = 0
+        for _ in range(steps):
+            made = self.world.tick()
+            if not made:
+                return
+            for series_id in made:
+                job = self.world.claimed(series_id)
+                challenge_id = self.world.row(Series, series_id).challenge_id
+                outcomes = [won(match) for match in job.matches]
+                if challenge_id is not None:
+                    candidate = self.world.row(Challenge, challenge_id).candidate_id
+                    for place, match in enumerate(job.matches):
+                        seat = match.seats.index(candidate)
+                        outcomes[place] = won(match, seat if candidate_wins(number) else 1 - seat)
+                        number += 1
+                assert self.world.finish(job, outcomes)
+
+    def matches(self) -> list[Match]:
+        with self.world.db.reading() as session:
+            return list(session.exec(select(Match).where(col(Match.asked).is_not(None)).order_by(col(Match.id))))
+
+
+@pytest.fixture
+def league(world: World) -> League:
+    return League(world)
+
+
+def test_so_many_games_are_played_and_counted(league: League) -> None:
+    asked_for = league.ask(5)
+    assert (asked_for.state, asked_for.bot_id, asked_for.opponent_id) == ("running", league.bot_id, league.rival_bot)
+    league.play(lambda number: number != 1)
+    done = league.now(asked_for.id)
+    assert (done.state, done.wins, done.draws, done.losses) == (ChallengeState.ENDED, 4, 0, 1)
+    assert (done.reason, done.llr, done.games_planned) == ("All 5 games are played.", None, 5)
+    with league.world.db.reading() as session:
+        firsts = [league_matches.match_detail(session, match.id).seats[0].bot_id for match in league.matches()]
+    assert sorted(firsts.count(bot) for bot in {league.bot_id, league.rival_bot}) == [2, 3], "seats alternate"
+
+
+@pytest.mark.parametrize(
+    ("wins", "state", "reason"),
+    [
+        (lambda _: True, ChallengeState.PASSED, "It is stronger by 100 normalised Elo rather than by 0."),
+        (lambda _: False, ChallengeState.FAILED, "It is not stronger by 100 normalised Elo rather than by 0."),
+    ],
+)
+def test_a_test_stops_by_itself(league: League, wins: Callable[[int], bool], state: str, reason: str) -> None:
+    asked_for = league.ask(100, test=TEST)
+    league.play(wins)
+    done = league.now(asked_for.id)
+    assert (done.state, done.reason) == (state, reason)
+    assert done.wins + done.losses < 40
+    assert done.llr is not None and done.upper is not None and done.lower is not None
+    assert not done.lower < done.llr < done.upper
+
+
+def test_a_test_without_a_verdict_ends_with_its_games(league: League) -> None:
+    asked_for = league.ask(6, test=TEST)
+    league.play(lambda number: number % 2 == 0)
+    done = league.now(asked_for.id)
+    assert (done.state, done.reason) == (ChallengeState.ENDED, "All 6 games are played, without a verdict.")
+
+
+def test_own_versions_meet_without_an_entry(league: League) -> None:
+    league.world.build(league.world.upload(league.author, league.bot_id))
+    asked_for = league.ask(2, opponent_id=league.bot_id, version=2, opponent_version=1)
+    assert (asked_for.version, asked_for.opponent_version) == (2, 1)
+    assert asked_for.sides == (f"{asked_for.bot} v2", f"{asked_for.bot} v1")
+    league.play()
+    assert league.now(asked_for.id).wins == 2
+
+
+def test_nothing_that_counts_changes(league: League) -> None:
+    """Ranking, totals, log, pairs, deals, faults, response times and waiting are as if nobody had asked."""
+    world, season_id = league.world, league.season_id
+    world.write(refit, season_id)
+
+    def figures() -> list[object]:
+        with world.db.transaction() as session:
+            refit(session, season_id)
+            board = leaderboard(session, season_id)
+            pairs = [(row.low_id, row.high_id, row.games) for row in session.exec(select(Pair))]
+            entries = [waiting(session, season_id, bot) for bot in (league.rival_bot, league.other_bot)]
+            faults = careers.failure_counts(session, season_id, league.rival_bot)
+            failures = careers.failures(session, season_id, league.rival_bot)
+            times = command_times(session, season_id, range(1, 9))
+            deals = session.get_one(Season, season_id).deals
+            progress = season_progress(session, season_id)
+            return [board.log_sha256, board.standings, pairs, deals, entries, faults, failures, times, progress]
+
+    before = figures()
+    for private in (False, True):
+        league.ask(2, private=private)
+        (series_id,) = world.tick()
+        assert figures() == before, "while it waits"
+        job = world.claimed(series_id)
+        assert world.finish(job, [forfeited(match, match.seats.index(1)) for match in job.matches])
+        assert figures() == before, "and when it was lost by a fault"
+    assert [match.asked for match in league.matches()] == [Asked.PUBLIC] * 2 + [Asked.PRIVATE] * 2
+    assert recount_is_right(league)
+
+
+def recount_is_right(league: League) -> bool:
+    with league.world.db.reading() as session:
+        dice = dice_check(session, league.season_id)
+        assert (dice.differences, recount(session, league.season_id).differences) == ((), ())
+    return True
+
+
+def test_the_dice_are_none_of_the_seasons(league: League) -> None:
+    league.ask(3)
+    league.play()
+    assert [match.deal for match in league.matches()] == [None] * 3
+    league.enter()
+    league.play()
+    league.world.write(set_season_state, league.world.boss, league.season_id, SeasonState.CLOSED)
+    league.world.settle()
+    assert recount_is_right(league), "with the secret told"
+    with league.world.db.transaction() as session:
+        session.get_one(Match, 1).deal = None
+    with league.world.db.reading() as session:
+        assert "Match 1 has a seed that was drawn separately" in dice_check(session, league.season_id).differences[0]
+
+
+def test_a_quota_by_author_and_day(league: League) -> None:
+    with pytest.raises(errors.BadSetting, match="100 unrated games a day"):
+        league.ask(101)
+    league.ask(60)
+    with pytest.raises(errors.OverQuota) as refused:
+        league.ask(41)
+    assert refused.value.retry_after_seconds == 24 * 3600
+    stopped = league.ask(40)
+    league.world.write(asked.stop, league.author, stopped.id)
+    league.ask(40), "nothing of the one that was stopped had been planned"
+    league.ask(100, who=league.other, bot_id=league.other_bot)
+    league.world.clock.turn(24 * 3600)
+    league.ask(100)
+
+
+def test_one_challenge_of_an_author_at_a_time_and_few_of_a_season(league: League) -> None:
+    first, second = league.ask(2), league.ask(2)
+    askers = [league.world.bot() for _ in range(OPEN_ASKED)]
+    for owner, bot_id in askers:
+        league.ask(2, who=owner, bot_id=bot_id)
+    made = league.world.tick()
+    assert len(made) == OPEN_ASKED
+    assert [league.world.row(Series, one).challenge_id for one in made] == [first.id, *range(second.id + 1, 6)]
+    assert league.world.tick() == []
+    for series_id in made:
+        assert league.world.finish(league.world.claimed(series_id))
+    league.play()
+    assert {league.now(number, league.world.boss).state for number in range(1, 7)} == {ChallengeState.ENDED}
+
+
+def test_rated_series_come_first_for_ten_minutes(world: World) -> None:
+    league = League(world, games_per_pair=None)
+    held = [world.claimed(series_id) for series_id in world.tick()]
+    asked_for = league.ask(2)
+    (unrated,) = (one for one in world.tick() if world.row(Series, one).challenge_id == asked_for.id)
+    assert world.row(Series, unrated).precedence == Precedence.ASKED
+    world.clock.turn(9 * 60)
+    for job in held:
+        world.finish(job)
+    (rated, *_) = world.tick()
+    assert world.row(Series, rated).challenge_id is None
+
+    def next_one() -> int:
+        job = world.write(claim_next_series, rated, "w", world.host)
+        assert job is not None
+        return job.series_id
+
+    later = [next_one() for _ in range(len(_queued(world)))]
+    assert later[-1] == unrated, "though it was planned nine minutes before them"
+
+
+def _queued(world: World) -> list[int]:
+    with world.db.reading() as session:
+        return list(session.exec(select(Series.id).where(Series.state == JobState.QUEUED)))
+
+
+def test_a_ladder_that_never_rests_does_not_starve_it(world: World) -> None:
+    league = League(world, games_per_pair=None)
+    asked_for = league.ask(2)
+    (unrated,) = (one for one in world.tick() if world.row(Series, one).challenge_id == asked_for.id)
+    world.clock.turn(71 * 60)
+    for series_id in [one for one in _queued(world) if one != unrated]:
+        world.finish(world.claimed(series_id))
+    (rated, *_) = world.tick()
+    job = world.write(claim_next_series, rated, "w", world.host)
+    assert job is not None and job.series_id == unrated
+
+
+@pytest.mark.parametrize("after", [SeasonState.FINALS, SeasonState.CLOSED])
+def test_it_ends_with_the_ladder(world: World, after: SeasonState) -> None:
+    league = League(world, finals="round-robin")
+    asked_for = league.ask(4)
+    (series_id,) = world.tick()
+    world.write(set_season_state, world.boss, league.season_id, SeasonState.FROZEN)
+    assert league.now(asked_for.id).state == "running"
+    job = world.claimed(series_id)
+    world.write(set_season_state, world.boss, league.season_id, after, force=True)
+    done = league.now(asked_for.id)
+    assert (done.state, done.reason) == (ChallengeState.ENDED, f"The season is {after.words}.")
+    assert world.finish(job)
+    world.settle()
+    assert len(league.matches()) == 2, "nothing more was planned"
+    with pytest.raises(errors.WrongState, match="open or frozen"):
+        league.ask(2)
+
+
+def test_the_organisers_switch_it_off(league: League) -> None:
+    asked_for = league.ask(4)
+    league.world.write(edit_season, league.world.boss, league.season_id, unrated_games=0)
+    assert league.world.tick() == []
+    assert "switched unrated matches off" in league.now(asked_for.id).reason
+    with pytest.raises(errors.WrongState, match="no unrated matches"):
+        league.ask(1)
+
+
+def test_it_ends_when_a_bot_leaves(league: League) -> None:
+    against_rival = league.ask(4)
+    own = league.ask(4, who=league.other, bot_id=league.other_bot)
+    league.world.tick()
+    league.world.write(withdraw, league.rival, league.season_id, league.rival_bot)
+    league.play()
+    assert "does not take part" in league.now(against_rival.id).reason
+    with pytest.raises(errors.WrongState, match="does not take part"):
+        league.ask(2)
+    assert league.now(own.id, league.other).state == ChallengeState.ENDED
+    league.world.write(disqualify, league.world.boss, league.season_id, league.other_bot, "copied")
+    with pytest.raises(errors.WrongState, match="by an organiser"):
+        league.ask(2, who=league.other, bot_id=league.other_bot, opponent_id=league.other_bot)
+
+
+def test_a_challenge_ends_when_we_cannot_play_it(league: League) -> None:
+    asked_for = league.ask(2)
+    (series_id,) = league.world.tick()
+    job = league.world.claimed(series_id)
+    assert league.world.finish(job, [abandoned(match) for match in job.matches])
+    assert league.world.tick() == []
+    assert "could not be played" in league.now(asked_for.id).reason
+
+
+def test_who_may_ask_for_what(league: League) -> None:
+    with pytest.raises(errors.NotFound):
+        league.ask(who=league.other)  # somebody else's bot
+    with pytest.raises(errors.NotFound):
+        league.ask(opponent_id=league.world.bot()[1])  # it does not play there
+    with pytest.raises(errors.BadSetting, match="your own bots"):
+        league.ask(opponent_version=1)
+    with pytest.raises(errors.BadSetting, match="against itself"):
+        league.ask(opponent_id=league.bot_id, opponent_version=1)
+    _, other_game = league.world.bot(game="betris-large", owner=league.author)
+    with pytest.raises(errors.WrongGame):
+        league.ask(bot_id=other_game)
+    league.world.write(edit_season, league.world.boss, league.season_id, admission="invited")
+    with pytest.raises(errors.NotAdmitted):
+        league.ask()
+
+
+def test_only_its_author_stops_it_and_only_once(league: League) -> None:
+    asked_for = league.ask()
+    with pytest.raises(errors.NotFound):
+        league.world.write(asked.stop, league.rival, asked_for.id)
+    league.world.tick()
+    stopped = league.world.write(asked.stop, league.author, asked_for.id)
+    assert (stopped.state, stopped.reason) == (ChallengeState.ENDED, "Its author stopped it.")
+    assert [match.state for match in league.matches()] == [MatchState.ABANDONED] * 2
+    with pytest.raises(errors.WrongState):
+        league.world.write(asked.stop, league.author, asked_for.id)
+
+
+def test_nobody_appeals_what_an_author_asked_for(league: League) -> None:
+    league.ask(1), league.ask(1, private=True)
+    league.play()
+    public, private = league.matches()
+    for who in (league.author, league.rival):
+        with pytest.raises(errors.WrongState, match="counts for nobody"):
+            league.world.write(appeals.open_appeal, who, public.id, "unfair", {})
+    with pytest.raises(errors.NotFound):
+        league.world.write(appeals.open_appeal, league.rival, private.id, "unfair", {})
+
+
+def test_a_private_match_is_seen_by_its_people_and_organisers_alone(league: League) -> None:
+    asked_for = league.ask(1, private=True)
+    league.play()
+    (match,) = league.matches()
+    with league.world.db.reading() as session:
+        for viewer in (league.author, league.world.boss):
+            assert league_matches.match_detail(session, match.id, viewer).asked is Asked.PRIVATE
+            assert league_matches.transcript_of(session, match.id, viewer)
+            assert [m.id for m in league_matches.matches(session, challenge_id=asked_for.id)] == [match.id]
+        strangers: tuple[Person | None, ...] = (None, league.rival, league.other)
+        for stranger in strangers:
+            for look in (league_matches.match_detail, league_matches.transcript_of):
+                with pytest.raises(errors.NotFound):
+                    look(session, match.id, stranger)
+            with pytest.raises(errors.NotFound):
+                asked.asked_challenge(session, stranger, asked_for.id)
+        assert len(league_matches.endings(session, league.author, match.id)) == 1
+        with pytest.raises(errors.NotFound):
+            league_matches.endings(session, league.rival, match.id)
+        assert match.id not in {found.id for found in league_matches.matches(session, limit=1000)}
+        assert asked.asked(session, league.rival) == []
+        assert [found.id for found in asked.asked(session, league.author)] == [asked_for.id]

@@ -1,0 +1,319 @@
+"""A season as a file: read, refused as a whole, applied, written."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+from enum import StrEnum
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deadheat.league import season_file
+from deadheat.league.errors import BadSeasonFile, NotAllowed, NotFound
+from deadheat.league.records.seasons import Declared
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.ground.audit import audit_log
+from deadheat.league.service.rankings.publishing import publish
+from deadheat.league.service.seasons.admission import invited_to_season
+from deadheat.league.service.seasons.declared import apply_file, preview_file, season_as_file
+from deadheat.league.service.seasons.entries import entries
+from deadheat.league.service.seasons.seasons import season_info
+from deadheat.league.states import Admission, FinalsFormat, SeasonState
+from deadheat.league.terms import TERMS, Term
+from tests.league.world import GAME, World
+
+NAMED = f'[season]\nname = "Winter"\ngame = "{GAME}"\n'
+
+WHOLE = f"""
+[season]
+name = "Code Battle"
+game = "{GAME}"
+[matches]
+series_length = 20
+games_per_pair = "none"
+[dates]
+timezone = "Asia/Seoul"
+opens_at = 2027-08-01T15:00:00
+freezes_at = 2027-08-10T21:00:00
+finals_at = 2027-08-11T00:00:00Z
+[finals]
+finals = "swiss"
+finals_rounds = 50
+closes_when_done = false
+[entry]
+admission = "invited"
+invited = ["bob", "ADA"]
+languages = ["c", "python"]
+[quotas]
+versions_per_day = 24
+[[divisions]]
+name = "First"
+size = 8
+[[divisions]]
+name = "Second"
+"""
+
+
+def applied(world: World, text: str, season_id: int | None = None) -> Declared:
+    return world.write(apply_file, world.boss, text, season_id)
+
+
+def refused(world: World, text: str, season_id: int | None = None) -> dict[str, str]:
+    with pytest.raises(BadSeasonFile) as caught:
+        applied(world, text, season_id)
+    with pytest.raises(BadSeasonFile, match=str(caught.value).splitlines()[0][:20]):
+        world.read(preview_file, world.boss, text, season_id)
+    return {one["path"]: one["why"] for one in caught.value.mistakes}
+
+
+def whole(world: World) -> int:
+    for name in ("ada", "bob", "carl"):
+        world.author(name)
+    found = applied(world, WHOLE)
+    assert found.season_id is not None
+    return found.season_id
+
+
+def test_a_file_makes_the_season_that_it_declares(world: World) -> None:
+    season_id = whole(world)
+    season = world.read(season_info, season_id)
+    assert (season.name, season.game, season.series_length, season.games_per_pair) == ("Code Battle", GAME, 20, None)
+    assert season.opens_at == datetime(2027, 8, 1, 6, tzinfo=UTC)
+    assert (season.finals, season.finals_rounds, season.closes_when_done) == (FinalsFormat.SWISS, 50, False)
+    assert (season.admission, season.languages) == (Admission.INVITED, ["c", "python"])
+    assert [(one.name, one.size) for one in season.divisions] == [("First", 8), ("Second", None)]
+    assert world.read(invited_to_season, world.boss, season_id) == ["ada", "bob"]
+
+
+def test_applied_again_it_changes_nothing_and_notes_nothing(world: World) -> None:
+    season_id = whole(world)
+    noted = len(world.read(audit_log))
+    again = applied(world, WHOLE, season_id)
+    assert (again.applied, again.changes) == (False, [])
+    assert len(world.read(audit_log)) == noted
+
+
+def test_a_preview_tells_what_differs_and_changes_nothing(world: World) -> None:
+    season_id = whole(world)
+    before = world.read(season_info, season_id)
+    other = WHOLE.replace("length = 20", "length = 40").replace('"ADA"', '"carl"').replace("finals_rounds = 50\n", "")
+    told = world.read(preview_file, world.boss, other, season_id)
+    assert {one.path: (one.now, one.then) for one in told.changes} == {
+        "matches.series_length": (20, 40),
+        "finals.finals_rounds": (50, None),
+        "entry.invited": (["ada", "bob"], ["bob", "carl"]),
+    }
+    assert [(one.label, one.at) for one in told.timetable][2:] == [
+        ("Finals begin", datetime(2027, 8, 11, tzinfo=UTC)),
+        ("Closes", None),
+    ]
+    assert (told.applied, told.timezone) == (False, "Asia/Seoul")
+    assert world.read(season_info, season_id) == before
+    assert [one.path for one in applied(world, other, season_id).changes] == [one.path for one in told.changes]
+    assert world.read(invited_to_season, world.boss, season_id) == ["bob", "carl"]
+
+
+def test_a_new_seasons_preview_tells_what_is_not_the_default(world: World) -> None:
+    told = world.read(preview_file, world.boss, NAMED + "[matches]\nseries_length = 10\ngames_per_pair = 4\n")
+    assert {one.path: (one.now, one.then) for one in told.changes} == {
+        "season.name": (None, "Winter"),
+        "season.game": (None, GAME),
+        "matches.games_per_pair": (None, 4),
+    }
+    assert told.season_id is None
+    with pytest.raises(NotFound):
+        world.read(season_info, 1)
+
+
+def test_every_mistake_is_said_at_once_with_its_key(world: World) -> None:
+    text = f"""
+    [season]
+    game = "{GAME}"
+    [matches]
+    seats = 7
+    series_length = "10"
+    finals_top = 8
+    [dates]
+    opens_at = 2027-01-02T00:00:00Z
+    freezes_at = 2027-01-01T00:00:00Z
+    finals_at = 2027-01-01T00:00:00
+    closes_at = "2027-01-01T00:00:00Z"
+    [final]
+    finals = "swiss"
+    [finals]
+    final_top = 8
+    promoted = true
+    [entry]
+    languages = ["c", "cobol"]
+    invited = ["nobody"]
+    entries_per_author = 0
+    [[divisions]]
+    name = "First"
+    size = 1
+    """
+    found = refused(world, text)
+    assert found == {
+        "season.name": "this is required",
+        "matches.seats": f"{GAME} is played by 2",
+        "matches.series_length": "it should be a whole number",
+        "matches.finals_top": "it belongs in the table [finals]",
+        "dates.freezes_at": "it must come after opens_at",
+        "dates.finals_at": "it has no offset; write for example 2027-01-01T00:00:00+09:00, or set timezone in [dates]",
+        "dates.closes_at": "write date and time without quotation marks, such as 2026-12-01T18:00:00+09:00",
+        "final": "there is no such key; did you mean finals",
+        "finals.final_top": "there is no such key; did you mean finals_top",
+        "finals.promoted": "it should be a whole number",
+        "entry.languages": found["entry.languages"],
+        "entry.invited": "nobody is called nobody",
+        "entry.entries_per_author": "it should be at least 1",
+        "divisions": "number 1, size: it should be at least 2",
+    }
+    assert found["entry.languages"].startswith("cobol is unknown")
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "why"),
+    [
+        ("[season", "", "it is not TOML"),
+        ("x = " + "[" * 20_000, "", "it is not TOML"),
+        ("x = " + "9" * 5000, "", "it is not TOML"),
+        ("name = '\ud800'", "", "it is not UTF-8"),
+        ("season = 3", "season", "write [season]"),
+        (NAMED + "[dates]\ntimezone = 'Asia'", "dates.timezone", "no such time zone"),
+        (NAMED + "[dates]\ntimezone = '../../etc/passwd'", "dates.timezone", "no such time zone"),
+        (NAMED + "[dates]\nopens_at = 2027-01-01", "dates.opens_at", "such as 2027-01-01T18:00:00+09:00"),
+        (NAMED + "[dates]\nopens_at = 0001-01-01T00:00:00+09:00", "dates.opens_at", "at least"),
+        (NAMED + "[matches]\nseries_length = inf", "matches.series_length", "whole number"),
+        (NAMED + "[matches]\nseries_length = 2027-01-01", "matches.series_length", "whole number"),
+        (NAMED + "[matches]\nseries_length = 'none'", "matches.series_length", "whole number"),
+        (NAMED.replace(GAME, "chess"), "season.game", "there is none of this name"),
+        (NAMED + '[entry]\ninvited = ["\\u0000"]', "entry.invited", "nobody is called"),
+        ("[season]\nname = 'x'", "season.game", "a season needs a game"),
+        ("[season]\nname = 'x'\nprevious_id = 7", "season.previous_id", "there is no season 7"),
+    ],
+)
+def test_what_cannot_be_read_is_told(world: World, text: str, path: str, why: str) -> None:
+    assert why in refused(world, text)[path]
+
+
+@pytest.mark.parametrize("local", ["2027-03-28T02:30:00", "2027-10-31T02:30:00"])
+def test_a_local_time_that_never_comes_or_comes_twice_needs_its_offset(world: World, local: str) -> None:
+    text = f"{NAMED}[dates]\ntimezone = 'Europe/Berlin'\nopens_at = {local}"
+    assert "clocks of Europe/Berlin change" in refused(world, text)["dates.opens_at"]
+    applied(world, f"{text}+02:00")
+
+
+def test_what_can_no_longer_change_is_refused_together(world: World) -> None:
+    season_id = whole(world)
+    world.write(set_season_state, world.boss, season_id, SeasonState.OPEN)
+    other = (
+        WHOLE.replace("[matches]", '[matches]\nranks = "wins"')
+        .replace("size = 8", "size = 16")
+        .replace("08-01", "08-02")
+    )
+    settled = "they can no longer be changed because the season is open"
+    assert refused(world, other, season_id) == {
+        "matches.ranks": settled.replace("they", "it"),
+        "dates.opens_at": settled.replace("they", "it"),
+        "divisions": settled,
+    }
+    assert applied(world, WHOLE.replace("length = 20", "length = 30"), season_id).applied
+
+
+def test_a_name_belongs_to_one_season_and_a_game_is_for_ever(world: World) -> None:
+    applied(world, NAMED)
+    assert "season 1 has this name" in refused(world, NAMED)["season.name"]
+    found = refused(world, NAMED.replace(GAME, "betris") + "previous_id = 3", 1)
+    assert found == {
+        "season.game": f"the season's game is {GAME}, which cannot be changed",
+        "season.previous_id": "the season continues nothing, which cannot be changed",
+    }
+
+
+def test_a_file_continues_a_season(world: World) -> None:
+    season_id = world.season(2, games_per_pair=2, series_length=2, promoted=3)
+    world.play_all()
+    world.write(set_season_state, world.boss, season_id, SeasonState.CLOSED)
+    assert world.write(publish, season_id)
+    text = f'[season]\nname = "Next"\nprevious_id = {season_id}\n[matches]\nseries_length = 4\n'
+    assert "keeps its divisions" in refused(world, f'{text}[[divisions]]\nname = "A"\n')["divisions"]
+    told = applied(world, text)
+    assert told.season_id is not None
+    assert {one.path: one.now for one in told.changes} == {
+        "season.name": None,
+        "season.previous_id": None,
+        "matches.series_length": 2,
+    }
+    made = world.read(season_info, told.season_id)
+    assert (made.promoted, made.games_per_pair, made.series_length) == (3, 2, 4)
+    assert len(world.read(entries, made.id)) == 2
+    assert not applied(world, text, made.id).changes
+    assert not applied(world, world.read(season_as_file, world.boss, made.id), made.id).changes
+    other = f'{text}games_per_pair = "none"\n'
+    assert [one.path for one in applied(world, other, made.id).changes] == ["matches.games_per_pair"]
+
+
+def test_what_is_probably_a_mistake_is_told(world: World) -> None:
+    past = (world.clock() - timedelta(days=1)).isoformat()
+    told = world.read(preview_file, world.boss, f'{NAMED}[dates]\nopens_at = {past}\n[entry]\nadmission = "invited"')
+    assert told.warnings == ["dates.opens_at has passed.", "entry.invited is empty, so no author can enter yet."]
+    world.author("ada")
+    told = world.read(preview_file, world.boss, f'{NAMED}[entry]\ninvited = ["ada"]')
+    assert told.warnings == ["entry.invited has no effect while entry.admission is everyone."]
+
+
+def test_only_organisers_see_and_apply_files(world: World) -> None:
+    season_id, ada = whole(world), world.author("dora")
+    for act in (preview_file, apply_file):
+        with pytest.raises(NotAllowed):
+            world.write(act, ada, NAMED, None)
+    with pytest.raises(NotAllowed):
+        world.read(season_as_file, ada, season_id)
+
+
+def test_an_export_changes_nothing_and_explains_each_setting(world: World) -> None:
+    season_id = whole(world)
+    text = world.read(season_as_file, world.boss, season_id)
+    assert text == world.read(season_as_file, world.boss, season_id)
+    assert not applied(world, text, season_id).changes
+    for term in TERMS.values():
+        assert f"# {term.words}\n{term.name} = " in text
+    assert "opens_at = 2027-08-01T06:00:00Z\n" in text
+
+
+def values(term: Term) -> st.SearchStrategy[Any]:
+    """Everything that a setting may be."""
+    if term.kind is datetime:
+        zones = st.integers(-1439, 1439).map(lambda minutes: timezone(timedelta(minutes=minutes)))
+        first, last = datetime(2001, 1, 1), datetime(2199, 1, 1)  # noqa: DTZ001  # in the zone drawn
+        found: st.SearchStrategy[Any] = st.datetimes(first, last, timezones=zones)
+    elif term.kind is bool:
+        found = st.booleans()
+    elif term.kind is int:
+        found = st.integers(term.least, term.most)
+    elif term.kind is list:
+        found = st.lists(st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=32), min_size=1)
+    else:
+        assert issubclass(term.kind, StrEnum)
+        found = st.sampled_from(list(term.kind))
+    return st.none() | found if term.optional else found
+
+
+@given(st.fixed_dictionaries({name: values(term) for name, term in TERMS.items()}))
+def test_what_is_written_is_read(terms: dict[str, Any]) -> None:
+    season = {
+        "name": "Winter",
+        "game": GAME,
+        "previous_id": 3,
+        "invited": ["ada"],
+        "divisions": [("A", 2), ("B", None)],
+    }
+    read = season_file.read(season_file.write({**season, **terms}))
+    if terms["languages"] is not None and len(terms["languages"]) > 50:
+        assert [path for path, _ in read.mistakes] == ["entry.languages"]
+        return
+    assert read.mistakes == ()
+    assert {name: getattr(read.declared, name) for name in terms} == terms
+    assert [(one.name, one.size) for one in read.declared.divisions or ()] == season["divisions"]

@@ -1,0 +1,119 @@
+"""Plain programs: nothing of a run outlives it, and what they write to stderr costs them nothing."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from deadheat.engine.core import NS_PER_S, STDERR_KEPT_BYTES, Message, Reply
+from deadheat.sandbox.box import Box, Limits, Program
+from deadheat.sandbox.local import LocalSandbox
+from deadheat.sandbox.pipes import PipeTransport
+from deadheat.sandbox.stderr import CUT_BYTES, HEAD_BYTES, TAIL_BYTES, Stderr
+
+OFFSPRING = """
+import subprocess, sys
+def child(*before):
+    group = None if before else 0
+    return subprocess.Popen([*before, "sleep", "1000"], start_new_session=bool(before), process_group=group).pid
+print(child(), child("env"), child("nohup"), flush=True)
+subprocess.run(["setsid", "-f", "sh", "-c", "echo $$ >&2; exec sleep 1000"], check=True)
+input()
+"""
+
+
+@contextmanager
+def running(code: str, folder: Path) -> Iterator[tuple[Box, PipeTransport]]:
+    box = LocalSandbox().open(Program(folder, (sys.executable, "-ISc", code), "test"), Limits())
+    try:
+        yield box, PipeTransport([box.start()])
+    finally:
+        box.close()
+
+
+def asked(transport: PipeTransport, line: str = "GO") -> Reply:
+    return transport.exchange([Message(0, line, 20 * NS_PER_S)])[0]
+
+
+def lives(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+def test_children_in_sessions_of_their_own_end_with_the_run(tmp_path: Path) -> None:
+    bystander = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+    try:
+        with running(f"input()\n{OFFSPRING}", tmp_path) as (box, transport):
+            line = asked(transport).line
+            assert line is not None
+            while not (told := box.stderr_so_far().split()):
+                time.sleep(0.01)
+            children = [*map(int, line.split()), *map(int, told)]
+            assert [lives(pid) for pid in children] == [True] * 4
+            box.ask_stop(0)
+            assert box.stopped().lingered
+            for _ in range(500):  # they have been killed, and whoever is their parent now reaps them
+                if not any(map(lives, children)):
+                    break
+                time.sleep(0.01)
+            assert [lives(pid) for pid in children] == [False] * 4
+        assert bystander.poll() is None
+    finally:
+        bystander.kill()
+        bystander.wait()
+
+
+def test_a_flood_on_stderr_does_not_end_a_program(tmp_path: Path) -> None:
+    """A hundred megabytes: the first and the last bytes are kept, as in a container."""
+    code = """
+import os
+os.write(2, b"first\\n")
+for n in range(int(input())):
+    for _ in range(20): os.write(2, b"%1000000d" % n)
+    print("OK", flush=True)
+    input()
+os.write(2, b"last\\n")
+"""
+    with running(code, tmp_path) as (box, transport):
+        assert asked(transport, "5").line == "OK"
+        for _ in range(4):
+            assert asked(transport).line == "OK"
+        assert asked(transport).line is None  # it ends
+        box.ask_stop(NS_PER_S)
+        ended = box.stopped()
+    assert (ended.exit_code, ended.signal) == (0, None)
+    assert ended.stderr.startswith(b"first\n")
+    assert ended.stderr.endswith(b"4last\n")
+    left_out = re.search(rb"\n\[\.\.\. ([0-9]+) bytes left out \.\.\.\]\n", ended.stderr)
+    assert left_out is not None
+    assert 50_000_000 < int(left_out[1]) <= 100_000_000, "less what was written while the file was cut"
+    assert len(ended.stderr) <= STDERR_KEPT_BYTES
+
+
+def test_stderr_is_whole_until_there_is_too_much() -> None:
+    stderr = Stderr()
+    try:
+        assert stderr.kept() == b""
+        whole = bytes(range(256)) * (HEAD_BYTES // 256) + b"x" * TAIL_BYTES
+        for start in range(0, len(whole), 5000):
+            stderr_write(stderr, whole[start : start + 5000])
+            stderr.cut()
+            assert stderr.kept() == whole[: start + 5000]
+        stderr_write(stderr, b"y" * CUT_BYTES)
+        before = stderr.kept()
+        stderr.cut()
+        assert stderr.kept() == before
+    finally:
+        stderr.close()
+
+
+def stderr_write(stderr: Stderr, data: bytes) -> None:
+    with open(stderr.fd, "ab", closefd=False) as file:
+        file.write(data)
