@@ -11,25 +11,25 @@ from deadheat.league.records.seasons import Declared
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.declared import apply_file, preview_file, season_as_file
 
-router = APIRouter(prefix="/v1/seasons", tags=["seasons"])
+router = APIRouter(prefix="/v1", tags=["seasons"])
 
 TOML = "application/toml"
 
 
-@router.post("/file", responses={401: {}, 403: {}, 404: {}, 409: {}, 422: {}})
+@router.post("/season-files", responses={401: {}, 403: {}, 404: {}, 409: {}, 422: {}})
 def create_from_file(shared: Shared, asker: Asker, body: SeasonFileRequest) -> Declared:
     """Make a season of a file, or say what it would be; organisers only."""
     return declare(shared, asker, body, None)
 
 
-@router.put("/{season_id}/file", responses={401: {}, 403: {}, 404: {}, 409: {}, 422: {}})
+@router.put("/seasons/{season_id}/file", responses={401: {}, 403: {}, 404: {}, 409: {}, 422: {}})
 def change_by_file(shared: Shared, asker: Asker, season_id: Id, body: SeasonFileRequest) -> Declared:
     """Make a season what a file declares, or say what would change; organisers only."""
     return declare(shared, asker, body, season_id)
 
 
 @router.get(
-    "/{season_id}/file",
+    "/seasons/{season_id}/file",
     response_class=Response,
     responses={200: {"content": {TOML: {"schema": {"type": "string"}}}}, 401: {}, 403: {}, 404: {}},
 )

@@ -145,7 +145,7 @@ class Client:
 
     def apply_season_file(self, document: str, season_id: int = 0, preview: bool = False) -> Declared:
         """Make a season what a file declares (0: make one), or only say what would change; organisers only."""
-        method, path = ("PUT", f"/v1/seasons/{season_id}/file") if season_id else ("POST", "/v1/seasons/file")
+        method, path = ("PUT", f"/v1/seasons/{season_id}/file") if season_id else ("POST", "/v1/season-files")
         return self._ask(Declared, method, path, json={"document": document, "preview": preview})
 
     def invited(self, season_id: int) -> list[str]:

@@ -24,11 +24,11 @@ PAGE = "/desk/season-file"
 def test_a_file_is_previewed_applied_and_fetched_again(site: Site) -> None:
     boss = site.organiser()
     body = {"document": FILE, "preview": True}
-    told = site.ok(200, site.client.post("/v1/seasons/file", json=body, headers=boss))
+    told = site.ok(200, site.client.post("/v1/season-files", json=body, headers=boss))
     assert (told["season_id"], told["applied"], told["timezone"]) == (None, False, "Asia/Seoul")
     assert {"path": "matches.series_length", "now": 10, "then": 4} in told["changes"]
     assert told["timetable"][0] == {"path": "dates.opens_at", "label": "Opens", "at": "2098-12-01T18:00:00+09:00"}
-    made = site.ok(200, site.client.post("/v1/seasons/file", json={"document": FILE}, headers=boss))
+    made = site.ok(200, site.client.post("/v1/season-files", json={"document": FILE}, headers=boss))
     path = f"/v1/seasons/{made['season_id']}"
     assert made["applied"]
     assert site.ok(200, site.client.get(path))["opens_at"] == "2098-12-01T09:00:00Z"
@@ -40,7 +40,7 @@ def test_a_file_is_previewed_applied_and_fetched_again(site: Site) -> None:
 
 def test_a_refusal_lists_every_mistake(site: Site) -> None:
     text = FILE.replace("= 4", "= 0").replace("18:00:00", "18:00:00Z\nfreezes_at = 2098-01-01T00:00:00Z")
-    answer = site.client.post("/v1/seasons/file", json={"document": text}, headers=site.organiser())
+    answer = site.client.post("/v1/season-files", json={"document": text}, headers=site.organiser())
     found = site.problem(422, answer, "bad-season-file")
     assert found["mistakes"] == [
         {"path": "matches.series_length", "why": "it should be at least 1"},

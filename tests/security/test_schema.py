@@ -37,14 +37,15 @@ MATCHES = "GET /v1/matches"
 RULING = "POST /v1/appeals/{appeal_id}/ruling"
 
 MAY_REFUSE = {
-    # Rules between fields (dates in order, sizes that fit the game), games and languages that are not there; dates that
+    # Rules between fields (dates in order, bounds of a test, sizes that fit the game), games and languages that are not there; dates that
     # no clock will tell, which a schema cannot say. A season's file is TOML.
     "422": [
         "POST /v1/seasons",
-        "POST /v1/seasons/file",
+        "POST /v1/season-files",
         "PUT /v1/seasons/{season_id}/file",
         "PATCH /v1/seasons/{season_id}",
         "POST /v1/bots/{bot_id}/versions",
+        "POST /v1/challenges",
         RULING,
         MATCHES,
     ],
