@@ -1,18 +1,19 @@
 """Boxes without isolation: plain subprocesses, for development and for the local kit.
 
-NOT A SANDBOX. A bot runs as the current user, with that user's files, network and memory; only the clock and the
+NOT A SANDBOX. A bot runs as the current user, with that user's files, network and memory, but little of the environment
+(`KEPT`); only the clock and the
 protocol are the judge's. Nothing uses this backend unless it is requested by name.
 
 At its end a run's processes are killed: the bot's process group, whatever else is in its session, and what carries the
-run's mark in its environment, as children do that made a session of their own. A program that hides its children on
-purpose keeps them; `sandbox.bubblewrap` is for such programs. To be told of every child, this process would have to
-become the parent of all that lose theirs (PR_SET_CHILD_SUBREAPER), which changes the lives of its other children too.
+run's mark in its environment, as children do that made a session of their own. If this process is killed first,
+`sandbox.orphans` does it. A program that hides its children on purpose keeps them; `sandbox.bubblewrap` is for such
+programs. To be told of every child, this process would have to become the parent of all that lose theirs
+(PR_SET_CHILD_SUBREAPER), which changes the lives of its other children too.
 """
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import resource
 import select
@@ -26,14 +27,15 @@ from typing import Protocol
 
 from deadheat.engine.core import NS_PER_S
 from deadheat.sandbox.attribution import Counters
-from deadheat.sandbox.box import Box, Channel, Exit, Limits, NoMeter, Program, SandboxError
+from deadheat.sandbox.box import ENVIRONMENT, Box, Channel, Exit, Limits, NoMeter, Program, SandboxError
 from deadheat.sandbox.cgroup import Leader, leader_times
+from deadheat.sandbox.orphans import MARK, mark
 from deadheat.sandbox.stderr import MAX_FILE_BYTES, Stderr
 
 REAP_TIMEOUT_S = 10
 
-MARK = b"DEADHEAT_RUN"
-"""The variable that every process of a run inherits; its value is new for each run."""
+KEPT = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH")
+"""What a plain program needs of the environment of its author, beside what a confined one has."""
 
 MOST_NEW = 1000
 """If more processes than these began since the bot did, all are looked at instead of those numbered after it."""
@@ -70,7 +72,7 @@ class LocalBox:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._environment = dict(os.environb)
+        self._environment = ENVIRONMENT | {name: os.environ[name] for name in KEPT if name in os.environ}
         self._running: Running | None = None
         self._fds: list[int] = []
         """Our ends of the run's pipes."""
@@ -145,22 +147,17 @@ class LocalBox:
             self.stopped()
 
 
-_numbers = itertools.count()
-
-
 class _Plain:
     """A subprocess of ours. See `Running`."""
 
-    def __init__(
-        self, program: Program, environment: Mapping[bytes, bytes], stdin: int, stdout: int, stderr: int
-    ) -> None:
-        self._mark = b"%s=%d-%d" % (MARK, os.getpid(), next(_numbers))
-        name, _, value = self._mark.partition(b"=")
+    def __init__(self, program: Program, environment: Mapping[str, str], stdin: int, stdout: int, stderr: int) -> None:
+        marked = mark()
+        self._mark = f"{MARK}={marked}".encode()
         try:
             self._process = subprocess.Popen(
                 program.command,
                 cwd=program.directory,
-                env={**environment, name: value},
+                env={**environment, MARK: marked},
                 stdin=stdin,
                 stdout=stdout,
                 stderr=stderr,

@@ -37,7 +37,7 @@ from deadheat.cli.console import (
 )
 from deadheat.cli.local import report
 from deadheat.cli.local.bots import prepare
-from deadheat.cli.local.recorded import BadBot
+from deadheat.cli.local.recorded import RECORDED, BadBot, parting, recording
 from deadheat.cli.local.reserve import reserved
 from deadheat.cli.local.score import Score
 from deadheat.cli.local.timing import Clock
@@ -144,6 +144,8 @@ class Run:
     sandbox: Backend
     as_json: bool
     score: Score = field(init=False)
+    recordings: dict[Seat, tuple[Transcript, Seat]] = field(init=False)
+    """What seats of recorded bots repeat."""
     clock: Clock = field(default_factory=Clock)
     killed: Counter[Seat] = field(default_factory=Counter)
     """In how many matches a seat's program had to be killed after FINISH."""
@@ -153,7 +155,10 @@ class Run:
     """The first match worth explaining: a fault, or a loss of the first bot."""
 
     def __post_init__(self) -> None:
-        self.score = Score(len(self.bots))
+        self.recordings = {
+            seat: recording(self.game, bot) for seat, bot in enumerate(self.bots) if bot.startswith(RECORDED)
+        }
+        self.score = Score(len(self.bots), recorded=self.recordings.keys())
 
     def play_all(self, arena: Arena, programs: Sequence[Program], all_seeds: Sequence[bytes]) -> None:
         """Play every match, until the last, Ctrl-C, or a bot that fails READY in the first."""
@@ -198,6 +203,7 @@ class Run:
             self._keep_endings(path, transcript, played)
             self.clock.add(transcript)
             self._note(path, transcript)
+            self._tell_partings(number, transcript)
             if self.score.played == 1:
                 self.no_start = _not_ready(self.bots, played)
         if self.as_json:
@@ -217,9 +223,21 @@ class Run:
 
     def _note(self, path: Path, transcript: Transcript) -> None:
         if self.telling is None:
-            faulted = min(transcript.result.faults, default=None)
+            faulted = min(transcript.result.faults.keys() - self.recordings.keys(), default=None)
             if faulted is not None or transcript.result.ranks[0] > 1:
                 self.telling = path, faulted or 0
+
+    def _tell_partings(self, number: int, transcript: Transcript) -> None:
+        """Say where a match leaves the recording of one of its bots."""
+        for seat, (then, its_seat) in self.recordings.items():
+            if (exchange := parting(then, its_seat, transcript, seat)) is not None:
+                failed = (
+                    "; its lines stop fitting, so the match does not count" if seat in transcript.result.faults else ""
+                )
+                who = (
+                    f"match {number} differs from the recording of seat {seat_number(seat)} from exchange {exchange} on"
+                )
+                note(f"{who}{failed}")
 
     def summary(self) -> dict[str, Any]:
         """Return the count and the response times as a JSON object."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from deadheat.cli.local.recorded_bot import kind
 from deadheat.cli.local.transcripts import read
 from deadheat.engine.core import Game, Seat
-from deadheat.engine.transcript import BadTranscript, Transcript
+from deadheat.engine.transcript import BadTranscript, Exchange, Transcript
 from deadheat.sandbox.box import Program
 
 RECORDED = "recorded:"
@@ -32,6 +32,14 @@ def recorded(game: Game, name: str, folder: Path) -> Program:
     Raises:
         BadBot: with a sentence for the person who named it.
     """
+    transcript, seat = recording(game, name)
+    shutil.copy(PLAYER, folder / PLAYER.name)
+    (folder / "script.json").write_text(json.dumps(script(transcript, seat)), "ascii")
+    return Program(folder, RUN, name)
+
+
+def recording(game: Game, name: str) -> tuple[Transcript, Seat]:
+    """Read the match that `name` stands for, and which seat of it. Raises BadBot as `recorded` does."""
     file, separator, number = name.removeprefix(RECORDED).rpartition("#")
     if not separator or not re.fullmatch("[0-9]{1,3}", number):
         raise BadBot(f"{name} does not end with # and a seat, as in {RECORDED}match.jsonl#1")
@@ -45,9 +53,22 @@ def recorded(game: Game, name: str, folder: Path) -> Program:
         raise BadBot(f"{file} is a match of {transcript.game}, not of {game.name}")
     if not 1 <= int(number) <= transcript.seats:
         raise BadBot(f"{file} has seats 1 to {transcript.seats}, but no seat {number}")
-    shutil.copy(PLAYER, folder / PLAYER.name)
-    (folder / "script.json").write_text(json.dumps(script(transcript, int(number) - 1)), "ascii")
-    return Program(folder, RUN, name)
+    return transcript, int(number) - 1
+
+
+def parting(recording: Transcript, seat: Seat, played: Transcript, now: Seat) -> int | None:
+    """Return the first exchange of a match in which a recorded bot, now at seat `now`, was sent other lines than in its
+    recording; None: there is none.
+    """
+    before = [_sent(exchange, seat) for exchange in recording.exchanges]
+    for number, exchange in enumerate(played.exchanges):
+        if number >= len(before) or _sent(exchange, now) != before[number]:
+            return number
+    return None
+
+
+def _sent(exchange: Exchange, seat: Seat) -> list[str]:
+    return [message.line for message in exchange.messages if message.seat == seat]
 
 
 def script(transcript: Transcript, seat: Seat) -> dict[str, list[str]]:

@@ -9,7 +9,6 @@ from rich.table import Table
 from rich.text import Text
 
 from deadheat.cli.console import short
-from deadheat.cli.local.recorded import RECORDED
 from deadheat.cli.local.score import Estimate, Score, elo
 from deadheat.cli.local.timing import BANK, EDGES, LABELS, Clock, Times
 from deadheat.cli.output import Column, table
@@ -49,6 +48,8 @@ def show(console: Console, game: str, bots: Sequence[str], score: Score, clock: 
     parts = [counted(score.played, "match", "matches"), f"{score.draws} drawn"]
     if score.unrated:
         parts.append(f"{score.unrated} without a winner (all committed faults)")
+    if score.outgrown:
+        parts.append(f"{score.outgrown} not counted (a recorded bot's lines did not fit)")
     parts.append(counted(score.void_attempts, "void attempt", "void attempts"))
     console.print(Text(f"{game}: {', '.join(parts)}", style="bold"))
     if score.abandoned:
@@ -61,7 +62,7 @@ def show(console: Console, game: str, bots: Sequence[str], score: Score, clock: 
         console.print("score: the share of its opponents that a bot finished ahead of")
     if score.seats == 2 and (first := score.share(0)):
         console.print(_elo_sentence(first))
-    _show_faults(console, bots, score)
+    _show_faults(console, score)
     _show_times(console, bots, clock)
 
 
@@ -103,14 +104,14 @@ def _elo_sentence(first: Estimate) -> str:
     return "Elo of seat 1 over seat 2: not known yet"
 
 
-def _show_faults(console: Console, bots: Sequence[str], score: Score) -> None:
+def _show_faults(console: Console, score: Score) -> None:
     if not score.faults:
         return
     console.print()
     console.print(Text("Faults", style="bold"))
     for (seat, fault, command), count in sorted(score.faults.items()):
         why = f"{count} x {fault} at {command or 'the start'}"
-        if bots[seat].startswith(RECORDED):
+        if seat in score.recorded:
             ended = fault is Fault.EXITED
             why += ": its recorded lines end there" if ended else ": its recorded lines do not fit here"
         console.print(Text.assemble(f"  seat {seat_number(seat)}  ", (why, "red")), soft_wrap=True)

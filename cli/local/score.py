@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,7 +52,9 @@ class _Sum:
 
 @dataclass
 class Score:
-    """The running count. Matches in which every seat failed have no winner and count for nobody's share."""
+    """The running count. Matches in which every seat failed have no winner and count for nobody's share. Nor do those in
+    which a recorded bot failed: its lines did not fit any more.
+    """
 
     seats: int
     played: int = 0
@@ -61,6 +63,10 @@ class Score:
     firsts: list[int] = field(default_factory=list)
     draws: int = 0
     unrated: int = 0
+    outgrown: int = 0
+    """Matches in which a recorded bot failed."""
+    recorded: Collection[Seat] = ()
+    """The seats of recorded bots."""
     faults: Counter[tuple[Seat, Fault, str]] = field(default_factory=Counter)  # with the prompt's command
     _shares: list[_Sum] = field(default_factory=list)
     _points: list[_Sum] = field(default_factory=list)
@@ -83,7 +89,9 @@ class Score:
             self.faults[seat, fault, prompt.message.command if prompt else ""] += 1
         for seat, points in enumerate(result.points or ()):
             self._points[seat].add(float(points))
-        if result.rated:
+        if any(seat in result.faults for seat in self.recorded):
+            self.outgrown += 1
+        elif result.rated:
             self._rate(result)
         else:
             self.unrated += 1
@@ -123,6 +131,7 @@ class Score:
             "void_attempts": self.void_attempts,
             "draws": self.draws,
             "unrated": self.unrated,
+            "outgrown": self.outgrown,
             "elo": elo_object(first) if self.seats == 2 and first else None,
             "bots": [self._bot_summary(seat, name) for seat, name in enumerate(bots)],
         }

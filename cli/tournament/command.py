@@ -155,6 +155,9 @@ class Run:
     as_json: bool
     standings: Standings = field(init=False)
     interrupted: bool = False
+    """Ctrl-C, or SIGTERM."""
+    broke: str = ""
+    """Why this machine could not go on, in a sentence."""
 
     def __post_init__(self) -> None:
         request = self.built.request
@@ -195,6 +198,10 @@ class Run:
                 runner.play(missing, request.block)
             except Interrupted:
                 self.interrupted = True
+            except CannotPlay as error:
+                if not self.standings.games:
+                    raise
+                self.broke = str(error)
 
     def _ended(self, line: str) -> bool:
         """Append a game's line; say whether enough is known."""
@@ -231,7 +238,7 @@ class Run:
 
     def end(self) -> None:
         """Show the results, say where everything is, and exit with the right code."""
-        verdicts = {} if self.interrupted else self.verdicts()
+        verdicts = {} if self.interrupted or self.broke else self.verdicts()
         if self.as_json:
             print_json({"summary": self._summary(verdicts)})
         elif self.standings.games:
@@ -242,8 +249,10 @@ class Run:
             from deadheat.cli.tournament import report  # brings the ratings' numpy
 
             note(f"Report: {report.write(path)}")
-        if self.interrupted:
+        if self.interrupted or self.broke:
             note(f"after {counted(len(self.standings.games), 'game')}. Go on: {_resume(path)}", "stopped")
+            if self.broke:
+                fail(self.broke)
             raise typer.Exit(INTERRUPTED)
         if any(not verdict.met for found in verdicts.values() for verdict in found):
             raise typer.Exit(REFUSED)
@@ -262,7 +271,7 @@ class Run:
             found["sprt"] = {"verdict": state.verdict.value, "llr": round(state.llr, 4), "games": state.games}
         if verdicts:
             found["gate"] = {label: conditions.as_objects(judged) for label, judged in verdicts.items()}
-        return found | {"folder": str(self.built.folder.path), "interrupted": self.interrupted}
+        return found | {"folder": str(self.built.folder.path), "interrupted": self.interrupted or bool(self.broke)}
 
     def _show(self, verdicts: dict[str, list[Verdict]]) -> None:
         request = self.built.request

@@ -27,10 +27,12 @@ def named(game: Game, given: Sequence[str]) -> list[str]:
     """Return what stands for one bot each: a folder of bots stands for all in it, ``house:*`` for all house bots.
 
     Raises:
-        BadBot: nothing is in there.
+        BadBot: nothing is in there, or it is a recording.
     """
     found: list[str] = []
     for name in given:
+        if name.startswith(RECORDED):
+            raise BadBot(f"{name} fits the dice of its own match only; play against it with deadheat play")
         if name == HOUSE + EVERY:
             inside = sorted(path.name for path in (BOTS / game.name).glob("[!._]*") if path.is_dir())
             found += [HOUSE + bot for bot in inside]
@@ -73,7 +75,7 @@ def _may_be_a_bot(path: Path) -> bool:
 
 def label_of(name: str) -> str:
     """Return a short name for a bot: that of its file, or of its folder if the file is called main."""
-    if name.startswith((HOUSE, RECORDED)):
+    if name.startswith(HOUSE):
         return visible(name)[-LABEL_CHARACTERS:]
     path = Path(os.path.normpath(name)).absolute()
     label = path.stem if path.is_file() and path.suffix else path.name

@@ -100,6 +100,10 @@ class Runner:
                     self._serve(blocks, interrupts)
                 except Interrupted:
                     interrupts.seen = True
+                except CannotPlay:
+                    self._stop()
+                    self._hear_the_rest()
+                    raise
                 if interrupts.seen:
                     self._stop()
                     self._hear_the_rest()
@@ -198,7 +202,9 @@ def _end_of(worker: _Worker) -> Exception:
     worker.process.join(END_SECONDS)
     if worker.process.exitcode == 0:
         return Interrupted()
-    return CannotPlay(Failed("died", f"a worker died with code {worker.process.exitcode}"))
+    code = worker.process.exitcode
+    by = f"was killed by {signal.Signals(-code).name}" if code and code < 0 else f"died with exit code {code}"
+    return CannotPlay(Failed("died", f"a process that played games {by}"))
 
 
 def _blocks(deals: Sequence[Deal], block: int) -> Iterator[list[Deal]]:

@@ -127,6 +127,7 @@ def work(job: Job, to_us: Connection, others: Sequence[Connection]) -> None:
 
 
 def _raise_stop(*_: object) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one must not break off the end
     raise _Stop
 
 

@@ -13,6 +13,7 @@ from sqlmodel import col, select
 from deadheat.engine.chance import commitment
 from deadheat.league.errors import WrongState
 from deadheat.league.jobs import SeriesJob
+from deadheat.league.ratings.table import LAST_DIGIT
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.ground.audit import audit_log, first_broken
 from deadheat.league.service.jobs.sweep import sweep
@@ -49,12 +50,15 @@ class Ranked:
         self.owners.append((owner, bot_id))
 
     def table(self) -> tuple[str | None, list[tuple[object, ...]]]:
-        """The ranking after a refit: its log's hash, and rows."""
+        """The ranking after a refit: its log's hash, and rows, whose last bits depend on the ranking before."""
         self.world.clock.turn(60)
         self.world.write(refit, self.season)
         board = self.world.read(leaderboard, self.season)
         rows = board.standings["rows"]
-        return board.log_sha256, [(row["bot_id"], row["elo"], row["se"], row["games"], row["rank"]) for row in rows]
+        return board.log_sha256, [
+            (row["bot_id"], *(round(row[figure], LAST_DIGIT) for figure in ("elo", "se")), row["games"], row["rank"])
+            for row in rows
+        ]
 
     def rule(self, ruling: Ruling, *arguments: object, who: Person | None = None) -> Any:
         return self.world.write(ruling, who or self.world.boss, *arguments)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
 
 from deadheat.engine.core import NS_PER_S, STDERR_KEPT_BYTES, Message, Reply
 from deadheat.sandbox.box import Box, Limits, Program
@@ -68,6 +71,64 @@ def test_children_in_sessions_of_their_own_end_with_the_run(tmp_path: Path) -> N
     finally:
         bystander.kill()
         bystander.wait()
+
+
+REFEREE = """
+import os, sys
+from pathlib import Path
+from deadheat.sandbox.box import Limits, Program
+from deadheat.sandbox.local import LocalSandbox
+pids = []
+for code in sys.argv[1:]:
+    box = LocalSandbox().open(Program(Path("."), (sys.executable, "-ISc", code), "test"), Limits())
+    output = box.start().stdout_fd
+    os.set_blocking(output, True)
+    pids += [str(box._running.pid), *os.read(output, 100).decode().split()]
+print(*pids, flush=True)
+input()
+"""
+COMPUTES = "import os\nprint(os.getpid(), flush=True)\nwhile True: pass"
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_bots_end_with_a_referee_that_is_killed(tmp_path: Path, number: signal.Signals) -> None:
+    bystander = subprocess.Popen(["sleep", "1000"], env={"DEADHEAT_RUN": "another's"})
+    referee = subprocess.Popen(
+        [sys.executable, "-c", REFEREE, COMPUTES, OFFSPRING],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert referee.stdin is not None
+    assert referee.stdout is not None
+    try:
+        bots = list(map(int, referee.stdout.readline().split()))
+        assert len(bots) == 6
+        assert all(map(lives, bots))
+        referee.send_signal(number)
+        referee.wait()
+        for _ in range(1000):
+            if not any(map(lives, bots)):
+                break
+            time.sleep(0.01)
+        assert not any(map(lives, bots))
+        assert bystander.poll() is None
+    finally:
+        for process in (referee, bystander):
+            process.kill()
+            process.wait()
+        referee.stdin.close()
+        referee.stdout.close()
+
+
+def test_a_plain_bot_sees_little_of_its_authors_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEADHEAT_TOKEN", "secret")
+    with running("import os\ninput()\nprint(sorted(os.environ))", tmp_path) as (_, transport):
+        line = asked(transport).line
+    assert line is not None
+    assert "PATH" in line
+    assert "TOKEN" not in line
 
 
 def test_a_flood_on_stderr_does_not_end_a_program(tmp_path: Path) -> None:

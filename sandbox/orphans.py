@@ -1,0 +1,76 @@
+"""Ends plain bots whose own process was killed: kill -9 leaves it no time, and a bot that computes would never notice.
+
+A shell waits beside each process that starts plain bots. It reads from a pipe of which that process alone has the other
+end, so it wakes when the process is gone, whatever its end was; then it kills what carries the process's mark in its
+environment, and ends.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import secrets
+import subprocess
+
+MARK = "DEADHEAT_RUN"
+"""The variable that every process of a run inherits."""
+
+_SCRIPT = """
+exec 3<&0
+{
+    read -r _ <&3
+    for round in 1 2 3; do
+        for file in $(grep -alF "$1" /proc/[0-9]*/environ); do
+            number=${file#/proc/}
+            kill -9 "${number%/environ}"
+        done
+    done
+} &
+"""
+"""In the background, so that it is nobody's child here. Three rounds, because those that are killed may just have made
+another process.
+"""
+
+_numbers = itertools.count()
+_prefix = ""
+"""The beginning of all marks of this process; empty: nobody watches over it yet."""
+
+_pipe = -1
+
+
+def mark() -> str:
+    """Return a new value of the mark, of which the watcher of this process knows the beginning."""
+    if not _prefix:
+        _watch()
+    return f"{_prefix}{next(_numbers)}"
+
+
+def _watch() -> None:
+    global _prefix, _pipe  # noqa: PLW0603  one watcher a process
+    prefix = f"{os.getpid()}-{secrets.token_hex(8)}-"
+    theirs, _pipe = os.pipe()
+    try:
+        subprocess.run(
+            ["/bin/sh", "-c", _SCRIPT, "sh", f"{MARK}={prefix}"],
+            env={"PATH": "/usr/bin:/bin"},
+            cwd="/",
+            stdin=theirs,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # out of the way of Ctrl-C, and of what kills a whole group
+            check=True,
+        )
+    finally:
+        os.close(theirs)
+    _prefix = prefix
+
+
+def _forget() -> None:
+    """Leave the parent's watcher to the parent."""
+    global _prefix, _pipe
+    if _prefix:
+        os.close(_pipe)
+    _prefix, _pipe = "", -1
+
+
+os.register_at_fork(after_in_child=_forget)
