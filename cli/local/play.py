@@ -84,15 +84,15 @@ SANDBOX_HELP = (
 )
 GAME_HELP = f"The game: {', '.join(GAMES)}"
 BOT_HELP = (
-    "A source file, a folder, an executable, recorded:FILE#SEAT, or house:NAME for one that comes with Deadheat: "
-    "random, starter, expert, and more in each game (a wrong NAME lists them)."
+    "A source file, a folder, an executable, or house:NAME for one that comes with Deadheat: random, starter, expert, "
+    "and more in each game (a wrong NAME lists them)."
 )
 
 
 @says
 def play(
     game: Annotated[str, typer.Argument(help=f"{GAME_HELP}.")],
-    bots: Annotated[list[str], typer.Argument(metavar="BOT...", help=BOT_HELP)],
+    bots: Annotated[list[str], typer.Argument(metavar="BOT...", help=f"{BOT_HELP} Also recorded:FILE#SEAT.")],
     matches: Annotated[int, typer.Option(min=1, max=1_000_000, help="How many.")] = 10,
     seed: Annotated[
         str, typer.Option(help="Seed: the same text gives the same dice. A match's own seed repeats its dice.")

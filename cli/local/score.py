@@ -52,8 +52,8 @@ class _Sum:
 
 @dataclass
 class Score:
-    """The running count. Matches in which every seat failed have no winner and count for nobody's share. Nor do those in
-    which a recorded bot failed: its lines did not fit any more.
+    """The running count. Matches in which every seat failed have no winner and count for nobody's share. Nor do those
+    in which a recorded bot failed: its lines did not fit any more.
     """
 
     seats: int

@@ -87,9 +87,11 @@ def test_one_more_bot_comes_later_and_nothing_is_played_twice(bots: Path, tmp_pa
     assert_one_sentence(tournament("--resume", str(folder)), "the program of quick in")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_signals_end_in_order_and_the_rest_is_played_later(number: signal.Signals, bots: Path, tmp_path: Path) -> None:
-    """SIGTERM goes to the whole group, as service managers and time limits send it: workers may end first."""
+    """SIGTERM goes to the whole group, as service managers and time limits send it: workers may end first. SIGKILL goes
+    to a worker alone.
+    """
     folder, locks = tmp_path / "t", tmp_path / "locks"
     environment = {"PYTHONPATH": str(ROOT / "src"), "PATH": os.environ["PATH"], "DEADHEAT_LOCK_DIR": str(locks)}
     command = [sys.executable, "-m", "deadheat.cli.main", "tournament", GAME, str(bots / "quick"), str(bots / "other")]
@@ -107,9 +109,14 @@ def test_signals_end_in_order_and_the_rest_is_played_later(number: signal.Signal
     while not log.exists() or log.stat().st_size < 1500:
         assert started.poll() is None, started.communicate()
         time.sleep(0.01)
-    os.killpg(started.pid, number)
+    if number == signal.SIGKILL:
+        children = Path(f"/proc/{started.pid}/task/{started.pid}/children").read_text().split()
+        os.kill(int(children[0]), number)
+    else:
+        os.killpg(started.pid, number)
     _, stderr = started.communicate(timeout=60)
-    assert started.returncode == 130, stderr
+    assert started.returncode == (1 if number == signal.SIGKILL else 130), stderr
+    assert ("was killed by SIGKILL" in stderr) == (number == signal.SIGKILL)
     assert f"--resume {folder}" in stderr
     assert "Traceback" not in stderr
     text = log.read_text()
@@ -136,6 +143,7 @@ def test_a_sequential_test_stops_by_itself(bots: Path, tmp_path: Path) -> None:
     assert test["games"] < 100, "of 20,000"
     assert_one_sentence(tournament(GAME, *panel, panel[0], "--sprt", "0,20"), "add --format gauntlet")
     assert_one_sentence(tournament(GAME, *panel, "--sprt", "20,0"), "--sprt takes two differences")
+    assert_one_sentence(tournament(GAME, *panel, "recorded:x#1"), "recorded:x#1 fits the dice of its own match only")
 
 
 def test_a_gate_lets_pass_who_meets_its_conditions(bots: Path, tmp_path: Path) -> None:
