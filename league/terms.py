@@ -84,6 +84,12 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     games_per_pair: Annotated[int | None, Field(ge=1, le=1_000_000), Setting(Group.MATCHES, "Matches per pair")] = None
     """Matches of each pair in the whole ladder, rounded like `series_length`; null: unlimited."""
 
+    rest_faults: Annotated[int | None, Field(ge=1, le=1000), Setting(Group.MATCHES, "Faults that rest a bot")] = None
+    """A bot with so many faults in its last `rest_matches` matches rests until its author lets it play; null: none."""
+
+    rest_matches: Annotated[int, Field(ge=1, le=1000), Setting(Group.MATCHES, "Among its last matches")] = 20
+    """The matches of a bot in which `rest_faults` are counted."""
+
     opens_at: Annotated[Date | None, Setting(Group.DATES, "Opens", SeasonState.SCHEDULED)] = None
     """Opening date; null: manual."""
 

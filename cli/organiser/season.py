@@ -277,7 +277,7 @@ def _playing(entry: Entry) -> str:
 
 def _out(entry: Entry) -> str:
     if entry.absence is None:
-        return ""
+        return f"rests: {entry.rests}" if entry.rests else ""
     return f"{entry.absence}: {entry.absence_reason}" if entry.absence_reason else f"{entry.absence} by its author"
 
 

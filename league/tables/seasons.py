@@ -120,6 +120,7 @@ class Entry(SQLModel, table=True):
     `finals_seed`: its place in its division's frozen ladder if it qualified for the finals, 1 for the first.
     `waiting_since`: how many series the ladder had planned when the bot was last planned, or came; None: it just came.
     `chosen_at`: when its author last chose another version; None: never.
+    `rests_since`, `rest_reason`, `faults_since`: see `league.service.seasons.resting`; faults before it are forgiven.
     """
 
     __table_args__ = (
@@ -141,6 +142,9 @@ class Entry(SQLModel, table=True):
     gate: dict[str, Any] | None = Field(default=None, sa_column=json_column(nullable=True))
     waiting_since: int | None = None
     chosen_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    rests_since: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    rest_reason: str = Field(default="", sa_column=Column(Text, nullable=False))
+    faults_since: datetime | None = Field(default=None, sa_type=UtcDateTime)
     created_at: datetime = Field(sa_type=UtcDateTime)
 
 

@@ -118,6 +118,8 @@ def test_the_form_takes_all_that_the_api_takes(boss: Browser) -> None:
         "versions_per_day": "8",
         "challenge_games": "0",
         "unrated_games": "50",
+        "rest_faults": "6",
+        "rest_matches": "12",
     }
     assert set(everything) == given
     boss.submit("/desk/seasons", 200, **everything)

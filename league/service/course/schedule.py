@@ -32,6 +32,7 @@ from deadheat.league.service.ground.counting import taking_part
 from deadheat.league.service.ground.steps import lock_season
 from deadheat.league.service.seasons.asked import plan_asked
 from deadheat.league.service.seasons.gates import plan_challenges
+from deadheat.league.service.seasons.resting import rest_failing
 from deadheat.league.service.series.capacity import open_series_bound
 from deadheat.league.service.series.planning import add_series, in_turns, series_at_once, whole_groups
 from deadheat.league.states import (
@@ -86,6 +87,8 @@ def go_on(session: Session, season_id: int) -> list[int]:
     # Two schedulers at once would both see room: the season's row lets one in after the other (SQLite: any writer).
     season = lock_season(session, season_id)
     planned: list[int] = []
+    if season.state is SeasonState.OPEN:
+        rest_failing(session, season)
     if season.state in ON_LADDER and not past_its_close(season, now(session)):
         planned += _plan(session, season)
         planned += plan_asked(session, season)
@@ -177,11 +180,12 @@ def _precedence(proposal: Proposal, placing: Set[int]) -> Precedence:
 
 
 def _ready(session: Session, season: Season) -> dict[int, Entry]:
-    """Entries whose version may play, by version."""
+    """Entries whose version may play and which do not rest, by version."""
     statement = (
         select(Entry)
         .join(BotVersion, col(BotVersion.id) == Entry.version_id)
         .where(Entry.season_id == season.id, taking_part(season.id), BotVersion.state == VersionState.READY)
+        .where(col(Entry.rests_since).is_(None))
     )
     return {entry.version_id: entry for entry in session.exec(statement)}
 

@@ -54,6 +54,7 @@ def entries(session: Session, scope: Scope, after: int, limit: int) -> Page:
             **cells(entry, "division", "finals_seed"),
             "absence": absent[entry.bot_id].absence.value if entry.bot_id in absent else None,
             "absence_reason": absent[entry.bot_id].reason if entry.bot_id in absent else None,
+            "rests": entry.rest_reason or None,
             "entered_at": entry.created_at.isoformat(),
         }
         for entry, bot, author, number in found

@@ -27,6 +27,7 @@ from deadheat.league.service.bots.bots import must_be_active, own_bot
 from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.steps import lock_season, touch_log
 from deadheat.league.service.people.person import Person
+from deadheat.league.service.seasons.resting import wake
 from deadheat.league.service.series.dropping import drop_waiting
 from deadheat.league.states import ENTERABLE, GOING_ON, Absence, SeasonState
 from deadheat.league.tables import AbsentEntry, Entry, Match, Participant, Season, Series
@@ -48,7 +49,7 @@ def withdraw(session: Session, owner: Person, season_id: int, bot_id: int) -> No
 
 
 def rejoin(session: Session, owner: Person, season_id: int, bot_id: int) -> None:
-    """The author takes the own withdrawal back.
+    """The author takes the own withdrawal back, or lets a bot play that rests.
 
     Raises:
         NotFound.
@@ -58,12 +59,16 @@ def rejoin(session: Session, owner: Person, season_id: int, bot_id: int) -> None
     must_be_active(session, own_bot(session, owner, bot_id))
     season = _season_with(session, season_id, bot_id, ENTERABLE, FROM_THE_FREEZE)
     absent = session.get(AbsentEntry, (season_id, bot_id))
-    if absent is None:
-        return
-    if not by_author(absent):
-        raise _ruled_out(absent)
-    check_pause(session, season, absent.at, "bot", "withdrawn", "come back")
-    _come_back(session, owner, season, absent, "entry-rejoined", "")
+    if absent is not None:
+        if not by_author(absent):
+            raise _ruled_out(absent)
+        check_pause(session, season, absent.at, "bot", "withdrawn", "come back")
+        _come_back(session, owner, season, absent, "entry-rejoined", "")
+    entry = session.exec(select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).one()
+    if entry.rests_since is not None:
+        check_pause(session, season, entry.rests_since, "bot", "resting", "play again")
+        wake(session, entry)
+        record(session, owner.name, "entry-rejoined", f"season/{season_id}", {"bot": bot_id, "was": "rested"})
 
 
 def take_out(session: Session, organiser: Person, season_id: int, bot_id: int, reason: str) -> None:

@@ -21,6 +21,7 @@ from deadheat.league.service.seasons.absence import absent_entries, check_pause,
 from deadheat.league.service.seasons.admission import check_admission, newest_ready, version_to_enter
 from deadheat.league.service.seasons.divisions import lowest_division
 from deadheat.league.service.seasons.gates import GateTerms, begin_challenge, end_challenges, gate_as_json
+from deadheat.league.service.seasons.resting import wake
 from deadheat.league.states import ENTERABLE, ChallengeState, SeasonState, VersionState, either
 from deadheat.league.tables import Bot, BotVersion, Challenge, Entry, Season, Team, User
 
@@ -180,6 +181,7 @@ def _choose(session: Session, season: Season, entry: Entry, version: BotVersion,
         return
     end_challenges(session, season.id, f"Version {version.number} was chosen.", entry.id)
     entry.version_id = version.id
+    wake(session, entry)
     session.flush()
 
 
@@ -240,6 +242,7 @@ def _views(
             challenger=challengers.get(entry.id),
             absence=absent[entry.bot_id].absence if entry.bot_id in absent else None,
             absence_reason=absent[entry.bot_id].reason if entry.bot_id in absent else "",
+            rests=entry.rest_reason,
         )
         for entry, bot, author, number in found
     ]

@@ -48,6 +48,7 @@ from deadheat.league.service.seasons.challenges import (
     terms_of,
     unplayable,
 )
+from deadheat.league.service.seasons.resting import wake
 from deadheat.league.states import ChallengeState
 from deadheat.league.tables import BotVersion, Challenge, Entry, Season
 
@@ -210,6 +211,7 @@ def _decide(session: Session, challenge: Challenge, entry: Entry, count: Count) 
     if verdict is sprt.Verdict.ACCEPT:
         if _end(session, challenge, ChallengeState.PASSED, "It is stronger."):
             entry.version_id = challenge.candidate_id
+            wake(session, entry)
             session.flush()
             touch_log(session, challenge.season_id)
         return True

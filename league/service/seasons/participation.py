@@ -36,6 +36,7 @@ class Participation:
     follows: bool
     absence: Absence | None
     reason: str
+    rests: str
     challenge: ChallengeInfo | None  # the newest at the entry's gate
 
 
@@ -67,6 +68,7 @@ def participation(session: Session, owner: Person, bot_id: int) -> list[Particip
             follows=entry is not None and entry.follows,
             absence=None if absent is None else absent.absence,
             reason="" if absent is None else absent.reason,
+            rests="" if entry is None else entry.rest_reason,
             challenge=next(iter(challenges(session, owner, season.id, bot_id, 1)), None) if entry else None,
         )
         for season, entry, number, absent in rows
