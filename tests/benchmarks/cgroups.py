@@ -24,8 +24,9 @@ class MeasuredGroup:
         (self._base / child / "cgroup.procs").write_text(str(os.getpid()))
 
     def leave(self) -> None:
-        """Move the calling process out again."""
-        (self._home / "cgroup.procs").write_text(str(os.getpid()))
+        """Move the calling process out again, and what lives as long as it does: the watcher over its plain bots."""
+        for number in (self._base / "run" / "cgroup.procs").read_text().split():
+            (self._home / "cgroup.procs").write_text(number)
 
     def cpu_ns(self) -> int:
         """CPU time of everything that is or was inside."""

@@ -242,7 +242,7 @@ def test_a_refused_move_keeps_what_was_chosen_and_resigning_ends_it(
         page.locator("input[name=bundle]").first.wait_for(timeout=PATIENCE_MS)
         before = page.locator("#turn").get_attribute("data-version")
         auction(page)
-        page.wait_for_function("before => document.getElementById('turn').dataset.version !== before", arg=before)
+        page.locator(f"#turn:not([data-version='{before}'])").wait_for(timeout=PATIENCE_MS)
     page.locator("select[name=category]").wait_for(timeout=PATIENCE_MS)
     for place in range(4):
         page.locator("form.move input[type=checkbox]").nth(place).check()
