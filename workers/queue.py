@@ -36,6 +36,9 @@ TICK_SECONDS = 2
 SWEEP_SECONDS = 5
 """How often lost work is searched for: short beside a lease, and two indexed queries if nothing was lost."""
 
+FORGET_SECONDS = 3600
+"""How often old notices are removed: they are kept for months."""
+
 ENVIRONMENT_SECONDS = 300
 """How often a worker checks whether its judge image is still the one that it described."""
 
@@ -127,6 +130,7 @@ def _schedule(settings: Settings) -> dict[str, Any]:
         "sweep": SWEEP_SECONDS,
         "refit": settings.refit_seconds,
         "environment": ENVIRONMENT_SECONDS,
+        "forget": FORGET_SECONDS,
     }
     return {
         name: {"task": f"deadheat.{name}", "schedule": seconds, "options": {"expires": EXPIRY_SECONDS}}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import CheckConstraint, Column, Text
+from sqlalchemy import CheckConstraint, Column, Index, Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 from deadheat.league.states import NewcomerRule, Role, Scope, TokenKind
-from deadheat.league.tables.columns import SHA256_HEX, UtcDateTime, word
+from deadheat.league.tables.columns import SHA256_HEX, UtcDateTime, index_where, json_column, word
+from deadheat.league.words import NoticeKind
 
 
 class User(SQLModel, table=True):
@@ -72,6 +74,25 @@ class TeamMember(SQLModel, table=True):
     user_id: int = Field(foreign_key="user_account.id", primary_key=True, index=True)
     invited_at: datetime = Field(sa_type=UtcDateTime)
     joined_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
+class Notice(SQLModel, table=True):
+    """What one person is told of one event, which `kind` and `subject` name. `about`: what fills its sentence."""
+
+    __table_args__ = (
+        UniqueConstraint("kind", "subject", "user_id"),  # nothing is told twice
+        Index(None, "user_id", "id"),
+        Index(None, "at"),
+        index_where("ix_notice_unread", "user_id", where="read_at IS NULL"),
+    )
+
+    id: int = Field(default=None, primary_key=True)
+    user_id: int = Field(foreign_key="user_account.id")
+    kind: NoticeKind = Field(sa_column=word(NoticeKind, "notice_kind"))
+    subject: str = Field(max_length=64)
+    about: dict[str, Any] = Field(sa_column=json_column())
+    at: datetime = Field(sa_type=UtcDateTime)
+    read_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
 
 
 class Announcement(SQLModel, table=True):

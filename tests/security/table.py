@@ -47,6 +47,7 @@ MATCH = "/v1/matches/{match_id}"
 BOTH_APPEALS = shows(organiser="appeal of ada, appeal of bob", admin="appeal of ada, appeal of bob")
 APPEALS = BOTH_APPEALS | shows(owner="appeal of ada")
 LIST = shows(organiser="invited to the season", admin="invited to the season")
+NOTICES = shows(owner="reason of ada")
 TEAM = shows(owner="invited to ada's team")
 ACCOUNT = shows(owner="label of ada, invited to ada's team")
 
@@ -72,6 +73,10 @@ TABLE: tuple[Line, ...] = (
     Line("GET", "/v1/tokens", SIGNED, shows=shows(owner="label of ada")),
     Line("POST", "/v1/tokens", "401 401 401 401 401", {"name": "ada", "password": "not hers", "label": "x"}),
     Line("DELETE", "/v1/tokens/{token_id}", "401 404 204 404 404"),
+    Line("GET", "/v1/inbox", SIGNED, shows=NOTICES),
+    Line("POST", "/v1/inbox/read", SIGNED, {"up_to": 1}),
+    Line("GET", "/inbox", "in 200 200 200 200", shows=NOTICES),
+    Line("POST", "/inbox/read", "in 303 303 303 303", form={"up_to": "1"}),
     Line("GET", "/v1/games", ALL),
     Line("GET", "/v1/environment", "404 404 404 404 404"),
     Line(
