@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from sqlmodel import col, select
+from sqlmodel import Session, col, select
 
 from deadheat.league.records.people import Notice as NoticeInfo
 from deadheat.league.service.course.states import set_season_state
@@ -82,9 +82,13 @@ def test_the_whole_team_is_told_how_a_build_ended_and_once(world: World) -> None
 def test_what_did_not_happen_is_not_told(world: World) -> None:
     ada, bot_id = world.bot()
     job = world.building(world.upload(ada, bot_id))
-    with pytest.raises(ZeroDivisionError), world.db.transaction() as session:
+
+    def fail_after_it(session: Session) -> None:
         finish_build(session, job, BuildOutcome(None, "no", "log"))
         raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        world.write(fail_after_it)
     assert texts(world, ada, NoticeKind.VERSION_BROKEN) == []
 
 

@@ -27,9 +27,7 @@ KINDS = (
 def upgrade() -> None:
     """Forward."""
     instant = sa.DateTime(timezone=True)
-    kind = sa.Enum(
-        *KINDS, name=op.f("ck_notice_notice_kind"), native_enum=False, create_constraint=True, length=16
-    )
+    kind = sa.Enum(*KINDS, name=op.f("ck_notice_notice_kind"), native_enum=False, create_constraint=True, length=16)
     op.create_table(
         "notice",
         sa.Column("id", sa.Integer(), nullable=False),
