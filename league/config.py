@@ -56,6 +56,10 @@ class Settings(BaseSettings):
         default="",
         description="Public address of the site, e.g. `https://league.example`; empty: taken from each request.",
     )
+    webhooks_inside: bool = Field(
+        default=False,
+        description="Let authors' webhooks reach private and loopback addresses; for a league in a closed network.",
+    )
     trusted_proxies: str = Field(
         default="",
         description="Addresses or networks of proxies whose X-Forwarded-For and -Proto are trusted, e.g. `10.0.0.2`; "

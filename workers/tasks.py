@@ -34,6 +34,7 @@ from deadheat.league.storage.schema import WrongSchema, must_fit
 from deadheat.workers import metrics, stopping
 from deadheat.workers.build import build_version
 from deadheat.workers.context import context
+from deadheat.workers.deliveries import send_due
 from deadheat.workers.environment import describe_environment
 from deadheat.workers.exhibitions import play_exhibition
 from deadheat.workers.holding import AWAY, cause_of
@@ -201,6 +202,12 @@ def forget() -> None:
     """Remove old notices."""
     with context().database.transaction() as session:
         forget_old(session)
+
+
+@app.task(name="deadheat.deliver", base=Guarded)
+def deliver() -> None:
+    """Send the notices that are due."""
+    send_due(context())
 
 
 def apart(task: str, season_ids: Iterable[int], act: Callable[[Session, int], Told]) -> Iterator[Told]:

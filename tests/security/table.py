@@ -47,6 +47,7 @@ MATCH = "/v1/matches/{match_id}"
 BOTH_APPEALS = shows(organiser="appeal of ada, appeal of bob", admin="appeal of ada, appeal of bob")
 APPEALS = BOTH_APPEALS | shows(owner="appeal of ada")
 LIST = shows(organiser="invited to the season", admin="invited to the season")
+HOOK = shows(owner="webhook of ada")
 NOTICES = shows(owner="reason of ada")
 TEAM = shows(owner="invited to ada's team")
 ACCOUNT = shows(owner="label of ada, invited to ada's team")
@@ -77,6 +78,10 @@ TABLE: tuple[Line, ...] = (
     Line("POST", "/v1/inbox/read", SIGNED, {"up_to": 1}),
     Line("GET", "/inbox", "in 200 200 200 200", shows=NOTICES),
     Line("POST", "/inbox/read", "in 303 303 303 303", form={"up_to": "1"}),
+    Line("GET", "/account/webhooks", "in 200 200 200 200", shows=HOOK),
+    Line("POST", "/account/webhooks", "in 200 200 200 200", form={"url": "https://a.example/"}, shows=HOOK),
+    Line("POST", "/account/webhooks", "in 422 422 422 422", form={"url": "http://127.0.0.1/"}, shows=HOOK),
+    Line("POST", "/account/webhooks/{channel_id}/{verb}", "in 404 303 404 404", params={"verb": "test"}),
     Line("GET", "/v1/games", ALL),
     Line("GET", "/v1/environment", "404 404 404 404 404"),
     Line(

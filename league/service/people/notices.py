@@ -28,6 +28,7 @@ from deadheat.league.records.people import Notice as NoticeInfo
 from deadheat.league.service.ground.counting import taking_part
 from deadheat.league.service.ground.steps import insert_new, set_values
 from deadheat.league.service.ground.storable import storable
+from deadheat.league.service.people.channels import send_notices
 from deadheat.league.service.people.person import Person
 from deadheat.league.states import SEASON_STEPS, AppealState, ChallengeState, SeasonState, VersionState, dated_steps
 from deadheat.league.tables import (
@@ -215,7 +216,7 @@ def inbox(
         mine = mine.where(col(Notice.read_at).is_(None))
     if before is not None:
         mine = mine.where(Notice.id < before)
-    return [_view(row) for row in session.exec(mine.order_by(col(Notice.id).desc()).limit(limit))]
+    return [notice_info(row) for row in session.exec(mine.order_by(col(Notice.id).desc()).limit(limit))]
 
 
 def count_unread(session: Session, person: Person) -> int:
@@ -252,7 +253,8 @@ def _tell(
     """Write it to everybody who has not been told it; in the order of ids, so that no two wait for each other."""
     about = {name: storable(fact, MOST_FACT) if isinstance(fact, str) else fact for name, fact in facts.items()}
     event = {"kind": kind, "subject": subject, "about": about, "at": now(session)}
-    insert_new(session, Notice, [{"user_id": user_id, **event} for user_id in sorted(user_ids)])
+    new = insert_new(session, Notice, [{"user_id": user_id, **event} for user_id in sorted(user_ids)])
+    send_notices(session, new)
 
 
 def _is_told(session: Session, kind: NoticeKind, subject: str) -> bool:
@@ -283,7 +285,8 @@ def _season_facts(session: Session, season_id: int) -> dict[str, str | int]:
     return {"season_id": season_id, "season": session.get_one(Season, season_id).name}
 
 
-def _view(row: Notice) -> NoticeInfo:
+def notice_info(row: Notice) -> NoticeInfo:
+    """A notice in words."""
     wording = WORDING[row.kind]
     sentence, path = (part.format_map(row.about) for part in (wording.sentence, wording.path))
     return from_row(NoticeInfo, row, text=sentence, path=path)
