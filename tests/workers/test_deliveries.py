@@ -123,9 +123,9 @@ def test_what_fails_is_tried_again_after_longer_and_longer_pauses_and_given_up(
     pauses = []
     for _ in range(channels.MOST_TRIES):
         assert send(world) == 1 and send(world) == 0
-        (one,) = world.read(channels.deliveries, ada)
-        pauses.append((one.due_at - world.clock.now).total_seconds())
+        pauses.append((world.read(channels.deliveries, ada)[0].due_at - world.clock.now).total_seconds())
         world.clock.turn(pauses[-1])
+    (one,) = world.read(channels.deliveries, ada)
     assert pauses[:4] == [30, 60, 120, 240] and one.state is DeliveryState.FAILED and one.detail.startswith("500 xxx")
     receiver.status = 200
     assert send(world) == 0
@@ -249,8 +249,8 @@ def test_nothing_is_sent_inside_whatever_a_name_stands_for(
         connected.append(address)
         raise ConnectionRefusedError
 
-    monkeypatch.setattr(webhooks.socket, "getaddrinfo", resolve)
-    monkeypatch.setattr(webhooks.socket, "create_connection", connect)
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    monkeypatch.setattr(socket, "create_connection", connect)
     with pytest.raises(NotReached, match="not on the public internet"):
         post("http://rebound.example/", b"{}", {}, inside=False)
     with pytest.raises(NotReached, match="could not be reached"):

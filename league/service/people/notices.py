@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from sqlalchemy import select as columns
 from sqlalchemy import union_all
 from sqlmodel import Session, col, delete, func, select
 
@@ -131,7 +132,7 @@ def challenge_over(session: Session, challenge: Challenge) -> None:
     candidate, incumbent = (
         session.get_one(BotVersion, number) for number in (challenge.candidate_id, challenge.incumbent_id)
     )
-    counts = {name: getattr(challenge, name) for name in ("wins", "draws", "losses", "reason")}
+    counts: dict[str, str | int] = {name: getattr(challenge, name) for name in ("wins", "draws", "losses", "reason")}
     facts = _season_facts(session, challenge.season_id) | counts | {"challenge_id": challenge.id}
     opponent = session.get_one(Bot, incumbent.bot_id).name
     subject = f"challenge/{challenge.id}"
@@ -144,7 +145,7 @@ def version_failed(session: Session, season_id: int, version_id: int, match_id: 
     if _is_told(session, NoticeKind.MANY_FAULTS, subject):
         return
     version = session.get_one(BotVersion, version_id)
-    facts = _season_facts(session, season_id) | {"version": version.number, "match_id": match_id}
+    facts = {**_season_facts(session, season_id), "version": version.number, "match_id": match_id}
     _tell_people_of(session, version.bot_id, NoticeKind.FAULT, subject, fault=fault.value, **facts)
     recent = (
         select(Participant.fault)
@@ -164,6 +165,7 @@ def version_failed(session: Session, season_id: int, version_id: int, match_id: 
 def appeal_decided(session: Session, appeal: Appeal) -> None:
     """Tell a bot's people what was ruled on their appeal."""
     assert appeal.state in (AppealState.UPHELD, AppealState.REJECTED)
+    facts: dict[str, str | int]
     facts = {"match_id": appeal.match_id, "state": appeal.state.value, "ruling": appeal.ruling}
     _tell_people_of(session, appeal.bot_id, NoticeKind.APPEAL_DECIDED, f"appeal/{appeal.id}", **facts)
 
@@ -175,7 +177,7 @@ def standings_published(session: Session, season_id: int, rows: Iterable[Mapping
     season, people, names = _season_facts(session, season_id), _people(session, bot_ids), _names(session, bot_ids)
     for bot_id in bot_ids:
         place = f"place {ranks[bot_id]}" if bot_id in ranks else "no place"
-        facts = season | {"bot_id": bot_id, "bot": names[bot_id], "result": place}
+        facts = {**season, "bot_id": bot_id, "bot": names[bot_id], "result": place}
         subject = f"season/{season_id}/bot/{bot_id}"
         _tell(session, people[bot_id], NoticeKind.STANDINGS, subject, facts)
 
@@ -202,7 +204,8 @@ def season_invited(session: Session, season_id: int, user_ids: Collection[int]) 
 
 def team_invited(session: Session, captain: Person, member: TeamMember) -> None:
     """Tell somebody who was asked to join a team."""
-    facts = {"captain": captain.name, "team": session.get_one(Team, member.team_id).name, "team_id": member.team_id}
+    team = session.get_one(Team, member.team_id)
+    facts: dict[str, str | int] = {"captain": captain.name, "team": team.name, "team_id": team.id}
     subject = f"team/{member.team_id}/{member.invited_at:%Y%m%dT%H%M%S}"  # whoever was removed may be asked again
     _tell(session, [member.user_id], NoticeKind.TEAM_INVITED, subject, facts)
 
@@ -265,14 +268,15 @@ def _is_told(session: Session, kind: NoticeKind, subject: str) -> bool:
 
 def _people(session: Session, bot_ids: Collection[int]) -> dict[int, list[int]]:
     """Who is told of each bot: its maker, or its team's members."""
-    alone = select(col(Bot.id).label("bot_id"), col(Bot.owner_id).label("user_id"))
+    alone = columns(col(Bot.id).label("bot_id"), col(Bot.owner_id).label("user_id"))
     alone = alone.where(col(Bot.id).in_(bot_ids), col(Bot.team_id).is_(None))
-    teams = select(Bot.id, TeamMember.user_id).join(TeamMember, col(TeamMember.team_id) == Bot.team_id)
+    teams = columns(col(Bot.id), col(TeamMember.user_id))
+    teams = teams.join_from(Bot, TeamMember, col(TeamMember.team_id) == col(Bot.team_id))
     teams = teams.where(col(Bot.id).in_(bot_ids), col(TeamMember.joined_at).is_not(None))
     behind = union_all(alone, teams).subquery()
-    there = select(behind.c.bot_id, behind.c.user_id).join(User, col(User.id) == behind.c.user_id)
+    there = columns(behind.c.bot_id, behind.c.user_id).join_from(behind, User, col(User.id) == behind.c.user_id)
     found: dict[int, list[int]] = {bot_id: [] for bot_id in bot_ids}
-    for bot_id, user_id in session.exec(there.where(col(User.closed_at).is_(None))):
+    for bot_id, user_id in session.connection().execute(there.where(col(User.closed_at).is_(None))):
         found[bot_id].append(user_id)
     return found
 

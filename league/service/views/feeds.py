@@ -14,6 +14,7 @@ from datetime import datetime
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from sqlalchemy import ColumnElement
+from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
 from deadheat.league.records.rulings import Announcement
@@ -121,16 +122,17 @@ def _steps(session: Session, names: dict[int, str]) -> list[Item]:
 
 def _versions(session: Session, which: ColumnElement[bool]) -> list[Item]:
     """Versions that became ready of bots that meet the condition."""
+    told = (BotVersion.id, BotVersion.number, BotVersion.language, BotVersion.built_at, Bot.id, Bot.name, User.name)
     statement = (
-        select(BotVersion.id, BotVersion.number, BotVersion.language, BotVersion.built_at, Bot.id, Bot.name, User.name)
-        .join(Bot, col(Bot.id) == BotVersion.bot_id)
-        .join(User, col(User.id) == Bot.owner_id)
-        .where(BotVersion.state == VersionState.READY, col(BotVersion.built_at).is_not(None), which)
+        columns(*map(col, told))
+        .join_from(BotVersion, Bot, col(Bot.id) == col(BotVersion.bot_id))
+        .join(User, col(User.id) == col(Bot.owner_id))
+        .where(col(BotVersion.state) == VersionState.READY, col(BotVersion.built_at).is_not(None), which)
         .order_by(col(BotVersion.id).desc())
         .limit(MOST_ITEMS)
     )
     found = []
-    for version_id, number, language, built_at, bot_id, bot, author in session.exec(statement):  # type: ignore[call-overload]
+    for version_id, number, language, built_at, bot_id, bot, author in session.connection().execute(statement):
         title = f"Version {number} of {author}/{bot} is ready"
         found.append(
             Item(_id(session, f"/versions/{version_id}"), title, f"Written in {language}.", f"/bots/{bot_id}", built_at)
