@@ -184,6 +184,7 @@ class ChannelKind(StrEnum):
     """A way by which notices are sent to somebody."""
 
     WEBHOOK = "webhook"
+    MAIL = "mail"
 
 
 class DeliveryState(StrEnum):

@@ -13,15 +13,21 @@ from http import HTTPStatus
 
 from deadheat.league.config import Settings
 from deadheat.league.service.people import channels
-from deadheat.league.service.people.channels import Parcel
+from deadheat.league.service.people.channels import Link, Parcel
 from deadheat.league.service.people.notices import notice_info
+from deadheat.league.states import ChannelKind
+from deadheat.workers import mail
 from deadheat.workers.context import Context
+from deadheat.workers.mail import Letter
 from deadheat.workers.webhooks import Answer, NotReached, post
 
 log = logging.getLogger(__name__)
 
 AT_ONCE = 8
 """Requests under way at a time; each ends within seconds, long before its lease."""
+
+MOST_SUBJECT = 100
+"""Characters of a message's subject."""
 
 TURN_SECONDS = 30.0
 """How long one call goes on taking what is due; the next call is never far."""
@@ -42,7 +48,25 @@ def send_due(context: Context) -> int:
 
 
 def _send(context: Context, parcel: Parcel) -> None:
-    body = json.dumps(payload(parcel, context.settings)).encode()
+    taken = gone = False
+    try:
+        if parcel.kind is ChannelKind.MAIL:
+            taken, detail = True, mail.send(context.settings, letter(parcel, context.settings))
+        else:
+            answer = _post(parcel, context.settings)
+            taken, gone, detail = answer.is_good, answer.status == HTTPStatus.GONE, f"{answer.status} {answer.text}"
+    except NotReached as error:
+        taken, detail = False, str(error)
+    with context.database.transaction() as session:
+        if taken:
+            noted = channels.delivered(session, parcel, detail)
+        else:
+            noted = channels.not_delivered(session, parcel, detail, for_good=gone)
+    log.info("delivery %d, try %d: %s%s", parcel.delivery_id, parcel.attempt, detail[:80], "" if noted else " (late)")
+
+
+def _post(parcel: Parcel, settings: Settings) -> Answer:
+    body = json.dumps(payload(parcel, settings)).encode()
     timestamp = int(time.time())
     headers = {
         "Content-Type": "application/json",
@@ -50,19 +74,26 @@ def _send(context: Context, parcel: Parcel) -> None:
         "Deadheat-Timestamp": str(timestamp),
         "Deadheat-Signature": f"sha256={channels.signature(parcel.secret, timestamp, body)}",
     }
-    answer: Answer | None = None
-    try:
-        answer = post(parcel.address, body, headers, inside=context.settings.webhooks_inside)
-        detail = f"{answer.status} {answer.text}"
-    except NotReached as error:
-        detail = str(error)
-    with context.database.transaction() as session:
-        if answer is not None and answer.is_good:
-            noted = channels.delivered(session, parcel, detail)
-        else:
-            gone = answer is not None and answer.status == HTTPStatus.GONE
-            noted = channels.not_delivered(session, parcel, detail, for_good=gone)
-    log.info("delivery %d, try %d: %s%s", parcel.delivery_id, parcel.attempt, detail[:80], "" if noted else " (late)")
+    return post(parcel.address, body, headers, inside=settings.webhooks_inside)
+
+
+def letter(parcel: Parcel, settings: Settings) -> Letter:
+    """The message that an e-mail address gets."""
+    confirm, unsubscribe = (_link(parcel, settings, link) for link in (Link.CONFIRM, Link.UNSUBSCRIBE))
+    if not parcel.is_confirmed:
+        subject = "Confirm your address at Deadheat"
+        text = f"Somebody, probably you, wants notices sent to this address. Confirm it within a day:\n{confirm}"
+        return Letter(parcel.address, subject, f"{text}\n\nOtherwise do nothing.\n", unsubscribe)
+    subject = text = "A test of your address at Deadheat"
+    if parcel.notice is not None:
+        notice = notice_info(parcel.notice)
+        subject, text = notice.text[:MOST_SUBJECT], f"{notice.text}\n{settings.site_url.rstrip('/')}{notice.path}"
+    return Letter(parcel.address, subject, f"{text}\n\n-- \nNo more of these: {unsubscribe}\n", unsubscribe)
+
+
+def _link(parcel: Parcel, settings: Settings, link: Link) -> str:
+    token = channels.link_token(parcel.secret, link)
+    return f"{settings.site_url.rstrip('/')}/mail/{link.value}?channel={parcel.channel_id}&token={token}"
 
 
 def payload(parcel: Parcel, settings: Settings) -> dict[str, object]:

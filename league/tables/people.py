@@ -96,7 +96,9 @@ class Notice(SQLModel, table=True):
 
 
 class Channel(SQLModel, table=True):
-    """Where somebody has their notices sent. `secret` signs what a webhook gets, so it is kept as it is."""
+    """Where somebody has their notices sent. `secret` signs what a webhook gets, or a message's links, so it is kept as
+    it is. `confirmed_at` None: nothing is sent to this address before its owner has followed a link.
+    """
 
     id: int = Field(default=None, primary_key=True)
     user_id: int = Field(foreign_key="user_account.id", index=True)
@@ -104,6 +106,7 @@ class Channel(SQLModel, table=True):
     address: str = Field(max_length=500)
     secret: str = Field(max_length=64)
     created_at: datetime = Field(sa_type=UtcDateTime)
+    confirmed_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     failing_since: datetime | None = Field(default=None, sa_type=UtcDateTime)  # None: its last try went well
     disabled_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
 

@@ -207,7 +207,7 @@ def test_public_addresses_are_public() -> None:
 
 @pytest.mark.parametrize(
     "url",
-    (
+    [
         "ftp://a.example/",
         "https://",
         "https://u:p@a.example/",
@@ -216,7 +216,7 @@ def test_public_addresses_are_public() -> None:
         "https://a.example:99999/",
         f"https://a.example/{'a' * 500}",
         "https://[::1/",
-    ),
+    ],
 )
 def test_an_address_that_is_none_is_refused(world: World, url: str) -> None:
     with pytest.raises(BadSetting):

@@ -1,4 +1,4 @@
-"""Webhooks of somebody's account: added, tested, removed, and how their deliveries went."""
+"""Webhooks and e-mail addresses of somebody's account: added, tested, removed, and how their deliveries went."""
 
 from __future__ import annotations
 
@@ -23,6 +23,12 @@ class WebhookForm(BaseModel):
     url: str
 
 
+class AddressForm(BaseModel):
+    """A new e-mail address."""
+
+    address: str
+
+
 @router.get("")
 def webhooks(shared: Shared, visit: Visiting) -> Response:
     """All of one's own, and the newest deliveries."""
@@ -43,6 +49,17 @@ def add(shared: Shared, posted: Submitted) -> Response:
     return _page(shared, posted.visit, None, secret)
 
 
+@router.post("/mail")
+@posting("mail", _again)
+def add_address(shared: Shared, posted: Submitted) -> Response:
+    """Add an e-mail address, and send it a link."""
+    body, person = checked(AddressForm, posted.fields), posted.visit.person
+    shared.rates.mail_by(person.id)
+    with shared.db.transaction() as session:
+        channels.add_address(session, person, body.address.strip())
+    return onward(HERE)
+
+
 @router.post("/{channel_id}/{verb}")
 def change(shared: Shared, posted: Submitted, channel_id: Id, verb: str) -> Response:
     """Remove one, switch it on again, or test it."""
@@ -55,4 +72,5 @@ def change(shared: Shared, posted: Submitted, channel_id: Id, verb: str) -> Resp
 def _page(shared: Services, visit: Visit, complaint: Complaint | None, secret: str = "") -> Response:
     with shared.db.reading() as session:
         found, sent = channels.channels(session, visit.person), channels.deliveries(session, visit.person)
-    return private(shared, "webhooks.html", visit, complaint, webhooks=found, deliveries=sent, secret=secret)
+    mail = bool(shared.settings.smtp_url)
+    return private(shared, "webhooks.html", visit, complaint, webhooks=found, deliveries=sent, secret=secret, mail=mail)

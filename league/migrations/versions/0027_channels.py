@@ -1,4 +1,4 @@
-"""Webhooks: where people have their notices sent, and the deliveries."""
+"""Webhooks and e-mail: where people have their notices sent, and the deliveries."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ def upgrade() -> None:
         "channel",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("user_id", sa.Integer(), nullable=False),
-        sa.Column("kind", _word("ck_channel_channel_kind", "webhook"), nullable=False),
+        sa.Column("kind", _word("ck_channel_channel_kind", "webhook", "mail"), nullable=False),
         sa.Column("address", sa.String(length=500), nullable=False),
         sa.Column("secret", sa.String(length=64), nullable=False),
         sa.Column("created_at", instant, nullable=False),
+        sa.Column("confirmed_at", instant, nullable=True),
         sa.Column("failing_since", instant, nullable=True),
         sa.Column("disabled_at", instant, nullable=True),
         sa.ForeignKeyConstraint(["user_id"], ["user_account.id"], name=op.f("fk_channel_user_id")),

@@ -2,11 +2,14 @@
 
 Theory of operation
 -------------------
-A channel is a webhook of one person's. With every new notice a delivery is stored for each of their channels, in the
-same transaction, so none is lost. A background process (`workers.deliveries`) claims what is due: a compare-and-set of
-the number of tries, which also moves the instant at which it is due again past the end of the try. So of two processes
-one gets it, and what a process that died had claimed is tried again. A delivery may arrive twice, if the process died
-between the answer and the note of it; its number tells the receiver.
+A channel is a webhook or a confirmed e-mail address of one person's. With every new notice a delivery is stored for
+each of their channels, in the same transaction, so none is lost. A background process (`workers.deliveries`) claims
+what is due: a compare-and-set of the number of tries, which also moves the instant at which it is due again past the
+end of the try. So of two processes one gets it, and what a process that died had claimed is tried again. A delivery may
+arrive twice, if the process died between the answer and the note of it; its number tells the receiver.
+
+An e-mail address gets nothing but one message with a link, before its owner has followed it. Links carry a token that
+follows from the channel's secret; that to confirm is worth something once, and for `CONFIRM_WITHIN`.
 
 A failure is tried again after a pause that doubles, `MOST_TRIES` times. A channel that has failed throughout
 `PATIENCE` is switched off, until its owner switches it on again.
@@ -16,9 +19,11 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 
 from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, func, insert, select
@@ -36,6 +41,13 @@ from deadheat.league.tables import Channel, Delivery, Notice
 MOST_CHANNELS = 5
 """Of one person."""
 
+CONFIRM_WITHIN = timedelta(hours=24)
+OVER = "This link is over: it was used, it is too old, or the address was removed."
+
+MOST_ADDRESS = 254
+ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+", re.ASCII)
+"""What HTML's form fields accept (WHATWG), with a dot in the domain."""
+
 MOST_TRIES = 10
 FIRST_PAUSE = timedelta(seconds=30)
 LONGEST_PAUSE = timedelta(hours=6)
@@ -51,6 +63,13 @@ SECRET_BYTES = 32
 MOST_DETAIL = 200
 
 
+class Link(StrEnum):
+    """What a link in a message is for."""
+
+    CONFIRM = "confirm"
+    UNSUBSCRIBE = "unsubscribe"
+
+
 @dataclass(frozen=True, slots=True)
 class ChannelInfo:
     """One channel, for its owner. `secret` is told only when the channel is made."""
@@ -59,6 +78,7 @@ class ChannelInfo:
     kind: ChannelKind
     address: str
     created_at: datetime
+    confirmed_at: datetime | None
     failing_since: datetime | None
     disabled_at: datetime | None
 
@@ -80,13 +100,17 @@ class DeliveryInfo:
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """A delivery that a process has claimed, with all that it needs to send it. `notice` None: a test."""
+    """A delivery that a process has claimed, with all that it needs to send it. `notice` None: a test, or a request to
+    confirm the address.
+    """
 
     delivery_id: int
     attempt: int
     kind: ChannelKind
     address: str
     secret: str
+    channel_id: int
+    is_confirmed: bool
     notice: Notice | None
 
 
@@ -103,14 +127,73 @@ def add_webhook(session: Session, person: Person, url: str) -> tuple[ChannelInfo
         raise BadSetting("url", str(error)) from error
     if is_inside(target.host) and not settings_of(session).webhooks_inside:
         raise BadSetting("url", "its host is not on the public internet")
+    row = _add(session, person, ChannelKind.WEBHOOK, url, confirmed_at=now(session))
+    return from_row(ChannelInfo, row), row.secret
+
+
+def add_address(session: Session, person: Person, address: str) -> ChannelInfo:
+    """An e-mail address of somebody's, to which a link is sent that confirms it.
+
+    Raises:
+        BadSetting: about `address`; also where this league sends no mail.
+        TooMany.
+    """
+    if not settings_of(session).smtp_url:
+        raise BadSetting("address", "this league sends no mail")
+    if len(address) > MOST_ADDRESS or ADDRESS.fullmatch(address) is None:
+        raise BadSetting("address", "it is no e-mail address that this service knows")
+    row = _add(session, person, ChannelKind.MAIL, address, confirmed_at=None)
+    session.add(Delivery(channel_id=row.id, at=row.created_at, due_at=row.created_at))
+    session.flush()
+    return from_row(ChannelInfo, row)
+
+
+def link_token(secret: str, link: Link) -> str:
+    """What a link carries, to prove that its message was read."""
+    return hmac.new(secret.encode(), link.value.encode(), hashlib.sha256).hexdigest()
+
+
+def address_of(session: Session, link: Link, channel_id: int, token: str) -> str:
+    """The address that a link is about. Raises NotFound: it is worth nothing, or nothing any more."""
+    return _linked(session, link, channel_id, token).address
+
+
+def follow_link(session: Session, link: Link, channel_id: int, token: str) -> None:
+    """Do what a link is for. Raises NotFound."""
+    row = _linked(session, link, channel_id, token)
+    if link is Link.CONFIRM:
+        row.confirmed_at = now(session)
+    else:
+        session.delete(row)
+    session.flush()
+
+
+def _add(session: Session, person: Person, kind: ChannelKind, address: str, confirmed_at: datetime | None) -> Channel:
     mine = select(func.count()).select_from(Channel).where(Channel.user_id == person.id)
     if session.exec(mine).one() >= MOST_CHANNELS:
-        raise TooMany("webhooks", MOST_CHANNELS)
+        raise TooMany("webhooks and addresses", MOST_CHANNELS)
     secret = surroundings(session).entropy(SECRET_BYTES).hex()
-    row = Channel(user_id=person.id, kind=ChannelKind.WEBHOOK, address=url, secret=secret, created_at=now(session))
+    row = Channel(
+        user_id=person.id,
+        kind=kind,
+        address=address,
+        secret=secret,
+        created_at=now(session),
+        confirmed_at=confirmed_at,
+    )
     session.add(row)
     session.flush()
-    return from_row(ChannelInfo, row), secret
+    return row
+
+
+def _linked(session: Session, link: Link, channel_id: int, token: str) -> Channel:
+    row = session.get(Channel, channel_id)
+    if row is None or row.kind is not ChannelKind.MAIL or not hmac.compare_digest(link_token(row.secret, link), token):
+        raise NotFound("link", channel_id, OVER)
+    late = now(session) > row.created_at + CONFIRM_WITHIN
+    if link is Link.CONFIRM and (row.confirmed_at is not None or late):
+        raise NotFound("link", channel_id, OVER)
+    return row
 
 
 def remove_channel(session: Session, person: Person, channel_id: int) -> None:
@@ -127,8 +210,10 @@ def switch_on(session: Session, person: Person, channel_id: int) -> None:
 
 
 def send_test(session: Session, person: Person, channel_id: int) -> None:
-    """Send a test there, unless one is under way. Raises NotFound."""
+    """Send a test there, unless one is under way or the address is not confirmed. Raises NotFound."""
     row = _own(session, person, channel_id)
+    if row.confirmed_at is None:
+        return
     waits = select(Delivery.id).where(Delivery.channel_id == row.id, col(Delivery.notice_id).is_(None))
     if session.exec(waits.where(Delivery.state == DeliveryState.WAITING)).first() is None:
         session.add(Delivery(channel_id=row.id, at=now(session), due_at=now(session)))
@@ -161,7 +246,7 @@ def send_notices(session: Session, notice_ids: Collection[int]) -> None:
         return
     at = now(session)
     found = select(Notice.id, Channel.id).join(Channel, col(Channel.user_id) == Notice.user_id)
-    found = found.where(col(Notice.id).in_(notice_ids), col(Channel.disabled_at).is_(None))
+    found = found.where(col(Notice.id).in_(notice_ids), *_in_use())
     rows = [
         {"notice_id": notice_id, "channel_id": channel_id, "at": at, "due_at": at}
         | {"state": DeliveryState.WAITING, "tries": 0, "detail": ""}
@@ -186,7 +271,11 @@ def claim_deliveries(session: Session, limit: int) -> list[Parcel]:
     for row, channel, notice in session.exec(due).all():
         attempt = row.tries + 1
         if set_values(session, Delivery, *_held(row.id, row.tries), tries=attempt, due_at=at + LEASE):
-            taken.append(Parcel(row.id, attempt, channel.kind, channel.address, channel.secret, notice))
+            of_channel = {name: getattr(channel, name) for name in ("kind", "address", "secret")}
+            is_confirmed = channel.confirmed_at is not None
+            taken.append(
+                Parcel(row.id, attempt, **of_channel, channel_id=channel.id, is_confirmed=is_confirmed, notice=notice)
+            )
     return taken
 
 
@@ -234,6 +323,10 @@ def _held(delivery_id: int, tries: int) -> tuple[ColumnElement[bool], ...]:
         col(Delivery.tries) == tries,
         col(Delivery.state) == DeliveryState.WAITING,
     )
+
+
+def _in_use() -> tuple[ColumnElement[bool], ...]:
+    return col(Channel.disabled_at).is_(None), col(Channel.confirmed_at).is_not(None)
 
 
 def _own(session: Session, person: Person, channel_id: int) -> Channel:

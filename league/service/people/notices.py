@@ -158,8 +158,8 @@ def version_failed(session: Session, season_id: int, version_id: int, match_id: 
     found = session.exec(recent).all()
     faults = sum(one is not None for one in found)
     if faults >= MANY_FAULTS:
-        counts = {"faults": faults, "matches": len(found)}
-        _tell_people_of(session, version.bot_id, NoticeKind.MANY_FAULTS, subject, **facts, **counts)
+        facts |= {"faults": faults, "matches": len(found)}
+        _tell_people_of(session, version.bot_id, NoticeKind.MANY_FAULTS, subject, **facts)
 
 
 def appeal_decided(session: Session, appeal: Appeal) -> None:
@@ -268,7 +268,7 @@ def _is_told(session: Session, kind: NoticeKind, subject: str) -> bool:
 
 def _people(session: Session, bot_ids: Collection[int]) -> dict[int, list[int]]:
     """Who is told of each bot: its maker, or its team's members."""
-    alone = columns(col(Bot.id).label("bot_id"), col(Bot.owner_id).label("user_id"))
+    alone: Any = columns(col(Bot.id).label("bot_id"), col(Bot.owner_id).label("user_id"))
     alone = alone.where(col(Bot.id).in_(bot_ids), col(Bot.team_id).is_(None))
     teams = columns(col(Bot.id), col(TeamMember.user_id))
     teams = teams.join_from(Bot, TeamMember, col(TeamMember.team_id) == col(Bot.team_id))

@@ -8,9 +8,10 @@ made from what is unique to it, the hash of the first record of its audit log.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from sqlalchemy import ColumnElement
@@ -131,8 +132,9 @@ def _versions(session: Session, which: ColumnElement[bool]) -> list[Item]:
         .order_by(col(BotVersion.id).desc())
         .limit(MOST_ITEMS)
     )
+    rows: Iterable[Any] = session.connection().execute(statement)
     found = []
-    for version_id, number, language, built_at, bot_id, bot, author in session.connection().execute(statement):
+    for version_id, number, language, built_at, bot_id, bot, author in rows:
         title = f"Version {number} of {author}/{bot} is ready"
         found.append(
             Item(_id(session, f"/versions/{version_id}"), title, f"Written in {language}.", f"/bots/{bot_id}", built_at)
