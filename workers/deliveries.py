@@ -14,6 +14,7 @@ from http import HTTPStatus
 from deadheat.league.config import Settings
 from deadheat.league.service.people import channels
 from deadheat.league.service.people.channels import Link, Parcel
+from deadheat.league.service.people.forgotten import link_query
 from deadheat.league.service.people.notices import notice_info
 from deadheat.league.states import ChannelKind
 from deadheat.workers import mail
@@ -51,7 +52,10 @@ def _send(context: Context, parcel: Parcel) -> None:
     taken = gone = False
     try:
         if parcel.kind is ChannelKind.MAIL:
-            taken, detail = True, mail.send(context.settings, letter(parcel, context.settings))
+            taken, detail = (
+                True,
+                mail.send(context.settings, _reset(context, parcel) or letter(parcel, context.settings)),
+            )
         else:
             answer = _post(parcel, context.settings)
             taken, gone, detail = answer.is_good, answer.status == HTTPStatus.GONE, f"{answer.status} {answer.text}"
@@ -75,6 +79,18 @@ def _post(parcel: Parcel, settings: Settings) -> Answer:
         "Deadheat-Signature": f"sha256={channels.signature(parcel.secret, timestamp, body)}",
     }
     return post(parcel.address, body, headers, inside=settings.webhooks_inside)
+
+
+def _reset(context: Context, parcel: Parcel) -> Letter | None:
+    """The message with a link to choose another password; None: the delivery is something else."""
+    if not parcel.resets_password:
+        return None
+    with context.database.reading() as session:
+        query = link_query(session, parcel.channel_id)
+    page = f"{context.settings.site_url.rstrip('/')}/reset?{query}"
+    text = f"Somebody, probably you, has forgotten your password. Choose another within an hour:\n{page}\n"
+    unsubscribe = _link(parcel, context.settings, Link.UNSUBSCRIBE)
+    return Letter(parcel.address, "Your password at Deadheat", f"{text}\nOtherwise do nothing.\n", unsubscribe)
 
 
 def letter(parcel: Parcel, settings: Settings) -> Letter:

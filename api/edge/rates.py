@@ -105,6 +105,11 @@ class Rates:
         """Count a message that a user has sent to an address which is perhaps not theirs."""
         self._spend(self._mails, str(user_id), "messages to confirm an address", "an hour")
 
+    def forgotten(self, request: Request, name: str) -> None:
+        """Count a request for a link to choose another password, whether or not anybody has that name."""
+        self._spend(self._sign_ups, address(request), "requests from one address", "an hour")
+        self._spend(self._mails, f"name {name.lower()}", "requests for one name", "an hour")
+
     def _spend(self, item: RateLimitItem, key: str, what: str, window: str) -> None:
         if self._ask(lambda limiter: limiter.hit(item, key)):
             return

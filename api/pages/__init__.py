@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from deadheat.api.pages import audit, bot, docs, download, environment, feeds, game, home, live, match, matches, season
-from deadheat.api.pages.author import account, appeal, challenges, inbox, mail, own_match, upload, webhooks
+from deadheat.api.pages.author import account, appeal, challenges, forgotten, inbox, mail, own_match, upload, webhooks
 from deadheat.api.pages.organiser import desk, operator, season_file
 from deadheat.api.pages.player import exhibition
 
@@ -29,6 +29,7 @@ for _page in (
     inbox,
     webhooks,
     mail,
+    forgotten,
     upload,
     challenges,
     appeal,

@@ -112,7 +112,7 @@ class Channel(SQLModel, table=True):
 
 
 class Delivery(SQLModel, table=True):
-    """A notice on its way through a channel (`league.service.people.channels`). `notice_id` None: a test."""
+    """A notice on its way through a channel (`league.service.people.channels`). `notice_id` None: a test or a link."""
 
     __table_args__ = (
         UniqueConstraint("notice_id", "channel_id"),
@@ -124,6 +124,7 @@ class Delivery(SQLModel, table=True):
     id: int = Field(default=None, primary_key=True)
     notice_id: int | None = Field(default=None, foreign_key="notice.id", ondelete="CASCADE")
     channel_id: int = Field(foreign_key="channel.id", ondelete="CASCADE")
+    resets_password: bool = False
     state: DeliveryState = Field(default=DeliveryState.WAITING, sa_column=word(DeliveryState, "delivery_state"))
     tries: int = 0
     due_at: datetime = Field(sa_type=UtcDateTime)

@@ -82,6 +82,15 @@ TABLE: tuple[Line, ...] = (
     Line("POST", "/account/webhooks", "in 200 200 200 200", form={"url": "https://a.example/"}, shows=HOOK),
     Line("POST", "/account/webhooks", "in 422 422 422 422", form={"url": "http://127.0.0.1/"}, shows=HOOK),
     Line("POST", "/account/webhooks/mail", "in 422 422 422 422", form={"address": "ada@a.example"}, shows=HOOK),
+    Line("GET", "/forgotten", "404 404 404 404 404"),
+    Line("POST", "/forgotten", "404 404 404 404 404", form={"name": "ada"}),
+    Line("GET", "/reset", "404 404 404 404 404", query="?channel=1&until=9999999999&token=guessed"),
+    Line(
+        "POST",
+        "/reset",
+        "404 404 404 404 404",
+        form={"channel": "1", "until": "9999999999", "token": "guessed", "password": "a long enough password"},
+    ),
     Line("GET", "/mail/{link}", "404 404 404 404 404", params={"link": "confirm"}, query="?channel=1&token=guessed"),
     Line(
         "POST",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
 from deadheat.api.deps import Id, Shared
 from deadheat.api.pages.forms import Complaint, Posted, Submitted, Visit, Visiting, checked, onward, posting, private
+from deadheat.api.routes.tokens import checked_person
 from deadheat.api.services import Services
 from deadheat.league.service.people import channels
 
@@ -24,9 +27,10 @@ class WebhookForm(BaseModel):
 
 
 class AddressForm(BaseModel):
-    """A new e-mail address."""
+    """A new e-mail address, and the account's password: a forgotten one is replaced by mail."""
 
     address: str
+    password: str
 
 
 @router.get("")
@@ -35,7 +39,7 @@ def webhooks(shared: Shared, visit: Visiting) -> Response:
     return _page(shared, visit, None)
 
 
-def _again(complaint: Complaint, shared: Services, posted: Posted) -> Response:
+def _again(complaint: Complaint, shared: Services, posted: Posted, **_: Any) -> Response:
     return _page(shared, posted.visit, complaint)
 
 
@@ -51,9 +55,10 @@ def add(shared: Shared, posted: Submitted) -> Response:
 
 @router.post("/mail")
 @posting("mail", _again)
-def add_address(shared: Shared, posted: Submitted) -> Response:
+def add_address(shared: Shared, request: Request, posted: Submitted) -> Response:
     """Add an e-mail address, and send it a link."""
     body, person = checked(AddressForm, posted.fields), posted.visit.person
+    checked_person(shared, request, person.name, body.password)
     shared.rates.mail_by(person.id)
     with shared.db.transaction() as session:
         channels.add_address(session, person, body.address.strip())

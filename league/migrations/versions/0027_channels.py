@@ -33,6 +33,7 @@ def upgrade() -> None:
         sa.Column("notice_id", sa.Integer(), nullable=True),
         sa.Column("channel_id", sa.Integer(), nullable=False),
         sa.Column("state", _word("ck_delivery_delivery_state", "waiting", "sent", "failed"), nullable=False),
+        sa.Column("resets_password", sa.Boolean(), nullable=False),
         sa.Column("tries", sa.Integer(), nullable=False),
         sa.Column("due_at", instant, nullable=False),
         sa.Column("detail", sa.String(length=200), nullable=False),

@@ -100,8 +100,8 @@ class DeliveryInfo:
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """A delivery that a process has claimed, with all that it needs to send it. `notice` None: a test, or a request to
-    confirm the address.
+    """A delivery that a process has claimed, with all that it needs to send it. `notice` None: a test, a request to
+    confirm the address, or a link to choose another password.
     """
 
     delivery_id: int
@@ -111,6 +111,7 @@ class Parcel:
     secret: str
     channel_id: int
     is_confirmed: bool
+    resets_password: bool
     notice: Notice | None
 
 
@@ -246,10 +247,10 @@ def send_notices(session: Session, notice_ids: Collection[int]) -> None:
         return
     at = now(session)
     found = select(Notice.id, Channel.id).join(Channel, col(Channel.user_id) == Notice.user_id)
-    found = found.where(col(Notice.id).in_(notice_ids), *_in_use())
+    found = found.where(col(Notice.id).in_(notice_ids), *in_use())
     rows = [
         {"notice_id": notice_id, "channel_id": channel_id, "at": at, "due_at": at}
-        | {"state": DeliveryState.WAITING, "tries": 0, "detail": ""}
+        | {"state": DeliveryState.WAITING, "tries": 0, "detail": "", "resets_password": False}
         for notice_id, channel_id in session.exec(found).all()
     ]
     if rows:
@@ -272,9 +273,16 @@ def claim_deliveries(session: Session, limit: int) -> list[Parcel]:
         attempt = row.tries + 1
         if set_values(session, Delivery, *_held(row.id, row.tries), tries=attempt, due_at=at + LEASE):
             of_channel = {name: getattr(channel, name) for name in ("kind", "address", "secret")}
-            is_confirmed = channel.confirmed_at is not None
             taken.append(
-                Parcel(row.id, attempt, **of_channel, channel_id=channel.id, is_confirmed=is_confirmed, notice=notice)
+                Parcel(
+                    row.id,
+                    attempt,
+                    **of_channel,
+                    channel_id=channel.id,
+                    is_confirmed=channel.confirmed_at is not None,
+                    resets_password=row.resets_password,
+                    notice=notice,
+                )
             )
     return taken
 
@@ -325,7 +333,8 @@ def _held(delivery_id: int, tries: int) -> tuple[ColumnElement[bool], ...]:
     )
 
 
-def _in_use() -> tuple[ColumnElement[bool], ...]:
+def in_use() -> tuple[ColumnElement[bool], ...]:
+    """The conditions under which notices are sent to a channel."""
     return col(Channel.disabled_at).is_(None), col(Channel.confirmed_at).is_not(None)
 
 
