@@ -52,10 +52,8 @@ def _send(context: Context, parcel: Parcel) -> None:
     taken = gone = False
     try:
         if parcel.kind is ChannelKind.MAIL:
-            taken, detail = (
-                True,
-                mail.send(context.settings, _reset(context, parcel) or letter(parcel, context.settings)),
-            )
+            sent = _reset(context, parcel) if parcel.resets_password else letter(parcel, context.settings)
+            taken, detail = True, mail.send(context.settings, sent)
         else:
             answer = _post(parcel, context.settings)
             taken, gone, detail = answer.is_good, answer.status == HTTPStatus.GONE, f"{answer.status} {answer.text}"
@@ -81,10 +79,8 @@ def _post(parcel: Parcel, settings: Settings) -> Answer:
     return post(parcel.address, body, headers, inside=settings.webhooks_inside)
 
 
-def _reset(context: Context, parcel: Parcel) -> Letter | None:
-    """The message with a link to choose another password; None: the delivery is something else."""
-    if not parcel.resets_password:
-        return None
+def _reset(context: Context, parcel: Parcel) -> Letter:
+    """The message with a link to choose another password."""
     with context.database.reading() as session:
         query = link_query(session, parcel.channel_id)
     page = f"{context.settings.site_url.rstrip('/')}/reset?{query}"
