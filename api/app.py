@@ -28,6 +28,7 @@ from deadheat.api.routes import (
     exports,
     games,
     health,
+    inbox,
     leaderboard,
     matches,
     replays,
@@ -53,6 +54,7 @@ dates are in UTC; names ending in `_ns` are nanoseconds.
 NOUNS = (
     users,
     tokens,
+    inbox,
     games,
     bots,
     versions,

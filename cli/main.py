@@ -98,6 +98,7 @@ PANELS = {
             "author.entering:appeal",
             "Appeal against a finished match of your bot: it is re-simulated at once, and an organiser rules.",
         ),
+        "inbox": ("author.inbox:inbox", "Show what happened that concerns you, newest first."),
         "people": ("author.bots:people", "Allow or forbid people to play against your bot on the site."),
         "team": ("author.teams:group", "Share bots with other authors."),
     },

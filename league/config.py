@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
+from urllib.parse import urlsplit
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from deadheat.engine.referee import MATCH_ATTEMPTS
@@ -19,6 +20,10 @@ MIB = 1024 * 1024
 
 HEARTBEAT_SECONDS = 7
 """How often a worker renews its lease and a machine's keeper reports. A lease outlives three of these intervals."""
+
+
+SMTP_PORTS = {"smtp": 25, "smtp+starttls": 587, "smtps": 465}
+"""How a mail server may be named, and its port where none is."""
 
 
 class Settings(BaseSettings):
@@ -55,6 +60,17 @@ class Settings(BaseSettings):
     site_url: str = Field(
         default="",
         description="Public address of the site, e.g. `https://league.example`; empty: taken from each request.",
+    )
+    smtp_url: str = Field(
+        default="",
+        repr=False,
+        description="Mail server, e.g. `smtp+starttls://user:password@host:587`, `smtps://host` (TLS from the start), "
+        "`smtp://host` (without TLS); empty: no mail. It needs the sender and the site's address.",
+    )
+    mail_from: str = Field(default="", description="Sender of mail, e.g. `Deadheat <league@league.example>`.")
+    webhooks_inside: bool = Field(
+        default=False,
+        description="Let authors' webhooks reach private and loopback addresses; for a league in a closed network.",
     )
     trusted_proxies: str = Field(
         default="",
@@ -165,6 +181,15 @@ class Settings(BaseSettings):
         for part in value.split(","):
             ip_network(part.strip())
         return value
+
+    @model_validator(mode="after")
+    def _can_send_mail(self) -> Self:
+        parts = urlsplit(self.smtp_url)
+        if self.smtp_url and (parts.scheme not in SMTP_PORTS or not parts.hostname or parts.port == 0):
+            raise ValueError(f"smtp_url must name a host after {', '.join(f'{scheme}://' for scheme in SMTP_PORTS)}")
+        if self.smtp_url and not (self.mail_from.isprintable() and "@" in self.mail_from and self.site_url):
+            raise ValueError("smtp_url needs mail_from, and site_url for the links in messages")
+        return self
 
     @property
     def metrics_from(self) -> tuple[IPv4Network | IPv6Network, ...]:

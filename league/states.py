@@ -180,6 +180,21 @@ class AppealState(StrEnum):
     WITHDRAWN = "withdrawn"
 
 
+class ChannelKind(StrEnum):
+    """A way by which notices are sent to somebody."""
+
+    WEBHOOK = "webhook"
+    MAIL = "mail"
+
+
+class DeliveryState(StrEnum):
+    """A notice on its way through a channel."""
+
+    WAITING = "waiting"  # to be tried, for the first time or again
+    SENT = "sent"
+    FAILED = "failed"  # it was tried too often, or the channel is switched off
+
+
 class Fitness(StrEnum):
     """A machine's fitness to judge. Any may follow any other, because each check decides anew."""
 

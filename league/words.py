@@ -24,6 +24,24 @@ class Uncounting(StrEnum):
     DISQUALIFIED = "disqualified"
 
 
+class NoticeKind(StrEnum):
+    """What somebody is told; `league.service.people.notices` has the sentence of each."""
+
+    VERSION_READY = "version-ready"
+    VERSION_BROKEN = "version-broken"
+    GATE_PASSED = "gate-passed"
+    GATE_FAILED = "gate-failed"
+    CHALLENGE_OVER = "challenge-over"  # unrated matches that were asked for
+    FAULT = "fault"  # the first match of a version in a season that it lost by a fault
+    MANY_FAULTS = "many-faults"  # in a season where no bot rests
+    RESTED = "rested"
+    APPEAL_DECIDED = "appeal-decided"
+    STANDINGS = "standings"  # the final ones
+    DEADLINE = "deadline"
+    SEASON_INVITED = "season-invited"
+    TEAM_INVITED = "team-invited"
+
+
 class Exported(StrEnum):
     """The tables of a season that can be exported (docs/export.md)."""
 

@@ -30,11 +30,20 @@ CONTROL = "control"
 BROKER_TIMEOUT_S = 5
 """A hanging broker must not hold an API thread for longer."""
 
+DELIVERIES = "deliveries"
+"""The queue for sending notices to webhooks, in a process of its own: others' servers may be slow."""
+
 TICK_SECONDS = 2
 """How often new series are made: with nothing to do, this costs one indexed query."""
 
 SWEEP_SECONDS = 5
 """How often lost work is searched for: short beside a lease, and two indexed queries if nothing was lost."""
+
+DELIVER_SECONDS = 5
+"""How often it is looked whether a notice is to be sent: an indexed query."""
+
+FORGET_SECONDS = 3600
+"""How often old notices are removed: they are kept for months."""
 
 ENVIRONMENT_SECONDS = 300
 """How often a worker checks whether its judge image is still the one that it described."""
@@ -81,6 +90,7 @@ def celery_app(settings: Settings) -> Celery:
         task_acks_late=True,
         task_routes={
             "deadheat.environment": {"queue": BUILDS.queue},  # only these certainly have a sandbox
+            "deadheat.deliver": {"queue": DELIVERIES},
             **{task_name(life): {"queue": life.queue} for life in KINDS},
         },
         worker_prefetch_multiplier=1,
@@ -127,6 +137,8 @@ def _schedule(settings: Settings) -> dict[str, Any]:
         "sweep": SWEEP_SECONDS,
         "refit": settings.refit_seconds,
         "environment": ENVIRONMENT_SECONDS,
+        "forget": FORGET_SECONDS,
+        "deliver": DELIVER_SECONDS,
     }
     return {
         name: {"task": f"deadheat.{name}", "schedule": seconds, "options": {"expires": EXPIRY_SECONDS}}

@@ -25,6 +25,7 @@ from deadheat.league.service.ground.life import Life
 from deadheat.league.service.jobs import sweep as league_sweep
 from deadheat.league.service.jobs.builds import BUILDS
 from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
+from deadheat.league.service.people.notices import forget_old
 from deadheat.league.service.rankings import standings
 from deadheat.league.service.rankings.publishing import publish, seasons_to_publish
 from deadheat.league.service.rankings.standings import seasons_to_refit
@@ -33,6 +34,7 @@ from deadheat.league.storage.schema import WrongSchema, must_fit
 from deadheat.workers import metrics, stopping
 from deadheat.workers.build import build_version
 from deadheat.workers.context import context
+from deadheat.workers.deliveries import send_due
 from deadheat.workers.environment import describe_environment
 from deadheat.workers.exhibitions import play_exhibition
 from deadheat.workers.holding import AWAY, cause_of
@@ -193,6 +195,19 @@ def refit() -> None:
         over = seasons_to_publish(session)
     for _ in chain(apart("refit", seasons, standings.refit), apart("publish", over, publish)):
         pass
+
+
+@app.task(name="deadheat.forget", base=Guarded)
+def forget() -> None:
+    """Remove old notices."""
+    with context().database.transaction() as session:
+        forget_old(session)
+
+
+@app.task(name="deadheat.deliver", base=Guarded)
+def deliver() -> None:
+    """Send the notices that are due."""
+    send_due(context())
 
 
 def apart(task: str, season_ids: Iterable[int], act: Callable[[Session, int], Told]) -> Iterator[Told]:

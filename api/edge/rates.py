@@ -50,6 +50,9 @@ ADDRESSES_PER_NAME = 15
 """This many addresses may each use up their tries for one name before all others must wait. 300 guesses in a quarter of
 an hour find only passwords at the very top of a list, and cost an attacker this many addresses."""
 
+MAILS_PER_HOUR = 5
+"""Messages to unconfirmed addresses that one user may cause."""
+
 _Limiter = SlidingWindowCounterRateLimiter
 _Answer = TypeVar("_Answer")
 
@@ -66,6 +69,7 @@ class Rates:
         self._sign_ins = RateLimitItemPerMinute(settings.sign_ins_per_minute, namespace="sign-ins")
         self._guesses = RateLimitItemPerMinute(TRIES_PER_NAME, 15, namespace="guesses")
         self._all_guesses = RateLimitItemPerMinute(ADDRESSES_PER_NAME * TRIES_PER_NAME, 15, namespace="all-guesses")
+        self._mails = RateLimitItemPerHour(MAILS_PER_HOUR, namespace="mails")
         self._sign_ups = RateLimitItemPerHour(settings.sign_ups_per_hour, namespace="sign-ups")
 
     def write(self, request: Request) -> None:
@@ -96,6 +100,15 @@ class Rates:
     def sign_up(self, request: Request) -> None:
         """Count a new account."""
         self._spend(self._sign_ups, address(request), "new accounts from one address", "an hour")
+
+    def mail_by(self, user_id: int) -> None:
+        """Count a message that a user has sent to an address which is perhaps not theirs."""
+        self._spend(self._mails, str(user_id), "messages to confirm an address", "an hour")
+
+    def forgotten(self, request: Request, name: str) -> None:
+        """Count a request for a link to choose another password, whether or not anybody has that name."""
+        self._spend(self._sign_ups, address(request), "requests from one address", "an hour")
+        self._spend(self._mails, f"name {name.lower()}", "requests for one name", "an hour")
 
     def _spend(self, item: RateLimitItem, key: str, what: str, window: str) -> None:
         if self._ask(lambda limiter: limiter.hit(item, key)):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from deadheat.api.pages import audit, bot, docs, download, environment, game, home, live, match, matches, season
-from deadheat.api.pages.author import account, appeal, challenges, own_match, upload
+from deadheat.api.pages import audit, bot, docs, download, environment, feeds, game, home, live, match, matches, season
+from deadheat.api.pages.author import account, appeal, challenges, forgotten, inbox, mail, own_match, upload, webhooks
 from deadheat.api.pages.organiser import desk, operator, season_file
 from deadheat.api.pages.player import exhibition
 
@@ -20,11 +20,16 @@ for _page in (
     own_match,
     exhibition,
     bot,
+    feeds,
     download,
     environment,
     audit,
     docs,
     account,
+    inbox,
+    webhooks,
+    mail,
+    forgotten,
     upload,
     challenges,
     appeal,

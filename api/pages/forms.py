@@ -39,6 +39,7 @@ from deadheat.league.errors import (
     TooSoon,
     WrongCredentials,
 )
+from deadheat.league.service.people.notices import count_unread
 from deadheat.league.service.people.person import Person
 from deadheat.league.states import TokenKind
 
@@ -54,10 +55,11 @@ _Shape = TypeVar("_Shape", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """Somebody who is signed in. `csrf` belongs into each form."""
+    """Somebody who is signed in, with so many unread notices. `csrf` belongs into each form."""
 
     person: Person
     secret: str
+    unread: int = 0
 
     @property
     def csrf(self) -> str:
@@ -97,9 +99,11 @@ def present(request: Request, shared: Shared) -> Visit | None:
     if secret is None:
         return None
     try:
-        return Visit(look_up(shared, secret, TokenKind.SESSION).person, secret)
+        person = look_up(shared, secret, TokenKind.SESSION).person
     except BadToken:
         return None
+    with shared.db.reading() as session:
+        return Visit(person, secret, count_unread(session, person))
 
 
 def visit(request: Request, shared: Shared, found: Annotated[Visit | None, Depends(present)]) -> Visit:

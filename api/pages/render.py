@@ -54,7 +54,7 @@ def templates() -> Jinja2Templates:
     return Jinja2Templates(env=environment)
 
 
-def everyones(make: Callable[..., str]) -> Callable[..., Awaitable[Response]]:
+def everyones(make: Callable[..., str], media_type: str = "text/html") -> Callable[..., Awaitable[Response]]:
     """Make a route of a function that renders what is the same for everyone: it is called at most once a second for the
     same arguments, and the answer is 304 where the client has it.
     """
@@ -65,7 +65,7 @@ def everyones(make: Callable[..., str]) -> Callable[..., Awaitable[Response]]:
         if body is None:
             content = (await to_thread.run_sync(partial(make, shared, **chosen), limiter=shared.showing)).encode()
             digest = hashlib.sha256(content).hexdigest()[:32]
-            body = shared.bodies.keep(key, Body(digest, f'"{digest}"', content, "text/html"))
+            body = shared.bodies.keep(key, Body(digest, f'"{digest}"', content, media_type))
         shared.bodies.remember(request.scope, key)
         return answer(request, body)
 

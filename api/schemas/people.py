@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from deadheat.api.schemas.base import Input, Label, Name
-from deadheat.league.records.people import Team, Token
+from deadheat.api.schemas.base import Input, Label, Name, RowId
+from deadheat.league.records.people import Notice, Team, Token
 from deadheat.league.states import Scope
 
 Password = Annotated[str, StringConstraints(min_length=10, max_length=256)]
@@ -62,3 +62,23 @@ class Teams(BaseModel):
     """Teams that you are in or invited to."""
 
     items: list[Team]
+
+
+class Inbox(BaseModel):
+    """One page. `unread`: of all notices, not only of this page."""
+
+    items: list[Notice]
+    unread: int
+    next: str | None
+
+
+class ReadRequest(Input):
+    """The newest notice that was read."""
+
+    up_to: RowId = Field(description="The id of a notice: it, and all before it, are read.")
+
+
+class Unread(BaseModel):
+    """How many notices are unread."""
+
+    unread: int

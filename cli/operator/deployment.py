@@ -20,6 +20,7 @@ from deadheat.league import telemetry
 from deadheat.league.config import Settings
 
 CONTROL = "control"  # see workers.queue
+DELIVERIES = "deliveries"  # see workers.queue; goes with control
 JOBS = "jobs"  # queues of all kinds of job that take slots; people's matches come with the series
 
 AliveFile = Annotated[
@@ -41,6 +42,7 @@ def serve() -> None:
     tree.add("api", ["api"])
     for queue in (CONTROL, *_named(JOBS)):
         tree.add_jobs(queue, queue, slots if queue == SERIES.queue else 1)
+    tree.add_jobs(DELIVERIES, DELIVERIES, 1)
     _add_exhibitions(tree, settings)
     tree.add("keeper", ["keeper"])
     tree.add("scheduler", ["scheduler"])
@@ -135,6 +137,8 @@ def worker(
         starting.arrive(settings)
         tree.add("keeper", ["keeper"])
         _add_exhibitions(tree, settings)
+    if CONTROL in taken:
+        tree.add_jobs(DELIVERIES, DELIVERIES, 1)
     tree.add_jobs("jobs", ",".join(taken), concurrency or starting.slot_count(settings) + 1)
     tree.run()
 

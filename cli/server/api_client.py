@@ -27,7 +27,7 @@ from deadheat.league.records.challenges import AskedChallenge
 from deadheat.league.records.entries import Challenge, Entry, Waiting
 from deadheat.league.records.hosts import Workers
 from deadheat.league.records.matches import EndingView, Match, MatchDetail
-from deadheat.league.records.people import NewToken, Team, User
+from deadheat.league.records.people import NewToken, Notice, Team, User
 from deadheat.league.records.rankings import Leaderboard
 from deadheat.league.records.rulings import Announcement, Appeal, AuditRecord, Rejudged, RuledOn
 from deadheat.league.records.seasons import Declared, Season, SeasonDetail
@@ -78,6 +78,15 @@ class Client:
     def me(self) -> User:
         """Return the token's owner."""
         return self._ask(User, "GET", "/v1/users/me")
+
+    def inbox(self, *, unread: bool = False, limit: int | None = None) -> Iterator[Notice]:
+        """Yield what you were told of events that concern you, newest first."""
+        chosen = {"unread": "true" if unread else "", "limit": min(limit or PAGE, PAGE)}
+        yield from self._pages(Notice, "/v1/inbox", chosen, limit)
+
+    def mark_read(self, up_to: int) -> int:
+        """Mark your notices up to that id as read, and return how many are unread."""
+        return _read(int, _of(self.call("POST", "/v1/inbox/read", json={"up_to": up_to}), "unread"))
 
     # --- Bots and their versions.
 

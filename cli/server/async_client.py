@@ -75,6 +75,8 @@ class AsyncClient:
     issue_token = _awaited(Client.issue_token)
     revoke_token = _awaited(Client.revoke_token)
     me = _awaited(Client.me)
+    inbox = _iterated(Client.inbox)
+    mark_read = _awaited(Client.mark_read)
     bots = _awaited(Client.bots)
     own_bot = _awaited(Client.own_bot)
     change_bot = _awaited(Client.change_bot)

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from deadheat.league.records import Record
 from deadheat.league.states import Role, Scope
+from deadheat.league.words import NoticeKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,19 @@ class Token(Record):
     expires_at: datetime
     revoked_at: datetime | None
     last_used_at: Annotated[datetime | None, Field(description="To the minute.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Notice(Record):
+    """What you are told of something that concerns you."""
+
+    id: int
+    kind: NoticeKind
+    text: Annotated[str, Field(examples=["Version 3 of swift is ready."])]
+    path: Annotated[str, Field(description="The page about it.", examples=["/bots/7/versions/3"])]
+    about: Annotated[dict[str, str | int], Field(description="What the sentence says, for programs.")]
+    at: datetime
+    read_at: Annotated[datetime | None, Field(description="Null: unread.")]
 
 
 @dataclass(frozen=True, slots=True)

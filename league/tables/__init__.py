@@ -12,7 +12,18 @@ from deadheat.league.tables.bots import Bot, BotVersion
 from deadheat.league.tables.columns import MOST_WORD, SHA256_HEX, JobRow, Staged, UtcDateTime, json_column, word
 from deadheat.league.tables.exhibitions import SEATED, Exhibition
 from deadheat.league.tables.hosts import JudgingEnvironment, Machine, WorkerHost
-from deadheat.league.tables.people import Announcement, AuditRecord, Newcomers, Team, TeamMember, Token, User
+from deadheat.league.tables.people import (
+    Announcement,
+    AuditRecord,
+    Channel,
+    Delivery,
+    Newcomers,
+    Notice,
+    Team,
+    TeamMember,
+    Token,
+    User,
+)
 from deadheat.league.tables.rankings import LatencySummary, RatingPoint, RatingSnapshot, ResponseTimes
 from deadheat.league.tables.rulings import Appeal, VoidedMatch
 from deadheat.league.tables.seasons import (

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import CheckConstraint, Column, Text
+from sqlalchemy import CheckConstraint, Column, Index, Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
-from deadheat.league.states import NewcomerRule, Role, Scope, TokenKind
-from deadheat.league.tables.columns import SHA256_HEX, UtcDateTime, word
+from deadheat.league.states import ChannelKind, DeliveryState, NewcomerRule, Role, Scope, TokenKind
+from deadheat.league.tables.columns import SHA256_HEX, UtcDateTime, index_where, json_column, word
+from deadheat.league.words import NoticeKind
 
 
 class User(SQLModel, table=True):
@@ -72,6 +74,63 @@ class TeamMember(SQLModel, table=True):
     user_id: int = Field(foreign_key="user_account.id", primary_key=True, index=True)
     invited_at: datetime = Field(sa_type=UtcDateTime)
     joined_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
+class Notice(SQLModel, table=True):
+    """What one person is told of one event, which `kind` and `subject` name. `about`: what fills its sentence."""
+
+    __table_args__ = (
+        UniqueConstraint("kind", "subject", "user_id"),  # nothing is told twice
+        Index(None, "user_id", "id"),
+        Index(None, "at"),
+        index_where("ix_notice_unread", "user_id", where="read_at IS NULL"),
+    )
+
+    id: int = Field(default=None, primary_key=True)
+    user_id: int = Field(foreign_key="user_account.id")
+    kind: NoticeKind = Field(sa_column=word(NoticeKind, "notice_kind"))
+    subject: str = Field(max_length=64)
+    about: dict[str, Any] = Field(sa_column=json_column())
+    at: datetime = Field(sa_type=UtcDateTime)
+    read_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
+class Channel(SQLModel, table=True):
+    """Where somebody has their notices sent. `secret` signs what a webhook gets, or a message's links, so it is kept as
+    it is. `confirmed_at` None: nothing is sent to this address before its owner has followed a link.
+    """
+
+    id: int = Field(default=None, primary_key=True)
+    user_id: int = Field(foreign_key="user_account.id", index=True)
+    kind: ChannelKind = Field(sa_column=word(ChannelKind, "channel_kind"))
+    address: str = Field(max_length=500)
+    secret: str = Field(max_length=64)
+    created_at: datetime = Field(sa_type=UtcDateTime)
+    confirmed_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    failing_since: datetime | None = Field(default=None, sa_type=UtcDateTime)  # None: its last try went well
+    disabled_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
+class Delivery(SQLModel, table=True):
+    """A notice on its way through a channel (`league.service.people.channels`). `notice_id` None: a test or a link."""
+
+    __table_args__ = (
+        UniqueConstraint("notice_id", "channel_id"),
+        Index(None, "state", "due_at"),
+        Index(None, "channel_id", "state"),
+        CheckConstraint("(state = 'waiting') = (finished_at IS NULL)", name="finished"),
+    )
+
+    id: int = Field(default=None, primary_key=True)
+    notice_id: int | None = Field(default=None, foreign_key="notice.id", ondelete="CASCADE")
+    channel_id: int = Field(foreign_key="channel.id", ondelete="CASCADE")
+    resets_password: bool = False
+    state: DeliveryState = Field(default=DeliveryState.WAITING, sa_column=word(DeliveryState, "delivery_state"))
+    tries: int = 0
+    due_at: datetime = Field(sa_type=UtcDateTime)
+    detail: str = Field(default="", max_length=200)
+    at: datetime = Field(sa_type=UtcDateTime)
+    finished_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
 
 
 class Announcement(SQLModel, table=True):

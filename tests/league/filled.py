@@ -67,6 +67,9 @@ ROWS: Mapping[str, tuple[Values, ...]] = {
     ),
     "season_rules": ({"rules_version": 2},),
     "newcomers": ({"rule": "code"},),
+    "notice": ({"kind": "version-ready"},),
+    "channel": ({"kind": "webhook"},),
+    "delivery": ({"state": "sent"},),
 }
 """What rows of a new table must be like; one made up throughout where nothing is said."""
 

@@ -9,9 +9,11 @@ import pytest
 from deadheat.league.errors import TooSoon
 from deadheat.league.records.entries import Entry
 from deadheat.league.service.ground.audit import audit_log
+from deadheat.league.service.people.notices import inbox
 from deadheat.league.service.rankings.standings import leaderboard, refit
 from deadheat.league.service.seasons import entries
 from deadheat.league.service.seasons.absence import rejoin
+from deadheat.league.words import NoticeKind
 from tests.league.world import World, forfeited, won
 
 
@@ -57,6 +59,12 @@ def test_a_bot_that_keeps_failing_rests_and_keeps_its_place(world: World) -> Non
     assert [(row["bot_id"], row["rank"], row["games"]) for row in rows][-1] == (broken.bot, 3, played)
     (said,) = [line for line in world.read(audit_log) if line.action == "entry-rested"]
     assert len(json.loads(said.data)["matches"]) == 8
+    told = {one.kind: one.text for one in world.read(inbox, broken.owner)}
+    assert NoticeKind.MANY_FAULTS not in told
+    assert (
+        "rests in" in told[NoticeKind.RESTED]
+        and "8 faults in its last 8 matches (8 x timeout)" in told[NoticeKind.RESTED]
+    )
 
 
 def test_its_author_lets_it_play_again_after_a_pause(world: World) -> None:

@@ -31,6 +31,7 @@ from deadheat.league.service.jobs import exhibitions
 from deadheat.league.service.jobs.builds import BuildJob, BuildOutcome, claim_build, finish_build, give_back_build
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.people.access import look_up
+from deadheat.league.service.people.channels import add_webhook
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.rulings.operators import set_role
@@ -77,6 +78,7 @@ class PlantedLeague:
         self._exhibition()
         self._deal()
         self._challenge()
+        self._webhook()
         with self.site.world.db.reading() as session:
             for season in session.exec(select(Season)):
                 if season.secret is not None:
@@ -292,6 +294,14 @@ class PlantedLeague:
                 outcomes.append(dataclasses.replace(outcome, exits=ends))
                 self.named["private"] = match.match_id
             assert world.finish(job, outcomes)
+
+    def _webhook(self) -> None:
+        """Ada has one; nobody sees its secret again."""
+        with self.site.world.db.transaction() as session:
+            ada = look_up(session, self.secrets["token of ada"], TokenKind.TOKEN).person
+            made, secret = add_webhook(session, ada, f"https://a.example/{planted('webhook', 'ada')}")
+        self.named["channel_id"] = made.id
+        self.secrets["webhook of ada"], self.secrets["secret of a webhook"] = planted("webhook", "ada"), secret
 
     def _numbers(self, *names: str) -> dict[str, int]:
         with self.site.world.db.reading() as session:

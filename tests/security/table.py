@@ -47,6 +47,8 @@ MATCH = "/v1/matches/{match_id}"
 BOTH_APPEALS = shows(organiser="appeal of ada, appeal of bob", admin="appeal of ada, appeal of bob")
 APPEALS = BOTH_APPEALS | shows(owner="appeal of ada")
 LIST = shows(organiser="invited to the season", admin="invited to the season")
+HOOK = shows(owner="webhook of ada")
+NOTICES = shows(owner="reason of ada")
 TEAM = shows(owner="invited to ada's team")
 ACCOUNT = shows(owner="label of ada, invited to ada's team")
 
@@ -72,6 +74,32 @@ TABLE: tuple[Line, ...] = (
     Line("GET", "/v1/tokens", SIGNED, shows=shows(owner="label of ada")),
     Line("POST", "/v1/tokens", "401 401 401 401 401", {"name": "ada", "password": "not hers", "label": "x"}),
     Line("DELETE", "/v1/tokens/{token_id}", "401 404 204 404 404"),
+    Line("GET", "/v1/inbox", SIGNED, shows=NOTICES),
+    Line("POST", "/v1/inbox/read", SIGNED, {"up_to": 1}),
+    Line("GET", "/inbox", "in 200 200 200 200", shows=NOTICES),
+    Line("POST", "/inbox/read", "in 303 303 303 303", form={"up_to": "1"}),
+    Line("GET", "/account/webhooks", "in 200 200 200 200", shows=HOOK),
+    Line("POST", "/account/webhooks", "in 200 200 200 200", form={"url": "https://a.example/"}, shows=HOOK),
+    Line("POST", "/account/webhooks", "in 422 422 422 422", form={"url": "http://127.0.0.1/"}, shows=HOOK),
+    Line("POST", "/account/webhooks/mail", "in 422 422 422 422", form={"address": "ada@a.example"}, shows=HOOK),
+    Line("GET", "/forgotten", "404 404 404 404 404"),
+    Line("POST", "/forgotten", "404 404 404 404 404", form={"name": "ada"}),
+    Line("GET", "/reset", "404 404 404 404 404", query="?channel=1&until=9999999999&token=guessed"),
+    Line(
+        "POST",
+        "/reset",
+        "404 404 404 404 404",
+        form={"channel": "1", "until": "9999999999", "token": "guessed", "password": "a long enough password"},
+    ),
+    Line("GET", "/mail/{link}", "404 404 404 404 404", params={"link": "confirm"}, query="?channel=1&token=guessed"),
+    Line(
+        "POST",
+        "/mail/{link}",
+        "404 404 404 404 404",
+        form={"channel": "1", "token": "x"},
+        params={"link": "unsubscribe"},
+    ),
+    Line("POST", "/account/webhooks/{channel_id}/{verb}", "in 404 303 404 404", params={"verb": "test"}),
     Line("GET", "/v1/games", ALL),
     Line("GET", "/v1/environment", "404 404 404 404 404"),
     Line(
@@ -252,6 +280,9 @@ TABLE: tuple[Line, ...] = (
     Line("GET", "/games/{name}", ALL, params={"name": "yacht-auction"}),
     Line("GET", "/games/{name}/kits/{kit}.zip", ALL, params={"name": "yacht-auction", "kit": "starter"}),
     Line("GET", "/seasons/{season_id}", ALL),
+    Line("GET", "/seasons/{season_id}/feed", ALL),
+    Line("GET", "/bots/{bot_id}/feed", ALL),
+    Line("GET", "/games/{name}/feed", ALL, params={"name": "yacht-auction"}),
     Line("GET", "/seasons/{season_id}/matrix", ALL),
     Line("GET", "/seasons/{season_id}/matches", ALL),
     Line("GET", "/matches/{match_id}", ALL),

@@ -245,7 +245,8 @@ def _door(shared: Services, name: str, complaint: Complaint | None, back: str) -
     """Signing in or up, either with a way to the other; both lead to `back`."""
     with shared.db.reading() as session:
         rule = newcomer_rule(session).value
-    return private(shared, f"{name}.html", None, complaint, back=back, rule=rule)
+    mail = bool(shared.settings.smtp_url)
+    return private(shared, f"{name}.html", None, complaint, back=back, rule=rule, mail=mail)
 
 
 def _account(shared: Services, visit: Visit, complaint: Complaint | None, issued: Issued | None = None) -> Response:

@@ -30,6 +30,7 @@ from deadheat.league.service.course.finals import plan_finals
 from deadheat.league.service.course.states import past_its_close, turn_season
 from deadheat.league.service.ground.counting import taking_part
 from deadheat.league.service.ground.steps import lock_season
+from deadheat.league.service.people import notices
 from deadheat.league.service.seasons.asked import plan_asked
 from deadheat.league.service.seasons.gates import plan_challenges
 from deadheat.league.service.seasons.resting import rest_failing
@@ -82,6 +83,7 @@ def go_on(session: Session, season_id: int) -> list[int]:
     """Turn a season whose date has come, and plan its series; returns the new ones, to be enqueued."""
     season = session.get_one(Season, season_id)
     turn_season(session, season)
+    notices.deadlines_near(session, season)
     if season.state not in IN_PLAY:
         return []
     # Two schedulers at once would both see room: the season's row lets one in after the other (SQLite: any writer).

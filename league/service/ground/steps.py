@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, SQLModel, col, insert, select, update
 
@@ -87,6 +88,18 @@ def insert_rows(session: Session, table: type[SQLModel], rows: Sequence[Mapping[
     """
     if rows:
         session.connection().execute(insert(table), rows)
+
+
+def insert_new(session: Session, table: type[SQLModel], rows: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Insert those of the rows that are not there yet, by any constraint on what is unique; their ids. All have the
+    same columns.
+    """
+    if not rows:
+        return []
+    session.flush()
+    insert_or_leave = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}[session.get_bind().dialect.name]
+    statement = insert_or_leave(table).on_conflict_do_nothing().returning(table.__table__.c.id)  # type: ignore[attr-defined]
+    return list(session.connection().execute(statement, rows).scalars())
 
 
 def touch_log(session: Session, season_id: int) -> None:

@@ -23,6 +23,7 @@ from deadheat.league.jobs import Failure
 from deadheat.league.records import from_row
 from deadheat.league.service.ground.life import Life, failures_before, note
 from deadheat.league.service.ground.storable import storable, storable_tail
+from deadheat.league.service.people import notices
 from deadheat.league.service.seasons.entries import offer_version
 from deadheat.league.states import VersionState
 from deadheat.league.tables import Attempt, Bot, BotVersion
@@ -125,6 +126,8 @@ def finish_build(session: Session, job: BuildJob, outcome: BuildOutcome) -> bool
         reason=storable(outcome.reason),
         log=storable_tail(outcome.log, STDERR_KEPT_BYTES),
     )
+    if stored:
+        notices.version_settled(session, job.version_id)
     if stored and ready:
         offer_version(session, job.version_id)
     return stored

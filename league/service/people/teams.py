@@ -21,6 +21,7 @@ from deadheat.league.records import from_row
 from deadheat.league.records.people import Team as TeamInfo
 from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.steps import existing, flush_unless_taken
+from deadheat.league.service.people import notices
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import existing_user, lock_names, must_be_free
 from deadheat.league.states import ENTERABLE, SeasonState
@@ -122,8 +123,10 @@ def invite_to_team(session: Session, captain: Person, team_id: int, name: str) -
         count = select(func.count()).select_from(TeamMember).where(TeamMember.team_id == team_id)
         if session.exec(count).one() >= MAX_MEMBERS:
             raise TooMany("members of one team", MAX_MEMBERS)
-        session.add(TeamMember(team_id=team_id, user_id=user_id, invited_at=now(session)))
+        invited = TeamMember(team_id=team_id, user_id=user_id, invited_at=now(session))
+        session.add(invited)
         session.flush()
+        notices.team_invited(session, captain, invited)
         record(session, captain.name, "team-invited", f"team/{team_id}")  # who is told to members alone
     return team_info(session, team_id, captain)
 

@@ -17,6 +17,7 @@ from sqlmodel import Session, col, select
 from deadheat.league.database import surroundings
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.steps import set_values
+from deadheat.league.service.people import notices
 from deadheat.league.service.rankings.history import remember
 from deadheat.league.service.rankings.ranking import ranking
 from deadheat.league.service.series.response_times import latency_by_version
@@ -59,5 +60,6 @@ def publish(session: Session, season_id: int) -> bool:
     secret = session.get_one(Season, season_id).secret
     data = {"ranking": snapshot.id, "log_sha256": snapshot.log_sha256, "dice_secret": secret and secret.hex()}
     record(session, SYSTEM, "season-published", f"season/{season_id}", data)
+    notices.standings_published(session, season_id, snapshot.standings["rows"])
     log.info("season %d published: log %s", season_id, snapshot.log_sha256[:12])
     return True

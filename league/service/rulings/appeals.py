@@ -18,6 +18,7 @@ from deadheat.league.records.rulings import Appeal as AppealInfo
 from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.steps import flush_unless_taken, lock_season
 from deadheat.league.service.ground.storable import evidence_json, storable
+from deadheat.league.service.people import notices
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import owned_by
 from deadheat.league.service.rulings import rulings
@@ -118,6 +119,7 @@ def rule(
     _close(session, row, AppealState.UPHELD if uphold else AppealState.REJECTED, organiser.name, ruling)
     data = {"appeal": row.id, "upheld": uphold, "remedy": remedy.value, "ruling": ruling, **own}
     record(session, organiser.name, "appeal-ruled", f"match/{row.match_id}", data)
+    notices.appeal_decided(session, row)
     if remedy is Remedy.VOID:
         rulings.void_match(session, organiser, row.match_id, ruling)
     elif remedy is Remedy.REJUDGE:

@@ -20,6 +20,7 @@ from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.steps import lock_enterable
 from deadheat.league.service.jobs.exhibitions import open_of, resign
 from deadheat.league.service.people.access import end_everything
+from deadheat.league.service.people.channels import close_channels
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import hand_over_team, leave_team, owned_by
 from deadheat.league.service.people.users import existing_user
@@ -91,6 +92,7 @@ def _end(session: Session, person: Person, who: Person, reason: str) -> None:
     row.closed_at = row.closed_at or now(session)
     session.flush()
     end_everything(session, person.id)
+    close_channels(session, person.id)
 
 
 def _bots_of_nobody_else(session: Session, person: Person) -> list[int]:

@@ -12,6 +12,7 @@ from sqlmodel import Session, col, delete, select
 from deadheat.league.errors import NotAdmitted, NotFound, NotReady
 from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.steps import existing
+from deadheat.league.service.people import notices
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import entries_behind, people_behind, too_many_entries
 from deadheat.league.service.people.users import existing_user
@@ -93,6 +94,7 @@ def invite_to_season(session: Session, organiser: Person, season_id: int, name: 
         session.add(SeasonInvitation(season_id=season_id, user_id=user_id))
         session.flush()
         record(session, organiser.name, "season-invited", f"season/{season_id}")  # who is organisers' business
+        notices.season_invited(session, season_id, [user_id])
     return invited_to_season(session, organiser, season_id)
 
 
@@ -123,13 +125,16 @@ def set_list(session: Session, organiser: Person, season_id: int, user_ids: Coll
     session.flush()
     numbers = {"added": len(after - before), "removed": len(before - after)}  # who is organisers' business
     record(session, organiser.name, "season-list-changed", f"season/{season_id}", numbers)
+    notices.season_invited(session, season_id, after - before)
 
 
 def take_over_list(session: Session, previous_id: int, season_id: int) -> None:
     """Invite to a season who was invited to the one before."""
-    invited = select(SeasonInvitation.user_id).where(SeasonInvitation.season_id == previous_id)
-    session.add_all(SeasonInvitation(season_id=season_id, user_id=user_id) for user_id in session.exec(invited).all())
+    before = select(SeasonInvitation.user_id).where(SeasonInvitation.season_id == previous_id)
+    invited = session.exec(before).all()
+    session.add_all(SeasonInvitation(season_id=season_id, user_id=user_id) for user_id in invited)
     session.flush()
+    notices.season_invited(session, season_id, invited)
 
 
 def invited_to_season(session: Session, organiser: Person, season_id: int) -> list[str]:

@@ -36,6 +36,7 @@ from deadheat.league.records.challenges import AskedChallenge
 from deadheat.league.service.bots.bots import is_own, must_be_active, own_bot
 from deadheat.league.service.bots.quotas import DAY, Quota, check_quota
 from deadheat.league.service.ground.steps import lock_season
+from deadheat.league.service.people import notices
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import owned_by
 from deadheat.league.service.seasons.absence import absent_entries, by_author, must_take_part
@@ -132,7 +133,7 @@ def stop(session: Session, author: Person, challenge_id: int) -> AskedChallenge:
 def end_asked(session: Session, season_id: int, reason: str) -> None:
     """End all that run in the season."""
     for row in running(session, season_id, ASKED):
-        end_challenge(session, row, ChallengeState.ENDED, reason)
+        _end(session, row, ChallengeState.ENDED, reason)
 
 
 def plan_asked(session: Session, season: Season) -> list[int]:
@@ -196,6 +197,14 @@ def faults_in(session: Session, challenge_id: int) -> dict[int, int]:
         .group_by(col(Participant.version_id))
     )
     return dict(session.exec(statement).all())
+
+
+def _end(session: Session, challenge: Challenge, state: ChallengeState, reason: str) -> bool:
+    """End one by no wish of its author, who is told; False: it was over."""
+    if not end_challenge(session, challenge, state, reason):
+        return False
+    notices.challenge_over(session, challenge)
+    return True
 
 
 def _visible(session: Session, viewer: Person | None, challenge_id: int) -> Challenge:
@@ -266,7 +275,7 @@ def _end_of_absent(session: Session, season_id: int) -> None:
     for row in running(session, season_id, ASKED):
         own, other = (session.get_one(BotVersion, one).bot_id for one in (row.candidate_id, row.incumbent_id))
         if (own in out and not by_author(out[own])) or (other in out and other != own):
-            end_challenge(session, row, ChallengeState.ENDED, "A bot of it does not take part in the season any more.")
+            _end(session, row, ChallengeState.ENDED, "A bot of it does not take part in the season any more.")
 
 
 def _decide(session: Session, challenge: Challenge, count: Count) -> bool:
@@ -275,15 +284,15 @@ def _decide(session: Session, challenge: Challenge, count: Count) -> bool:
     tested = challenge.elo0 is not None
     between = f"{challenge.elo1:g} normalised Elo rather than by {challenge.elo0:g}" if tested else ""
     if verdict is sprt.Verdict.ACCEPT:
-        return end_challenge(session, challenge, ChallengeState.PASSED, f"It is stronger by {between}.")
+        return _end(session, challenge, ChallengeState.PASSED, f"It is stronger by {between}.")
     if verdict is sprt.Verdict.REJECT:
-        return end_challenge(session, challenge, ChallengeState.FAILED, f"It is not stronger by {between}.")
+        return _end(session, challenge, ChallengeState.FAILED, f"It is not stronger by {between}.")
     if count.played >= limit:
         played = f"All {counted(limit, 'game')} are played" if limit > 1 else "The game is played"
         undecided = ", without a verdict" if tested else ""
-        return end_challenge(session, challenge, ChallengeState.ENDED, f"{played}{undecided}.")
+        return _end(session, challenge, ChallengeState.ENDED, f"{played}{undecided}.")
     if count.abandoned >= limit:
-        return end_challenge(session, challenge, ChallengeState.ENDED, unplayable(count))
+        return _end(session, challenge, ChallengeState.ENDED, unplayable(count))
     return False
 
 

@@ -36,6 +36,7 @@ from deadheat.league.service.bots.bots import own_bot
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.counting import taking_part
 from deadheat.league.service.ground.steps import touch_log
+from deadheat.league.service.people import notices
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.challenges import (
     Count,
@@ -232,6 +233,7 @@ def _end(session: Session, challenge: Challenge, state: ChallengeState, reason: 
     figures = {name: getattr(challenge, name) for name in ("wins", "draws", "losses")}
     data = {"bot": bot_id, "challenge": challenge.id, **figures, "reason": reason}
     record(session, SYSTEM, f"challenge-{state.value}", f"season/{challenge.season_id}", data)
+    notices.gate_decided(session, challenge, bot_id)
     return True
 
 

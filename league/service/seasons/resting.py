@@ -18,6 +18,7 @@ from deadheat.engine.core import Fault
 from deadheat.engine.figures import counted
 from deadheat.league.database import now
 from deadheat.league.service.ground.audit import SYSTEM, record
+from deadheat.league.service.people import notices
 from deadheat.league.tables import Entry, Match, Participant, Season
 
 LOOK_BACK = timedelta(minutes=2)
@@ -66,3 +67,4 @@ def _rest(session: Session, season: Season, entry: Entry, faults: Sequence[tuple
     session.flush()
     data = {"bot": entry.bot_id, "reason": reason, "matches": [match_id for match_id, _ in faults]}
     record(session, SYSTEM, "entry-rested", f"season/{season.id}", data)
+    notices.bot_rests(session, entry)

@@ -25,12 +25,14 @@ from datetime import datetime, timedelta
 
 from sqlmodel import Session, col, select, update
 
+from deadheat.engine.core import Fault
 from deadheat.league.causes import BLAMELESS, Cause, Trait
 from deadheat.league.database import now, settings_of
 from deadheat.league.jobs import Failure, Host, MatchJob, MatchOutcome, ProgramRef, SeriesJob
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.life import Life, failures_before, note
 from deadheat.league.service.ground.steps import touch_log
+from deadheat.league.service.people import notices
 from deadheat.league.service.series.hosts import (
     blame_host,
     count_series,
@@ -115,8 +117,19 @@ def finish_series(
             session, job.host, sum(attempt.cause != Cause.PLAYED for out in outcomes for attempt in out.attempts)
         )
         if not is_asked(session, job.series_id):
+            _tell_of_faults(session, job, season_id, outcomes)
             touch_log(session, season_id)
     return not reasons
+
+
+def _tell_of_faults(session: Session, job: SeriesJob, season_id: int, outcomes: Sequence[MatchOutcome]) -> None:
+    seated = {match.match_id: match.seats for match in job.matches}
+    first: dict[int, tuple[int, Fault]] = {}
+    for outcome in outcomes:
+        for seat, fault in outcome.result.faults.items() if outcome.result is not None else ():
+            first.setdefault(seated[outcome.match_id][seat], (outcome.match_id, fault))
+    for version_id, (match_id, fault) in sorted(first.items()):
+        notices.version_failed(session, season_id, version_id, match_id, fault)
 
 
 def give_back_series(session: Session, series_id: int, attempt: int, worker: str | None, failure: Failure) -> bool:

@@ -1,0 +1,92 @@
+"""The pages of a forgotten password: asking for a link, and choosing another password by it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+from starlette.background import BackgroundTask
+
+from deadheat.api.deps import Shared
+from deadheat.api.pages.forms import Complaint, Fields, Sent, checked, onward, posting, private
+from deadheat.api.schemas import base
+from deadheat.api.schemas.people import Password
+from deadheat.api.services import Services
+from deadheat.league.errors import NotFound
+from deadheat.league.service.people import forgotten
+
+router = APIRouter(include_in_schema=False)
+
+
+class ResetLink(base.Query):
+    """What a link carries."""
+
+    channel: base.RowId
+    until: Annotated[int, Query(ge=0, le=2**40)]
+    token: Annotated[str, Query(max_length=64)]
+
+
+class ResetForm(ResetLink):
+    """The same with the new password."""
+
+    password: Password
+
+
+@router.get("/forgotten")
+def ask_page(shared: Shared) -> Response:
+    """Name the account."""
+    return _ask(shared, None)
+
+
+def _ask_again(complaint: Complaint, shared: Services, **_: Any) -> Response:
+    return _ask(shared, complaint)
+
+
+@router.post("/forgotten")
+@posting("forgotten", _ask_again)
+def ask(shared: Shared, request: Request, sent: Sent) -> Response:
+    """Send a link, after the answer, so that how long it takes tells nothing either."""
+    name = sent.get("name", "")[:64]
+    shared.rates.forgotten(request, name)
+    answer = _ask(shared, None, asked=True)
+    answer.background = BackgroundTask(_send_link, shared, name)
+    return answer
+
+
+@router.get("/reset")
+def reset_page(shared: Shared, link: Annotated[ResetLink, Query()]) -> Response:
+    """Choose another password."""
+    return _reset(shared, link, None)
+
+
+def _reset_again(complaint: Complaint, shared: Services, sent: Fields, **_: Any) -> Response:
+    link = {name: sent.get(name, "") for name in ResetLink.model_fields}
+    return _reset(shared, checked(ResetLink, link), complaint)
+
+
+@router.post("/reset")
+@posting("reset", _reset_again)
+def reset(shared: Shared, request: Request, sent: Sent) -> Response:
+    """Have another password; every browser is signed out and every token ended."""
+    shared.rates.sign_up(request)  # a guess, or a hash to compute
+    body = checked(ResetForm, {name: sent.get(name, "") for name in ResetForm.model_fields})
+    with shared.db.transaction() as session:
+        forgotten.reset_password(session, body.channel, body.until, body.token, body.password)
+    return onward("/sign-in")
+
+
+def _send_link(shared: Services, name: str) -> None:
+    with shared.db.transaction() as session:
+        forgotten.ask_for_link(session, name)
+
+
+def _ask(shared: Services, complaint: Complaint | None, *, asked: bool = False) -> Response:
+    if not shared.settings.smtp_url:
+        raise NotFound("page", "/forgotten", "This league sends no mail. Ask its administrators for a new password.")
+    return private(shared, "forgotten.html", None, complaint, asked=asked)
+
+
+def _reset(shared: Services, link: ResetLink, complaint: Complaint | None) -> Response:
+    with shared.db.reading() as session:
+        owner = forgotten.owner_of_link(session, link.channel, link.until, link.token)
+    return private(shared, "reset.html", None, complaint, link=link, owner=owner.name)

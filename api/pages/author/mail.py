@@ -1,0 +1,39 @@
+"""The pages that links in messages lead to: they prove by themselves who may confirm an address, or want no more."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from deadheat.api.deps import Shared
+from deadheat.api.pages.forms import Present, Sent, checked, onward, private
+from deadheat.api.schemas import base
+from deadheat.league.service.people import channels
+from deadheat.league.service.people.channels import Link
+
+router = APIRouter(prefix="/mail", include_in_schema=False)
+
+
+class Token(base.Query):
+    """What a link has in it."""
+
+    channel: base.RowId
+    token: Annotated[str, Query(max_length=64)]
+
+
+@router.get("/{link}")
+def ask(shared: Shared, visit: Present, link: Link, given: Annotated[Token, Query()]) -> Response:
+    """Ask; a look at the link alone changes nothing, for mail servers look at links, too."""
+    with shared.db.reading() as session:
+        address = channels.address_of(session, link, given.channel, given.token)
+    return private(shared, "mail.html", visit, None, link=link.value, address=address, given=given)
+
+
+@router.post("/{link}")
+def act(shared: Shared, visit: Present, sent: Sent, link: Link) -> Response:
+    """Confirm the address, or remove it."""
+    given = checked(Token, {name: sent.get(name, "") for name in ("channel", "token")})
+    with shared.db.transaction() as session:
+        channels.follow_link(session, link, given.channel, given.token)
+    return onward("/account/webhooks" if visit else "/")

@@ -1,0 +1,81 @@
+"""Webhooks and e-mail addresses of somebody's account: added, tested, removed, and how their deliveries went."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel
+
+from deadheat.api.deps import Id, Shared
+from deadheat.api.pages.forms import Complaint, Posted, Submitted, Visit, Visiting, checked, onward, posting, private
+from deadheat.api.routes.tokens import checked_person
+from deadheat.api.services import Services
+from deadheat.league.service.people import channels
+
+router = APIRouter(prefix="/account/webhooks", include_in_schema=False)
+
+HERE = "/account/webhooks"
+
+VERBS = {"remove": channels.remove_channel, "switch-on": channels.switch_on, "test": channels.send_test}
+
+
+class WebhookForm(BaseModel):
+    """A new webhook."""
+
+    url: str
+
+
+class AddressForm(BaseModel):
+    """A new e-mail address, and the account's password: a forgotten one is replaced by mail."""
+
+    address: str
+    password: str
+
+
+@router.get("")
+def webhooks(shared: Shared, visit: Visiting) -> Response:
+    """All of one's own, and the newest deliveries."""
+    return _page(shared, visit, None)
+
+
+def _again(complaint: Complaint, shared: Services, posted: Posted, **_: Any) -> Response:
+    return _page(shared, posted.visit, complaint)
+
+
+@router.post("")
+@posting("webhook", _again)
+def add(shared: Shared, posted: Submitted) -> Response:
+    """Add one. The answer is the page itself: the secret is shown once, and must stand in no address and no store."""
+    body = checked(WebhookForm, posted.fields)
+    with shared.db.transaction() as session:
+        _, secret = channels.add_webhook(session, posted.visit.person, body.url.strip())
+    return _page(shared, posted.visit, None, secret)
+
+
+@router.post("/mail")
+@posting("mail", _again)
+def add_address(shared: Shared, request: Request, posted: Submitted) -> Response:
+    """Add an e-mail address, and send it a link."""
+    body, person = checked(AddressForm, posted.fields), posted.visit.person
+    checked_person(shared, request, person.name, body.password)
+    shared.rates.mail_by(person.id)
+    with shared.db.transaction() as session:
+        channels.add_address(session, person, body.address.strip())
+    return onward(HERE)
+
+
+@router.post("/{channel_id}/{verb}")
+def change(shared: Shared, posted: Submitted, channel_id: Id, verb: str) -> Response:
+    """Remove one, switch it on again, or test it."""
+    if verb in VERBS:
+        with shared.db.transaction() as session:
+            VERBS[verb](session, posted.visit.person, channel_id)
+    return onward(HERE)
+
+
+def _page(shared: Services, visit: Visit, complaint: Complaint | None, secret: str = "") -> Response:
+    with shared.db.reading() as session:
+        found, sent = channels.channels(session, visit.person), channels.deliveries(session, visit.person)
+    mail = bool(shared.settings.smtp_url)
+    return private(shared, "webhooks.html", visit, complaint, webhooks=found, deliveries=sent, secret=secret, mail=mail)

@@ -1,0 +1,86 @@
+"""Atom feeds (RFC 4287) of a season, a bot and a game: what their pages tell, for those who do not look every day."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from functools import partial
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+from fastapi import APIRouter
+
+from deadheat.api.deps import Id, Shared
+from deadheat.api.pages.game import rules
+from deadheat.api.pages.render import everyones
+from deadheat.api.services import Services
+from deadheat.engine.games import GAMES
+from deadheat.league.errors import NotFound
+from deadheat.league.service.views import feeds
+from deadheat.league.service.views.feeds import Feed
+
+router = APIRouter(include_in_schema=False)
+
+ATOM = "http://www.w3.org/2005/Atom"
+MEDIA_TYPE = "application/atom+xml"
+
+BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
+"""When a feed of a game in which nothing has happened was last changed."""
+
+_no_xml = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+everyones_feed = partial(everyones, media_type=MEDIA_TYPE)
+
+
+@router.get("/seasons/{season_id}/feed")
+@everyones_feed
+def season(shared: Shared, season_id: Id) -> str:
+    """What happens in a season."""
+    with shared.db.reading() as session:
+        return atom(shared, feeds.season_feed(session, season_id))
+
+
+@router.get("/bots/{bot_id}/feed")
+@everyones_feed
+def bot(shared: Shared, bot_id: Id) -> str:
+    """What happens to a bot."""
+    with shared.db.reading() as session:
+        return atom(shared, feeds.bot_feed(session, bot_id))
+
+
+@router.get("/games/{name}/feed")
+@everyones_feed
+def game(shared: Shared, name: str) -> str:
+    """What happens in a game."""
+    if name not in GAMES:
+        raise NotFound("game", name)
+    title, _ = rules(name)
+    with shared.db.reading() as session:
+        return atom(shared, feeds.game_feed(session, name, title, BEGINNING))
+
+
+def atom(shared: Services, feed: Feed) -> str:
+    """The feed as a document. Where the site's own address is not set, links are relative to the feed's."""
+    site = shared.settings.site_url.rstrip("/")
+    root = Element("feed", xmlns=ATOM)
+    _add(root, "id", feed.id.urn)
+    _add(root, "title", f"{feed.title}, Deadheat")
+    _add(root, "updated", feed.at.isoformat())
+    _link(root, "self", f"{site}{feed.path}/feed", MEDIA_TYPE)
+    _link(root, "alternate", f"{site}{feed.path}", "text/html")
+    _add(SubElement(root, "author"), "name", "Deadheat")
+    for item in feed.items:
+        entry = SubElement(root, "entry")
+        _add(entry, "id", item.id.urn)
+        _add(entry, "title", item.title)
+        _add(entry, "updated", item.at.isoformat())
+        _link(entry, "alternate", f"{site}{item.path}", "text/html")
+        _add(entry, "content", item.text)
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{tostring(root, encoding="unicode")}\n'
+
+
+def _add(parent: Element, name: str, text: str) -> None:
+    SubElement(parent, name).text = _no_xml.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def _link(parent: Element, rel: str, href: str, media_type: str) -> None:
+    SubElement(parent, "link", rel=rel, href=href, type=media_type)

@@ -1,0 +1,74 @@
+"""Where the service may send what people ask it to send: addresses of the public internet, and nothing inside.
+
+A webhook's address is chosen by an author, and the service stands in its operator's network. Whatever can be reached
+only from there (the database, the broker, a cloud's metadata, printers) must stay out of reach. So every address that a
+name stands for must be public, also those that are wrapped in another (IPv4 in IPv6, 6to4, Teredo; NAT64's are
+reserved, and refused).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from urllib.parse import urlsplit
+
+MOST_URL = 500
+"""Characters of a webhook's address."""
+
+PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What an address stands for. `path`: with its query. `host`: a name, or an address without brackets."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+
+    @property
+    def authority(self) -> str:
+        """The value of the request's header Host."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
+
+
+def read_url(url: str) -> Target:
+    """The parts of a webhook's address. Raises ValueError: with the end of a sentence about it."""
+    if len(url) > MOST_URL or not url.isascii() or not url.isprintable() or " " in url:
+        raise ValueError(f"it must be an address of at most {MOST_URL} ASCII characters without spaces")
+    parts = urlsplit(url)
+    if parts.scheme not in PORTS or not parts.hostname:
+        raise ValueError("it must begin with https:// or http:// and name a host")
+    if "@" in parts.netloc:
+        raise ValueError("it must have no user name and no password in it")
+    path = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
+    port = PORTS[parts.scheme] if parts.port is None else parts.port
+    return Target(parts.scheme, parts.hostname, port, path)
+
+
+def is_public(address: str) -> bool:
+    """Whether this is an address of one host on the public internet. Raises ValueError: it is no address."""
+    found = ip_address(address.partition("%")[0])
+    return all(
+        one.is_global and not (one.is_multicast or one.is_reserved or getattr(one, "is_site_local", False))
+        for one in (found, *_wrapped(found))
+    )
+
+
+def is_inside(host: str) -> bool:
+    """Whether a host is certainly not public, as far as that shows without asking for its addresses."""
+    if host.lower().rstrip(".").rpartition(".")[2] in {"localhost", "local", "internal"}:
+        return True
+    try:
+        return not is_public(host)
+    except ValueError:
+        return False
+
+
+def _wrapped(address: IPv4Address | IPv6Address) -> list[IPv4Address]:
+    """The IPv4 addresses that an IPv6 address leads to."""
+    if isinstance(address, IPv4Address):
+        return []
+    return [one for one in (address.ipv4_mapped, address.sixtofour, *(address.teredo or ())) if one is not None]

@@ -1,0 +1,345 @@
+"""Where notices are sent beside the inbox, by each person's choice, and the deliveries of each.
+
+Theory of operation
+-------------------
+A channel is a webhook or a confirmed e-mail address of one person's. With every new notice a delivery is stored for
+each of their channels, in the same transaction, so none is lost. A background process (`workers.deliveries`) claims
+what is due: a compare-and-set of the number of tries, which also moves the instant at which it is due again past the
+end of the try. So of two processes one gets it, and what a process that died had claimed is tried again. A delivery may
+arrive twice, if the process died between the answer and the note of it; its number tells the receiver.
+
+An e-mail address gets nothing but one message with a link, before its owner has followed it. Links carry a token that
+follows from the channel's secret; that to confirm is worth something once, and for `CONFIRM_WITHIN`.
+
+A failure is tried again after a pause that doubles, `MOST_TRIES` times. A channel that has failed throughout
+`PATIENCE` is switched off, until its owner switches it on again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from sqlalchemy import ColumnElement
+from sqlmodel import Session, col, func, insert, select
+
+from deadheat.league.database import now, settings_of, surroundings
+from deadheat.league.errors import BadSetting, NotFound, TooMany
+from deadheat.league.outgoing import is_inside, read_url
+from deadheat.league.records import from_row
+from deadheat.league.service.ground.steps import set_values
+from deadheat.league.service.ground.storable import storable
+from deadheat.league.service.people.person import Person
+from deadheat.league.states import ChannelKind, DeliveryState
+from deadheat.league.tables import Channel, Delivery, Notice
+
+MOST_CHANNELS = 5
+"""Of one person."""
+
+CONFIRM_WITHIN = timedelta(hours=24)
+OVER = "This link is over: it was used, it is too old, or the address was removed."
+
+MOST_ADDRESS = 254
+ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+", re.ASCII)
+"""What HTML's form fields accept (WHATWG), with a dot in the domain."""
+
+MOST_TRIES = 10
+FIRST_PAUSE = timedelta(seconds=30)
+LONGEST_PAUSE = timedelta(hours=6)
+"""Ten tries take about four hours."""
+
+LEASE = timedelta(minutes=2)
+"""How long a claimed delivery is left alone: far longer than a try may take."""
+
+PATIENCE = timedelta(days=3)
+"""How long a channel may fail before it is switched off."""
+
+SECRET_BYTES = 32
+MOST_DETAIL = 200
+
+
+class Link(StrEnum):
+    """What a link in a message is for."""
+
+    CONFIRM = "confirm"
+    UNSUBSCRIBE = "unsubscribe"
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelInfo:
+    """One channel, for its owner. `secret` is told only when the channel is made."""
+
+    id: int
+    kind: ChannelKind
+    address: str
+    created_at: datetime
+    confirmed_at: datetime | None
+    failing_since: datetime | None
+    disabled_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryInfo:
+    """A delivery, for its channel's owner. `notice_id` None: a test."""
+
+    id: int
+    channel_id: int
+    notice_id: int | None
+    state: DeliveryState
+    tries: int
+    due_at: datetime
+    detail: str
+    at: datetime
+    finished_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """A delivery that a process has claimed, with all that it needs to send it. `notice` None: a test, a request to
+    confirm the address, or a link to choose another password.
+    """
+
+    delivery_id: int
+    attempt: int
+    kind: ChannelKind
+    address: str
+    secret: str
+    channel_id: int
+    is_confirmed: bool
+    resets_password: bool
+    notice: Notice | None
+
+
+def add_webhook(session: Session, person: Person, url: str) -> tuple[ChannelInfo, str]:
+    """A webhook of somebody's, and the secret that signs what it gets, which is never told again.
+
+    Raises:
+        BadSetting: about `url`.
+        TooMany.
+    """
+    try:
+        target = read_url(url)
+    except ValueError as error:
+        raise BadSetting("url", str(error)) from error
+    if is_inside(target.host) and not settings_of(session).webhooks_inside:
+        raise BadSetting("url", "its host is not on the public internet")
+    row = _add(session, person, ChannelKind.WEBHOOK, url, confirmed_at=now(session))
+    return from_row(ChannelInfo, row), row.secret
+
+
+def add_address(session: Session, person: Person, address: str) -> ChannelInfo:
+    """An e-mail address of somebody's, to which a link is sent that confirms it.
+
+    Raises:
+        BadSetting: about `address`; also where this league sends no mail.
+        TooMany.
+    """
+    if not settings_of(session).smtp_url:
+        raise BadSetting("address", "this league sends no mail")
+    if len(address) > MOST_ADDRESS or ADDRESS.fullmatch(address) is None:
+        raise BadSetting("address", "it is no e-mail address that this service knows")
+    row = _add(session, person, ChannelKind.MAIL, address, confirmed_at=None)
+    session.add(Delivery(channel_id=row.id, at=row.created_at, due_at=row.created_at))
+    session.flush()
+    return from_row(ChannelInfo, row)
+
+
+def link_token(secret: str, link: Link) -> str:
+    """What a link carries, to prove that its message was read."""
+    return hmac.new(secret.encode(), link.value.encode(), hashlib.sha256).hexdigest()
+
+
+def address_of(session: Session, link: Link, channel_id: int, token: str) -> str:
+    """The address that a link is about. Raises NotFound: it is worth nothing, or nothing any more."""
+    return _linked(session, link, channel_id, token).address
+
+
+def follow_link(session: Session, link: Link, channel_id: int, token: str) -> None:
+    """Do what a link is for. Raises NotFound."""
+    row = _linked(session, link, channel_id, token)
+    if link is Link.CONFIRM:
+        row.confirmed_at = now(session)
+    else:
+        session.delete(row)
+    session.flush()
+
+
+def _add(session: Session, person: Person, kind: ChannelKind, address: str, confirmed_at: datetime | None) -> Channel:
+    mine = select(func.count()).select_from(Channel).where(Channel.user_id == person.id)
+    if session.exec(mine).one() >= MOST_CHANNELS:
+        raise TooMany("webhooks and addresses", MOST_CHANNELS)
+    secret = surroundings(session).entropy(SECRET_BYTES).hex()
+    row = Channel(
+        user_id=person.id,
+        kind=kind,
+        address=address,
+        secret=secret,
+        created_at=now(session),
+        confirmed_at=confirmed_at,
+    )
+    session.add(row)
+    session.flush()
+    return row
+
+
+def _linked(session: Session, link: Link, channel_id: int, token: str) -> Channel:
+    row = session.get(Channel, channel_id)
+    if row is None or row.kind is not ChannelKind.MAIL or not hmac.compare_digest(link_token(row.secret, link), token):
+        raise NotFound("link", channel_id, OVER)
+    late = now(session) > row.created_at + CONFIRM_WITHIN
+    if link is Link.CONFIRM and (row.confirmed_at is not None or late):
+        raise NotFound("link", channel_id, OVER)
+    return row
+
+
+def remove_channel(session: Session, person: Person, channel_id: int) -> None:
+    """Send nothing there any more. Raises NotFound."""
+    session.delete(_own(session, person, channel_id))
+    session.flush()
+
+
+def switch_on(session: Session, person: Person, channel_id: int) -> None:
+    """Send there again. Raises NotFound."""
+    row = _own(session, person, channel_id)
+    row.failing_since = row.disabled_at = None
+    session.flush()
+
+
+def send_test(session: Session, person: Person, channel_id: int) -> None:
+    """Send a test there, unless one is under way or the address is not confirmed. Raises NotFound."""
+    row = _own(session, person, channel_id)
+    if row.confirmed_at is None:
+        return
+    waits = select(Delivery.id).where(Delivery.channel_id == row.id, col(Delivery.notice_id).is_(None))
+    if session.exec(waits.where(Delivery.state == DeliveryState.WAITING)).first() is None:
+        session.add(Delivery(channel_id=row.id, at=now(session), due_at=now(session)))
+        session.flush()
+
+
+def close_channels(session: Session, user_id: int) -> None:
+    """Remove all channels of an account that ends."""
+    for row in session.exec(select(Channel).where(Channel.user_id == user_id)).all():
+        session.delete(row)
+    session.flush()
+
+
+def channels(session: Session, person: Person) -> list[ChannelInfo]:
+    """One's own, the oldest first."""
+    mine = select(Channel).where(Channel.user_id == person.id).order_by(col(Channel.id))
+    return [from_row(ChannelInfo, row) for row in session.exec(mine)]
+
+
+def deliveries(session: Session, person: Person, limit: int = 50) -> list[DeliveryInfo]:
+    """One's own, the newest first."""
+    mine = select(Delivery).join(Channel, col(Channel.id) == Delivery.channel_id).where(Channel.user_id == person.id)
+    newest = session.exec(mine.order_by(col(Delivery.id).desc()).limit(limit))
+    return [from_row(DeliveryInfo, row) for row in newest]
+
+
+def send_notices(session: Session, notice_ids: Collection[int]) -> None:
+    """Store a delivery of each of these new notices for every channel of its person."""
+    if not notice_ids:
+        return
+    at = now(session)
+    found = select(Notice.id, Channel.id).join(Channel, col(Channel.user_id) == Notice.user_id)
+    found = found.where(col(Notice.id).in_(notice_ids), *in_use())
+    rows = [
+        {"notice_id": notice_id, "channel_id": channel_id, "at": at, "due_at": at}
+        | {"state": DeliveryState.WAITING, "tries": 0, "detail": "", "resets_password": False}
+        for notice_id, channel_id in session.exec(found).all()
+    ]
+    if rows:
+        session.connection().execute(insert(Delivery), rows)
+
+
+def claim_deliveries(session: Session, limit: int) -> list[Parcel]:
+    """Take what is due, the longest due first. Whoever gets one has until its lease ends."""
+    at = now(session)
+    due = (
+        select(Delivery, Channel, Notice)
+        .join(Channel, col(Channel.id) == Delivery.channel_id)
+        .outerjoin(Notice, col(Notice.id) == Delivery.notice_id)
+        .where(Delivery.state == DeliveryState.WAITING, Delivery.due_at <= at, col(Channel.disabled_at).is_(None))
+        .order_by(col(Delivery.due_at), col(Delivery.id))
+        .limit(limit)
+    )
+    taken = []
+    for row, channel, notice in session.exec(due).all():
+        attempt = row.tries + 1
+        if set_values(session, Delivery, *_held(row.id, row.tries), tries=attempt, due_at=at + LEASE):
+            of_channel = {name: getattr(channel, name) for name in ("kind", "address", "secret")}
+            taken.append(
+                Parcel(
+                    row.id,
+                    attempt,
+                    **of_channel,
+                    channel_id=channel.id,
+                    is_confirmed=channel.confirmed_at is not None,
+                    resets_password=row.resets_password,
+                    notice=notice,
+                )
+            )
+    return taken
+
+
+def delivered(session: Session, parcel: Parcel, detail: str) -> bool:
+    """Note that a delivery has arrived; False: another process has tried it meanwhile."""
+    at = now(session)
+    done = {"state": DeliveryState.SENT, "detail": storable(detail, MOST_DETAIL), "finished_at": at}
+    if not set_values(session, Delivery, *_held(parcel.delivery_id, parcel.attempt), **done):
+        return False
+    channel_id = session.get_one(Delivery, parcel.delivery_id).channel_id
+    set_values(session, Channel, col(Channel.id) == channel_id, failing_since=None)
+    return True
+
+
+def not_delivered(session: Session, parcel: Parcel, detail: str, *, for_good: bool = False) -> bool:
+    """Note why a try came to nothing; False: another process has tried it meanwhile. `for_good`: the receiver wants
+    nothing any more, so the channel is switched off.
+    """
+    at = now(session)
+    pause = min(FIRST_PAUSE * 2 ** (parcel.attempt - 1), LONGEST_PAUSE)
+    values: dict[str, object] = {"detail": storable(detail, MOST_DETAIL), "due_at": at + pause}
+    if for_good or parcel.attempt >= MOST_TRIES:
+        values |= {"state": DeliveryState.FAILED, "finished_at": at}
+    if not set_values(session, Delivery, *_held(parcel.delivery_id, parcel.attempt), **values):
+        return False
+    channel = session.get_one(Channel, session.get_one(Delivery, parcel.delivery_id).channel_id)
+    channel.failing_since = channel.failing_since or at
+    if for_good or channel.failing_since <= at - PATIENCE:
+        channel.disabled_at = at
+        waiting = (col(Delivery.channel_id) == channel.id, col(Delivery.state) == DeliveryState.WAITING)
+        set_values(session, Delivery, *waiting, state=DeliveryState.FAILED, finished_at=at)
+    session.flush()
+    return True
+
+
+def signature(secret: str, timestamp: int, body: bytes) -> str:
+    """What proves to a webhook that a request is the league's: HMAC-SHA256 of instant and body."""
+    return hmac.new(secret.encode(), b"%d.%b" % (timestamp, body), hashlib.sha256).hexdigest()
+
+
+def _held(delivery_id: int, tries: int) -> tuple[ColumnElement[bool], ...]:
+    """The conditions under which nobody else has tried a delivery since."""
+    return (
+        col(Delivery.id) == delivery_id,
+        col(Delivery.tries) == tries,
+        col(Delivery.state) == DeliveryState.WAITING,
+    )
+
+
+def in_use() -> tuple[ColumnElement[bool], ...]:
+    """The conditions under which notices are sent to a channel."""
+    return col(Channel.disabled_at).is_(None), col(Channel.confirmed_at).is_not(None)
+
+
+def _own(session: Session, person: Person, channel_id: int) -> Channel:
+    row = session.get(Channel, channel_id)
+    if row is None or row.user_id != person.id:
+        raise NotFound("webhook", channel_id)
+    return row

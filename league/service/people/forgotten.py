@@ -1,0 +1,71 @@
+"""A forgotten password: a link by e-mail lets its owner choose another.
+
+The link goes to the confirmed addresses of the account, and carries a token made from the address's secret, an instant
+and the hash of the present password. So it works for an hour, and once, because the hash is another afterwards. Whoever
+asks is told the same whether or not there is such an account, or an address of it.
+
+Who can read mail at a confirmed address can take the account over. That is why it takes the password to add one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from datetime import timedelta
+
+from sqlmodel import Session, col, select
+
+from deadheat.league.database import now
+from deadheat.league.errors import NotFound
+from deadheat.league.service.people.access import change_password
+from deadheat.league.service.people.channels import OVER, in_use
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.users import user_named
+from deadheat.league.states import ChannelKind, DeliveryState
+from deadheat.league.tables import Channel, Delivery, User
+
+WITHIN = timedelta(hours=1)
+
+
+def ask_for_link(session: Session, name: str) -> None:
+    """Have a link sent to the confirmed addresses of whoever has that name, if there are any."""
+    user = user_named(session, name)
+    if user is None or user.password_hash is None or user.closed_at is not None:
+        return
+    addresses = select(Channel.id).where(Channel.user_id == user.id, Channel.kind == ChannelKind.MAIL, *in_use())
+    at = now(session)
+    for channel_id in session.exec(addresses).all():
+        waits = (Delivery.channel_id == channel_id, Delivery.state == DeliveryState.WAITING)
+        if session.exec(select(Delivery.id).where(*waits, col(Delivery.resets_password).is_(True))).first() is None:
+            session.add(Delivery(channel_id=channel_id, resets_password=True, at=at, due_at=at))
+    session.flush()
+
+
+def link_query(session: Session, channel_id: int) -> str:
+    """What the link to choose another password carries, for the address of that channel."""
+    channel = session.get_one(Channel, channel_id)
+    until = int((now(session) + WITHIN).timestamp())
+    return f"channel={channel_id}&until={until}&token={_token(session, channel, until)}"
+
+
+def owner_of_link(session: Session, channel_id: int, until: int, token: str) -> Person:
+    """Whose password it lets choose. Raises NotFound: it is worth nothing, or nothing any more."""
+    channel = session.get(Channel, channel_id)
+    if channel is None or channel.kind is not ChannelKind.MAIL or now(session).timestamp() > until:
+        raise NotFound("link", channel_id, OVER)
+    user = session.get_one(User, channel.user_id)
+    genuine = hmac.compare_digest(_token(session, channel, until), token)
+    if not genuine or user.password_hash is None or user.closed_at is not None:
+        raise NotFound("link", channel_id, OVER)
+    return Person(user.id, user.name, user.role)
+
+
+def reset_password(session: Session, channel_id: int, until: int, token: str, password: str) -> None:
+    """Choose another password by a link, which ends all sessions and tokens. Raises NotFound."""
+    session.exec(select(Channel.id).where(Channel.id == channel_id).with_for_update()).first()  # of two one is first
+    change_password(session, owner_of_link(session, channel_id, until, token), password)
+
+
+def _token(session: Session, channel: Channel, until: int) -> str:
+    password_hash = session.get_one(User, channel.user_id, populate_existing=True).password_hash or ""
+    return hmac.new(channel.secret.encode(), f"reset.{until}.{password_hash}".encode(), hashlib.sha256).hexdigest()

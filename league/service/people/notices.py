@@ -1,0 +1,311 @@
+"""What people are told of events that concern them: the inbox of each account.
+
+Theory of operation
+-------------------
+Whatever concerns somebody is written by a function of this module, in the transaction of the event itself: if the event
+happened they are told, and if it was rolled back they are not. A notice names its event by kind and subject, which is
+unique for each person, so a step that is done again, by whomever, tells nobody twice. It keeps the names and figures of
+that moment (`about`); `WORDING` has the sentence that they fill, and the page that it leads to.
+
+All members of a team are told of its bots. Nobody is told whose account is closed. A notice is kept for `KEPT`, and of
+one person the newest `MOST_KEPT`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import select as columns
+from sqlalchemy import union_all
+from sqlmodel import Session, col, delete, func, select
+
+from deadheat.engine.core import Fault
+from deadheat.league.database import now
+from deadheat.league.records import from_row
+from deadheat.league.records.people import Notice as NoticeInfo
+from deadheat.league.service.ground.counting import taking_part
+from deadheat.league.service.ground.steps import insert_new, set_values
+from deadheat.league.service.ground.storable import storable
+from deadheat.league.service.people.channels import send_notices
+from deadheat.league.service.people.person import Person
+from deadheat.league.states import SEASON_STEPS, AppealState, ChallengeState, SeasonState, VersionState, dated_steps
+from deadheat.league.tables import (
+    Appeal,
+    Bot,
+    BotVersion,
+    Challenge,
+    Entry,
+    Match,
+    Notice,
+    Participant,
+    Season,
+    Team,
+    TeamMember,
+    User,
+)
+from deadheat.league.words import NoticeKind
+
+KEPT = timedelta(days=90)
+MOST_KEPT = 500
+
+MOST_FACT = 300
+"""Characters kept of one fact, such as the reason why a version is broken; its page has all of it."""
+
+NEAR = timedelta(hours=24)
+"""How long before a date people are told of it."""
+
+RECENT_MATCHES = 20
+MANY_FAULTS = 5
+"""Faults in the last `RECENT_MATCHES` matches of a version that its people are told of in a season without rests."""
+
+DEADLINES = (SeasonState.FROZEN, SeasonState.CLOSED)
+"""States after which an author can do less than before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """The sentence of a kind of notice and its page, both to be filled with what the notice is about."""
+
+    sentence: str
+    path: str
+
+
+# Notices of the last months are told in these words, so they may only use facts that those have, too.
+WORDING: Mapping[NoticeKind, Wording] = {
+    NoticeKind.VERSION_READY: Wording("Version {version} of {bot} is ready.", "/bots/{bot_id}/versions/{version}"),
+    NoticeKind.VERSION_BROKEN: Wording(
+        "Version {version} of {bot} is broken: {reason}", "/bots/{bot_id}/versions/{version}"
+    ),
+    NoticeKind.GATE_PASSED: Wording(
+        "Version {version} of {bot} passed its gate in {season} and plays from now on.", "/bots/{bot_id}/upload"
+    ),
+    NoticeKind.GATE_FAILED: Wording(
+        "Version {version} of {bot} did not pass its gate in {season}: {reason}", "/bots/{bot_id}/upload"
+    ),
+    NoticeKind.CHALLENGE_OVER: Wording(
+        "Your challenge of {opponent} by {bot} in {season} is over, with {wins} wins, {draws} draws and {losses} "
+        "losses: {reason}",
+        "/challenges/{challenge_id}",
+    ),
+    NoticeKind.FAULT: Wording(
+        "Version {version} of {bot} failed in a match for the first time in {season}: {fault}.",
+        "/matches/{match_id}/mine",
+    ),
+    NoticeKind.MANY_FAULTS: Wording(
+        "Version {version} of {bot} failed in {faults} of its last {matches} matches in {season}.",
+        "/bots/{bot_id}/matches",
+    ),
+    NoticeKind.RESTED: Wording(
+        "{bot} rests in {season}: {reason} It plays on when you let it, or when you choose another version.",
+        "/bots/{bot_id}/upload",
+    ),
+    NoticeKind.APPEAL_DECIDED: Wording(
+        "The appeal of {bot} against match {match_id} is {state}: {ruling}", "/matches/{match_id}/appeal"
+    ),
+    NoticeKind.STANDINGS: Wording("{season} is over. {bot}: {result}.", "/seasons/{season_id}"),
+    NoticeKind.DEADLINE: Wording("{season} will be {becomes} on {date}.", "/seasons/{season_id}"),
+    NoticeKind.SEASON_INVITED: Wording("You are invited to {season}.", "/seasons/{season_id}"),
+    NoticeKind.TEAM_INVITED: Wording("{captain} invites you to the team {team}.", "/account#teams"),
+}
+
+
+def version_settled(session: Session, version_id: int) -> None:
+    """Tell a bot's people that a build is over."""
+    version = session.get_one(BotVersion, version_id, populate_existing=True)
+    ready = version.state is VersionState.READY
+    kind = NoticeKind.VERSION_READY if ready else NoticeKind.VERSION_BROKEN
+    reason = {} if ready else {"reason": version.reason}
+    _tell_people_of(session, version.bot_id, kind, f"version/{version_id}", version=version.number, **reason)
+
+
+def gate_decided(session: Session, challenge: Challenge, bot_id: int) -> None:
+    """Tell a bot's people how its new version fared at its gate; nothing if it was left undecided."""
+    kinds = {ChallengeState.PASSED: NoticeKind.GATE_PASSED, ChallengeState.FAILED: NoticeKind.GATE_FAILED}
+    if challenge.state in kinds:
+        facts = _season_facts(session, challenge.season_id) | {"reason": challenge.reason}
+        number = session.get_one(BotVersion, challenge.candidate_id).number
+        kind, subject = kinds[challenge.state], f"challenge/{challenge.id}"
+        _tell_people_of(session, bot_id, kind, subject, version=number, **facts)
+
+
+def challenge_over(session: Session, challenge: Challenge) -> None:
+    """Tell a bot's people that the unrated matches that they asked for are over."""
+    candidate, incumbent = (
+        session.get_one(BotVersion, number) for number in (challenge.candidate_id, challenge.incumbent_id)
+    )
+    counts: dict[str, str | int] = {name: getattr(challenge, name) for name in ("wins", "draws", "losses", "reason")}
+    facts = _season_facts(session, challenge.season_id) | counts | {"challenge_id": challenge.id}
+    opponent = session.get_one(Bot, incumbent.bot_id).name
+    subject = f"challenge/{challenge.id}"
+    _tell_people_of(session, candidate.bot_id, NoticeKind.CHALLENGE_OVER, subject, opponent=opponent, **facts)
+
+
+def version_failed(session: Session, season_id: int, version_id: int, match_id: int, fault: Fault) -> None:
+    """Tell a bot's people of a version's first fault in a season, and once more if it fails often."""
+    subject = f"season/{season_id}/version/{version_id}"
+    season = session.get_one(Season, season_id)
+    if _is_told(session, NoticeKind.MANY_FAULTS, subject):
+        return
+    version = session.get_one(BotVersion, version_id)
+    facts = {**_season_facts(session, season_id), "version": version.number, "match_id": match_id}
+    _tell_people_of(session, version.bot_id, NoticeKind.FAULT, subject, fault=fault.value, **facts)
+    if season.rest_faults is not None:
+        return
+    recent = (
+        select(Participant.fault)
+        .join(Match, col(Match.id) == Participant.match_id)
+        .where(Participant.version_id == version_id, Match.season_id == season_id, col(Match.asked).is_(None))
+        .where(col(Participant.finished_at).is_not(None))
+        .order_by(col(Participant.match_id).desc())
+        .limit(RECENT_MATCHES)
+    )
+    found = session.exec(recent).all()
+    faults = sum(one is not None for one in found)
+    if faults >= MANY_FAULTS:
+        facts |= {"faults": faults, "matches": len(found)}
+        _tell_people_of(session, version.bot_id, NoticeKind.MANY_FAULTS, subject, **facts)
+
+
+def bot_rests(session: Session, entry: Entry) -> None:
+    """Tell a bot's people that no more matches are drawn for it, why, and how it comes back."""
+    assert entry.rests_since is not None
+    subject = f"season/{entry.season_id}/bot/{entry.bot_id}/{entry.rests_since:%Y%m%dT%H%M%S}"
+    facts = _season_facts(session, entry.season_id) | {"reason": entry.rest_reason}
+    _tell_people_of(session, entry.bot_id, NoticeKind.RESTED, subject, **facts)
+
+
+def appeal_decided(session: Session, appeal: Appeal) -> None:
+    """Tell a bot's people what was ruled on their appeal."""
+    assert appeal.state in (AppealState.UPHELD, AppealState.REJECTED)
+    facts: dict[str, str | int]
+    facts = {"match_id": appeal.match_id, "state": appeal.state.value, "ruling": appeal.ruling}
+    _tell_people_of(session, appeal.bot_id, NoticeKind.APPEAL_DECIDED, f"appeal/{appeal.id}", **facts)
+
+
+def standings_published(session: Session, season_id: int, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Tell everybody who has a bot in the season what has become of it. `rows`: of the final standings."""
+    ranks = {row["bot_id"]: row["rank"] for row in rows if row["rank"] is not None}
+    bot_ids = session.exec(select(Entry.bot_id).where(Entry.season_id == season_id)).all()
+    season, people, names = _season_facts(session, season_id), _people(session, bot_ids), _names(session, bot_ids)
+    for bot_id in bot_ids:
+        place = f"place {ranks[bot_id]}" if bot_id in ranks else "no place"
+        facts = {**season, "bot_id": bot_id, "bot": names[bot_id], "result": place}
+        subject = f"season/{season_id}/bot/{bot_id}"
+        _tell(session, people[bot_id], NoticeKind.STANDINGS, subject, facts)
+
+
+def deadlines_near(session: Session, season: Season) -> None:
+    """Tell whoever has a bot in the season of dates that are near. Called at every tick, and says all once."""
+    at = now(session)
+    for state, _, date in dated_steps(season, season.state):
+        subject = f"season/{season.id}/{state.value}/{date:%Y%m%dT%H%M%S}"
+        if state not in DEADLINES or not at < date <= at + NEAR or _is_told(session, NoticeKind.DEADLINE, subject):
+            continue
+        entered = select(Entry.bot_id).where(Entry.season_id == season.id, taking_part(season.id))
+        people = _people(session, session.exec(entered).all())
+        facts = {"becomes": SEASON_STEPS[state].becomes, "date": f"{date:%Y-%m-%d at %H:%M} UTC"}
+        everybody = {person for members in people.values() for person in members}
+        _tell(session, everybody, NoticeKind.DEADLINE, subject, _season_facts(session, season.id) | facts)
+
+
+def season_invited(session: Session, season_id: int, user_ids: Collection[int]) -> None:
+    """Tell people that they may enter a season."""
+    facts = _season_facts(session, season_id)
+    _tell(session, user_ids, NoticeKind.SEASON_INVITED, f"season/{season_id}", facts)
+
+
+def team_invited(session: Session, captain: Person, member: TeamMember) -> None:
+    """Tell somebody who was asked to join a team."""
+    team = session.get_one(Team, member.team_id)
+    facts: dict[str, str | int] = {"captain": captain.name, "team": team.name, "team_id": team.id}
+    subject = f"team/{member.team_id}/{member.invited_at:%Y%m%dT%H%M%S}"  # whoever was removed may be asked again
+    _tell(session, [member.user_id], NoticeKind.TEAM_INVITED, subject, facts)
+
+
+def inbox(
+    session: Session, person: Person, *, unread: bool = False, before: int | None = None, limit: int = 50
+) -> list[NoticeInfo]:
+    """What somebody was told, the newest first: those with an id below `before`."""
+    mine = select(Notice).where(Notice.user_id == person.id)
+    if unread:
+        mine = mine.where(col(Notice.read_at).is_(None))
+    if before is not None:
+        mine = mine.where(Notice.id < before)
+    return [notice_info(row) for row in session.exec(mine.order_by(col(Notice.id).desc()).limit(limit))]
+
+
+def count_unread(session: Session, person: Person) -> int:
+    """How many notices somebody has not read."""
+    mine = (Notice.user_id == person.id, col(Notice.read_at).is_(None))
+    return session.exec(select(func.count()).select_from(Notice).where(*mine)).one()
+
+
+def mark_read(session: Session, person: Person, up_to: int) -> int:
+    """Note that somebody has read all notices up to that id; how many are left. Those that came later stay unread."""
+    mine = (col(Notice.user_id) == person.id, col(Notice.id) <= up_to, col(Notice.read_at).is_(None))
+    set_values(session, Notice, *mine, read_at=now(session))
+    return count_unread(session, person)
+
+
+def forget_old(session: Session) -> None:
+    """Remove what is kept no longer."""
+    session.exec(delete(Notice).where(col(Notice.at) < now(session) - KEPT))
+    full = select(Notice.user_id).group_by(col(Notice.user_id)).having(func.count() > MOST_KEPT)
+    for user_id in session.exec(full).all():
+        mine = select(Notice.id).where(Notice.user_id == user_id).order_by(col(Notice.id).desc())
+        newest_of_rest = session.exec(mine.offset(MOST_KEPT).limit(1)).one()
+        session.exec(delete(Notice).where(col(Notice.user_id) == user_id, col(Notice.id) <= newest_of_rest))
+
+
+def _tell_people_of(session: Session, bot_id: int, kind: NoticeKind, subject: str, **facts: str | int) -> None:
+    about = {"bot_id": bot_id, "bot": session.get_one(Bot, bot_id).name, **facts}
+    _tell(session, _people(session, [bot_id])[bot_id], kind, subject, about)
+
+
+def _tell(
+    session: Session, user_ids: Iterable[int], kind: NoticeKind, subject: str, facts: Mapping[str, str | int]
+) -> None:
+    """Write it to everybody who has not been told it; in the order of ids, so that no two wait for each other."""
+    about = {name: storable(fact, MOST_FACT) if isinstance(fact, str) else fact for name, fact in facts.items()}
+    event = {"kind": kind, "subject": subject, "about": about, "at": now(session)}
+    new = insert_new(session, Notice, [{"user_id": user_id, **event} for user_id in sorted(user_ids)])
+    send_notices(session, new)
+
+
+def _is_told(session: Session, kind: NoticeKind, subject: str) -> bool:
+    """Whether anybody has been told it; all are at once."""
+    told = select(Notice.id).where(Notice.kind == kind, Notice.subject == subject).limit(1)
+    return session.exec(told).first() is not None
+
+
+def _people(session: Session, bot_ids: Collection[int]) -> dict[int, list[int]]:
+    """Who is told of each bot: its maker, or its team's members."""
+    alone: Any = columns(col(Bot.id).label("bot_id"), col(Bot.owner_id).label("user_id"))
+    alone = alone.where(col(Bot.id).in_(bot_ids), col(Bot.team_id).is_(None))
+    teams = columns(col(Bot.id), col(TeamMember.user_id))
+    teams = teams.join_from(Bot, TeamMember, col(TeamMember.team_id) == col(Bot.team_id))
+    teams = teams.where(col(Bot.id).in_(bot_ids), col(TeamMember.joined_at).is_not(None))
+    behind = union_all(alone, teams).subquery()
+    there = columns(behind.c.bot_id, behind.c.user_id).join_from(behind, User, col(User.id) == behind.c.user_id)
+    found: dict[int, list[int]] = {bot_id: [] for bot_id in bot_ids}
+    for bot_id, user_id in session.connection().execute(there.where(col(User.closed_at).is_(None))):
+        found[bot_id].append(user_id)
+    return found
+
+
+def _names(session: Session, bot_ids: Collection[int]) -> dict[int, str]:
+    return dict(session.exec(select(Bot.id, Bot.name).where(col(Bot.id).in_(bot_ids))).all())
+
+
+def _season_facts(session: Session, season_id: int) -> dict[str, str | int]:
+    return {"season_id": season_id, "season": session.get_one(Season, season_id).name}
+
+
+def notice_info(row: Notice) -> NoticeInfo:
+    """A notice in words."""
+    wording = WORDING[row.kind]
+    sentence, path = (part.format_map(row.about) for part in (wording.sentence, wording.path))
+    return from_row(NoticeInfo, row, text=sentence, path=path)

@@ -1,0 +1,234 @@
+"""Notices by e-mail, through a real SMTP server: only to addresses whose owners said so, and nothing but the text."""
+
+from __future__ import annotations
+
+import base64
+import re
+import socketserver
+import ssl
+import subprocess
+import threading
+from collections.abc import Iterator
+from email import message_from_bytes
+from email.message import EmailMessage
+from email.policy import default
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+from pydantic import ValidationError
+
+from deadheat.league.errors import BadSetting, NotFound
+from deadheat.league.service.people import channels
+from deadheat.league.service.people.channels import Link
+from deadheat.league.states import DeliveryState
+from deadheat.workers import deliveries, mail
+from deadheat.workers.mail import Letter
+from deadheat.workers.webhooks import NotReached
+from tests.league.world import World, settings
+
+SENDER = "Deadheat <league@league.example>"
+SITE = "https://league.example"
+
+
+class Session(socketserver.StreamRequestHandler):
+    """One conversation by RFC 5321, with STARTTLS and AUTH PLAIN where the server wants them."""
+
+    def handle(self) -> None:
+        server = cast(MailServer, self.server)
+        if server.mode == "smtps":
+            self._encrypt(server)
+        self._say("220 here")
+        encrypted, envelope = server.mode == "smtps", [""]
+        while line := self.rfile.readline().decode().strip():
+            verb = line.upper()
+            if verb.startswith("EHLO"):
+                offer = ["STARTTLS"] if server.mode == "smtp+starttls" and not encrypted else []
+                offer += ["AUTH PLAIN"] if server.password else []
+                self._say("250-here", *(f"250-{word}" for word in offer), "250 8BITMIME")
+            elif verb == "STARTTLS":
+                self._say("220 go on")
+                self._encrypt(server)
+                encrypted = True
+            elif verb.startswith("AUTH PLAIN"):
+                said = base64.b64decode(line.split()[2]).decode().split("\0")
+                self._say("235 welcome" if said[1:] == ["league", server.password] else "535 no")
+            elif verb.startswith("RCPT TO:"):
+                envelope.append(re.sub(".*<|>.*", "", line))
+                self._say(server.answer)
+            elif verb == "DATA":
+                self._say("354 go on")
+                lines = []
+                while (part := self.rfile.readline()) != b".\r\n":
+                    lines.append(part.removeprefix(b".") if part.startswith(b"..") else part)
+                found = message_from_bytes(b"".join(lines), policy=default)
+                server.got.append((envelope.pop(), encrypted, found))
+                self._say("250 taken")
+            elif verb == "QUIT":
+                self._say("221 bye")
+                return
+            else:
+                self._say("250 ok")
+
+    def finish(self) -> None:
+        super().finish()
+        self.request.close()
+
+    def _say(self, *lines: str) -> None:
+        self.wfile.write("".join(f"{line}\r\n" for line in lines).encode())
+
+    def _encrypt(self, server: MailServer) -> None:
+        self.request = server.tls.wrap_socket(self.request, server_side=True)
+        self.setup()
+
+
+class MailServer(socketserver.ThreadingTCPServer):
+    """A mail server that keeps what it gets, by who gets it and whether it came encrypted."""
+
+    daemon_threads = True
+
+    def __init__(self, mode: str, folder: Path) -> None:
+        super().__init__(("127.0.0.1", 0), Session)
+        self.mode, self.password, self.answer = mode, "", "250 ok"
+        self.got: list[tuple[str, bool, EmailMessage]] = []
+        if mode != "smtp":
+            self.certificate = folder / "mail.pem"
+            key, only = str(self.certificate), str(folder / "only.pem")
+            made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+            made += ["-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", only]
+            subprocess.run(made, check=True, capture_output=True)
+            self.certificate.write_text(self.certificate.read_text() + (folder / "only.pem").read_text())
+            self.tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            self.tls.load_cert_chain(self.certificate)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def handle_error(self, *_: object) -> None:
+        """A client that hangs up, for instance because it does not trust the certificate, is no news."""
+
+    @property
+    def url(self) -> str:
+        user = f"league:{self.password}@" if self.password else ""
+        return f"{self.mode}://{user}localhost:{self.server_address[1]}"
+
+
+@pytest.fixture
+def server(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[MailServer]:
+    made = MailServer(getattr(request, "param", "smtp"), tmp_path)
+    yield made
+    made.shutdown()
+    made.server_close()
+
+
+@pytest.fixture
+def world(tmp_path: Path, server: MailServer) -> Iterator[World]:
+    made = World(settings(tmp_path / "league", smtp_url=server.url, mail_from=SENDER, site_url=SITE))
+    yield made
+    made.close()
+
+
+def send(world: World) -> int:
+    return deliveries.send_due(SimpleNamespace(database=world.db, settings=world.settings))  # type: ignore[arg-type]
+
+
+def link_in(message: EmailMessage, link: Link) -> tuple[Link, int, str]:
+    found = re.search(rf"{SITE}/mail/{link.value}\?channel=(\d+)&token=([0-9a-f]+)", message.get_content())
+    assert found is not None, message.get_content()
+    return link, int(found[1]), found[2]
+
+
+def test_an_address_gets_notices_once_its_owner_confirmed_it_and_until_they_want_no_more(
+    world: World, server: MailServer
+) -> None:
+    ada = world.author("ada")
+    world.write(channels.add_address, ada, "ada@a.example")
+    world.bot("early", owner=ada)
+    assert send(world) == 1
+    (to, _, asked) = server.got.pop()
+    assert to == "ada@a.example" and asked["From"] == SENDER and "Confirm" in asked["Subject"]
+    confirm = link_in(asked, Link.CONFIRM)
+    with pytest.raises(NotFound):
+        world.write(channels.follow_link, Link.CONFIRM, confirm[1], "0" * 64)
+    world.write(channels.follow_link, *confirm)
+    with pytest.raises(NotFound):
+        world.write(channels.follow_link, *confirm)
+    _, bot_id = world.bot("swift", owner=ada)
+    world.build(world.upload(ada, bot_id), reason="Line 1\nBcc: eve@a.example\r\n.\r\nMAIL FROM:<eve>")
+    assert send(world) == 2
+    letters = {letter["Subject"]: letter for _, _, letter in server.got}
+    ready = letters["Version 1 of swift is ready."]
+    assert f"{SITE}/bots/{bot_id}/versions/1" in ready.get_content()
+    assert ready["List-Unsubscribe"].startswith(f"<{SITE}/mail/unsubscribe?")
+    assert ready.get_content_type() == "text/plain" and ready["Bcc"] is None
+    (broken,) = (letter for subject, letter in letters.items() if "broken" in subject)
+    assert broken["Bcc"] is None and "\nBcc: eve@a.example" in broken.get_content().replace("\r", "")
+    assert {to for to, _, _ in server.got} == {"ada@a.example"}
+    world.write(channels.follow_link, *link_in(ready, Link.UNSUBSCRIBE))
+    world.bot("late", owner=ada)
+    assert send(world) == 0 and world.read(channels.channels, ada) == []
+
+
+def test_a_link_to_confirm_is_worth_nothing_after_a_day(world: World, server: MailServer) -> None:
+    world.write(channels.add_address, world.author(), "ada@a.example")
+    send(world)
+    world.clock.turn(channels.CONFIRM_WITHIN.total_seconds() + 1)
+    with pytest.raises(NotFound, match="too old"):
+        world.write(channels.follow_link, *link_in(server.got[0][2], Link.CONFIRM))
+
+
+@pytest.mark.parametrize("server", ["smtp+starttls", "smtps"], indirect=True)
+def test_mail_goes_encrypted_and_signed_in_to_a_server_that_proves_its_name(
+    server: MailServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.password = "a%40b"
+    letter = Letter("ada@a.example", "Hear", "Hear!\n", SITE)
+    named = settings(tmp_path, smtp_url=server.url, mail_from=SENDER, site_url=SITE)
+    with pytest.raises(NotReached, match="SSLCertVerificationError"):
+        mail.send(named, letter)
+    trusting = ssl.create_default_context(cafile=str(tmp_path / "only.pem"))
+    monkeypatch.setattr(ssl, "create_default_context", lambda: trusting)
+    server.password = "a@b"
+    assert mail.send(named, letter) == "The mail server took it."
+    server.password = "other"
+    with pytest.raises(NotReached, match="refused it: 535"):
+        mail.send(named, letter)
+    assert [(to, encrypted) for to, encrypted, _ in server.got] == [("ada@a.example", True)]
+
+
+def test_what_the_server_refuses_is_tried_again(world: World, server: MailServer) -> None:
+    ada = world.author("ada")
+    world.write(channels.add_address, ada, "ada@a.example")
+    server.answer = "451 later"
+    assert send(world) == 1
+    (one,) = world.read(channels.deliveries, ada)
+    assert (one.state, one.detail) == (DeliveryState.WAITING, "The mail server refused the address.")
+    world.clock.turn(60)
+    server.answer = "250 ok"
+    assert send(world) == 1 and len(server.got) == 1
+
+
+@pytest.mark.parametrize("address", ["ada", "ada@localhost", "a@b.example\nBcc: e@f.example", "a b@c.d", "a@b..c"])
+def test_an_address_that_is_none_is_refused(world: World, address: str) -> None:
+    with pytest.raises(BadSetting):
+        world.write(channels.add_address, world.author(), address)
+
+
+def test_no_text_adds_a_header(tmp_path: Path) -> None:
+    named = settings(tmp_path, mail_from=SENDER)
+    made = mail.composed(named, Letter("ada@a.example", "Hear\r\nBcc: eve@a.example", "text", SITE))
+    assert made["Bcc"] is None and made["Subject"] == "Hear Bcc: eve@a.example"
+    with pytest.raises(ValueError, match="linefeed"):
+        mail.composed(named, Letter("ada@a.example\r\nBcc: eve@a.example", "Hear", "text", SITE))
+
+
+@pytest.mark.parametrize("url", ["http://a.example", "smtp://", "smtp://a.example"])
+def test_a_league_that_cannot_send_mail_does_not_start(tmp_path: Path, url: str) -> None:
+    with pytest.raises(ValidationError):
+        settings(tmp_path, smtp_url=url)
+
+
+def test_without_a_mail_server_no_address_is_taken(tmp_path: Path) -> None:
+    world = World(settings(tmp_path))
+    with pytest.raises(BadSetting, match="sends no mail"):
+        world.write(channels.add_address, world.author(), "ada@a.example")
+    world.close()

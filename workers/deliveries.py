@@ -1,0 +1,127 @@
+"""Sends notices through the channels that people chose (see `league.service.people.channels`).
+
+Requests are made outside of any transaction, a few at a time; each note of how one went is a transaction of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from concurrent.futures import ThreadPoolExecutor
+from http import HTTPStatus
+
+from deadheat.league.config import Settings
+from deadheat.league.service.people import channels
+from deadheat.league.service.people.channels import Link, Parcel
+from deadheat.league.service.people.forgotten import link_query
+from deadheat.league.service.people.notices import notice_info
+from deadheat.league.states import ChannelKind
+from deadheat.workers import mail
+from deadheat.workers.context import Context
+from deadheat.workers.mail import Letter
+from deadheat.workers.webhooks import Answer, NotReached, post
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 8
+"""Requests under way at a time; each ends within seconds, long before its lease."""
+
+MOST_SUBJECT = 100
+"""Characters of a message's subject."""
+
+TURN_SECONDS = 30.0
+"""How long one call goes on taking what is due; the next call is never far."""
+
+
+def send_due(context: Context) -> int:
+    """Send what is due; how many deliveries were tried."""
+    database, tried, until = context.database, 0, time.monotonic() + TURN_SECONDS
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        while time.monotonic() < until:
+            with database.transaction() as session:
+                parcels = channels.claim_deliveries(session, AT_ONCE)
+            if not parcels:
+                break
+            tried += len(parcels)
+            list(pool.map(lambda parcel: _send(context, parcel), parcels))
+    return tried
+
+
+def _send(context: Context, parcel: Parcel) -> None:
+    taken = gone = False
+    try:
+        if parcel.kind is ChannelKind.MAIL:
+            sent = _reset(context, parcel) if parcel.resets_password else letter(parcel, context.settings)
+            taken, detail = True, mail.send(context.settings, sent)
+        else:
+            answer = _post(parcel, context.settings)
+            taken, gone, detail = answer.is_good, answer.status == HTTPStatus.GONE, f"{answer.status} {answer.text}"
+    except NotReached as error:
+        taken, detail = False, str(error)
+    with context.database.transaction() as session:
+        if taken:
+            noted = channels.delivered(session, parcel, detail)
+        else:
+            noted = channels.not_delivered(session, parcel, detail, for_good=gone)
+    log.info("delivery %d, try %d: %s%s", parcel.delivery_id, parcel.attempt, detail[:80], "" if noted else " (late)")
+
+
+def _post(parcel: Parcel, settings: Settings) -> Answer:
+    body = json.dumps(payload(parcel, settings)).encode()
+    timestamp = int(time.time())
+    headers = {
+        "Content-Type": "application/json",
+        "Deadheat-Delivery": str(parcel.delivery_id),
+        "Deadheat-Timestamp": str(timestamp),
+        "Deadheat-Signature": f"sha256={channels.signature(parcel.secret, timestamp, body)}",
+    }
+    return post(parcel.address, body, headers, inside=settings.webhooks_inside)
+
+
+def _reset(context: Context, parcel: Parcel) -> Letter:
+    """The message with a link to choose another password."""
+    with context.database.reading() as session:
+        query = link_query(session, parcel.channel_id)
+    page = f"{context.settings.site_url.rstrip('/')}/reset?{query}"
+    text = f"Somebody, probably you, has forgotten your password. Choose another within an hour:\n{page}\n"
+    unsubscribe = _link(parcel, context.settings, Link.UNSUBSCRIBE)
+    return Letter(parcel.address, "Your password at Deadheat", f"{text}\nOtherwise do nothing.\n", unsubscribe)
+
+
+def letter(parcel: Parcel, settings: Settings) -> Letter:
+    """The message that an e-mail address gets."""
+    confirm, unsubscribe = (_link(parcel, settings, link) for link in (Link.CONFIRM, Link.UNSUBSCRIBE))
+    if not parcel.is_confirmed:
+        subject = "Confirm your address at Deadheat"
+        text = f"Somebody, probably you, wants notices sent to this address. Confirm it within a day:\n{confirm}"
+        return Letter(parcel.address, subject, f"{text}\n\nOtherwise do nothing.\n", unsubscribe)
+    subject = text = "A test of your address at Deadheat"
+    if parcel.notice is not None:
+        notice = notice_info(parcel.notice)
+        subject, text = notice.text[:MOST_SUBJECT], f"{notice.text}\n{settings.site_url.rstrip('/')}{notice.path}"
+    return Letter(parcel.address, subject, f"{text}\n\n-- \nNo more of these: {unsubscribe}\n", unsubscribe)
+
+
+def _link(parcel: Parcel, settings: Settings, link: Link) -> str:
+    token = channels.link_token(parcel.secret, link)
+    return f"{settings.site_url.rstrip('/')}/mail/{link.value}?channel={parcel.channel_id}&token={token}"
+
+
+def payload(parcel: Parcel, settings: Settings) -> dict[str, object]:
+    """The document that a webhook gets. Discord shows `content` and Slack `text`; neither may call anybody by it."""
+    if parcel.notice is None:
+        text, facts = "This is a test of your webhook at Deadheat.", {}
+    else:
+        notice = notice_info(parcel.notice)
+        page = f"{settings.site_url.rstrip('/')}{notice.path}"
+        text = f"{notice.text} {page}" if settings.site_url else notice.text
+        facts = {
+            "id": notice.id,
+            "kind": notice.kind.value,
+            "path": notice.path,
+            "about": notice.about,
+            "at": notice.at.isoformat(),
+        }
+    for_slack = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return {"content": text, "allowed_mentions": {"parse": []}, "text": for_slack, "notice": facts or None}

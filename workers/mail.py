@@ -1,0 +1,79 @@
+"""Sends one message by SMTP, to the server that the operator named."""
+
+from __future__ import annotations
+
+import smtplib
+import ssl
+from dataclasses import dataclass
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import formatdate, make_msgid
+from urllib.parse import unquote, urlsplit
+
+from deadheat.league.config import SMTP_PORTS, Settings
+from deadheat.workers.webhooks import NotReached
+
+TIMEOUT_SECONDS = 15.0
+"""For each step of the conversation; the server is the operator's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A message in plain text. `unsubscribe`: the address of the page that ends such messages."""
+
+    to: str
+    subject: str
+    text: str
+    unsubscribe: str
+
+
+def send(settings: Settings, letter: Letter) -> str:
+    """Hand the message to the server; what it said.
+
+    Raises:
+        NotReached: it was not taken, with the reason.
+    """
+    message = composed(settings, letter)
+    try:
+        with _connected(settings.smtp_url) as server:
+            server.send_message(message)
+    except smtplib.SMTPResponseException as error:
+        raise NotReached(f"The mail server refused it: {error.smtp_code}.") from error
+    except smtplib.SMTPRecipientsRefused as error:
+        raise NotReached("The mail server refused the address.") from error
+    except (smtplib.SMTPException, OSError) as error:
+        raise NotReached(f"The mail server could not be used: {type(error).__name__}.") from error
+    return "The mail server took it."
+
+
+def composed(settings: Settings, letter: Letter) -> EmailMessage:
+    """The message. Its policy refuses a header with an end of line in it, so no text can add headers."""
+    message = EmailMessage(policy=SMTP)
+    message["From"] = settings.mail_from
+    message["To"] = letter.to
+    message["Subject"] = " ".join(letter.subject.split())
+    message["Date"] = formatdate()
+    message["Message-ID"] = make_msgid(domain=settings.mail_from.rpartition("@")[2].rstrip(">") or None)
+    message["Auto-Submitted"] = "auto-generated"
+    message["List-Unsubscribe"] = f"<{letter.unsubscribe}>"
+    message.set_content(letter.text)
+    return message
+
+
+def _connected(url: str) -> smtplib.SMTP:
+    """A session with the server, encrypted and signed in as its address says."""
+    parts = urlsplit(url)
+    host, port, context = parts.hostname or "", parts.port or SMTP_PORTS[parts.scheme], ssl.create_default_context()
+    if parts.scheme == "smtps":
+        server: smtplib.SMTP = smtplib.SMTP_SSL(host, port, timeout=TIMEOUT_SECONDS, context=context)
+    else:
+        server = smtplib.SMTP(host, port, timeout=TIMEOUT_SECONDS)
+    try:
+        if parts.scheme == "smtp+starttls":
+            server.starttls(context=context)
+        if parts.username:
+            server.login(unquote(parts.username), unquote(parts.password or ""))
+    except BaseException:
+        server.close()
+        raise
+    return server

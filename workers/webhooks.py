@@ -1,0 +1,114 @@
+"""Sends one request to an address that an author chose, from inside the operator's network.
+
+Theory of operation
+-------------------
+The host's name is resolved once. Every address that it has must be public (`league.outgoing`), and the connection is
+made to exactly one of these addresses: whoever serves the name cannot answer with another one later (DNS rebinding).
+TLS is checked against the name. No redirect is followed, no proxy is asked and no cookie is kept. All of it, from the
+connection to the last byte that is read, ends after `TOTAL_SECONDS`: time-outs of single reads would let a server that
+sends a byte now and then hold the process for hours, so a timer shuts the socket down. Of the answer the status counts;
+a short piece of its text is kept for the owner of the webhook.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import socket
+import ssl
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from deadheat.league.outgoing import Target, is_public, read_url
+
+CONNECT_SECONDS = 5.0
+TOTAL_SECONDS = 15.0
+MOST_ADDRESSES = 3
+"""Addresses of one name that are tried: a host may have one that cannot be reached from here, such as IPv6."""
+
+MOST_READ_BYTES = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a webhook answered: its status, and the beginning of its text."""
+
+    status: int
+    text: str
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the request was taken."""
+        return 200 <= self.status < 300
+
+
+class NotReached(Exception):
+    """The request was not made, or was not answered; with a sentence for the owner of the webhook."""
+
+
+def post(url: str, body: bytes, headers: Mapping[str, str], *, inside: bool) -> Answer:
+    """Send the body there. `inside`: addresses that are not public are allowed.
+
+    Raises:
+        NotReached.
+    """
+    try:
+        target = read_url(url)
+    except ValueError as error:
+        raise NotReached(f"The address is not accepted: {error}.") from error
+    addresses = _checked_addresses(target, inside)
+    try:
+        with _connected(addresses, target.port) as plain:
+            timer = threading.Timer(TOTAL_SECONDS, _shut_down, [plain])
+            timer.daemon = True
+            timer.start()
+            try:
+                return _exchange(plain, target, body, headers)
+            finally:
+                timer.cancel()
+    except TimeoutError as error:
+        raise NotReached("The host did not answer in time.") from error
+    except ssl.SSLError as error:
+        raise NotReached(f"TLS failed: {error.reason or error}.") from error
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise NotReached(f"The host could not be reached: {type(error).__name__}.") from error
+
+
+def _checked_addresses(target: Target, inside: bool) -> list[str]:
+    """The addresses to connect to, in the resolver's order. Raises NotReached."""
+    try:
+        found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise NotReached("The host's name has no address.") from error
+    addresses = [str(where[0]) for *_, where in found]
+    if not inside and not all(map(is_public, addresses)):
+        raise NotReached("The host is not on the public internet, so nothing was sent.")
+    return addresses[:MOST_ADDRESSES]
+
+
+def _connected(addresses: Sequence[str], port: int) -> socket.socket:
+    """A connection to the first address that takes one. Raises OSError: the last one's."""
+    *others, last = addresses
+    for address in others:
+        with contextlib.suppress(OSError):
+            return socket.create_connection((address, port), CONNECT_SECONDS)
+    return socket.create_connection((last, port), CONNECT_SECONDS)
+
+
+def _exchange(plain: socket.socket, target: Target, body: bytes, headers: Mapping[str, str]) -> Answer:
+    connection = http.client.HTTPConnection(target.host, target.port)
+    if target.scheme == "https":
+        connection.sock = ssl.create_default_context().wrap_socket(plain, server_hostname=target.host)
+    else:
+        connection.sock = plain
+    with contextlib.closing(connection):
+        sent = {"Host": target.authority, "Connection": "close", "User-Agent": "Deadheat", **headers}
+        connection.request("POST", target.path, body, sent)
+        answer = connection.getresponse()
+        return Answer(answer.status, answer.read(MOST_READ_BYTES).decode("utf-8", "replace"))
+
+
+def _shut_down(plain: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        plain.shutdown(socket.SHUT_RDWR)
