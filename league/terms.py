@@ -84,6 +84,17 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     games_per_pair: Annotated[int | None, Field(ge=1, le=1_000_000), Setting(Group.MATCHES, "Matches per pair")] = None
     """Matches of each pair in the whole ladder, rounded like `series_length`; null: unlimited."""
 
+    ladder_during_evaluations: Annotated[
+        bool,
+        Setting(
+            Group.MATCHES,
+            "The ladder while an evaluation is played",
+            SeasonState.FINALS,
+            options={"true": "goes on where machines are free", "false": "waits"},
+        ),
+    ] = True
+    """Whether the ladder goes on while an evaluation is played, where machines are free."""
+
     opens_at: Annotated[Date | None, Setting(Group.DATES, "Opens", SeasonState.SCHEDULED)] = None
     """Opening date; null: manual."""
 

@@ -20,6 +20,7 @@ class Uncounting(StrEnum):
     REJUDGED = "rejudged"  # voided, and another is played in its place
     GATE = "gate"  # it decided about a version, not about a rank
     ASKED = "asked"  # an author asked for it
+    EVALUATION = "evaluation"  # it was played in an evaluation that counts for nothing else
     NO_WINNER = "no-winner"
     DISQUALIFIED = "disqualified"
 
