@@ -69,11 +69,15 @@ class DeclaredEvaluation(BaseModel):
 
     @property
     def faults(self) -> Iterator[str]:
-        """Why it cannot be run like this: ends of sentences."""
+        """Why it cannot be run like this, whenever: ends of sentences."""
         if self.format is EvaluationFormat.SWISS and self.rounds is None:
             yield "a Swiss needs rounds"
         if self.format is EvaluationFormat.ROUND_ROBIN and self.rounds is not None:
             yield "a round robin has as many rounds as its field needs; leave rounds out"
+
+    @property
+    def time_faults(self) -> Iterator[str]:
+        """What is wrong with its times: ends of sentences."""
         span = (self.every_minutes, self.first_at, self.last_at)
         if None in span and any(one is not None for one in span):
             yield "every_minutes, from and until belong together"
@@ -121,5 +125,5 @@ def timetable_faults(declared: Sequence[DeclaredEvaluation]) -> Iterator[str]:
     if len(set(names)) < len(names):
         yield "two of them have the same name"
     for one in declared:
-        for fault in one.faults:
+        for fault in (*one.faults, *one.time_faults):
             yield f"{one.name}: {fault}"

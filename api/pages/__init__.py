@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from deadheat.api.pages import audit, bot, docs, download, environment, game, home, live, match, matches, season
+from deadheat.api.pages import (
+    audit,
+    bot,
+    docs,
+    download,
+    environment,
+    evaluation,
+    game,
+    home,
+    live,
+    match,
+    matches,
+    season,
+)
 from deadheat.api.pages.author import account, appeal, challenges, own_match, upload
 from deadheat.api.pages.organiser import desk, operator, season_file
 from deadheat.api.pages.player import exhibition
@@ -14,6 +27,7 @@ for _page in (
     home,
     game,
     season,
+    evaluation,
     live,
     match,
     matches,

@@ -77,6 +77,7 @@ class PlantedLeague:
         self._exhibition()
         self._deal()
         self._challenge()
+        self._evaluation()
         with self.site.world.db.reading() as session:
             for season in session.exec(select(Season)):
                 if season.secret is not None:
@@ -292,6 +293,13 @@ class PlantedLeague:
                 outcomes.append(dataclasses.replace(outcome, exits=ends))
                 self.named["private"] = match.match_id
             assert world.finish(job, outcomes)
+
+    def _evaluation(self) -> None:
+        """One is being played."""
+        body = {"format": "swiss", "rounds": 2}
+        path = f"/v1/seasons/{self.named['season_id']}/evaluations"
+        begun = self.site.client.post(path, json=body, headers=self.tokens["organiser"])
+        self.named["evaluation_id"] = self.site.ok(201, begun)["id"]
 
     def _numbers(self, *names: str) -> dict[str, int]:
         with self.site.world.db.reading() as session:

@@ -30,6 +30,7 @@ from deadheat.api.pages.forms import (
 from deadheat.api.pages.organiser import season_form
 from deadheat.api.routes import announcements as api_announcements
 from deadheat.api.routes import appeals as api_appeals
+from deadheat.api.routes import evaluations as api_evaluations
 from deadheat.api.routes import rulings
 from deadheat.api.routes import seasons as api_seasons
 from deadheat.api.routes.entries import change_entry
@@ -38,10 +39,12 @@ from deadheat.api.schemas import rulings as shapes
 from deadheat.api.schemas import seasons as schemas
 from deadheat.api.schemas.base import MAX_ID
 from deadheat.api.schemas.entries import EntryChange
+from deadheat.api.schemas.evaluations import EvaluationRequest
 from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
 from deadheat.league.service.course.open_matters import season_unfinished
 from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.evaluations.views import evaluations
 from deadheat.league.service.people.announcements import announcements
 from deadheat.league.service.people.newcomers import set_newcomer_rule, welcome
 from deadheat.league.service.people.person import Person
@@ -250,6 +253,23 @@ def set_state(shared: Shared, posted: Submitted, season_id: Id) -> Response:
     return onward(f"/desk/seasons/{season_id}")
 
 
+@router.post("/seasons/{season_id}/evaluations")
+@posting("evaluation", _season_again)
+def begin_evaluation(shared: Shared, posted: Submitted, season_id: Id) -> Response:
+    """Begin an evaluation now."""
+    given = {name: value for name, value in posted.fields.items() if value}
+    begun = api_evaluations.begin(shared, posted.visit.person, season_id, checked(EvaluationRequest, given), Response())
+    return onward(f"/evaluations/{begun.id}")
+
+
+@router.post("/seasons/{season_id}/evaluations/{evaluation_id}/cancel")
+@posting("evaluation", _season_again)
+def cancel_evaluation(shared: Shared, posted: Submitted, season_id: Id, evaluation_id: Id) -> Response:
+    """End one that is being played."""
+    api_evaluations.cancel(shared, posted.visit.person, evaluation_id)
+    return onward(f"/desk/seasons/{season_id}#evaluations")
+
+
 @router.post("/seasons/{season_id}/settings")
 @posting("settings", _season_again)
 def edit(shared: Shared, posted: Submitted, season_id: Id) -> Response:
@@ -360,6 +380,7 @@ def _season(shared: Services, visit: Visit, season_id: int, complaint: Complaint
             "progress": season_progress(session, season_id),
             "unfinished": season_unfinished(session, season_id),
             "invited": invited_to_season(session, visit.person, season_id),
+            "evaluation": next(iter(evaluations(session, season_id, limit=1)), None),
         }
     following = {
         state.value: step.verb

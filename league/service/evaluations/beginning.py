@@ -104,8 +104,8 @@ def begin_now(session: Session, organiser: Person, season_id: int, declared: Dec
     season = lock_season(session, season_id)
     if season.state not in ON_LADDER:
         raise WrongState.of_season(season.state, f"evaluations are played while it is {either(ON_LADDER)}")
-    if season.seats > 2:
-        raise BadSetting("format", "evaluations are for two at a table")
+    for fault in ("evaluations are for two at a table",) if season.seats > 2 else declared.faults:
+        raise BadSetting("format", fault)
     if (running := running_evaluation(session, season_id)) is not None:
         raise WrongState(EvaluationState.RUNNING, f"Evaluation {running.number} is being played; cancel it first.")
     return _begin(session, season, declared, now(session), organiser.name)

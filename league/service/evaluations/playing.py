@@ -82,13 +82,18 @@ def open_of_evaluation(session: Session, season_id: int) -> int:
 
 def meetings(session: Session, evaluation_id: int) -> list[Meeting]:
     """What is settled, round by round."""
-    settled = select(EvaluationPairing).where(
-        EvaluationPairing.evaluation_id == evaluation_id, col(EvaluationPairing.first_points).is_not(None)
+    settled = (
+        select(
+            EvaluationPairing.round,
+            EvaluationPairing.first_id,
+            EvaluationPairing.second_id,
+            EvaluationPairing.first_points,
+            EvaluationPairing.second_points,
+        )
+        .where(EvaluationPairing.evaluation_id == evaluation_id, col(EvaluationPairing.first_points).is_not(None))
+        .order_by(col(EvaluationPairing.round), col(EvaluationPairing.board))
     )
-    return [
-        Meeting(row.round, row.first_id, row.second_id, row.first_points or 0.0, row.second_points or 0.0)
-        for row in session.exec(settled.order_by(col(EvaluationPairing.round), col(EvaluationPairing.board)))
-    ]
+    return [Meeting(*row) for row in session.connection().execute(settled)]
 
 
 def standings_of(session: Session, row: Evaluation) -> list[Placed]:
