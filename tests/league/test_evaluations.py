@@ -184,7 +184,7 @@ def test_what_is_ruled_after_a_round_changes_no_standings(world: World) -> None:
     with world.db.reading() as session:
         before = meetings(session, 1)
         played = select(Match.id).join(Series, col(Series.id) == Match.series_id)
-        match_id = session.exec(played.where(col(Series.purpose).in_(OF_EVALUATIONS))).first()
+        match_id = session.exec(played.where(col(Series.purpose).in_(OF_EVALUATIONS))).all()[0]
     world.write(void_match, world.boss, match_id, "a mistake")
     with world.db.reading() as session:
         assert meetings(session, 1) == before

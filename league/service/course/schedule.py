@@ -173,6 +173,8 @@ def has_unplayed(session: Session, season: Season) -> bool:
     """Whether a season's ladder has matches that nobody has planned yet."""
     if season.state not in ON_LADDER or past_its_close(season, now(session)):
         return False
+    if not season.ladder_during_evaluations and running_evaluation(session, season.id) is not None:
+        return False
     players = _ready(session, season)
     if season.games_per_pair is None:
         return any(size >= season.seats for size in Counter(entry.division for entry in players.values()).values())

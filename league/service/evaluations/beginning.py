@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlmodel import Session, col, func, select
 
@@ -108,7 +108,10 @@ def begin_now(session: Session, organiser: Person, season_id: int, declared: Dec
         raise BadSetting("format", fault)
     if (running := running_evaluation(session, season_id)) is not None:
         raise WrongState(EvaluationState.RUNNING, f"Evaluation {running.number} is being played; cancel it first.")
-    return _begin(session, season, declared, now(session), organiser.name)
+    same_name = (Evaluation.season_id == season_id, Evaluation.name == declared.name)
+    before = session.exec(select(func.max(Evaluation.due_at)).where(*same_name)).one()
+    at = now(session) if before is None else max(now(session), before + timedelta(microseconds=1))
+    return _begin(session, season, declared, at, organiser.name)
 
 
 def cancel_evaluation(session: Session, organiser: Person, evaluation_id: int) -> None:

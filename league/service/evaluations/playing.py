@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from sqlalchemy import select as columns
 from sqlmodel import Session, col, exists, func, select
 
 from deadheat.league.pairing.contest import Meeting, Placed, draw, round_robin_standings, swiss_standings
@@ -83,14 +84,14 @@ def open_of_evaluation(session: Session, season_id: int) -> int:
 def meetings(session: Session, evaluation_id: int) -> list[Meeting]:
     """What is settled, round by round."""
     settled = (
-        select(
-            EvaluationPairing.round,
-            EvaluationPairing.first_id,
-            EvaluationPairing.second_id,
-            EvaluationPairing.first_points,
-            EvaluationPairing.second_points,
+        columns(
+            col(EvaluationPairing.round),
+            col(EvaluationPairing.first_id),
+            col(EvaluationPairing.second_id),
+            col(EvaluationPairing.first_points),
+            col(EvaluationPairing.second_points),
         )
-        .where(EvaluationPairing.evaluation_id == evaluation_id, col(EvaluationPairing.first_points).is_not(None))
+        .where(col(EvaluationPairing.evaluation_id) == evaluation_id, col(EvaluationPairing.first_points).is_not(None))
         .order_by(col(EvaluationPairing.round), col(EvaluationPairing.board))
     )
     return [Meeting(*row) for row in session.connection().execute(settled)]
@@ -219,14 +220,21 @@ def points_of(session: Session, pairings: Sequence[EvaluationPairing], gone: Col
     """What the two of each pairing have by now: win 1, draw 1/2, loss and own failure 0; by the pairing's id."""
     voided = select(VoidedMatch.match_id).where(col(VoidedMatch.match_id) == Match.id)
     statement = (
-        select(Series.pairing_id, Match.id, Match.state, Participant.version_id, Participant.rank, Participant.fault)
-        .join(Match, col(Match.series_id) == Series.id)
-        .join(Participant, col(Participant.match_id) == Match.id)
+        columns(
+            col(Series.pairing_id),
+            col(Match.id),
+            col(Match.state),
+            col(Participant.version_id),
+            col(Participant.rank),
+            col(Participant.fault),
+        )
+        .join(Match, col(Match.series_id) == col(Series.id))
+        .join(Participant, col(Participant.match_id) == col(Match.id))
         .where(col(Series.pairing_id).in_([pairing.id for pairing in pairings]), ~voided.exists())
     )
     ranks: dict[int, dict[int, dict[int, int]]] = {pairing.id: {} for pairing in pairings}
     unplayed: dict[int, set[int]] = {pairing.id: set() for pairing in pairings}
-    for pairing_id, match_id, state, version, rank, fault in session.exec(statement):
+    for pairing_id, match_id, state, version, rank, fault in session.connection().execute(statement):
         if state not in WITH_RESULT:
             if state == MatchState.ABANDONED:
                 unplayed[pairing_id].add(match_id)

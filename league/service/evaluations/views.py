@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from sqlalchemy import select as columns
 from sqlmodel import Session, col, func, select
 
 from deadheat.league.pairing.contest import Placed
@@ -57,7 +59,7 @@ def round_of(session: Session, evaluation_id: int, number: int) -> list[records.
     return [_pairing(pairing, seats, by_now, matches.get(pairing.id, [])) for pairing in pairings]
 
 
-def _told(session: Session, row: Evaluation) -> dict[str, object]:
+def _told(session: Session, row: Evaluation) -> dict[str, Any]:
     season = session.get_one(Season, row.season_id)
     players = select(func.count()).select_from(EvaluationPlayer).where(EvaluationPlayer.evaluation_id == row.id)
     drawn = select(func.max(EvaluationPairing.round)).where(EvaluationPairing.evaluation_id == row.id)
@@ -69,15 +71,15 @@ def _told(session: Session, row: Evaluation) -> dict[str, object]:
 def _seats(session: Session, evaluation_id: int) -> dict[int, tuple[records.EvaluationSeat, str]]:
     """Of each version of the field: what it is called, and its author."""
     statement = (
-        select(EvaluationPlayer.version_id, Bot.id, Bot.name, BotVersion.number, User.name)
-        .join(BotVersion, col(BotVersion.id) == EvaluationPlayer.version_id)
-        .join(Bot, col(Bot.id) == EvaluationPlayer.bot_id)
-        .join(User, col(User.id) == Bot.owner_id)
-        .where(EvaluationPlayer.evaluation_id == evaluation_id)
+        columns(col(EvaluationPlayer.version_id), col(Bot.id), col(Bot.name), col(BotVersion.number), col(User.name))
+        .join(BotVersion, col(BotVersion.id) == col(EvaluationPlayer.version_id))
+        .join(Bot, col(Bot.id) == col(EvaluationPlayer.bot_id))
+        .join(User, col(User.id) == col(Bot.owner_id))
+        .where(col(EvaluationPlayer.evaluation_id) == evaluation_id)
     )
     return {
         version_id: (records.EvaluationSeat(bot_id, bot, number, version_id), author)
-        for version_id, bot_id, bot, number, author in session.exec(statement)
+        for version_id, bot_id, bot, number, author in session.connection().execute(statement)
     }
 
 
