@@ -295,11 +295,12 @@ class PlantedLeague:
             assert world.finish(job, outcomes)
 
     def _evaluation(self) -> None:
-        """One is being played."""
+        """One is being played: the series of its first round wait."""
         body = {"format": "swiss", "rounds": 2}
         path = f"/v1/seasons/{self.named['season_id']}/evaluations"
         begun = self.site.client.post(path, json=body, headers=self.tokens["organiser"])
         self.named["evaluation_id"] = self.site.ok(201, begun)["id"]
+        assert self.site.world.tick()
 
     def _numbers(self, *names: str) -> dict[str, int]:
         with self.site.world.db.reading() as session:

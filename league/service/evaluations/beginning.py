@@ -109,7 +109,7 @@ def begin_now(session: Session, organiser: Person, season_id: int, declared: Dec
     if (running := running_evaluation(session, season_id)) is not None:
         raise WrongState(EvaluationState.RUNNING, f"Evaluation {running.number} is being played; cancel it first.")
     same_name = (Evaluation.season_id == season_id, Evaluation.name == declared.name)
-    before = session.exec(select(func.max(Evaluation.due_at)).where(*same_name)).one()
+    before = session.exec(select(Evaluation.due_at).where(*same_name).order_by(col(Evaluation.due_at).desc())).first()
     at = now(session) if before is None else max(now(session), before + timedelta(microseconds=1))
     return _begin(session, season, declared, at, organiser.name)
 

@@ -94,7 +94,8 @@ def meetings(session: Session, evaluation_id: int) -> list[Meeting]:
         .where(col(EvaluationPairing.evaluation_id) == evaluation_id, col(EvaluationPairing.first_points).is_not(None))
         .order_by(col(EvaluationPairing.round), col(EvaluationPairing.board))
     )
-    return [Meeting(*row) for row in session.connection().execute(settled)]
+    found = session.connection().execute(settled)
+    return [Meeting(number, first, second, one or 0.0, other or 0.0) for number, first, second, one, other in found]
 
 
 def standings_of(session: Session, row: Evaluation) -> list[Placed]:
@@ -221,16 +222,17 @@ def points_of(session: Session, pairings: Sequence[EvaluationPairing], gone: Col
     voided = select(VoidedMatch.match_id).where(col(VoidedMatch.match_id) == Match.id)
     statement = (
         columns(
-            col(Series.pairing_id),
+            col(EvaluationPairing.id),
             col(Match.id),
             col(Match.state),
             col(Participant.version_id),
             col(Participant.rank),
             col(Participant.fault),
         )
+        .join(Series, col(Series.pairing_id) == col(EvaluationPairing.id))
         .join(Match, col(Match.series_id) == col(Series.id))
         .join(Participant, col(Participant.match_id) == col(Match.id))
-        .where(col(Series.pairing_id).in_([pairing.id for pairing in pairings]), ~voided.exists())
+        .where(col(EvaluationPairing.id).in_([pairing.id for pairing in pairings]), ~voided.exists())
     )
     ranks: dict[int, dict[int, dict[int, int]]] = {pairing.id: {} for pairing in pairings}
     unplayed: dict[int, set[int]] = {pairing.id: set() for pairing in pairings}
@@ -239,6 +241,7 @@ def points_of(session: Session, pairings: Sequence[EvaluationPairing], gone: Col
             if state == MatchState.ABANDONED:
                 unplayed[pairing_id].add(match_id)
             continue
+        assert rank is not None, "a match with a result has ranks"
         ranks[pairing_id].setdefault(match_id, {})[version] = 0 if fault is not None else rank
     found = {}
     for pairing in pairings:
