@@ -76,8 +76,8 @@ class PlantedLeague:
         self._appeals()
         self._exhibition()
         self._deal()
-        self._challenge()
         self._evaluation()
+        self._challenge()
         with self.site.world.db.reading() as session:
             for season in session.exec(select(Season)):
                 if season.secret is not None:
