@@ -19,7 +19,7 @@ from deadheat.api.pages import (
     season,
 )
 from deadheat.api.pages.author import account, appeal, challenges, own_match, upload
-from deadheat.api.pages.organiser import desk, operator, season_file
+from deadheat.api.pages.organiser import desk, evaluations, operator, season_file
 from deadheat.api.pages.player import exhibition
 
 router = APIRouter(include_in_schema=False)
@@ -44,6 +44,7 @@ for _page in (
     appeal,
     desk,
     season_file,
+    evaluations,
     operator,
 ):
     router.routes += _page.router.routes

@@ -30,7 +30,6 @@ from deadheat.api.pages.forms import (
 from deadheat.api.pages.organiser import season_form
 from deadheat.api.routes import announcements as api_announcements
 from deadheat.api.routes import appeals as api_appeals
-from deadheat.api.routes import evaluations as api_evaluations
 from deadheat.api.routes import rulings
 from deadheat.api.routes import seasons as api_seasons
 from deadheat.api.routes.entries import change_entry
@@ -39,7 +38,6 @@ from deadheat.api.schemas import rulings as shapes
 from deadheat.api.schemas import seasons as schemas
 from deadheat.api.schemas.base import MAX_ID
 from deadheat.api.schemas.entries import EntryChange
-from deadheat.api.schemas.evaluations import EvaluationRequest
 from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
 from deadheat.league.service.course.open_matters import season_unfinished
@@ -156,7 +154,7 @@ def _desk_again(complaint: Complaint, shared: Services, posted: Posted, **_: Any
 def _season_again(
     complaint: Complaint, shared: Services, posted: Posted, season_id: int, listed: Listed = FIRST, **_: Any
 ) -> Response:
-    return _season(shared, posted.visit, season_id, complaint, listed)
+    return season_page(shared, posted.visit, season_id, complaint, listed)
 
 
 def _appeal_again(complaint: Complaint, shared: Services, posted: Posted, appeal_id: int) -> Response:
@@ -240,7 +238,7 @@ def rule_on_appeal(shared: Shared, posted: Submitted, appeal_id: Id) -> Response
 @router.get("/seasons/{season_id}")
 def season(shared: Shared, visit: Visiting, season_id: Id, listed: Listing) -> Response:
     """One season: its state, settings, entries and list."""
-    return _season(shared, visit, season_id, None, listed)
+    return season_page(shared, visit, season_id, None, listed)
 
 
 @router.post("/seasons/{season_id}/state")
@@ -251,23 +249,6 @@ def set_state(shared: Shared, posted: Submitted, season_id: Id) -> Response:
     with shared.db.transaction() as session:
         set_season_state(session, posted.visit.person, season_id, body.state, force=body.force)
     return onward(f"/desk/seasons/{season_id}")
-
-
-@router.post("/seasons/{season_id}/evaluations")
-@posting("evaluation", _season_again)
-def begin_evaluation(shared: Shared, posted: Submitted, season_id: Id) -> Response:
-    """Begin an evaluation now."""
-    given = {name: value for name, value in posted.fields.items() if value}
-    begun = api_evaluations.begin(shared, posted.visit.person, season_id, checked(EvaluationRequest, given), Response())
-    return onward(f"/evaluations/{begun.id}")
-
-
-@router.post("/seasons/{season_id}/evaluations/{evaluation_id}/cancel")
-@posting("evaluation", _season_again)
-def cancel_evaluation(shared: Shared, posted: Submitted, season_id: Id, evaluation_id: Id) -> Response:
-    """End one that is being played."""
-    api_evaluations.cancel(shared, posted.visit.person, evaluation_id)
-    return onward(f"/desk/seasons/{season_id}#evaluations")
 
 
 @router.post("/seasons/{season_id}/settings")
@@ -370,7 +351,10 @@ def _new_season(shared: Services, visit: Visit, previous_id: int | None, complai
     )
 
 
-def _season(shared: Services, visit: Visit, season_id: int, complaint: Complaint | None, listed: Listed) -> Response:
+def season_page(
+    shared: Services, visit: Visit, season_id: int, complaint: Complaint | None, listed: Listed = FIRST
+) -> Response:
+    """The page of a season at the desk."""
     visit.person.must_organise()
     skip = (listed.page - 1) * ENTRIES
     with shared.db.reading() as session:
