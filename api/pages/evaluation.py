@@ -30,8 +30,9 @@ def of_season(shared: Shared, season_id: Id, before: Number = None) -> str:
     with shared.db.reading() as session:
         season = season_info(session, season_id)
         found = views.evaluations(session, season_id, before=before, limit=ROWS + 1)
+        coming = views.coming(session, season_id)
     older = found[ROWS - 1].number if len(found) > ROWS else None
-    return render(shared, "evaluations.html", season=season, evaluations=found[:ROWS], older=older)
+    return render(shared, "evaluations.html", season=season, evaluations=found[:ROWS], coming=coming, older=older)
 
 
 @router.get("/evaluations/{evaluation_id}")

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import random
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from deadheat.league.pairing.contest import Meeting
+from deadheat.league.service.evaluations.beginning import set_timetable
+from deadheat.league.states import EvaluationFormat
+from deadheat.league.timetable import DeclaredEvaluation
 from tests.api.browser import Browser
 from tests.api.site import Site
 from tests.league.test_pairing_contest import check_round, naive_round_robin, naive_swiss
-from tests.league.world import World, abandoned, forfeited, won
+from tests.league.world import START, World, abandoned, forfeited, won
 
 
 @pytest.fixture
@@ -69,6 +73,15 @@ def test_an_organiser_begins_and_cancels_one_at_the_desk(site: Site, boss: Brows
     boss.get(f"/desk/seasons/{season_id}")
     boss.submit(f"{form}/1/cancel")
     assert site.ok(200, site.client.get("/v1/evaluations/1"))["state"] == "cancelled"
+
+
+def test_the_list_says_what_comes_next(site: Site) -> None:
+    season_id = site.world.season(0)
+    line = DeclaredEvaluation(name="Noon", format=EvaluationFormat.SWISS, rounds=3, at=[START + timedelta(days=1)])
+    assert "Next" not in site.client.get(f"/seasons/{season_id}/evaluations").text
+    site.world.write(set_timetable, site.world.boss, season_id, [line])
+    page = site.client.get(f"/seasons/{season_id}/evaluations?before=9").text  # not as it is remembered
+    assert "Noon: Swiss, 3 rounds, 2 matches a pair" in page
 
 
 def exported(site: Site, season_id: int, table: str) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.evaluations.beginning import begin_now, cancel_evaluation, set_timetable
 from deadheat.league.service.evaluations.playing import meetings, standings_of
 from deadheat.league.service.rankings.results import season_log
-from deadheat.league.service.rulings.rulings import void_match
+from deadheat.league.service.rulings.rulings import rejudge_match, void_match
 from deadheat.league.service.seasons import absence
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.states import (
@@ -23,6 +23,7 @@ from deadheat.league.states import (
     EvaluationFormat,
     EvaluationState,
     MatchState,
+    Precedence,
     SeasonState,
 )
 from deadheat.league.tables import Evaluation, EvaluationPairing, EvaluationPlayer, Match, Pair, Series
@@ -188,6 +189,22 @@ def test_what_is_ruled_after_a_round_changes_no_standings(world: World) -> None:
     world.write(void_match, world.boss, match_id, "a mistake")
     with world.db.reading() as session:
         assert meetings(session, 1) == before
+
+
+def test_a_match_that_is_played_again_in_time_counts_as_it_ends_then(world: World) -> None:
+    season(world, 2, line(rounds=1))
+    world.clock.turn(HOUR)
+    job = world.claimed()
+    finish(world, job)
+    again = world.write(rejudge_match, world.boss, job.matches[0].match_id, "the referee failed")
+    assert world.tick() == []
+    assert evaluations(world)[0].state is EvaluationState.RUNNING
+    replay = world.claimed(world.row(Match, again).series_id)
+    assert world.row(Series, replay.series_id).precedence == Precedence.EVALUATION
+    assert world.finish(replay, [won(match, match.seats.index(2)) for match in replay.matches])
+    world.tick()
+    (pairing,) = pairings(world)
+    assert (pairing.first_points, pairing.second_points) == (1.0, 1.0)
 
 
 def test_a_bot_that_is_taken_out_is_drawn_no_more_and_its_opponent_wins(world: World) -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, func, select
 
+from deadheat.league.database import now
 from deadheat.league.pairing.contest import Placed
 from deadheat.league.records import evaluations as records
 from deadheat.league.records import from_row
 from deadheat.league.service.evaluations.playing import points_of, standings_of
 from deadheat.league.service.ground.steps import existing
-from deadheat.league.states import EvaluationFormat
+from deadheat.league.states import ON_LADDER, EvaluationFormat, SeasonState
 from deadheat.league.tables import (
     Bot,
     BotVersion,
@@ -25,6 +27,7 @@ from deadheat.league.tables import (
     Series,
     User,
 )
+from deadheat.league.timetable import timetable
 
 
 def evaluations(
@@ -37,6 +40,15 @@ def evaluations(
         statement = statement.where(Evaluation.number < before)
     rows = session.exec(statement.order_by(col(Evaluation.number).desc()).limit(limit)).all()
     return [records.Evaluation(**_told(session, row)) for row in rows]
+
+
+def coming(session: Session, season_id: int) -> list[tuple[str, datetime]]:
+    """The sentence of each line of the timetable that has times to come, with the next of them; the soonest first."""
+    season = existing(session, Season, season_id)
+    if season.state not in (SeasonState.SCHEDULED, *ON_LADDER):
+        return []
+    lines = ((one.words, one.next_due(now(session))) for one in timetable(season.evaluations))
+    return sorted(((words, at) for words, at in lines if at is not None), key=lambda line: line[1])
 
 
 def evaluation(session: Session, evaluation_id: int) -> records.EvaluationDetail:

@@ -91,6 +91,8 @@ def rejudge_match(session: Session, organiser: Person, match_id: int, reason: st
     series.challenge_id, series.pairing_id = before.challenge_id, before.pairing_id
     if match.asked is not None:
         series.precedence = Precedence.ASKED
+    elif before.pairing_id is not None:
+        series.precedence = Precedence.EVALUATION
     session.add(series)
     session.flush()
     again = _copy(session, match, series.id, at)
