@@ -112,6 +112,10 @@ PANELS = {
             "List matches, newest first, or show one with its attempts and response times.",
         ),
         "leaderboard": ("author.leaderboard:leaderboard", "Show a season's ranking."),
+        "evaluations": (
+            "author.evaluations:evaluations",
+            "List a season's evaluations, newest first, or show one's standings, or a round's pairings.",
+        ),
         "download": (
             "author.matches:download",
             "Save transcripts, and what your own bots wrote to stderr in those matches.",

@@ -81,6 +81,7 @@ class Cause(StrEnum):
     # Nobody wanted it any more: not a failure.
     ENTRY_ABSENT = "entry-absent", Trait.TOLD | Trait.DROPPED
     CHALLENGE_OVER = "challenge-over", Trait.TOLD | Trait.DROPPED
+    EVALUATION_OVER = "evaluation-over", Trait.TOLD | Trait.DROPPED
     FINALS_BEGAN = "finals-began", Trait.TOLD | Trait.DROPPED
     SEASON_CLOSED = "season-closed", Trait.TOLD | Trait.DROPPED
 

@@ -1,7 +1,8 @@
 """A season as a file: all that an organiser declares about one, in TOML. Here it is read and written.
 
 A file has a table for each group of settings (`league.terms.Group`), in which each setting has the name that it has
-everywhere. `[season]`, `invited`, `timezone` and `[[divisions]]` are declared here. What a file leaves out has its
+everywhere. `[season]`, `invited`, `timezone`, `[[divisions]]` and
+`[[evaluations]]` (`league.timetable`) are declared here. What a file leaves out has its
 default; `"none"` stands for none, which TOML lacks. Dates have an offset, or are local times of `timezone`.
 
 `read` says every mistake that can be seen in the file alone, and goes on with what it understood, so that the league
@@ -26,6 +27,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from deadheat.league.complaints import plainly
 from deadheat.league.terms import MAX_DIVISIONS, TERMS, DivisionName, DivisionSize, SeasonName, Terms
+from deadheat.league.timetable import MOST_DECLARED, DeclaredEvaluation
 
 MAX_CHARACTERS = 48_000
 """Of a file: fits, as JSON, into what the API reads of a request. A list of 3,000 authors does, too."""
@@ -34,6 +36,11 @@ NONE = "none"
 """No value, where a setting may have none."""
 
 DIVISIONS = "divisions"
+
+EVALUATIONS = "evaluations"
+
+LISTS = (DIVISIONS, EVALUATIONS)
+"""Keys whose values are lists of tables."""
 
 ZONE = "timezone"
 
@@ -76,6 +83,9 @@ class Declaration(Terms, extra="forbid", use_attribute_docstrings=True):
     divisions: Annotated[list[DeclaredDivision] | None, Field(max_length=MAX_DIVISIONS), Place("")] = None
     """Parts of the field, the highest first; left out: they stay as they are."""
 
+    evaluations: Annotated[list[DeclaredEvaluation] | None, Field(max_length=MOST_DECLARED), Place("")] = None
+    """Tournaments beside the ladder: at the times `at`, or `every_minutes` from `from` to `until`; left out: none."""
+
 
 def _path(name: str) -> str:
     if name in TERMS:
@@ -94,7 +104,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
 }
 """The file's tables with their keys, in their order."""
 
-KEYS: tuple[str, ...] = (*(name for names in TABLES.values() for name in names if name != ZONE), DIVISIONS)
+KEYS: tuple[str, ...] = (*(name for names in TABLES.values() for name in names if name != ZONE), *LISTS)
 """All that a file says of a season, in its order."""
 
 
@@ -129,10 +139,10 @@ def read(text: str) -> Read:
 def _keys(tables: Mapping[str, Any], mistakes: list[Mistake]) -> Iterator[tuple[str, Any]]:
     """The known keys of all tables with their values."""
     for table, content in tables.items():
-        if table == DIVISIONS:
+        if table in LISTS:
             yield table, content
         elif table not in TABLES:
-            mistakes.append((table, _unknown(table, (*TABLES, DIVISIONS))))
+            mistakes.append((table, _unknown(table, (*TABLES, *LISTS))))
         elif not isinstance(content, dict):
             mistakes.append((table, f"it is a table; write [{table}] and its keys below"))
         else:
@@ -174,8 +184,26 @@ def _plain(given: Mapping[str, Any], zone: ZoneInfo | None, mistakes: list[Mista
                 yield name, found.isoformat()
             else:
                 mistakes.append((PATHS[name], found))
+        elif name == EVALUATIONS and isinstance(value, list):
+            yield name, [_plain_evaluation(number, one, zone, mistakes) for number, one in enumerate(value, 1)]
         else:
             yield name, value
+
+
+def _plain_evaluation(number: int, given: object, zone: ZoneInfo | None, mistakes: list[Mistake]) -> object:
+    """One of the evaluations, with its dates as JSON has them."""
+    if not isinstance(given, dict):
+        return given
+    plain = dict(given)
+    for key in ("at", "from", "until"):
+        if key not in given:
+            continue
+        several = given[key] if isinstance(given[key], list) else [given[key]]
+        dates = [_date(one, zone) for one in several]
+        mistakes += ((EVALUATIONS, f"number {number}, {key}: {one}") for one in dates if isinstance(one, str))
+        known = [one.isoformat() for one in dates if isinstance(one, datetime)]
+        plain[key] = known if key == "at" else next(iter(known), None)
+    return plain
 
 
 def _date(value: object, zone: ZoneInfo | None) -> datetime | str:
@@ -216,7 +244,9 @@ def _clause(sentence: str) -> str:
 
 
 def write(season: Mapping[str, Any]) -> str:
-    """A file that declares a season: the values by their keys, `divisions` as pairs of a name and a size."""
+    """A file that declares a season: the values by their keys, `divisions` as pairs of a name and a size, and
+    `evaluations` as they are declared.
+    """
     lines = ["# A season of Deadheat: `deadheat season apply FILE --season NUMBER` makes it so.", ""]
     for table, names in TABLES.items():
         lines.append(f"[{table}]")
@@ -228,6 +258,12 @@ def write(season: Mapping[str, Any]) -> str:
     lines.append(f"# {Declaration.model_fields[DIVISIONS].description}")
     for name, size in season[DIVISIONS]:
         lines += [f"[[{DIVISIONS}]]", f"name = {_spelled(name)}", *([f"size = {size}"] if size else []), ""]
+    lines.append(f"# {Declaration.model_fields[EVALUATIONS].description}")
+    for one in season[EVALUATIONS]:
+        values = {(info.alias or key): getattr(one, key) for key, info in DeclaredEvaluation.model_fields.items()}
+        lines += [f"[[{EVALUATIONS}]]"]
+        lines += [f"{key} = {_spelled(value)}" for key, value in values.items() if value not in (None, [])]
+        lines.append("")
     return "\n".join(lines)
 
 

@@ -144,6 +144,8 @@ class Purpose(StrEnum):
     LADDER = "ladder"
     FINALS = "finals"
     CHALLENGE = "challenge"  # a version against another: the one that it is to replace, or somebody asked; never rated
+    EVALUATION = "evaluation"  # an evaluation that counts for nothing but its own standings
+    RATED_EVALUATION = "rated-evaluation"  # one whose matches are rated, too
 
 
 class Asked(StrEnum):
@@ -154,12 +156,13 @@ class Asked(StrEnum):
 
 
 class Precedence(IntEnum):
-    """Which series are played first, see `league.service.series.turns`. Stored; the smaller is the sooner."""
+    """Which series are played first, see `league.service.series.turns`. Stored."""
 
     PLACEMENT = 0  # begun for a version that is being placed, or that nothing links to the field yet
     NEW_VERSION = 1  # another one with a version that is being placed, or at a promotion gate
     ORDINARY = 2
     ASKED = 3  # unrated, because somebody asked
+    EVALUATION = 4  # of an evaluation, which has a timetable
 
 
 class ChallengeState(StrEnum):
@@ -169,6 +172,21 @@ class ChallengeState(StrEnum):
     PASSED = "passed"  # it is stronger; at a gate, it plays now
     FAILED = "failed"
     ENDED = "ended"  # without a verdict: out of games, the season froze, or a newer version came
+
+
+class EvaluationFormat(StrEnum):
+    """Who meets whom in an evaluation."""
+
+    SWISS = "swiss"  # in each round those with equal scores
+    ROUND_ROBIN = "round-robin"  # everybody meets everybody once
+
+
+class EvaluationState(StrEnum):
+    """An evaluation from its draw on."""
+
+    RUNNING = "running"
+    DONE = "done"  # its standings are final
+    CANCELLED = "cancelled"  # by an organiser, by the season's course, or for want of bots
 
 
 class AppealState(StrEnum):
@@ -284,6 +302,12 @@ def either(states: Sequence[SeasonState]) -> str:
     return f"{', '.join(first)} or {last}"
 
 
+OF_EVALUATIONS = (Purpose.EVALUATION, Purpose.RATED_EVALUATION)
+"""What series of evaluations are played for."""
+
+UNRATED = (Purpose.CHALLENGE, Purpose.EVALUATION)
+"""Series whose matches are never rated, and which pairing does not know of."""
+
 WITH_RESULT = (MatchState.DONE, MatchState.DECIDED)
 """Matches whose seats have ranks."""
 
@@ -322,6 +346,11 @@ LIVES: Mapping[type[StrEnum], Mapping[StrEnum, frozenset[StrEnum]]] = {
         ChallengeState.PASSED: frozenset(),
         ChallengeState.FAILED: frozenset(),
         ChallengeState.ENDED: frozenset(),
+    },
+    EvaluationState: {
+        EvaluationState.RUNNING: frozenset({EvaluationState.DONE, EvaluationState.CANCELLED}),
+        EvaluationState.DONE: frozenset(),
+        EvaluationState.CANCELLED: frozenset(),
     },
     AppealState: {
         AppealState.OPEN: frozenset({AppealState.UPHELD, AppealState.REJECTED, AppealState.WITHDRAWN}),

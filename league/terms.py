@@ -90,6 +90,17 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     rest_matches: Annotated[int, Field(ge=1, le=1000), Setting(Group.MATCHES, "Among its last matches")] = 20
     """The matches of a bot in which `rest_faults` are counted."""
 
+    ladder_during_evaluations: Annotated[
+        bool,
+        Setting(
+            Group.MATCHES,
+            "The ladder while an evaluation is played",
+            SeasonState.FINALS,
+            options={"true": "goes on where machines are free", "false": "waits"},
+        ),
+    ] = True
+    """Whether the ladder goes on while an evaluation is played, where machines are free."""
+
     opens_at: Annotated[Date | None, Setting(Group.DATES, "Opens", SeasonState.SCHEDULED)] = None
     """Opening date; null: manual."""
 

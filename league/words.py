@@ -20,6 +20,7 @@ class Uncounting(StrEnum):
     REJUDGED = "rejudged"  # voided, and another is played in its place
     GATE = "gate"  # it decided about a version, not about a rank
     ASKED = "asked"  # an author asked for it
+    EVALUATION = "evaluation"  # it was played in an evaluation that counts for nothing else
     NO_WINNER = "no-winner"
     DISQUALIFIED = "disqualified"
 
@@ -35,6 +36,7 @@ class NoticeKind(StrEnum):
     FAULT = "fault"  # the first match of a version in a season that it lost by a fault
     MANY_FAULTS = "many-faults"  # in a season where no bot rests
     RESTED = "rested"
+    EVALUATION_DONE = "evaluation-done"
     APPEAL_DECIDED = "appeal-decided"
     STANDINGS = "standings"  # the final ones
     DEADLINE = "deadline"
@@ -51,6 +53,9 @@ class Exported(StrEnum):
     TEAMS = "teams"
     GATES = "gates"
     STANDINGS = "standings"
+    EVALUATIONS = "evaluations"
+    EVALUATION_PLAYERS = "evaluation_players"
+    EVALUATION_PAIRINGS = "evaluation_pairings"
     SERIES = "series"
     MATCHES = "matches"
     PARTICIPANTS = "participants"

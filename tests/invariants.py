@@ -34,6 +34,7 @@ from deadheat.league.service.series.capacity import bound_with
 from deadheat.league.service.series.hosts import hosts
 from deadheat.league.states import (
     UNFINISHED,
+    UNRATED,
     WITH_RESULT,
     FinalsFormat,
     JobState,
@@ -320,7 +321,7 @@ PAIRED = (
     select(Match.id, Match.season_id, Match.state, Participant.version_id)
     .join(Series, col(Series.id) == Match.series_id)
     .join(Participant, col(Participant.match_id) == Match.id)
-    .where(Series.purpose != Purpose.CHALLENGE, col(Match.id).not_in(REPETITIONS))
+    .where(col(Series.purpose).not_in(UNRATED), col(Match.id).not_in(REPETITIONS))
 )
 
 

@@ -148,7 +148,7 @@ def test_enqueueing_brings_no_sandbox_into_the_api():
 
 
 def test_records_are_light_enough_for_every_command():
-    league = ("causes", "complaints", "records", "season_file", "states", "terms", "words")
+    league = ("causes", "complaints", "records", "season_file", "states", "terms", "timetable", "words")
     allowed = frozenset({"pydantic", "engine", *(f"league.{name}" for name in league)})
     wrong = [
         f"{place(path, node)} imports {module}"

@@ -4,9 +4,23 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from deadheat.api.pages import audit, bot, docs, download, environment, feeds, game, home, live, match, matches, season
+from deadheat.api.pages import (
+    audit,
+    bot,
+    docs,
+    download,
+    environment,
+    evaluation,
+    feeds,
+    game,
+    home,
+    live,
+    match,
+    matches,
+    season,
+)
 from deadheat.api.pages.author import account, appeal, challenges, forgotten, inbox, mail, own_match, upload, webhooks
-from deadheat.api.pages.organiser import desk, operator, season_file
+from deadheat.api.pages.organiser import desk, evaluations, operator, season_file
 from deadheat.api.pages.player import exhibition
 
 router = APIRouter(include_in_schema=False)
@@ -14,6 +28,7 @@ for _page in (
     home,
     game,
     season,
+    evaluation,
     live,
     match,
     matches,
@@ -35,6 +50,7 @@ for _page in (
     appeal,
     desk,
     season_file,
+    evaluations,
     operator,
 ):
     router.routes += _page.router.routes

@@ -22,6 +22,7 @@ from deadheat.league.beside import sentences, tally
 from deadheat.league.records.seasons import Progress, Season
 from deadheat.league.service.course import states
 from deadheat.league.service.course.finals_played import finals_progress
+from deadheat.league.service.evaluations.views import evaluations
 from deadheat.league.service.people import announcements as league_announcements
 from deadheat.league.service.seasons.participation import AbsentBot, absent_bots
 from deadheat.league.service.seasons.seasons import season_info, season_progress, season_waiting
@@ -109,6 +110,7 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
         announcements = league_announcements.announcements(session, season_id, limit=3)
         recent = matches(session, season_id=season_id, state=MatchState.DONE, limit=RECENT)
         absent = absent_bots(session, season_id)
+        evaluation = next(iter(evaluations(session, season_id, limit=1)), None)
     standings = board.standings
     return render(
         shared,
@@ -120,6 +122,7 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
         finals=finals,
         divisions={division.number: division.name for division in info.divisions},
         waits_for=waits_for,
+        evaluation=evaluation,
         progress=progress,
         board=board,
         rows=standings["rows"],

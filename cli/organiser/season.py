@@ -23,8 +23,9 @@ from deadheat.cli.server.client import asks, visits
 from deadheat.engine.figures import counted
 from deadheat.league.records.entries import Entry
 from deadheat.league.records.seasons import Division, Season, SeasonDetail
-from deadheat.league.states import SEASON_STEPS, SeasonState, SeasonStep, dated_steps
+from deadheat.league.states import SEASON_STEPS, EvaluationFormat, SeasonState, SeasonStep, dated_steps
 from deadheat.league.terms import TERMS, Term
+from deadheat.league.timetable import MOST_MATCHES, MOST_ROUNDS
 
 Number = Annotated[int, typer.Argument(metavar="SEASON", help="The season's number.", min=1)]
 Settings = Annotated[
@@ -96,6 +97,34 @@ def _shown_season(client: Client, found: SeasonDetail) -> Iterator[RenderableTyp
     if found.log_sha256 and found.published_at:
         yield f"Final standings of {instant(found.published_at)}, log {found.log_sha256}"
     yield standings_table(board)
+
+
+@group.command()
+@asks
+def evaluate(
+    client: Client,
+    season: Number,
+    rounds: Annotated[int, typer.Option(min=0, max=MOST_ROUNDS, help="Rounds of a Swiss; 0: a round robin.")] = 0,
+    matches: Annotated[int, typer.Option(min=1, max=MOST_MATCHES, help="Matches of each pair in a round.")] = 2,
+    name: Annotated[str, typer.Option(help="What it is called.")] = "By hand",
+    counts: Annotated[bool, typer.Option("--counts", help="Its matches count in the ranking, too.")] = False,
+) -> Output:
+    """Begin an evaluation now, whatever the timetable says."""
+    format_ = EvaluationFormat.SWISS if rounds else EvaluationFormat.ROUND_ROBIN
+    body = {"name": name, "format": format_, "rounds": rounds or None, "matches": matches, "counts": counts}
+    made = client.begin_evaluation(season, body)
+    return Output(
+        made, f"Evaluation {made.id} of {counted(made.players, 'bot')} is {made.state}. {made.reason}".strip()
+    )
+
+
+@group.command("cancel-evaluation")
+@asks
+def cancel_evaluation(
+    client: Client, evaluation: Annotated[int, typer.Argument(help="The evaluation's number.", min=1)]
+) -> Output:
+    """End an evaluation without final standings. What is being played is played to its end."""
+    return Output(client.cancel_evaluation(evaluation), f"Evaluation {evaluation} is cancelled.")
 
 
 @group.command()

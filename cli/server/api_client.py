@@ -25,6 +25,7 @@ from deadheat.league.records import Record
 from deadheat.league.records.bots import Bot, BuildLog, Version
 from deadheat.league.records.challenges import AskedChallenge
 from deadheat.league.records.entries import Challenge, Entry, Waiting
+from deadheat.league.records.evaluations import Evaluation, EvaluationDetail, EvaluationPairing
 from deadheat.league.records.hosts import Workers
 from deadheat.league.records.matches import EndingView, Match, MatchDetail
 from deadheat.league.records.people import NewToken, Notice, Team, User
@@ -229,6 +230,29 @@ class Client:
     def stop_challenge(self, challenge_id: int) -> AskedChallenge:
         """Stop a challenge of your bot."""
         return self._ask(AskedChallenge, "POST", f"/v1/challenges/{challenge_id}/stop")
+
+    # --- Evaluations.
+
+    def evaluations(self, season_id: int, *, limit: int | None = None) -> Iterator[Evaluation]:
+        """Yield a season's evaluations, newest first."""
+        path = f"/v1/seasons/{season_id}/evaluations"
+        yield from self._pages(Evaluation, path, {"limit": min(limit or PAGE, PAGE)}, limit)
+
+    def evaluation(self, evaluation_id: int) -> EvaluationDetail:
+        """Return one evaluation with its standings."""
+        return self._ask(EvaluationDetail, "GET", f"/v1/evaluations/{evaluation_id}")
+
+    def evaluation_round(self, evaluation_id: int, number: int) -> list[EvaluationPairing]:
+        """Return the pairings of a round."""
+        return self._items(EvaluationPairing, f"/v1/evaluations/{evaluation_id}/rounds/{number}")
+
+    def begin_evaluation(self, season_id: int, body: Body) -> EvaluationDetail:
+        """Begin one now: `format`; optional: `rounds`, `matches`, `name`, `counts`. Organisers only."""
+        return self._ask(EvaluationDetail, "POST", f"/v1/seasons/{season_id}/evaluations", json=body)
+
+    def cancel_evaluation(self, evaluation_id: int) -> EvaluationDetail:
+        """End one that is being played, without final standings; organisers only."""
+        return self._ask(EvaluationDetail, "POST", f"/v1/evaluations/{evaluation_id}/cancel")
 
     # --- Matches.
 

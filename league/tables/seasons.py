@@ -47,6 +47,7 @@ class Season(Terms, Staged, table=True):
     series and never shown. `secret` decides all dice (`league.service.series.dice`), of which `deals` numbers are used
     up; it is drawn at the opening, when its commitment is published, and told with the published standings. None: the
     season was opened before there were such secrets, and its seeds are drawn one by one.
+    `evaluations`: their timetable (`league.timetable`), as declared at `evaluations_at`.
     """
 
     __table_args__ = (
@@ -68,6 +69,8 @@ class Season(Terms, Staged, table=True):
         __annotations__[_term.name], vars()[_term.name] = Terms.model_fields[_term.name].annotation, _column(_term)
     del _term
 
+    evaluations: list[dict[str, Any]] | None = Field(default=None, sa_column=json_column(nullable=True))
+    evaluations_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     qualified_at: datetime | None = Field(default=None, sa_type=UtcDateTime)  # when the finalists were known
     finals_done_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     pairing_seed: bytes | None = Field(default=None, sa_column=Column(LargeBinary, nullable=True))

@@ -15,6 +15,9 @@ from sqlmodel import Session, SQLModel, col, select, update
 
 from deadheat.league import tables
 from deadheat.league.causes import NOT_CHECKED, Cause
+from deadheat.league.service.evaluations.beginning import begin_now
+from deadheat.league.service.evaluations.playing import plan_evaluation
+from deadheat.league.service.ground.steps import lock_season
 from deadheat.league.service.people.teams import create_team
 from deadheat.league.service.rankings.standings import leaderboard, refit
 from deadheat.league.service.rulings.rulings import rejudge_match, void_match
@@ -25,7 +28,8 @@ from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.seasons.gates import GateTerms
 from deadheat.league.service.series.hosts import hosts
 from deadheat.league.service.views import matches as league_matches
-from deadheat.league.states import FinalsFormat, SeasonState
+from deadheat.league.states import EvaluationFormat, FinalsFormat, SeasonState
+from deadheat.league.timetable import DeclaredEvaluation
 from deadheat.league.words import Exported
 from tests.api.site import Site
 from tests.league.world import abandoned, forfeited, won
@@ -64,6 +68,9 @@ class Furnished:
             refit(session, self.season)
             named = update(tables.Bot).where(col(tables.Bot.id) == self.bots[1])
             session.execute(named.values(name="=cmd|'/c calc'!A1"))
+            swiss = DeclaredEvaluation(name="Now", format=EvaluationFormat.SWISS, rounds=1)
+            begin_now(session, world.boss, self.season, swiss)
+            plan_evaluation(session, lock_season(session, self.season))
             why = update(tables.Participant).where(col(tables.Participant.fault).is_not(None))
             session.execute(why.values(fault_why='+1\n=2, "3";4'))
 
@@ -98,6 +105,7 @@ KEPT: dict[Exported, tuple[type[SQLModel], dict[str, str]]] = {
     Exported.DIVISIONS: (tables.Division, {"division": "number"}),
     Exported.ENTRIES: (tables.Entry, {"entered_at": "created_at"}),
     Exported.GATES: (tables.Challenge, {"gate_id": "id"}),
+    Exported.EVALUATIONS: (tables.Evaluation, {"evaluation_id": "id"}),
     Exported.SERIES: (tables.Series, {"series_id": "id", "gate_id": "challenge_id", "attempts": "attempt"}),
     Exported.MATCHES: (tables.Match, {"match_id": "id"}),
     Exported.PARTICIPANTS: (tables.Participant, {}),
@@ -190,7 +198,7 @@ def test_what_an_export_says_beside_its_rows(furnished: Furnished) -> None:
     assert [(entry["team"], entry["division"], entry["absence"]) for entry in entries] == [
         ("us", 1, None), (None, 1, None), (None, 2, None), (None, 2, "disqualified"),
     ]  # fmt: skip
-    assert {row["purpose"] for row in furnished.lines(Exported.SERIES)} == {"ladder", "challenge"}
+    assert {row["purpose"] for row in furnished.lines(Exported.SERIES)} == {"ladder", "challenge", "evaluation"}
     matches = {row["match_id"]: row for row in furnished.lines(Exported.MATCHES)}
     assert matches[furnished.voided]["uncounted"] == "voided"
     assert matches[furnished.rejudged]["uncounted"] == "rejudged"

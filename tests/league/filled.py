@@ -70,6 +70,14 @@ ROWS: Mapping[str, tuple[Values, ...]] = {
     "notice": ({"kind": "version-ready"},),
     "channel": ({"kind": "webhook"},),
     "delivery": ({"state": "sent"},),
+    "evaluation": (
+        {"id": 1, "format": "swiss", "state": "done"},
+        {"id": 2, "number": 2, "format": "round-robin", "state": "running", "ended_at": None},
+    ),
+    "evaluation_pairing": (
+        {"id": 1, "evaluation_id": 1, "round": 1, "board": 1, "first_id": 1, "second_id": 2},
+        {"id": 2, "evaluation_id": 1, "round": 1, "board": 2, "first_id": 2, "second_id": None},
+    ),
 }
 """What rows of a new table must be like; one made up throughout where nothing is said."""
 
@@ -90,6 +98,8 @@ LATER: Mapping[tuple[str, str], Callable[[Values], Any]] = {
     ("series", "challenge_id"): lambda row: None if row["id"] == 1 else 1,
     ("challenge", "asker_id"): lambda row: None if row["id"] == 1 else 1,
     ("challenge", "private"): lambda row: row["id"] == 2,
+    ("series", "pairing_id"): lambda row: 1 if row["id"] == 1 else None,
+    ("season", "evaluations"): lambda row: [],
     ("match", "asked"): lambda row: None if row["rated"] else "private",
     ("rating_snapshot", "final"): lambda row: row["id"] == 1,
     ("rating_snapshot", "whole"): lambda row: True,
@@ -101,6 +111,7 @@ LATER: Mapping[tuple[str, str], Callable[[Values], Any]] = {
 
 ALONG: Mapping[str, Callable[[Values], Values]] = {
     "asker_id": lambda row: {} if row["id"] == 1 else {"entry_id": None},
+    "pairing_id": lambda row: {"purpose": "evaluation"} if row["id"] == 1 else {},
 }
 """What of a row is changed with a column that comes later, for the two exclude each other."""
 

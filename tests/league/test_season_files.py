@@ -21,7 +21,9 @@ from deadheat.league.service.seasons.declared import apply_file, preview_file, s
 from deadheat.league.service.seasons.entries import entries
 from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.states import Admission, FinalsFormat, SeasonState
+from deadheat.league.tables import Season
 from deadheat.league.terms import TERMS, Term
+from deadheat.league.timetable import timetable
 from tests.league.world import GAME, World
 
 NAMED = f'[season]\nname = "Winter"\ngame = "{GAME}"\n'
@@ -309,6 +311,7 @@ def test_what_is_written_is_read(terms: dict[str, Any]) -> None:
         "previous_id": 3,
         "invited": ["ada"],
         "divisions": [("A", 2), ("B", None)],
+        "evaluations": [],
     }
     read = season_file.read(season_file.write({**season, **terms}))
     if terms["languages"] is not None and len(terms["languages"]) > 50:
@@ -317,3 +320,63 @@ def test_what_is_written_is_read(terms: dict[str, Any]) -> None:
     assert read.mistakes == ()
     assert {name: getattr(read.declared, name) for name in terms} == terms
     assert [(one.name, one.size) for one in read.declared.divisions or ()] == season["divisions"]
+
+
+EVALUATED = """
+[season]
+name = "Contest"
+game = "yacht-auction"
+
+[dates]
+timezone = "Asia/Seoul"
+
+[[evaluations]]
+name = "Online"
+format = "swiss"
+rounds = 20
+at = [2026-03-01T15:00:00, 2026-03-01T21:00:00]
+
+[[evaluations]]
+name = "Final"
+format = "round-robin"
+matches = 4
+every_minutes = 15
+from = 2026-04-01T09:00:00
+until = 2026-04-01T15:00:00
+counts = true
+"""
+
+
+def test_a_file_declares_evaluations_in_local_time_and_says_them_again(world: World) -> None:
+    made = world.write(apply_file, world.boss, EVALUATED)
+    assert made.season_id is not None
+    row = world.row(Season, made.season_id)
+    online, final = timetable(row.evaluations)
+    assert [at.astimezone(UTC).hour for at in online.at] == [6, 12]
+    assert (final.every_minutes, final.matches, final.counts) == (15, 4, True)
+    text = world.read(season_as_file, world.boss, made.season_id)
+    again = world.read(preview_file, world.boss, text, made.season_id)
+    assert again.changes == []
+    gone = text[: text.index("[[evaluations]]")]
+    (change,) = world.read(preview_file, world.boss, gone, made.season_id).changes
+    assert (change.path, change.then) == ("evaluations", [])
+    assert world.write(apply_file, world.boss, gone, made.season_id).applied
+    assert timetable(world.row(Season, made.season_id).evaluations) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("rounds = 20", "", "Online: a Swiss needs rounds"),
+        ("21:00:00]", "21:00:00, 5]", "number 1, at: write date and time"),
+        ("every_minutes = 15", "every_minutes = 0", "number 2, every_minutes"),
+        ('name = "Final"', 'name = "online"', "two of them have the same name"),
+        ("from =", "form =", "number 2, form"),
+    ],
+)
+def test_a_mistake_in_an_evaluation_is_said(world: World, before: str, after: str, said: str) -> None:
+    with pytest.raises(BadSeasonFile) as refused:
+        world.read(preview_file, world.boss, EVALUATED.replace(before, after))
+    (mistake,) = refused.value.mistakes
+    assert mistake["path"] == "evaluations"
+    assert said in mistake["why"]

@@ -27,6 +27,8 @@ from deadheat.league.jobs import (
     SeriesJob,
 )
 from deadheat.league.service.course.schedule import go_on
+from deadheat.league.service.evaluations.playing import plan_evaluation
+from deadheat.league.service.ground.steps import lock_season
 from deadheat.league.service.jobs import exhibitions
 from deadheat.league.service.jobs.builds import BuildJob, BuildOutcome, claim_build, finish_build, give_back_build
 from deadheat.league.service.jobs.sweep import sweep
@@ -79,6 +81,7 @@ class PlantedLeague:
         self._deal()
         self._challenge()
         self._webhook()
+        self._evaluation()
         with self.site.world.db.reading() as session:
             for season in session.exec(select(Season)):
                 if season.secret is not None:
@@ -302,6 +305,15 @@ class PlantedLeague:
             made, secret = add_webhook(session, ada, f"https://a.example/{planted('webhook', 'ada')}")
         self.named["channel_id"] = made.id
         self.secrets["webhook of ada"], self.secrets["secret of a webhook"] = planted("webhook", "ada"), secret
+
+    def _evaluation(self) -> None:
+        """One is being played: the series of its first round wait."""
+        body = {"format": "swiss", "rounds": 2}
+        path = f"/v1/seasons/{self.named['season_id']}/evaluations"
+        begun = self.site.client.post(path, json=body, headers=self.tokens["organiser"])
+        self.named["evaluation_id"] = self.site.ok(201, begun)["id"]
+        with self.site.world.db.transaction() as session:
+            assert plan_evaluation(session, lock_season(session, int(str(self.named["season_id"]))))
 
     def _numbers(self, *names: str) -> dict[str, int]:
         with self.site.world.db.reading() as session:

@@ -37,8 +37,8 @@ MATCHES = "GET /v1/matches"
 RULING = "POST /v1/appeals/{appeal_id}/ruling"
 
 MAY_REFUSE = {
-    # Rules between fields (dates in order, bounds of a test, sizes that fit the game), games and languages that are not
-    # there; dates that no clock will tell, which a schema cannot say. A season's file is TOML.
+    # Rules between fields (dates in order, bounds of a test, sizes that fit the game, rounds of a Swiss), games and
+    # languages that are not there; dates that no clock will tell, which a schema cannot say. A season's file is TOML.
     "422": [
         "POST /v1/seasons",
         "POST /v1/season-files",
@@ -46,6 +46,7 @@ MAY_REFUSE = {
         "PATCH /v1/seasons/{season_id}",
         "POST /v1/bots/{bot_id}/versions",
         "POST /v1/challenges",
+        "POST /v1/seasons/{season_id}/evaluations",
         RULING,
         MATCHES,
     ],

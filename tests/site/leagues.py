@@ -12,11 +12,15 @@ from deadheat.engine.core import Fault
 from deadheat.engine.transcript import decode, encode
 from deadheat.league.jobs import FaultRecord
 from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.evaluations.beginning import begin_now
+from deadheat.league.service.evaluations.playing import plan_evaluation
+from deadheat.league.service.ground.steps import lock_season
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.seasons.seasons import create_season
-from deadheat.league.states import SeasonState
+from deadheat.league.states import EvaluationFormat, SeasonState
 from deadheat.league.tables import Match, Series
+from deadheat.league.timetable import DeclaredEvaluation
 from tests.api.site import Site
 from tests.league.world import won
 
@@ -37,7 +41,9 @@ SHOWN = {
 
 def furnish(site: Site) -> dict[str, int]:
     """Fill the league; the match of each transcript."""
-    return {name: _play(site, name, game) for name, game in SHOWN.items()}
+    shown = {name: _play(site, name, game) for name, game in SHOWN.items()}
+    _evaluate(site)
+    return shown
 
 
 def _play(site: Site, name: str, game: str) -> int:
@@ -78,6 +84,19 @@ def _play(site: Site, name: str, game: str) -> int:
         assert other is not None and world.finish(other, [won(match) for match in other.matches])
     world.write(refit, season.id)
     return first.match_id
+
+
+def _evaluate(site: Site) -> None:
+    """The first season has an evaluation, whose only round is over."""
+    world = site.world
+    swiss = DeclaredEvaluation(name="Interim", format=EvaluationFormat.SWISS, rounds=1)
+    with world.db.transaction() as session:
+        begin_now(session, world.boss, 1, swiss)
+        made = plan_evaluation(session, lock_season(session, 1))
+    for series_id in made:
+        assert world.finish(world.claimed(series_id))
+    with world.db.transaction() as session:
+        plan_evaluation(session, lock_season(session, 1))
 
 
 def _fault(seat: int, fault: Fault) -> FaultRecord:

@@ -22,6 +22,8 @@ PATHS = (
     "/seasons/1",
     "/seasons/1?q=expert",
     "/seasons/1/matrix",
+    "/seasons/1/evaluations",
+    "/evaluations/1",
     "/seasons/1/matches",
     "/bots/1",
     "/bots/1/matches?opponent=2",

@@ -42,6 +42,7 @@ from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
 from deadheat.league.service.course.open_matters import season_unfinished
 from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.evaluations.views import evaluations
 from deadheat.league.service.people.announcements import announcements
 from deadheat.league.service.people.newcomers import set_newcomer_rule, welcome
 from deadheat.league.service.people.person import Person
@@ -153,7 +154,7 @@ def _desk_again(complaint: Complaint, shared: Services, posted: Posted, **_: Any
 def _season_again(
     complaint: Complaint, shared: Services, posted: Posted, season_id: int, listed: Listed = FIRST, **_: Any
 ) -> Response:
-    return _season(shared, posted.visit, season_id, complaint, listed)
+    return season_page(shared, posted.visit, season_id, complaint, listed)
 
 
 def _appeal_again(complaint: Complaint, shared: Services, posted: Posted, appeal_id: int) -> Response:
@@ -237,7 +238,7 @@ def rule_on_appeal(shared: Shared, posted: Submitted, appeal_id: Id) -> Response
 @router.get("/seasons/{season_id}")
 def season(shared: Shared, visit: Visiting, season_id: Id, listed: Listing) -> Response:
     """One season: its state, settings, entries and list."""
-    return _season(shared, visit, season_id, None, listed)
+    return season_page(shared, visit, season_id, None, listed)
 
 
 @router.post("/seasons/{season_id}/state")
@@ -350,7 +351,10 @@ def _new_season(shared: Services, visit: Visit, previous_id: int | None, complai
     )
 
 
-def _season(shared: Services, visit: Visit, season_id: int, complaint: Complaint | None, listed: Listed) -> Response:
+def season_page(
+    shared: Services, visit: Visit, season_id: int, complaint: Complaint | None, listed: Listed = FIRST
+) -> Response:
+    """The page of a season at the desk."""
     visit.person.must_organise()
     skip = (listed.page - 1) * ENTRIES
     with shared.db.reading() as session:
@@ -360,6 +364,7 @@ def _season(shared: Services, visit: Visit, season_id: int, complaint: Complaint
             "progress": season_progress(session, season_id),
             "unfinished": season_unfinished(session, season_id),
             "invited": invited_to_season(session, visit.person, season_id),
+            "evaluation": next(iter(evaluations(session, season_id, limit=1)), None),
         }
     following = {
         state.value: step.verb

@@ -17,6 +17,7 @@ KINDS = (
     "fault",
     "many-faults",
     "rested",
+    "evaluation-done",
     "appeal-decided",
     "standings",
     "deadline",

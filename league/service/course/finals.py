@@ -4,7 +4,7 @@ Theory of operation
 -------------------
 `plan_finals` looks at the database anew each time and does the next thing that can be done:
 
-1. It waits for ladder series that were running when the finals began, and for a ranking that includes them.
+1. It waits for rated series that were running when the finals began, and for a ranking that includes them.
 2. In each division the first `finals_top` of that ranking get their seeds (`Entry.finals_seed`). A bot that has
    not played has no place and does not qualify, unless all do; then it comes last.
 3. The rounds. Round robin: every pair of finalists meets for `finals_games` matches, in the order of Berger's table,
@@ -64,7 +64,7 @@ log = logging.getLogger(__name__)
 def plan_finals(session: Session, season: Season) -> list[int]:
     """Do what can be done next for a season in its finals; the new series. The caller has locked the season."""
     assert season.state is SeasonState.FINALS
-    if season.finals_done_at is not None or _unfinished(session, season.id, Purpose.LADDER):
+    if season.finals_done_at is not None or _unfinished(session, season.id, Purpose.LADDER, Purpose.RATED_EVALUATION):
         return []
     if season.qualified_at is None and not _qualify(session, season):
         return []
@@ -231,9 +231,9 @@ def _finish(session: Session, season: Season) -> None:
     turn_season(session, season)
 
 
-def _unfinished(session: Session, season_id: int, purpose: Purpose) -> int:
+def _unfinished(session: Session, season_id: int, *purposes: Purpose) -> int:
     waiting = select(func.count()).select_from(Series)
-    waiting = waiting.where(Series.season_id == season_id, Series.purpose == purpose)
+    waiting = waiting.where(Series.season_id == season_id, col(Series.purpose).in_(purposes))
     return session.exec(waiting.where(col(Series.state).in_(UNFINISHED))).one()
 
 

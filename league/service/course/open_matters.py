@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sqlmodel import Session, col, func, select
 
 from deadheat.engine.figures import counted
-from deadheat.league.states import IN_PLAY, AppealState, FinalsFormat, JobState, MatchState, Purpose
+from deadheat.league.states import IN_PLAY, UNRATED, AppealState, FinalsFormat, JobState, MatchState
 from deadheat.league.tables import Appeal, Match, Season, Series, VoidedMatch
 
 
@@ -72,10 +72,10 @@ def unfinished(session: Session, season: Season) -> Unfinished:
     appeals = appeals.where(Appeal.season_id == season.id, Appeal.state == AppealState.OPEN)
     waiting = select(func.count()).select_from(Match).join(Series, col(Series.id) == Match.series_id)
     waiting = waiting.where(
-        Series.season_id == season.id, Series.state == JobState.QUEUED, Series.purpose != Purpose.CHALLENGE
+        Series.season_id == season.id, Series.state == JobState.QUEUED, col(Series.purpose).not_in(UNRATED)
     )
     held = select(func.count()).select_from(Match).join(Series, col(Series.id) == Match.series_id)
-    held = held.where(Match.season_id == season.id, Match.state == MatchState.HELD, Series.purpose != Purpose.CHALLENGE)
+    held = held.where(Match.season_id == season.id, Match.state == MatchState.HELD, col(Series.purpose).not_in(UNRATED))
     again = select(VoidedMatch.rejudged_id).where(VoidedMatch.season_id == season.id)
     return Unfinished(
         appeals=session.exec(appeals).one(),

@@ -28,6 +28,8 @@ from deadheat.league.pairing.ladder import PLACED_GAMES, PLACED_SE_ELO, Entrant,
 from deadheat.league.pairing.pairs import parts
 from deadheat.league.service.course.finals import plan_finals
 from deadheat.league.service.course.states import past_its_close, turn_season
+from deadheat.league.service.evaluations.beginning import running_evaluation
+from deadheat.league.service.evaluations.playing import open_of_evaluation, plan_evaluation
 from deadheat.league.service.ground.counting import taking_part
 from deadheat.league.service.ground.steps import lock_season
 from deadheat.league.service.people import notices
@@ -38,8 +40,10 @@ from deadheat.league.service.series.capacity import open_series_bound
 from deadheat.league.service.series.planning import add_series, in_turns, series_at_once, whole_groups
 from deadheat.league.states import (
     IN_PLAY,
+    OF_EVALUATIONS,
     ON_LADDER,
     UNFINISHED,
+    UNRATED,
     JobState,
     Precedence,
     Purpose,
@@ -64,7 +68,7 @@ MARGIN = timedelta(minutes=2)
 GOING_ON = (
     select(Series.id)
     .where(Series.season_id == bindparam("season_id"), col(Series.state).in_(UNFINISHED))
-    .where(Series.purpose != Purpose.CHALLENGE)
+    .where(col(Series.purpose).not_in((Purpose.CHALLENGE, *OF_EVALUATIONS)))
     .limit(bindparam("bound"))
 )
 SEASON_OF_ENDED = select(Series.season_id).where(
@@ -92,7 +96,9 @@ def go_on(session: Session, season_id: int) -> list[int]:
     if season.state is SeasonState.OPEN:
         rest_failing(session, season)
     if season.state in ON_LADDER and not past_its_close(season, now(session)):
-        planned += _plan(session, season)
+        planned += plan_evaluation(session, season)
+        if season.ladder_during_evaluations or running_evaluation(session, season_id) is None:
+            planned += _plan(session, season)
         planned += plan_asked(session, season)
     if season.state is SeasonState.OPEN:
         planned += plan_challenges(session, season)
@@ -143,7 +149,9 @@ def _plan(session: Session, season: Season) -> list[int]:
 
 
 def _open(session: Session, season_id: int, bound: int) -> int:
-    """Series that wait or run; of more than the bound it matters not how many. Those of gates have their own bound."""
+    """Series that wait or run; of more than the bound it matters not how many. Those of gates and of evaluations have
+    bounds of their own.
+    """
     return len(session.exec(GOING_ON, params={"season_id": season_id, "bound": bound}).all())
 
 
@@ -155,14 +163,22 @@ def low_after(session: Session, series_id: int) -> int | None:
 
 def runs_low(session: Session, season_id: int) -> bool:
     """Whether a season that goes on has room for so many series that to make them is worth a planning."""
-    bound = open_series_bound(session)
-    going_on = session.get_one(Season, season_id).state in IN_PLAY
-    return going_on and _open(session, season_id, bound) <= LOW_SHARE * bound
+    season, low = session.get_one(Season, season_id), LOW_SHARE * (bound := open_series_bound(session))
+    if season.state not in IN_PLAY:
+        return False
+    if running_evaluation(session, season_id) is not None:
+        if open_of_evaluation(session, season_id) <= low:
+            return True
+        if not season.ladder_during_evaluations:
+            return False
+    return _open(session, season_id, bound) <= low
 
 
 def has_unplayed(session: Session, season: Season) -> bool:
     """Whether a season's ladder has matches that nobody has planned yet."""
     if season.state not in ON_LADDER or past_its_close(season, now(session)):
+        return False
+    if not season.ladder_during_evaluations and running_evaluation(session, season.id) is not None:
         return False
     players = _ready(session, season)
     if season.games_per_pair is None:
@@ -282,7 +298,7 @@ def _links(
         .join(Participant, col(Participant.match_id) == Match.id)
         .where(
             Series.season_id == season_id,
-            Series.purpose != Purpose.CHALLENGE,
+            col(Series.purpose).not_in(UNRATED),
             or_(col(Series.state).in_(UNFINISHED), since),
         )
     )

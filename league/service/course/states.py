@@ -10,7 +10,7 @@ one after the other, so that what belongs to a step is never left out:
 * frozen: no more entries and versions; challengers at promotion gates are dropped, because nothing may change.
 * reopened: versions that became ready meanwhile are offered to the entries that follow their bots.
 * finals: ladder series that have not begun are dropped; those in progress are played and count. Unrated matches that
-  somebody asked for end.
+  somebody asked for end, and so does an evaluation.
 * closed: the same for all series. When the last one has ended the standings are published and nothing changes them
   (`league.service.rankings.publishing`).
 
@@ -32,6 +32,7 @@ from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, Unsettled, WrongState
 from deadheat.league.records.seasons import Season as SeasonInfo
 from deadheat.league.service.course.open_matters import unfinished
+from deadheat.league.service.evaluations.beginning import end_running
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.steps import lock_season, move, touch_log
 from deadheat.league.service.people.person import Person
@@ -101,6 +102,7 @@ def change_state(
         end_challenges(session, season_id, f"The season is {after.value}.")
     if after not in ON_LADDER:
         end_asked(session, season_id, f"The season is {after.words}.")
+        end_running(session, season_id, f"The season is {after.words}.")
     if after is SeasonState.FINALS:
         planned = (col(Series.purpose) == Purpose.LADDER, ~_ordered(season_id))
         drop_waiting(

@@ -131,6 +131,7 @@ def series(session: Session, scope: Scope, after: int, limit: int) -> Page:
             "series_id": row.id,
             **cells(row, "purpose", "round"),
             "gate_id": row.challenge_id if row.challenge_id in at_gates else None,
+            "pairing_id": row.pairing_id,
             "state": row.state.value,
             "attempts": row.attempt,
             "machine": machines.get(row.worker),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from sqlmodel import Session
 
-from deadheat.league.service.exports import matches, season
+from deadheat.league.service.exports import evaluations, matches, season
 from deadheat.league.service.exports.pages import Page, Scope
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.tables import Season
@@ -30,6 +30,9 @@ _READERS: Mapping[Exported, Callable[[Session, Scope, int, int], Page]] = {
     Exported.TEAMS: season.teams,
     Exported.GATES: season.gates,
     Exported.STANDINGS: season.standings,
+    Exported.EVALUATIONS: evaluations.evaluations,
+    Exported.EVALUATION_PLAYERS: evaluations.evaluation_players,
+    Exported.EVALUATION_PAIRINGS: evaluations.evaluation_pairings,
     Exported.SERIES: matches.series,
     Exported.MATCHES: matches.matches,
     Exported.PARTICIPANTS: matches.participants,

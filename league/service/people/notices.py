@@ -38,6 +38,8 @@ from deadheat.league.tables import (
     BotVersion,
     Challenge,
     Entry,
+    Evaluation,
+    EvaluationPlayer,
     Match,
     Notice,
     Participant,
@@ -63,6 +65,9 @@ MANY_FAULTS = 5
 
 DEADLINES = (SeasonState.FROZEN, SeasonState.CLOSED)
 """States after which an author can do less than before."""
+
+
+Facts = Mapping[str, str | int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +109,10 @@ WORDING: Mapping[NoticeKind, Wording] = {
     ),
     NoticeKind.APPEAL_DECIDED: Wording(
         "The appeal of {bot} against match {match_id} is {state}: {ruling}", "/matches/{match_id}/appeal"
+    ),
+    NoticeKind.EVALUATION_DONE: Wording(
+        "{bot} is number {place} of {players} in evaluation {number} of {season}; it was seed {seed}.",
+        "/evaluations/{evaluation_id}",
     ),
     NoticeKind.STANDINGS: Wording("{season} is over. {bot}: {result}.", "/seasons/{season_id}"),
     NoticeKind.DEADLINE: Wording("{season} will be {becomes} on {date}.", "/seasons/{season_id}"),
@@ -189,12 +198,18 @@ def standings_published(session: Session, season_id: int, rows: Iterable[Mapping
     """Tell everybody who has a bot in the season what has become of it. `rows`: of the final standings."""
     ranks = {row["bot_id"]: row["rank"] for row in rows if row["rank"] is not None}
     bot_ids = session.exec(select(Entry.bot_id).where(Entry.season_id == season_id)).all()
-    season, people, names = _season_facts(session, season_id), _people(session, bot_ids), _names(session, bot_ids)
-    for bot_id in bot_ids:
-        place = f"place {ranks[bot_id]}" if bot_id in ranks else "no place"
-        facts = {**season, "bot_id": bot_id, "bot": names[bot_id], "result": place}
-        subject = f"season/{season_id}/bot/{bot_id}"
-        _tell(session, people[bot_id], NoticeKind.STANDINGS, subject, facts)
+    results = {bot_id: {"result": f"place {ranks[bot_id]}" if bot_id in ranks else "no place"} for bot_id in bot_ids}
+    season = _season_facts(session, season_id)
+    _tell_people_of_many(session, NoticeKind.STANDINGS, f"season/{season_id}", season, results)
+
+
+def evaluation_done(session: Session, evaluation: Evaluation) -> None:
+    """Tell everybody whose bot was in it which place it took."""
+    took_part = select(EvaluationPlayer).where(EvaluationPlayer.evaluation_id == evaluation.id)
+    places = {row.bot_id: {"place": row.place or 0, "seed": row.seed} for row in session.exec(took_part)}
+    facts = _season_facts(session, evaluation.season_id)
+    facts |= {"evaluation_id": evaluation.id, "number": evaluation.number, "players": len(places)}
+    _tell_people_of_many(session, NoticeKind.EVALUATION_DONE, f"evaluation/{evaluation.id}", facts, places)
 
 
 def deadlines_near(session: Session, season: Season) -> None:
@@ -265,14 +280,32 @@ def _tell_people_of(session: Session, bot_id: int, kind: NoticeKind, subject: st
     _tell(session, _people(session, [bot_id])[bot_id], kind, subject, about)
 
 
-def _tell(
-    session: Session, user_ids: Iterable[int], kind: NoticeKind, subject: str, facts: Mapping[str, str | int]
+def _tell_people_of_many(
+    session: Session, kind: NoticeKind, subject: str, facts: Facts, facts_by_bot: Mapping[int, Facts]
 ) -> None:
-    """Write it to everybody who has not been told it; in the order of ids, so that no two wait for each other."""
+    people, names = _people(session, facts_by_bot), _names(session, facts_by_bot)
+    rows = []
+    for bot_id, more in facts_by_bot.items():
+        about = {"bot_id": bot_id, "bot": names[bot_id], **facts, **more}
+        rows += _rows(session, people[bot_id], kind, f"{subject}/bot/{bot_id}", about)
+    _write(session, rows)
+
+
+def _tell(session: Session, user_ids: Iterable[int], kind: NoticeKind, subject: str, facts: Facts) -> None:
+    _write(session, _rows(session, user_ids, kind, subject, facts))
+
+
+def _rows(
+    session: Session, user_ids: Iterable[int], kind: NoticeKind, subject: str, facts: Facts
+) -> list[dict[str, Any]]:
     about = {name: storable(fact, MOST_FACT) if isinstance(fact, str) else fact for name, fact in facts.items()}
     event = {"kind": kind, "subject": subject, "about": about, "at": now(session)}
-    new = insert_new(session, Notice, [{"user_id": user_id, **event} for user_id in sorted(user_ids)])
-    send_notices(session, new)
+    return [{"user_id": user_id, **event} for user_id in user_ids]
+
+
+def _write(session: Session, rows: Iterable[dict[str, Any]]) -> None:
+    """Tell everybody who has not been told; in the order of ids, so that no two wait for each other."""
+    send_notices(session, insert_new(session, Notice, sorted(rows, key=lambda row: (row["user_id"], row["subject"]))))
 
 
 def _is_told(session: Session, kind: NoticeKind, subject: str) -> bool:

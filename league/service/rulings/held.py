@@ -19,7 +19,7 @@ from deadheat.league.service.rulings.impartiality import judging
 from deadheat.league.service.rulings.rulings import answer_held, note_ruling, ruled_on
 from deadheat.league.service.series.dropping import put_back
 from deadheat.league.service.views.matches import match_detail
-from deadheat.league.states import MatchState, Purpose
+from deadheat.league.states import UNRATED, MatchState
 from deadheat.league.tables import Match, Participant, Season, Series
 
 
@@ -50,7 +50,7 @@ def decide_match(session: Session, organiser: Person, match_id: int, loser: int,
     if loser not in seats:
         raise BadSetting("seat", f"the match has seats 1 to {len(seats)}")
     purpose = session.exec(select(Series.purpose).where(Series.id == match.series_id)).one()
-    rated = purpose is not Purpose.CHALLENGE
+    rated = purpose not in UNRATED
     answer_held(session, match_id, MatchState.DECIDED, rated=rated)
     for seat in seats:
         rank = len(seats) if seat == loser else 1

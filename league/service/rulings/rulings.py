@@ -87,9 +87,12 @@ def rejudge_match(session: Session, organiser: Person, match_id: int, reason: st
         voided = VoidedMatch(match_id=match_id, season_id=match.season_id, reason=reason, at=at)
     before = session.get_one(Series, match.series_id)
     series = Series(season_id=match.season_id, queued_at=at, nudge_at=at, created_at=at)  # the next sweep enqueues it
-    series.purpose, series.round, series.challenge_id = before.purpose, before.round, before.challenge_id
+    series.purpose, series.round = before.purpose, before.round
+    series.challenge_id, series.pairing_id = before.challenge_id, before.pairing_id
     if match.asked is not None:
         series.precedence = Precedence.ASKED
+    elif before.pairing_id is not None:
+        series.precedence = Precedence.EVALUATION
     session.add(series)
     session.flush()
     again = _copy(session, match, series.id, at)

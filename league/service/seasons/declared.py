@@ -23,7 +23,8 @@ from deadheat.league import season_file
 from deadheat.league.database import now
 from deadheat.league.errors import BadSeasonFile, LeagueError
 from deadheat.league.records.seasons import Declared, DeclaredChange, DeclaredDate
-from deadheat.league.season_file import KEYS, PATHS, Declaration, Mistake
+from deadheat.league.season_file import EVALUATIONS, KEYS, PATHS, Declaration, Mistake
+from deadheat.league.service.evaluations.beginning import set_timetable
 from deadheat.league.service.ground.steps import existing, lock_season
 from deadheat.league.service.ground.storable import storable
 from deadheat.league.service.people.person import Person
@@ -47,6 +48,7 @@ from deadheat.league.service.seasons.seasons import (
 from deadheat.league.states import Admission, SeasonState, dated_steps
 from deadheat.league.tables import Season, User
 from deadheat.league.terms import DATES, TERMS
+from deadheat.league.timetable import DeclaredEvaluation, stored, timetable
 
 MOST_NAMES = 10
 """Unknown authors that one complaint names."""
@@ -71,7 +73,8 @@ class _Plan:
         """The season as it would be, in memory alone."""
         state = self.row.state if self.row else SeasonState.SCHEDULED
         terms = {name: self.then[name] for name in TERMS}
-        return Season(game=self.then["game"], name=self.then["name"], state=state, **terms)
+        lines = stored(self.then[EVALUATIONS])
+        return Season(game=self.then["game"], name=self.then["name"], state=state, evaluations=lines, **terms)
 
 
 def season_as_file(session: Session, organiser: Person, season_id: int) -> str:
@@ -119,11 +122,15 @@ def _make(session: Session, organiser: Person, plan: _Plan) -> int:
         divisions=divisions,
         **given,
     )
+    if plan.then[EVALUATIONS]:
+        set_timetable(session, organiser, season.id, plan.then[EVALUATIONS])
     _invite(session, organiser, plan, season.id)
     return season.id
 
 
 def _change(session: Session, organiser: Person, plan: _Plan, season_id: int) -> int:
+    if EVALUATIONS in plan.changed:
+        set_timetable(session, organiser, season_id, plan.then[EVALUATIONS])
     if "divisions" in plan.changed:
         change_divisions(session, organiser, season_id, plan.then["divisions"])
     settings = {name: plan.then[name] for name in plan.changed if name in {"name", *TERMS}}
@@ -177,7 +184,9 @@ def _before(session: Session, organiser: Person, row: Season | None, previous: S
     game = previous.game if previous else None
     invited = invited_to_season(session, organiser, previous.id) if previous else []
     divisions = _divisions(session, previous) if previous else list(SINGLE)
-    return {"name": None, "game": game, "previous_id": None, "invited": invited, "divisions": divisions}
+    return {"name": None, "game": game, "previous_id": None, "invited": invited, "divisions": divisions} | {
+        EVALUATIONS: []
+    }
 
 
 def _after(
@@ -185,7 +194,7 @@ def _after(
 ) -> dict[str, Any]:
     """The values that the file asks for, whether or not they may be."""
     given = {name: getattr(declared, name) for name in TERMS if name in declared.model_fields_set}
-    after = {**before, **standard, **given}
+    after = {**before, **standard, **given, EVALUATIONS: declared.evaluations or []}
     if declared.name is not None:
         after["name"] = declared.name
     if users is not None:
@@ -197,7 +206,8 @@ def _after(
 
 def _as_it_is(session: Session, organiser: Person, row: Season) -> dict[str, Any]:
     own = {name: getattr(row, name) for name in ("name", "game", "previous_id", *TERMS)}
-    return {**own, "invited": invited_to_season(session, organiser, row.id), "divisions": _divisions(session, row)}
+    lists = {"divisions": _divisions(session, row), EVALUATIONS: timetable(row.evaluations)}
+    return {**own, "invited": invited_to_season(session, organiser, row.id), **lists}
 
 
 def _divisions(session: Session, row: Season) -> list[tuple[str, int | None]]:
@@ -266,9 +276,13 @@ def _refusals(session: Session, plan: _Plan) -> Iterator[Mistake]:
 
 def _told(session: Session, plan: _Plan, season_id: int | None, *, applied: bool) -> Declared:
     changes = [DeclaredChange(PATHS[name], _json(plan.now[name]), _json(plan.then[name])) for name in plan.changed]
-    timetable = [DeclaredDate(PATHS[name], TERMS[name].setting.label, plan.then[name]) for name in DATES]
+    dates = [DeclaredDate(PATHS[name], TERMS[name].setting.label, plan.then[name]) for name in DATES]
+    dates += [
+        DeclaredDate(EVALUATIONS, f"Evaluation {one.name}", one.next_due(now(session)))
+        for one in plan.then[EVALUATIONS]
+    ]
     warnings = list(_warnings(session, plan))
-    return Declared(season_id, applied, plan.declared.timezone, changes, timetable, warnings)
+    return Declared(season_id, applied, plan.declared.timezone, changes, dates, warnings)
 
 
 def _warnings(session: Session, plan: _Plan) -> Iterator[str]:
@@ -281,6 +295,9 @@ def _warnings(session: Session, plan: _Plan) -> Iterator[str]:
         yield f"{PATHS['invited']} is empty, so no author can enter yet."
     if season.admission is not Admission.INVITED and plan.declared.invited:
         yield f"{PATHS['invited']} has no effect while {PATHS['admission']} is {season.admission.value}."
+    for one in plan.then[EVALUATIONS]:
+        if one.next_due(now(session)) is None:
+            yield f"{EVALUATIONS}: all times of {one.name} have passed."
     if said := rounded(season):
         yield said
 
@@ -289,6 +306,8 @@ def _json(value: Any) -> Any:
     """A value as JSON has it; a division as people write it."""
     if isinstance(value, datetime):
         return value.isoformat()
+    if isinstance(value, list) and all(isinstance(one, DeclaredEvaluation) for one in value):
+        return [one.words for one in value]
     if isinstance(value, list):
         return [f"{one[0]}: {one[1]}" if one[1] else one[0] for one in value] if _pairs(value) else value
     return value

@@ -20,6 +20,7 @@ from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, NameTaken, UnknownGame, WrongState
 from deadheat.league.records.seasons import Plays, Progress
 from deadheat.league.records.seasons import Season as SeasonInfo
+from deadheat.league.service.evaluations.beginning import evaluation_faults
 from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.counting import HAS_RESULTS, counts
 from deadheat.league.service.ground.steps import existing, flush_unless_taken, lock_season, touch_log
@@ -33,6 +34,7 @@ from deadheat.league.service.series.privacy import PLANNED, at_planned
 from deadheat.league.states import WITH_RESULT, FinalsFormat, MatchState, SeasonState
 from deadheat.league.tables import Attempt, Bot, Entry, Match, RatingSnapshot, Season
 from deadheat.league.terms import DATES, TERMS
+from deadheat.league.timetable import timetable
 from deadheat.sandbox.languages import LANGUAGES
 
 
@@ -209,6 +211,7 @@ def faults(row: Season) -> Iterator[BadSetting]:
         yield BadSetting("finals", "a round robin is for two at a table; choose swiss")
     if row.finals_at is not None and row.finals is FinalsFormat.NONE:
         yield BadSetting("finals_at", "this season has no finals; choose how they are played")
+    yield from evaluation_faults(row.seats, timetable(row.evaluations))
 
 
 def _raise_any(found: Iterator[BadSetting]) -> None:

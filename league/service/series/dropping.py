@@ -14,7 +14,7 @@ from deadheat.league.jobs import Failure
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.life import note
 from deadheat.league.service.ground.steps import move
-from deadheat.league.states import WITH_RESULT, JobState, MatchState, Purpose
+from deadheat.league.states import UNRATED, WITH_RESULT, JobState, MatchState
 from deadheat.league.tables import Match, Pair, Participant, Series, VoidedMatch
 
 
@@ -25,7 +25,7 @@ def drop_waiting(session: Session, season_id: int, cause: str, detail: str, *con
     for series in session.exec(waiting).all():
         if not move(session, Series, series.id, JobState.QUEUED, JobState.ABANDONED, finished_at=at):
             continue  # a worker took it in this moment: it is played
-        if series.purpose is not Purpose.CHALLENGE:
+        if series.purpose not in UNRATED:
             _uncount(session, series)
         _abandon_matches(session, series.id, at)
         note(session, series.attempt, Failure(cause, detail), at, season_id=season_id, series_id=series.id)

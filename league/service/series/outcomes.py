@@ -20,7 +20,7 @@ from deadheat.league.service.ground.steps import insert_rows, set_values
 from deadheat.league.service.ground.storable import evidence_json, storable, storable_tail, storable_word
 from deadheat.league.service.series.response_times import add_response_times
 from deadheat.league.service.series.rules_played import note_rules
-from deadheat.league.states import MatchState, Purpose
+from deadheat.league.states import UNRATED, MatchState
 from deadheat.league.tables import Attempt, Ending, LatencySummary, Match, Participant, Series
 from deadheat.sandbox.box import Exit
 
@@ -33,11 +33,11 @@ def write_outcomes(
     season_id, purpose = session.exec(found).one()
     results = [outcome for outcome in outcomes if outcome.result is not None]
     if results:
-        _write_results(session, job, results, at, may_rate=purpose is not Purpose.CHALLENGE)
+        _write_results(session, job, results, at, may_rate=purpose not in UNRATED)
         _write_details(session, results)
         if not is_asked(session, job.series_id):
             add_response_times(session, season_id, job, results)
-        if purpose is not Purpose.CHALLENGE:
+        if purpose not in UNRATED:
             note_rules(session, season_id, results, at)
     _write_ledger(session, job, worker, season_id, outcomes)
     return season_id

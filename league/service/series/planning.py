@@ -1,10 +1,11 @@
 """Writing planned matches down: where series and their seats come from.
 
-Ladder, finals and challenges all plan with `add_series`. Every match gets a secret seed (`league.service.series.dice`)
-with a public commitment. Where a game's hands are private (`engine.games.SAME_DEALS`), each deal is played once from
-every seat with one seed, and those matches lie in different series (`league.pairing.rotations`): a bot that could carry
-anything from one match of a series to the next, or from one box to the next on the same machine, finds no dice there
-that it has seen. What people may see of them follows from the commitment (`league.service.series.deals`).
+Ladder, finals, evaluations and challenges all plan with `add_series`. Every match gets a secret seed
+(`league.service.series.dice`) with a public commitment. Where a game's hands are private (`engine.games.SAME_DEALS`),
+each deal is played once from every seat with one seed, and those matches lie in different series
+(`league.pairing.rotations`): a bot that could carry anything from one match of a series to the next, or from one box to
+the next on the same machine, finds no dice there that it has seen. What people may see of them follows from the
+commitment (`league.service.series.deals`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from deadheat.league.pairing.pairs import pair_key
 from deadheat.league.pairing.seating import Seating, rotations, seatings, whole_turns
 from deadheat.league.service.ground.steps import insert_rows
 from deadheat.league.service.series.dice import Dice, deal_dice, drawn_dice
-from deadheat.league.states import Asked, Precedence, Purpose
+from deadheat.league.states import UNRATED, Asked, Precedence, Purpose
 from deadheat.league.tables import BotVersion, Match, Pair, Participant, Season, Series
 
 
@@ -46,6 +47,7 @@ def add_series(
     precedence: Precedence = Precedence.ORDINARY,
     round_number: int | None = None,
     challenge_id: int | None = None,
+    pairing_id: int | None = None,
     asked: Asked | None = None,
 ) -> list[int]:
     """Plan matches between different versions and return the ids of their series, to be enqueued after the commit.
@@ -70,6 +72,7 @@ def add_series(
             precedence=precedence,
             round=round_number,
             challenge_id=challenge_id,
+            pairing_id=pairing_id,
             queued_at=at,
             nudge_at=at + timedelta(seconds=surroundings(session).settings.requeue_seconds),
             created_at=at,
@@ -81,7 +84,7 @@ def add_series(
     dice: dict[int, Dice] = {}
     for series, plan in zip(made, plans, strict=True):
         _add_matches(session, series, plan, dice, asked)
-    if purpose is not Purpose.CHALLENGE:  # they are never rated
+    if purpose not in UNRATED:
         _count(session, season.id, versions, plans)
     return [series.id for series in made]
 

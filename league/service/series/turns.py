@@ -5,10 +5,11 @@ Theory of operation
 A message says that something waits, not what (as with builds): each series sends one, and its receiver plays the next
 series by this order. So a newcomer's first match does not wait for everything planned before.
 
-Next is the series that has waited longest, after a head start has been added to its waiting: an hour for series that
-place a version, half an hour for others of new versions, none for the rest of the rated ones. Unrated series that
-somebody asked for give all others a start of ten minutes. So nothing is overtaken by what is planned 70 minutes later,
-and nobody starves, but whoever asks delays no rated match that was planned before or soon after.
+Next is the series that has waited longest, after a head start has been added to its waiting: two hours for series of
+evaluations, which have a timetable, one for series that place a version, half an hour for others of new versions, none
+for the rest of the rated ones. Unrated series that somebody asked for give all others a start of ten minutes. So
+nothing is overtaken by what is planned 130 minutes later, and nobody starves, but whoever asks delays no rated match
+that was planned before or soon after.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from deadheat.league.states import JobState, Precedence
 from deadheat.league.tables import Series
 
 HEAD_STARTS = {
+    Precedence.EVALUATION: timedelta(hours=2),
     Precedence.PLACEMENT: timedelta(hours=1),
     Precedence.NEW_VERSION: timedelta(minutes=30),
     Precedence.ORDINARY: timedelta(0),

@@ -67,6 +67,9 @@ def _why(match: Match, purpose: Purpose, voided: VoidedMatch | None, disqualifie
         return Uncounted(Uncounting.ASKED, "An author asked for it, and such matches are never rated.", None)
     if purpose is Purpose.CHALLENGE:
         return Uncounted(Uncounting.GATE, "It was played at a promotion gate, whose matches are never rated.", None)
+    if purpose is Purpose.EVALUATION:
+        sentence = "It was played in an evaluation, which counts for nothing but its own standings."
+        return Uncounted(Uncounting.EVALUATION, sentence, None)
     if not match.rated:
         return Uncounted(Uncounting.NO_WINNER, "All its bots committed faults: nobody won, and it is not rated.", None)
     if disqualified:

@@ -1,0 +1,60 @@
+"""Evaluations of a season: the list of them, and each with its standings and the pairings of a round."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from deadheat.api.deps import Id, Shared
+from deadheat.api.pages.render import everyones, render
+from deadheat.api.schemas.base import RowId
+from deadheat.league.service.evaluations import views
+from deadheat.league.service.seasons.seasons import season_info
+
+router = APIRouter(include_in_schema=False)
+
+ROWS = 50
+"""Evaluations of one page of the list."""
+
+STANDINGS = 100
+"""Places of one page of standings."""
+
+Number = Annotated[RowId | None, Query()]
+
+
+@router.get("/seasons/{season_id}/evaluations")
+@everyones
+def of_season(shared: Shared, season_id: Id, before: Number = None) -> str:
+    """The season's evaluations, the newest first."""
+    with shared.db.reading() as session:
+        season = season_info(session, season_id)
+        found = views.evaluations(session, season_id, before=before, limit=ROWS + 1)
+        coming = views.coming(session, season_id)
+    older = found[ROWS - 1].number if len(found) > ROWS else None
+    return render(shared, "evaluations.html", season=season, evaluations=found[:ROWS], coming=coming, older=older)
+
+
+@router.get("/evaluations/{evaluation_id}")
+@everyones
+def evaluation(
+    shared: Shared,
+    evaluation_id: Id,
+    number: Annotated[RowId | None, Query(alias="round")] = None,
+    page: Annotated[RowId, Query()] = 1,
+) -> str:
+    """A page of its standings, and the pairings of its newest round, or of one that is asked for."""
+    with shared.db.reading() as session:
+        info = views.evaluation(session, evaluation_id)
+        shown = min(number or info.round, info.round)
+        pairings = views.round_of(session, evaluation_id, shown)
+    return render(
+        shared,
+        "evaluation.html",
+        evaluation=info,
+        standings=info.standings[(page - 1) * STANDINGS : page * STANDINGS],
+        page=page,
+        pages=-(-len(info.standings) // STANDINGS),
+        number=shown,
+        pairings=pairings,
+    )

@@ -1,0 +1,38 @@
+"""Evaluations at the desk: begun now, or cancelled, from their season's page there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from deadheat.api.deps import Id, Shared
+from deadheat.api.pages.forms import Complaint, Posted, Submitted, checked, onward, posting
+from deadheat.api.pages.organiser.desk import season_page
+from deadheat.api.routes import evaluations
+from deadheat.api.schemas.evaluations import EvaluationRequest
+from deadheat.api.services import Services
+
+router = APIRouter(prefix="/desk/seasons/{season_id}/evaluations", include_in_schema=False)
+
+
+def _again(complaint: Complaint, shared: Services, posted: Posted, season_id: int, **_: Any) -> Response:
+    return season_page(shared, posted.visit, season_id, complaint)
+
+
+@router.post("")
+@posting("evaluation", _again)
+def begin_evaluation(shared: Shared, posted: Submitted, season_id: Id) -> Response:
+    """Begin an evaluation now; what is left empty was not given."""
+    given = {name: value for name, value in posted.fields.items() if value}
+    body = checked(EvaluationRequest, given)
+    begun = evaluations.begin(shared, posted.visit.person, season_id, body, Response())
+    return onward(f"/evaluations/{begun.id}")
+
+
+@router.post("/{evaluation_id}/cancel")
+@posting("evaluation", _again)
+def cancel_evaluation(shared: Shared, posted: Submitted, season_id: Id, evaluation_id: Id) -> Response:
+    """End one that is being played."""
+    evaluations.cancel(shared, posted.visit.person, evaluation_id)
+    return onward(f"/desk/seasons/{season_id}#evaluations")

@@ -1,0 +1,70 @@
+"""Evaluations: tournaments beside a season's ladder, their standings and rounds."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Response
+
+from deadheat.api.cursors import read_cursor, write_cursor
+from deadheat.api.deps import REFUSED, Asker, Id, Shared
+from deadheat.api.schemas import base
+from deadheat.api.schemas import evaluations as schemas
+from deadheat.league.records.evaluations import EvaluationDetail
+from deadheat.league.service.evaluations import views
+from deadheat.league.service.evaluations.beginning import begin_now, cancel_evaluation
+
+router = APIRouter(prefix="/v1", tags=["evaluations"])
+
+RoundNumber = Annotated[int, Path(ge=1, le=base.MAX_ID)]
+
+
+class EvaluationPage(base.Query):
+    """Which part of the list."""
+
+    cursor: base.Cursor | None = None
+    limit: base.Limit = 50
+
+
+@router.get("/seasons/{season_id}/evaluations", responses={404: {}})
+def list_evaluations(shared: Shared, season_id: Id, page: Annotated[EvaluationPage, Query()]) -> schemas.Evaluations:
+    """The season's evaluations, the newest first."""
+    limit = min(page.limit, base.PAGE_LIMIT)
+    with shared.db.reading() as session:
+        found = views.evaluations(session, season_id, before=read_cursor(page.cursor), limit=limit)
+    following = write_cursor(found[-1].number) if len(found) == limit else None
+    return schemas.Evaluations(items=found, next=following)
+
+
+@router.post("/seasons/{season_id}/evaluations", status_code=201, responses={**REFUSED, 422: {}})
+def begin(
+    shared: Shared, asker: Asker, season_id: Id, body: schemas.EvaluationRequest, response: Response
+) -> EvaluationDetail:
+    """Begin an evaluation now, whatever the timetable says; organisers only."""
+    with shared.db.transaction() as session:
+        row = begin_now(session, asker, season_id, body.declared)
+        made = views.evaluation(session, row.id)
+    response.headers["Location"] = f"/v1/evaluations/{made.id}"
+    return made
+
+
+@router.get("/evaluations/{evaluation_id}", responses={404: {}})
+def get_evaluation(shared: Shared, evaluation_id: Id) -> EvaluationDetail:
+    """An evaluation with its standings: final ones, or those after what is over by now."""
+    with shared.db.reading() as session:
+        return views.evaluation(session, evaluation_id)
+
+
+@router.get("/evaluations/{evaluation_id}/rounds/{number}", responses={404: {}})
+def get_round(shared: Shared, evaluation_id: Id, number: RoundNumber) -> schemas.EvaluationRound:
+    """The pairings of a round with their matches; none of one that is not drawn."""
+    with shared.db.reading() as session:
+        return schemas.EvaluationRound(items=views.round_of(session, evaluation_id, number))
+
+
+@router.post("/evaluations/{evaluation_id}/cancel", responses=REFUSED)
+def cancel(shared: Shared, asker: Asker, evaluation_id: Id) -> EvaluationDetail:
+    """End an evaluation that is being played, without final standings; organisers only."""
+    with shared.db.transaction() as session:
+        cancel_evaluation(session, asker, evaluation_id)
+        return views.evaluation(session, evaluation_id)

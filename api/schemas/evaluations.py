@@ -1,0 +1,39 @@
+"""The shapes of evaluations."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, Field
+
+from deadheat.api.schemas.base import Input
+from deadheat.league.records.evaluations import Evaluation, EvaluationPairing
+from deadheat.league.states import EvaluationFormat
+from deadheat.league.terms import SeasonName
+from deadheat.league.timetable import MOST_MATCHES, MOST_ROUNDS, DeclaredEvaluation
+
+
+class EvaluationRequest(Input):
+    """An evaluation that begins at once."""
+
+    name: SeasonName = "By hand"
+    format: EvaluationFormat
+    rounds: int | None = Field(default=None, ge=1, le=MOST_ROUNDS, description="Of a Swiss, which needs them.")
+    matches: int = Field(default=2, ge=1, le=MOST_MATCHES, description="Of each pair in a round.")
+    counts: bool = Field(default=False, description="Whether its matches count in the season's ranking, too.")
+
+    @property
+    def declared(self) -> DeclaredEvaluation:
+        """The same as a timetable has it, without times."""
+        return DeclaredEvaluation(**self.model_dump())
+
+
+class Evaluations(BaseModel):
+    """The newest first; `next` continues the list."""
+
+    items: list[Evaluation]
+    next: str | None
+
+
+class EvaluationRound(BaseModel):
+    """The pairings of a round, board by board."""
+
+    items: list[EvaluationPairing]

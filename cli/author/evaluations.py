@@ -1,0 +1,91 @@
+"""`deadheat evaluations`: a season's evaluations, their standings and rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+from rich.console import RenderableType
+
+from deadheat.cli.console import USAGE, fail
+from deadheat.cli.output import Column, Columns, Output, table, tabled
+from deadheat.cli.server.api_client import Client
+from deadheat.cli.server.client import visits
+from deadheat.league.records.evaluations import (
+    Evaluation,
+    EvaluationDetail,
+    EvaluationPairing,
+    EvaluationSeat,
+    EvaluationStanding,
+)
+from deadheat.league.states import EvaluationFormat
+
+
+@visits
+def evaluations(
+    client: Client,
+    season: Annotated[int, typer.Option(min=0, help="List those of this season.")] = 0,
+    evaluation: Annotated[
+        int | None, typer.Argument(min=1, show_default=False, help="Show this one's standings.")
+    ] = None,
+    rnd: Annotated[int, typer.Option("--round", min=0, help="Show this round's pairings instead.")] = 0,
+    limit: Annotated[int, typer.Option(min=1, max=100_000, help="List at most this many.")] = 20,
+) -> Output:
+    """List a season's evaluations, newest first, or show one's standings, or a round's pairings."""
+    if evaluation is None:
+        if not season:
+            fail("say --season to list its evaluations, or an evaluation's number", USAGE)
+        return tabled(client.evaluations(season, limit=limit), LIST, "There are none yet.")
+    if rnd:
+        return tabled(client.evaluation_round(evaluation, rnd), PAIRINGS, "This round is not drawn.")
+    found = client.evaluation(evaluation)
+    return Output(found, _shown(found))
+
+
+def _shown(found: EvaluationDetail) -> Iterator[RenderableType]:
+    said = f"{found.name}, number {found.number}: {found.state}, round {found.round} of {found.rounds}."
+    yield f"{said} {found.reason}".strip()
+    yield table(found.standings, (*PLACES, *(SWISS if found.format == EvaluationFormat.SWISS else ROUND_ROBIN), SEED))
+
+
+def _seat(one: EvaluationSeat) -> str:
+    return f"{one.bot} v{one.version}"
+
+
+LIST: Columns[Evaluation] = (
+    Column("evaluation", lambda one: one.id, right=True),
+    Column("number", lambda one: one.number, right=True),
+    Column("name", lambda one: one.name),
+    Column("format", lambda one: one.format),
+    Column("bots", lambda one: one.players, right=True),
+    Column("rounds", lambda one: f"{one.round}/{one.rounds}", right=True),
+    Column("state", lambda one: one.state),
+    Column("due", lambda one: f"{one.due_at:%Y-%m-%d %H:%M}"),
+)
+
+PLACES: Columns[EvaluationStanding] = (
+    Column("#", lambda one: one.place, right=True),
+    Column("bot", lambda one: f"{one.bot} v{one.version}"),
+    Column("author", lambda one: one.author),
+    Column("points", lambda one: f"{one.points:g}", right=True),
+)
+
+SWISS: Columns[EvaluationStanding] = (
+    Column("won", lambda one: one.rounds_won, right=True),
+    Column("opp.", lambda one: f"{one.opponents_points:g}", right=True),
+    Column("early", lambda one: f"{one.early_points:g}", right=True),
+    Column("opp. early", lambda one: f"{one.opponents_early_points:g}", right=True),
+)
+
+ROUND_ROBIN: Columns[EvaluationStanding] = (Column("S-B", lambda one: f"{one.sonneborn_berger:g}", right=True),)
+
+SEED: Column[EvaluationStanding] = Column("seed", lambda one: one.seed, right=True)
+
+PAIRINGS: Columns[EvaluationPairing] = (
+    Column("board", lambda one: one.board, right=True),
+    Column("bots", lambda one: f"{_seat(one.first)} - {_seat(one.second) if one.second else 'bye'}"),
+    Column("points", lambda one: f"{one.first_points:g} : {one.second_points:g}", right=True),
+    Column("", lambda one: "" if one.settled else "in progress"),
+    Column("matches", lambda one: ", ".join(map(str, one.match_ids))),
+)

@@ -1,0 +1,89 @@
+"""Records of evaluations: their standings, and the pairings of their rounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import Field
+
+from deadheat.league.records import Record
+from deadheat.league.states import EvaluationFormat, EvaluationState
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation(Record):
+    """A tournament beside a season's ladder, of the versions that were chosen when it began."""
+
+    id: int
+    season_id: int
+    season: str
+    game: str
+    number: Annotated[int, Field(description="Among the season's evaluations, from 1.")]
+    name: str
+    format: EvaluationFormat
+    rounds: int
+    matches: Annotated[int, Field(description="Of each pair in a round.")]
+    rated: Annotated[bool, Field(description="Whether its matches count in the season's ranking, too.")]
+    state: EvaluationState
+    reason: Annotated[str, Field(description="Why it was cancelled; empty where it was not.")]
+    players: int
+    round: Annotated[int, Field(description="The last round that was drawn; 0: none.")]
+    due_at: Annotated[datetime, Field(description="When the timetable, or an organiser, had it begin.")]
+    created_at: datetime
+    ended_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationStanding(Record):
+    """A version in an evaluation's standings: points, and then the figures that break ties, the first deciding first;
+    null: not of this format. After all of them the seed decides.
+    """
+
+    place: int
+    seed: Annotated[int, Field(description="By the previous evaluation, newcomers last by time of submission.")]
+    bot_id: int
+    bot: str
+    author: str
+    version: int
+    version_id: int
+    points: Annotated[float, Field(description="Win 1, draw 1/2, loss and own failure 0; a bye counts as a won round.")]
+    rounds_won: Annotated[int | None, Field(description="With more points than the opponent.")]
+    opponents_points: Annotated[float | None, Field(description="Sum of the opponents' points.")]
+    early_points: Annotated[float | None, Field(description="Sum of the points that it had after each round.")]
+    opponents_early_points: Annotated[float | None, Field(description="Sum of the opponents' `early_points`.")]
+    sonneborn_berger: Annotated[
+        float | None, Field(description="Sum of each opponent's points times the points taken from it.")
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationDetail(Evaluation):
+    """An evaluation with its standings: final ones, or after what is over by now."""
+
+    standings: list[EvaluationStanding]
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationSeat:
+    """A version in a pairing."""
+
+    bot_id: int
+    bot: str
+    version: int
+    version_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationPairing(Record):
+    """Two versions that meet in a round."""
+
+    round: int
+    board: int
+    first: EvaluationSeat
+    second: Annotated[EvaluationSeat | None, Field(description="null: the first has a bye.")]
+    first_points: Annotated[float, Field(description="By now, where it is not settled.")]
+    second_points: float
+    settled: Annotated[bool, Field(description="Whether it is over; its points do not change after that.")]
+    match_ids: list[int]

@@ -1,0 +1,1 @@
+"""Evaluations: tournaments beside a season's ladder, on a timetable, with standings of their own."""

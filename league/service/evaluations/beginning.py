@@ -1,0 +1,202 @@
+"""When an evaluation begins and ends: its time has come, an organiser says so, or the season's course ends it.
+
+Theory of operation
+-------------------
+A season's timetable (`league.timetable`) says when evaluations are due. One is played at a time, for the standings of
+each seed the next; another that becomes due meanwhile follows it. Of each line of the timetable only the newest time
+that has come is played: what it missed while another evaluation was played, or while no scheduler ran, would tell
+nothing that the newest does not. Times before the timetable was declared are never due.
+
+An evaluation is begun once: `(season, name, due_at)` is unique, one at most runs in a season, and whoever begins has
+locked the season. Its field is frozen into rows at that moment, with the version that each entry had chosen: whoever
+uploads meanwhile plays in the next one.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+
+from sqlmodel import Session, col, func, select
+
+from deadheat.league.causes import Cause
+from deadheat.league.database import now
+from deadheat.league.errors import BadSetting, WrongState
+from deadheat.league.service.ground.audit import SYSTEM, record
+from deadheat.league.service.ground.counting import taking_part
+from deadheat.league.service.ground.steps import existing, insert_rows, lock_season, move
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.series.dropping import drop_waiting
+from deadheat.league.states import ON_LADDER, EvaluationFormat, EvaluationState, SeasonState, VersionState, either
+from deadheat.league.tables import (
+    BotVersion,
+    Entry,
+    Evaluation,
+    EvaluationPairing,
+    EvaluationPlayer,
+    Season,
+    Series,
+)
+from deadheat.league.timetable import DeclaredEvaluation, stored, timetable, timetable_faults
+
+log = logging.getLogger(__name__)
+
+TOO_FEW = "Fewer than two bots could play."
+
+
+def running_evaluation(session: Session, season_id: int) -> Evaluation | None:
+    """The one that is being played in a season."""
+    running = select(Evaluation).where(Evaluation.season_id == season_id, Evaluation.state == EvaluationState.RUNNING)
+    return session.exec(running).first()
+
+
+def set_timetable(session: Session, organiser: Person, season_id: int, declared: Sequence[DeclaredEvaluation]) -> None:
+    """Declare a season's evaluations, instead of those that it had; times that have passed are not due any more.
+
+    Raises:
+        NotAllowed, NotFound, BadSetting.
+    """
+    organiser.must_organise()
+    season = lock_season(session, season_id)
+    if season.state is SeasonState.CLOSED:
+        raise BadSetting("evaluations", "they can no longer be changed because the season is closed")
+    for fault in evaluation_faults(season.seats, declared):
+        raise fault
+    season.evaluations, season.evaluations_at = stored(declared), now(session)
+    session.flush()
+    record(session, organiser.name, "timetable-set", f"season/{season_id}", {"evaluations": season.evaluations})
+
+
+def evaluation_faults(seats: int, declared: Sequence[DeclaredEvaluation]) -> Iterator[BadSetting]:
+    """Why a season cannot have these evaluations."""
+    if declared and seats > 2:
+        yield BadSetting("evaluations", "they are for two at a table")
+    for fault in timetable_faults(declared):
+        yield BadSetting("evaluations", fault)
+
+
+def begin_due(session: Session, season: Season) -> Evaluation | None:
+    """Begin what is due, the earliest first. The caller has locked the season, and nothing is being played."""
+    if not season.evaluations or season.evaluations_at is None:
+        return None
+    newest = select(Evaluation.name, func.max(Evaluation.due_at)).where(Evaluation.season_id == season.id)
+    begun = dict(session.exec(newest.group_by(Evaluation.name)).all())
+    due = []
+    for number, declared in enumerate(timetable(season.evaluations)):
+        since = max(season.evaluations_at, begun.get(declared.name, season.evaluations_at))
+        if (at := declared.newest_due(since, now(session))) is not None:
+            due.append((at, number, declared))
+    if not due:
+        return None
+    at, _, declared = min(due)
+    return _begin(session, season, declared, at, SYSTEM)
+
+
+def begin_now(session: Session, organiser: Person, season_id: int, declared: DeclaredEvaluation) -> Evaluation:
+    """Begin one by hand, whatever the timetable says.
+
+    Raises:
+        NotAllowed, NotFound, BadSetting.
+        WrongState: the season's ladder is not played, or an evaluation is.
+    """
+    organiser.must_organise()
+    season = lock_season(session, season_id)
+    if season.state not in ON_LADDER:
+        raise WrongState.of_season(season.state, f"evaluations are played while it is {either(ON_LADDER)}")
+    for fault in ("evaluations are for two at a table",) if season.seats > 2 else declared.faults:
+        raise BadSetting("format", fault)
+    if (running := running_evaluation(session, season_id)) is not None:
+        raise WrongState(EvaluationState.RUNNING, f"Evaluation {running.number} is being played; cancel it first.")
+    same_name = (Evaluation.season_id == season_id, Evaluation.name == declared.name)
+    before = session.exec(select(Evaluation.due_at).where(*same_name).order_by(col(Evaluation.due_at).desc())).first()
+    at = now(session) if before is None else max(now(session), before + timedelta(microseconds=1))
+    return _begin(session, season, declared, at, organiser.name)
+
+
+def cancel_evaluation(session: Session, organiser: Person, evaluation_id: int) -> None:
+    """End one that is being played, without final standings. What is being played is played to its end.
+
+    Raises:
+        NotAllowed, NotFound. WrongState: it is over.
+    """
+    organiser.must_organise()
+    row = existing(session, Evaluation, evaluation_id)
+    lock_season(session, row.season_id)
+    if not end_evaluation(session, row, EvaluationState.CANCELLED, "An organiser cancelled it.", organiser.name):
+        raise WrongState(row.state, "The evaluation is over.")
+
+
+def end_running(session: Session, season_id: int, reason: str) -> None:
+    """End what is being played because the season goes on without it."""
+    row = running_evaluation(session, season_id)
+    if row is not None:
+        end_evaluation(session, row, EvaluationState.CANCELLED, reason, SYSTEM)
+
+
+def end_evaluation(session: Session, row: Evaluation, state: EvaluationState, reason: str, who: str) -> bool:
+    """Nothing more of it is played; False: it was over."""
+    ended = {"reason": reason, "ended_at": now(session)}
+    if not move(session, Evaluation, row.id, EvaluationState.RUNNING, state, **ended):
+        return False
+    session.refresh(row)
+    of_it = select(EvaluationPairing.id).where(EvaluationPairing.evaluation_id == row.id)
+    detail = "The evaluation ended before this series was played."
+    drop_waiting(session, row.season_id, Cause.EVALUATION_OVER, detail, col(Series.pairing_id).in_(of_it))
+    data = {"evaluation": row.id, "number": row.number, "name": row.name, "reason": reason}
+    record(session, who, f"evaluation-{state.value}", f"season/{row.season_id}", data)
+    log.info("season %d: evaluation %d %s", row.season_id, row.number, state.value)
+    return True
+
+
+def _begin(session: Session, season: Season, declared: DeclaredEvaluation, due_at: datetime, who: str) -> Evaluation:
+    field = _seeded(session, season)
+    many = len(field)
+    rounds = declared.rounds if declared.format is EvaluationFormat.SWISS else many - 1 + many % 2
+    newest = session.exec(select(func.max(Evaluation.number)).where(Evaluation.season_id == season.id)).one()
+    row = Evaluation(
+        season_id=season.id,
+        number=(newest or 0) + 1,
+        name=declared.name,
+        format=declared.format,
+        rounds=max(rounds or 0, 0),
+        matches=declared.matches,
+        rated=declared.counts,
+        due_at=due_at,
+        created_at=now(session),
+    )
+    session.add(row)
+    session.flush()
+    players = [
+        {"evaluation_id": row.id, "version_id": version, "bot_id": bot_id, "seed": seed}
+        for seed, (version, bot_id) in enumerate(field, 1)
+    ]
+    insert_rows(session, EvaluationPlayer, players)
+    data = {"evaluation": row.id, "number": row.number, "name": row.name, "players": many}
+    record(session, who, "evaluation-began", f"season/{season.id}", data)
+    if many < 2:
+        end_evaluation(session, row, EvaluationState.CANCELLED, TOO_FEW, who)
+    return row
+
+
+def _seeded(session: Session, season: Season) -> list[tuple[int, int]]:
+    """The field as versions with their bots, the best seed first: by the last evaluation's standings, then whoever was
+    not in it, by the time of submission.
+    """
+    statement = (
+        select(Entry.version_id, Entry.bot_id, BotVersion.created_at)
+        .join(BotVersion, col(BotVersion.id) == Entry.version_id)
+        .where(Entry.season_id == season.id, taking_part(season.id), BotVersion.state == VersionState.READY)
+    )
+    done = select(func.max(Evaluation.id)).where(
+        Evaluation.season_id == season.id, Evaluation.state == EvaluationState.DONE
+    )
+    last = session.exec(done).one()
+    before = select(EvaluationPlayer.bot_id, EvaluationPlayer.place).where(EvaluationPlayer.evaluation_id == last)
+    places = dict(session.exec(before).all())
+    unplaced = len(places) + 1
+    field = sorted(
+        (places.get(bot_id) or unplaced, submitted_at, version, bot_id)
+        for version, bot_id, submitted_at in session.exec(statement)
+    )
+    return [(version, bot_id) for _, _, version, bot_id in field]

@@ -1,0 +1,150 @@
+"""Evaluations as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select as columns
+from sqlmodel import Session, col, func, select
+
+from deadheat.league.database import now
+from deadheat.league.pairing.contest import Placed
+from deadheat.league.records import evaluations as records
+from deadheat.league.records import from_row
+from deadheat.league.service.evaluations.playing import points_of, standings_of
+from deadheat.league.service.ground.steps import existing
+from deadheat.league.states import ON_LADDER, EvaluationFormat, SeasonState
+from deadheat.league.tables import (
+    Bot,
+    BotVersion,
+    Evaluation,
+    EvaluationPairing,
+    EvaluationPlayer,
+    Match,
+    Season,
+    Series,
+    User,
+)
+from deadheat.league.timetable import timetable
+
+
+def evaluations(
+    session: Session, season_id: int, *, before: int | None = None, limit: int = 50
+) -> list[records.Evaluation]:
+    """The season's, the newest first; `before`: those below this number. Raises NotFound."""
+    existing(session, Season, season_id)
+    statement = select(Evaluation).where(Evaluation.season_id == season_id)
+    if before is not None:
+        statement = statement.where(Evaluation.number < before)
+    rows = session.exec(statement.order_by(col(Evaluation.number).desc()).limit(limit)).all()
+    return [records.Evaluation(**_told(session, row)) for row in rows]
+
+
+def coming(session: Session, season_id: int) -> list[tuple[str, datetime]]:
+    """The sentence of each line of the timetable that has times to come, with the next of them; the soonest first."""
+    season = existing(session, Season, season_id)
+    if season.state not in (SeasonState.SCHEDULED, *ON_LADDER):
+        return []
+    lines = ((one.words, one.next_due(now(session))) for one in timetable(season.evaluations))
+    return sorted(((words, at) for words, at in lines if at is not None), key=lambda line: line[1])
+
+
+def evaluation(session: Session, evaluation_id: int) -> records.EvaluationDetail:
+    """One with its standings. Raises NotFound."""
+    row = existing(session, Evaluation, evaluation_id)
+    seats = _seats(session, row.id)
+    standings = [_standing(one, *seats[one.player], row.format) for one in standings_of(session, row)]
+    return records.EvaluationDetail(**_told(session, row), standings=standings)
+
+
+def round_of(session: Session, evaluation_id: int, number: int) -> list[records.EvaluationPairing]:
+    """The pairings of a round, board by board; none of one that is not drawn. Raises NotFound."""
+    row = existing(session, Evaluation, evaluation_id)
+    drawn = select(EvaluationPairing).where(EvaluationPairing.evaluation_id == row.id)
+    drawn = drawn.where(EvaluationPairing.round == number).order_by(col(EvaluationPairing.board))
+    pairings = session.exec(drawn).all()
+    seats = {version: seat for version, (seat, _) in _seats(session, row.id).items()}
+    by_now = points_of(session, [pairing for pairing in pairings if pairing.first_points is None])
+    matches = _matches(session, pairings)
+    return [_pairing(pairing, seats, by_now, matches.get(pairing.id, [])) for pairing in pairings]
+
+
+def _told(session: Session, row: Evaluation) -> dict[str, Any]:
+    season = session.get_one(Season, row.season_id)
+    players = select(func.count()).select_from(EvaluationPlayer).where(EvaluationPlayer.evaluation_id == row.id)
+    drawn = select(func.max(EvaluationPairing.round)).where(EvaluationPairing.evaluation_id == row.id)
+    counted = {"players": session.exec(players).one(), "round": session.exec(drawn).one() or 0}
+    told = from_row(records.Evaluation, row, season=season.name, game=season.game, **counted)
+    return {name: getattr(told, name) for name in records.Evaluation.__dataclass_fields__}
+
+
+def _seats(session: Session, evaluation_id: int) -> dict[int, tuple[records.EvaluationSeat, str]]:
+    """Of each version of the field: what it is called, and its author."""
+    statement = (
+        columns(col(EvaluationPlayer.version_id), col(Bot.id), col(Bot.name), col(BotVersion.number), col(User.name))
+        .join(BotVersion, col(BotVersion.id) == col(EvaluationPlayer.version_id))
+        .join(Bot, col(Bot.id) == col(EvaluationPlayer.bot_id))
+        .join(User, col(User.id) == col(Bot.owner_id))
+        .where(col(EvaluationPlayer.evaluation_id) == evaluation_id)
+    )
+    return {
+        version_id: (records.EvaluationSeat(bot_id, bot, number, version_id), author)
+        for version_id, bot_id, bot, number, author in session.connection().execute(statement)
+    }
+
+
+def _standing(
+    one: Placed, seat: records.EvaluationSeat, author: str, format_: EvaluationFormat
+) -> records.EvaluationStanding:
+    swiss = format_ is EvaluationFormat.SWISS
+    return records.EvaluationStanding(
+        place=one.place,
+        seed=one.seed,
+        bot_id=seat.bot_id,
+        bot=seat.bot,
+        author=author,
+        version=seat.version,
+        version_id=seat.version_id,
+        points=one.points,
+        rounds_won=one.rounds_won if swiss else None,
+        opponents_points=one.opponents_points if swiss else None,
+        early_points=one.early_points if swiss else None,
+        opponents_early_points=one.opponents_early_points if swiss else None,
+        sonneborn_berger=None if swiss else one.sonneborn_berger,
+    )
+
+
+def _matches(session: Session, pairings: Sequence[EvaluationPairing]) -> dict[int, list[int]]:
+    """The matches of each pairing, in their order."""
+    statement = (
+        select(Series.pairing_id, Match.id)
+        .join(Match, col(Match.series_id) == Series.id)
+        .where(col(Series.pairing_id).in_([pairing.id for pairing in pairings]))
+    )
+    found: dict[int, list[int]] = {}
+    for pairing_id, match_id in session.exec(statement.order_by(col(Match.id))):
+        assert pairing_id is not None, "it was asked for"
+        found.setdefault(pairing_id, []).append(match_id)
+    return found
+
+
+def _pairing(
+    row: EvaluationPairing,
+    seats: dict[int, records.EvaluationSeat],
+    by_now: dict[int, tuple[float, float]],
+    match_ids: list[int],
+) -> records.EvaluationPairing:
+    settled = row.first_points is not None and row.second_points is not None
+    first, second = (row.first_points, row.second_points) if settled else by_now[row.id]
+    return records.EvaluationPairing(
+        round=row.round,
+        board=row.board,
+        first=seats[row.first_id],
+        second=None if row.second_id is None else seats[row.second_id],
+        first_points=first or 0.0,
+        second_points=second or 0.0,
+        settled=settled,
+        match_ids=match_ids,
+    )

@@ -1,0 +1,90 @@
+"""Evaluations: their frozen fields, the pairings of their rounds, and what these brought."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import CheckConstraint, Column, ForeignKeyConstraint, Index, Text, UniqueConstraint
+from sqlmodel import Field, SQLModel
+
+from deadheat.league.states import EvaluationFormat, EvaluationState
+from deadheat.league.tables.columns import Staged, UtcDateTime, index_where, word
+
+
+class Evaluation(Staged, table=True):
+    """A tournament beside the ladder: of the versions that were chosen when it began, with standings of its own.
+
+    `due_at`: the instant of the timetable that it stands for, or when an organiser began it. `matches`: of each pair
+    in a round. `rounds`: how many there are. `rated`: whether its matches count in the season's ranking. `reason`: of
+    a cancellation.
+    """
+
+    __table_args__ = (
+        UniqueConstraint("season_id", "number"),
+        UniqueConstraint("season_id", "name", "due_at"),
+        index_where("ix_evaluation_running", "season_id", unique=True, where="state = 'running'"),  # one at a time
+        CheckConstraint("(state = 'running') = (ended_at IS NULL)", name="ended"),
+        CheckConstraint("number >= 1", name="number"),
+        CheckConstraint("rounds >= 0", name="rounds"),
+        CheckConstraint("matches >= 1", name="matches"),
+    )
+
+    season_id: int = Field(foreign_key="season.id")
+    number: int
+    name: str = Field(max_length=64)
+    format: EvaluationFormat = Field(sa_column=word(EvaluationFormat, "format"))
+    rounds: int
+    matches: int
+    rated: bool = False
+    state: EvaluationState = Field(default=EvaluationState.RUNNING, sa_column=word(EvaluationState, "state"))
+    reason: str = Field(default="", sa_column=Column(Text, nullable=False))
+    due_at: datetime = Field(sa_type=UtcDateTime)
+    created_at: datetime = Field(sa_type=UtcDateTime)
+    ended_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
+class EvaluationPlayer(SQLModel, table=True):
+    """A version in an evaluation's field. `place`: in its final standings; None: they are not final."""
+
+    __tablename__ = "evaluation_player"
+    __table_args__ = (
+        UniqueConstraint("evaluation_id", "seed"),
+        UniqueConstraint("evaluation_id", "bot_id"),
+        ForeignKeyConstraint(["version_id", "bot_id"], ["bot_version.id", "bot_version.bot_id"]),
+        CheckConstraint("seed >= 1", name="seed"),
+        CheckConstraint("place >= 1", name="place"),
+        Index(None, "bot_id"),
+    )
+
+    evaluation_id: int = Field(foreign_key="evaluation.id", primary_key=True)
+    version_id: int = Field(primary_key=True)
+    bot_id: int
+    seed: int
+    place: int | None = None
+
+
+class EvaluationPairing(SQLModel, table=True):
+    """Two versions that meet in a round, or one with a bye (`second_id` None), and what each has taken from it.
+
+    `board`: its place in the round, from 1. `first_points` and `second_points` are None until all of it is over, and
+    never change after that: what an organiser rules later concerns the log of results, not an evaluation.
+    """
+
+    __tablename__ = "evaluation_pairing"
+    __table_args__ = (
+        UniqueConstraint("evaluation_id", "round", "board"),
+        UniqueConstraint("evaluation_id", "round", "first_id"),
+        UniqueConstraint("evaluation_id", "round", "second_id"),
+        CheckConstraint("first_id <> second_id", name="versions"),
+        CheckConstraint("round >= 1 AND board >= 1", name="place"),
+        CheckConstraint("(first_points IS NULL) = (second_points IS NULL)", name="points"),
+    )
+
+    id: int = Field(default=None, primary_key=True)
+    evaluation_id: int = Field(foreign_key="evaluation.id")
+    round: int
+    board: int
+    first_id: int = Field(foreign_key="bot_version.id")
+    second_id: int | None = Field(default=None, foreign_key="bot_version.id")
+    first_points: float | None = None
+    second_points: float | None = None

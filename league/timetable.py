@@ -1,0 +1,129 @@
+"""A season's timetable of evaluations: what an organiser declares, and when each is due.
+
+This module is pure, as `league.terms` is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from deadheat.engine.figures import counted
+from deadheat.league.states import EvaluationFormat
+from deadheat.league.terms import Date, SeasonName
+
+MOST_DECLARED = 50
+MOST_TIMES = 500
+MOST_ROUNDS = 200
+MOST_MATCHES = 100
+MOST_MINUTES = 60 * 24 * 31
+
+
+class DeclaredEvaluation(BaseModel):
+    """One line of the timetable: an evaluation at stated times, or every so often from a start to an end."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, use_attribute_docstrings=True)
+
+    name: SeasonName
+    """What its evaluations are called."""
+
+    format: EvaluationFormat
+    """Who meets whom."""
+
+    rounds: Annotated[int | None, Field(ge=1, le=MOST_ROUNDS)] = None
+    """Of a Swiss."""
+
+    matches: Annotated[int, Field(ge=1, le=MOST_MATCHES)] = 2
+    """Of each pair in a round; with an even number both sides are played equally often."""
+
+    at: Annotated[list[Date], Field(max_length=MOST_TIMES)] = []
+    """When it begins."""
+
+    every_minutes: Annotated[int | None, Field(ge=1, le=MOST_MINUTES)] = None
+    """How often it begins, from the first time to the last."""
+
+    first_at: Annotated[Date | None, Field(alias="from")] = None
+    """The first time."""
+
+    last_at: Annotated[Date | None, Field(alias="until")] = None
+    """The last time that it may begin."""
+
+    counts: bool = False
+    """Whether its matches count in the season's ranking, too."""
+
+    @property
+    def words(self) -> str:
+        """The line as a sentence."""
+        what = f"Swiss, {counted(self.rounds or 0, 'round')}" if self.rounds else "round robin"
+        each = f"{counted(self.matches, 'match', 'matches')} a pair"
+        when = ", ".join(_stamp(at) for at in self.at)
+        if self.every_minutes is not None and self.first_at and self.last_at:
+            often = (
+                f"every {counted(self.every_minutes, 'minute')} from {_stamp(self.first_at)} to {_stamp(self.last_at)}"
+            )
+            when = ", ".join(filter(None, (when, often)))
+        return f"{self.name}: {what}, {each}, {when}{'; counts' if self.counts else ''}"
+
+    @property
+    def faults(self) -> Iterator[str]:
+        """Why it cannot be run like this, whenever: ends of sentences."""
+        if self.format is EvaluationFormat.SWISS and self.rounds is None:
+            yield "a Swiss needs rounds"
+        if self.format is EvaluationFormat.ROUND_ROBIN and self.rounds is not None:
+            yield "a round robin has as many rounds as its field needs; leave rounds out"
+
+    @property
+    def time_faults(self) -> Iterator[str]:
+        """What is wrong with its times: ends of sentences."""
+        span = (self.every_minutes, self.first_at, self.last_at)
+        if None in span and any(one is not None for one in span):
+            yield "every_minutes, from and until belong together"
+        elif self.first_at and self.last_at and self.last_at < self.first_at:
+            yield "until must not come before from"
+        if not self.at and self.every_minutes is None:
+            yield "it needs times: at, or every_minutes with from and until"
+
+    def newest_due(self, since: datetime, at: datetime) -> datetime | None:
+        """The last of its times after `since` that has come; None: there is none."""
+        due = [time for time in self.at if since < time <= at]
+        if self.every_minutes is not None and self.first_at and self.last_at and self.first_at <= at:
+            step = timedelta(minutes=self.every_minutes)
+            last = self.first_at + (min(at, self.last_at) - self.first_at) // step * step
+            due += [last] if last > since else []
+        return max(due, default=None)
+
+    def next_due(self, at: datetime) -> datetime | None:
+        """The first of its times that is still to come."""
+        due = [time for time in self.at if time > at]
+        if self.every_minutes is not None and self.first_at and self.last_at:
+            step = timedelta(minutes=self.every_minutes)
+            coming = max(self.first_at, self.first_at + ((at - self.first_at) // step + 1) * step)
+            due += [coming] if coming <= self.last_at else []
+        return min(due, default=None)
+
+
+def _stamp(at: datetime) -> str:
+    return at.isoformat(sep=" ", timespec="minutes")
+
+
+def stored(declared: Iterable[DeclaredEvaluation]) -> list[dict[str, Any]]:
+    """As a season keeps its timetable."""
+    return [one.model_dump(mode="json", by_alias=True, exclude_defaults=True) for one in declared]
+
+
+def timetable(kept: Sequence[dict[str, Any]] | None) -> list[DeclaredEvaluation]:
+    """What a season keeps, as it was declared."""
+    return [DeclaredEvaluation.model_validate(one) for one in kept or ()]
+
+
+def timetable_faults(declared: Sequence[DeclaredEvaluation]) -> Iterator[str]:
+    """What is wrong with a timetable as a whole, and with each line: ends of sentences."""
+    names = [one.name.lower() for one in declared]
+    if len(set(names)) < len(names):
+        yield "two of them have the same name"
+    for one in declared:
+        for fault in (*one.faults, *one.time_faults):
+            yield f"{one.name}: {fault}"

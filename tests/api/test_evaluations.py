@@ -1,0 +1,123 @@
+"""Evaluations over HTTP, on the site, at the desk and for both clients' command."""
+
+from __future__ import annotations
+
+import json
+import random
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from deadheat.league.pairing.contest import Meeting
+from deadheat.league.service.evaluations.beginning import set_timetable
+from deadheat.league.states import EvaluationFormat
+from deadheat.league.timetable import DeclaredEvaluation
+from tests.api.browser import Browser
+from tests.api.site import Site
+from tests.league.test_pairing_contest import check_round, naive_round_robin, naive_swiss
+from tests.league.world import START, World, abandoned, forfeited, won
+
+
+@pytest.fixture
+def played(site: Site) -> int:
+    """A season of three bots with an evaluation of two Swiss rounds that is over."""
+    world: World = site.world
+    season_id = world.season(3, games_per_pair=2)
+    world.play_all()
+    begun = site.client.post(
+        f"/v1/seasons/{season_id}/evaluations", json={"format": "swiss", "rounds": 2}, headers=site.organiser()
+    )
+    site.ok(201, begun)
+    world.play_all()
+    return season_id
+
+
+def test_its_standings_and_rounds_are_told(site: Site, played: int) -> None:
+    (listed,) = site.ok(200, site.client.get(f"/v1/seasons/{played}/evaluations"))["items"]
+    assert (listed["state"], listed["round"], listed["players"], listed["rated"]) == ("done", 2, 3, False)
+    told = site.ok(200, site.client.get(f"/v1/evaluations/{listed['id']}"))
+    assert [row["place"] for row in told["standings"]] == [1, 2, 3]
+    assert told["standings"][0]["sonneborn_berger"] is None
+    (pair, bye) = site.ok(200, site.client.get(f"/v1/evaluations/{listed['id']}/rounds/1"))["items"]
+    assert pair["settled"]
+    assert len(pair["match_ids"]) == 2
+    assert bye["second"] is None
+    assert site.ok(200, site.client.get(f"/v1/evaluations/{listed['id']}/rounds/3"))["items"] == []
+    page = site.client.get(f"/evaluations/{listed['id']}?round=1").text
+    assert f'href="/matches/{pair["match_ids"][0]}"' in page
+    assert "bye" in page
+    assert f'href="/evaluations/{listed["id"]}"' in site.client.get(f"/seasons/{played}/evaluations").text
+    assert f'href="/seasons/{played}/evaluations"' in site.client.get(f"/seasons/{played}").text
+
+
+def test_one_that_cannot_be_is_refused_and_one_that_is_over_is_not_cancelled(site: Site, played: int) -> None:
+    path = f"/v1/seasons/{played}/evaluations"
+    site.problem(422, site.client.post(path, json={"format": "swiss"}, headers=site.organiser()), "bad-setting")
+    begun = site.ok(201, site.client.post(path, json={"format": "round-robin"}, headers=site.organiser()))
+    site.problem(409, site.client.post(path, json={"format": "round-robin"}, headers=site.organiser()), "wrong-state")
+    cancelled = site.client.post(f"/v1/evaluations/{begun['id']}/cancel", headers=site.organiser())
+    assert site.ok(200, cancelled)["state"] == "cancelled"
+    again = site.client.post(f"/v1/evaluations/{begun['id']}/cancel", headers=site.organiser())
+    site.problem(409, again, "wrong-state")
+    site.problem(404, site.client.get("/v1/evaluations/999"), "not-found")
+
+
+def test_an_organiser_begins_and_cancels_one_at_the_desk(site: Site, boss: Browser) -> None:
+    season_id = site.world.season(2)
+    form = f"/desk/seasons/{season_id}/evaluations"
+    boss.get(f"/desk/seasons/{season_id}")
+    assert "a Swiss needs rounds" in boss.submit(form, 422, format="swiss", rounds="").text
+    boss.submit(form, format="swiss", rounds="1", matches="2")
+    assert boss.answer.url.path == "/evaluations/1"
+    boss.get(f"/desk/seasons/{season_id}")
+    boss.submit(f"{form}/1/cancel")
+    assert site.ok(200, site.client.get("/v1/evaluations/1"))["state"] == "cancelled"
+
+
+def test_the_list_says_what_comes_next(site: Site) -> None:
+    season_id = site.world.season(0)
+    line = DeclaredEvaluation(name="Noon", format=EvaluationFormat.SWISS, rounds=3, at=[START + timedelta(days=1)])
+    assert "Next" not in site.client.get(f"/seasons/{season_id}/evaluations").text
+    site.world.write(set_timetable, site.world.boss, season_id, [line])
+    page = site.client.get(f"/seasons/{season_id}/evaluations?before=9").text  # not as it is remembered
+    assert "Noon: Swiss, 3 rounds, 2 matches a pair" in page
+
+
+def exported(site: Site, season_id: int, table: str) -> list[dict[str, Any]]:
+    text = site.client.get(f"/v1/seasons/{season_id}/export/{table}.jsonl").text
+    return [json.loads(row) for row in text.splitlines()]
+
+
+@pytest.mark.parametrize(("format_", "rounds"), [("swiss", 6), ("round-robin", None)])
+def test_its_whole_course_follows_from_the_export(site: Site, format_: str, rounds: int | None) -> None:
+    """Random results, faults and our failures: a second implementation draws each round and places everybody."""
+    world, chance = site.world, random.Random(7)
+    season_id = world.season(9, ladder_during_evaluations=False)
+    body = {"format": format_, "rounds": rounds}
+    site.ok(201, site.client.post(f"/v1/seasons/{season_id}/evaluations", json=body, headers=site.organiser()))
+    while made := world.tick():
+        if site.ok(200, site.client.get("/v1/evaluations/1"))["state"] != "running":
+            break
+        for series_id in made:
+            job = world.claimed(series_id)
+            ways = (lambda m: won(m, 0), lambda m: won(m, 1), lambda m: forfeited(m, 0), abandoned)
+            world.finish(job, [chance.choices(ways, (6, 3, 1, 1))[0](match) for match in job.matches])
+    seeded = [row["version_id"] for row in exported(site, season_id, "evaluation_players")]
+    rows = exported(site, season_id, "evaluation_pairings")
+    played = [
+        Meeting(row["round"], row["first_id"], row["second_id"], row["first_points"], row["second_points"])
+        for row in rows
+    ]
+    if format_ == "swiss":
+        for number in range(1, 7):
+            drawn = [one for one in played if one.round == number]
+            pairs = [(one.first, one.second) for one in drawn if one.second is not None]
+            (bye,) = (one.first for one in drawn if one.second is None)
+            check_round(seeded, set(seeded), [one for one in played if one.round < number], pairs, bye)
+    told = site.ok(200, site.client.get("/v1/evaluations/1"))
+    assert told["state"] == "done"
+    naive = naive_swiss if format_ == "swiss" else naive_round_robin
+    assert [row["version_id"] for row in told["standings"]] == [version for version, _ in naive(seeded, played)]
+    placed = {row["version_id"]: row["place"] for row in exported(site, season_id, "evaluation_players")}
+    assert sorted(placed, key=placed.__getitem__) == [row["version_id"] for row in told["standings"]]

@@ -1,0 +1,306 @@
+"""Evaluations: begun by a timetable, played round by round, and with standings that nothing changes any more."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlmodel import Session, col, func, select
+
+from deadheat.league.errors import BadSetting, NotAllowed, WrongState
+from deadheat.league.jobs import SeriesJob
+from deadheat.league.service.course.schedule import go_on
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.evaluations.beginning import begin_now, cancel_evaluation, set_timetable
+from deadheat.league.service.evaluations.playing import meetings, standings_of
+from deadheat.league.service.rankings.results import season_log
+from deadheat.league.service.rulings.rulings import rejudge_match, void_match
+from deadheat.league.service.seasons import absence
+from deadheat.league.service.seasons.entries import enter
+from deadheat.league.states import (
+    OF_EVALUATIONS,
+    EvaluationFormat,
+    EvaluationState,
+    MatchState,
+    Precedence,
+    SeasonState,
+)
+from deadheat.league.tables import Evaluation, EvaluationPairing, EvaluationPlayer, Match, Notice, Pair, Series
+from deadheat.league.timetable import DeclaredEvaluation
+from deadheat.league.words import NoticeKind
+from tests.league.world import START, World, abandoned, forfeited, won
+
+SWISS, ROUND_ROBIN = EvaluationFormat.SWISS, EvaluationFormat.ROUND_ROBIN
+HOUR = 3600.0
+
+pytestmark = pytest.mark.databases
+
+
+def line(**given: Any) -> DeclaredEvaluation:
+    chosen: dict[str, Any] = {"name": "Interim", "format": SWISS, "rounds": 3, "at": [START + timedelta(hours=1)]}
+    return DeclaredEvaluation(**{**chosen, **given})
+
+
+def season(world: World, bots: int, *lines: DeclaredEvaluation, **settings: Any) -> int:
+    """Whose ladder does not play meanwhile, unless told otherwise."""
+    settings = {"ladder_during_evaluations": False, "games_per_pair": 2, **settings}
+    season_id = world.season(bots, **settings)
+    world.write(set_timetable, world.boss, season_id, lines or (line(),))
+    world.play_all()
+    return season_id
+
+
+def evaluations(world: World) -> list[Evaluation]:
+    with world.db.reading() as session:
+        return list(session.exec(select(Evaluation).order_by(col(Evaluation.id))))
+
+
+def pairings(world: World, number: int | None = None) -> list[EvaluationPairing]:
+    with world.db.reading() as session:
+        found = select(EvaluationPairing).order_by(col(EvaluationPairing.round), col(EvaluationPairing.board))
+        return [one for one in session.exec(found) if number in {None, one.round}]
+
+
+def finish(world: World, job: SeriesJob) -> None:
+    """The version with the lower number wins."""
+    assert world.finish(job, [won(match, match.seats.index(min(match.seats))) for match in job.matches])
+
+
+def play(world: World) -> None:
+    """Until nothing is planned any more."""
+    while made := world.tick():
+        for series_id in made:
+            finish(world, world.claimed(series_id))
+
+
+def places(world: World, evaluation_id: int) -> list[int]:
+    """Versions by place."""
+    with world.db.reading() as session:
+        players = select(EvaluationPlayer).where(EvaluationPlayer.evaluation_id == evaluation_id)
+        return [one.version_id for one in session.exec(players.order_by(col(EvaluationPlayer.place)))]
+
+
+def test_a_swiss_begins_at_its_time_and_is_played_to_its_standings(world: World) -> None:
+    season_id = season(world, 5)
+    world.clock.turn(HOUR - 1)
+    assert world.tick() == [] == evaluations(world)
+    world.clock.turn(1)
+    play(world)
+    (row,) = evaluations(world)
+    assert (row.state, row.number, row.due_at) == (EvaluationState.DONE, 1, START + timedelta(hours=1))
+    rounds = [[(one.first_id, one.second_id) for one in pairings(world, number)] for number in (1, 2, 3)]
+    assert rounds[0] == [(1, 2), (3, 4), (5, None)]
+    assert [len(one) for one in rounds] == [3, 3, 3]
+    assert len({one[-1][0] for one in rounds}) == 3  # another bye each time
+    assert places(world, row.id)[0] == 1
+    with world.db.reading() as session:
+        assert [one.player for one in standings_of(session, row)] == places(world, row.id)
+        assert season_log(session, season_id).games == 20  # of the ladder alone
+        assert session.exec(select(func.sum(Pair.games))).one() == 20
+        told = session.exec(select(Notice).where(Notice.kind == NoticeKind.EVALUATION_DONE)).all()
+        assert [(one.about["place"], one.about["players"], one.about["seed"]) for one in told] == [
+            (places(world, row.id).index(seed) + 1, 5, seed) for seed in range(1, 6)
+        ]
+
+
+def test_the_next_one_is_seeded_by_the_last_and_newcomers_come_after(world: World) -> None:
+    season_id = season(world, 3, line(at=[START + timedelta(hours=1), START + timedelta(hours=3)], rounds=2))
+    world.clock.turn(HOUR)
+    play(world)
+    (first,) = evaluations(world)
+    owner, bot_id = world.bot()
+    world.write(enter, owner, season_id, bot_id)
+    world.clock.turn(2 * HOUR)
+    world.tick()
+    second = evaluations(world)[1]
+    with world.db.reading() as session:
+        seeds = select(EvaluationPlayer.version_id).where(EvaluationPlayer.evaluation_id == second.id)
+        assert list(session.exec(seeds.order_by(col(EvaluationPlayer.seed)))) == [*places(world, first.id), 4]
+
+
+def test_a_round_robin_plays_every_pair_once_with_both_sides(world: World) -> None:
+    season(world, 4, line(format=ROUND_ROBIN, rounds=None, matches=2, counts=True))
+    world.clock.turn(HOUR)
+    for _ in range(40):
+        for series_id in world.tick():
+            if world.row(Series, series_id).purpose in OF_EVALUATIONS:
+                finish(world, world.claimed(series_id))
+        if evaluations(world)[0].state is EvaluationState.DONE:
+            break
+    met = {frozenset({one.first_id, one.second_id}) for one in pairings(world)}
+    assert len(pairings(world)) == len(met) == 6
+    assert places(world, 1) == [1, 2, 3, 4]
+    with world.db.reading() as session:
+        rated = select(Match.rated).join(Series, col(Series.id) == Match.series_id)
+        assert set(session.exec(rated.where(col(Series.purpose).in_(OF_EVALUATIONS)))) == {True}
+
+
+def test_two_schedulers_begin_and_draw_once(world: World) -> None:
+    season_id = season(world, 4)
+    world.clock.turn(HOUR)
+    world.at_once(lambda session: go_on(session, season_id), lambda session: go_on(session, season_id))
+    assert len(evaluations(world)) == 1
+    assert len(pairings(world)) == 2
+
+
+def test_a_scheduler_that_dies_between_two_steps_leaves_nothing_half_done(world: World) -> None:
+    season_id = season(world, 4)
+    world.clock.turn(HOUR)
+
+    def dies(session: Session) -> None:
+        assert go_on(session, season_id)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        world.write(dies)
+    assert evaluations(world) == [] == pairings(world)
+    play(world)
+    assert evaluations(world)[0].state is EvaluationState.DONE
+
+
+def test_nobody_gains_by_a_match_that_the_service_failed_to_play(world: World) -> None:
+    season(world, 2, line(rounds=1, matches=2))
+    world.clock.turn(HOUR)
+    job = world.claimed()
+    world.finish(job, [won(job.matches[0], 0), abandoned(job.matches[1])])
+    world.tick()
+    (row,) = evaluations(world)
+    assert row.state is EvaluationState.DONE
+    (pairing,) = pairings(world)
+    assert (pairing.first_points, pairing.second_points) == (1.0, 0.0)
+
+
+def test_an_own_failure_is_worth_nothing_even_if_both_fail(world: World) -> None:
+    season(world, 2, line(rounds=1, matches=2))
+    world.clock.turn(HOUR)
+    job = world.claimed()
+    world.finish(job, [forfeited(job.matches[0], 0, 1), forfeited(job.matches[1], 0)])
+    world.tick()
+    (pairing,) = pairings(world)
+    winner = job.matches[1].seats[1]
+    points = {pairing.first_id: pairing.first_points, pairing.second_id: pairing.second_points}
+    assert points == {winner: 1.0, job.matches[1].seats[0]: 0.0}
+
+
+def test_what_is_ruled_after_a_round_changes_no_standings(world: World) -> None:
+    season(world, 2, line(rounds=1))
+    world.clock.turn(HOUR)
+    play(world)
+    with world.db.reading() as session:
+        before = meetings(session, 1)
+        played = select(Match.id).join(Series, col(Series.id) == Match.series_id)
+        match_id = session.exec(played.where(col(Series.purpose).in_(OF_EVALUATIONS))).all()[0]
+    world.write(void_match, world.boss, match_id, "a mistake")
+    with world.db.reading() as session:
+        assert meetings(session, 1) == before
+
+
+def test_a_match_that_is_played_again_in_time_counts_as_it_ends_then(world: World) -> None:
+    season(world, 2, line(rounds=1))
+    world.clock.turn(HOUR)
+    job = world.claimed()
+    finish(world, job)
+    again = world.write(rejudge_match, world.boss, job.matches[0].match_id, "the referee failed")
+    assert world.tick() == []
+    assert evaluations(world)[0].state is EvaluationState.RUNNING
+    replay = world.claimed(world.row(Match, again).series_id)
+    assert world.row(Series, replay.series_id).precedence == Precedence.EVALUATION
+    assert world.finish(replay, [won(match, match.seats.index(2)) for match in replay.matches])
+    world.tick()
+    (pairing,) = pairings(world)
+    assert (pairing.first_points, pairing.second_points) == (1.0, 1.0)
+
+
+def test_a_bot_that_is_taken_out_is_drawn_no_more_and_its_opponent_wins(world: World) -> None:
+    season_id = season(world, 4, line(rounds=2))
+    world.clock.turn(HOUR)
+    made = world.tick()
+    world.write(absence.take_out, world.boss, season_id, 1, "it breaks the rules")
+    for series_id in made:
+        if (job := world.claim(series_id)) is not None:
+            finish(world, job)
+    play(world)
+    (row,) = evaluations(world)
+    assert row.state is EvaluationState.DONE
+    first, _ = pairings(world, 1)
+    assert {first.first_id: first.first_points, first.second_id: first.second_points} == {1: 0.0, 2: 2.0}
+    assert 1 not in {version for one in pairings(world, 2) for version in (one.first_id, one.second_id)}
+
+
+def test_times_that_were_missed_are_made_up_for_by_the_newest_alone(world: World) -> None:
+    season(world, 2, line(at=[], every_minutes=15, first_at=START, last_at=START + timedelta(hours=6), rounds=1))
+    world.clock.turn(2 * HOUR + 60)
+    play(world)
+    assert [row.due_at for row in evaluations(world)] == [START + timedelta(hours=2)]
+    world.clock.turn(5 * HOUR)
+    play(world)
+    assert evaluations(world)[-1].due_at == START + timedelta(hours=6)
+    world.clock.turn(HOUR)
+    assert world.tick() == []
+
+
+def test_a_timetable_begins_nothing_that_was_due_before_it_was_declared(world: World) -> None:
+    season_id = world.season(2, games_per_pair=2)
+    world.clock.turn(2 * HOUR)
+    world.write(set_timetable, world.boss, season_id, [line()])
+    world.tick()
+    assert evaluations(world) == []
+
+
+def test_an_organiser_begins_and_cancels_one(world: World) -> None:
+    season_id = season(world, 2)
+    with pytest.raises(NotAllowed):
+        world.write(begin_now, world.author(), season_id, line())
+    row = world.write(begin_now, world.boss, season_id, line())
+    with pytest.raises(WrongState):
+        world.write(begin_now, world.boss, season_id, line())
+    (series_id,) = world.tick()
+    world.write(cancel_evaluation, world.boss, row.id)
+    with pytest.raises(WrongState):
+        world.write(cancel_evaluation, world.boss, row.id)
+    assert world.claim(series_id) is None
+    (ended,) = evaluations(world)
+    assert (ended.state, ended.reason) == (EvaluationState.CANCELLED, "An organiser cancelled it.")
+
+
+def test_one_without_a_field_is_cancelled(world: World) -> None:
+    season(world, 1)
+    world.clock.turn(HOUR)
+    assert world.tick() == []
+    (row,) = evaluations(world)
+    assert row.state is EvaluationState.CANCELLED
+
+
+def test_a_season_that_closes_ends_its_evaluation(world: World) -> None:
+    season_id = season(world, 4)
+    world.clock.turn(HOUR)
+    world.tick()
+    world.write(set_season_state, world.boss, season_id, SeasonState.CLOSED, force=True)
+    (row,) = evaluations(world)
+    assert (row.state, row.reason) == (EvaluationState.CANCELLED, "The season is closed.")
+    with world.db.reading() as session:
+        assert not session.exec(select(Match.id).where(Match.state == MatchState.SCHEDULED)).first()
+
+
+@pytest.mark.parametrize(("beside", "played"), [(True, {"evaluation", "ladder"}), (False, {"evaluation"})])
+def test_the_ladder_goes_on_beside_one_or_waits(world: World, beside: bool, played: set[str]) -> None:
+    season_id = world.season(4, ladder_during_evaluations=beside)
+    world.write(begin_now, world.boss, season_id, line())
+    assert {world.row(Series, series_id).purpose.value for series_id in world.tick()} == played
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"rounds": None},
+        {"format": ROUND_ROBIN},
+        {"at": []},
+        {"every_minutes": 5},
+        {"every_minutes": 5, "first_at": START, "last_at": START - timedelta(hours=1)},
+    ],
+)
+def test_a_timetable_that_cannot_be_is_refused(world: World, wrong: dict[str, Any]) -> None:
+    season_id = world.season(0)
+    with pytest.raises(BadSetting):
+        world.write(set_timetable, world.boss, season_id, [line(**wrong)])

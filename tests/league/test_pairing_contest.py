@@ -1,0 +1,183 @@
+"""The draw and the standings of evaluations, held to a second implementation that is as naive as can be."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deadheat.league.pairing.contest import Meeting, draw, round_robin_standings, swiss_standings
+from deadheat.league.pairing.rounds import berger
+
+Played = list[Meeting]
+
+
+def played_swiss(players: int, rounds: int, games: int, chance: random.Random, leaving: float = 0.0) -> Played:
+    """A Swiss with random results; in each round each player may leave for good."""
+    seeded = list(range(1, players + 1))
+    present, meetings = set(seeded), list[Meeting]()
+    for number in range(1, rounds + 1):
+        present = {player for player in present if chance.random() >= leaving}
+        pairs, bye = draw(seeded, present, meetings)
+        check_round(seeded, present, meetings, pairs, bye)
+        for first, second in pairs:
+            halves = [chance.choice([0, 1, 2]) for _ in range(games)]
+            lost_by_us = chance.random() < 0.05
+            mine = 0.0 if lost_by_us else sum(halves) / 2
+            meetings.append(Meeting(number, first, second, mine, 0.0 if lost_by_us else games - mine))
+        if bye is not None:
+            meetings.append(Meeting(number, bye, None, float(games)))
+    return meetings
+
+
+# The second implementation ------------------------------------------------------------------------------------------
+
+
+def score(meetings: Played, player: int) -> Fraction:
+    return sum((points for _, _, points in course(meetings, player)), Fraction())
+
+
+def course(meetings: Played, player: int) -> list[tuple[int, int | None, Fraction]]:
+    """Round, opponent and points of a player."""
+    found = []
+    for one in meetings:
+        if one.first == player:
+            found.append((one.round, one.second, Fraction(one.first_points)))
+        if one.second == player:
+            found.append((one.round, one.first, Fraction(one.second_points)))
+    return found
+
+
+def cumulative(meetings: Played, player: int) -> Fraction:
+    """The sum of the scores that a player had after each round."""
+    last = max((one.round for one in meetings), default=0)
+    return sum((score([m for m in meetings if m.round <= number], player) for number in range(1, last + 1)), Fraction())
+
+
+def opponents(meetings: Played, player: int) -> list[int]:
+    return [other for _, other, _ in course(meetings, player) if other is not None]
+
+
+def won_outright(meetings: Played, player: int) -> int:
+    return sum(
+        one.second is not None
+        and (
+            (one.first == player and one.first_points > one.second_points)
+            or (one.second == player and one.second_points > one.first_points)
+        )
+        for one in meetings
+    )
+
+
+def naive_swiss(seeded: Sequence[int], meetings: Played) -> list[tuple[int, tuple[Fraction | int, ...]]]:
+    figures = [
+        (
+            player,
+            (
+                score(meetings, player),
+                won_outright(meetings, player),
+                sum(score(meetings, other) for other in opponents(meetings, player)),
+                cumulative(meetings, player),
+                sum(cumulative(meetings, other) for other in opponents(meetings, player)),
+                -seed,
+            ),
+        )
+        for seed, player in enumerate(seeded)
+    ]
+    return sorted(figures, key=lambda item: item[1], reverse=True)
+
+
+def naive_round_robin(seeded: Sequence[int], meetings: Played) -> list[tuple[int, tuple[Fraction | int, ...]]]:
+    figures = [
+        (
+            player,
+            (
+                score(meetings, player),
+                sum(
+                    points * score(meetings, other)
+                    for _, other, points in course(meetings, player)
+                    if other is not None
+                ),
+                -seed,
+            ),
+        )
+        for seed, player in enumerate(seeded)
+    ]
+    return sorted(figures, key=lambda item: item[1], reverse=True)
+
+
+def check_round(
+    seeded: Sequence[int], present: set[int], before: Played, pairs: Sequence[tuple[int, int]], bye: int | None
+) -> None:
+    """That a round is the one that the rule asks for: the rule read aloud, one player after the other."""
+    left = sorted((p for p in seeded if p in present), key=lambda p: (-score(before, p), seeded.index(p)))
+    assert sorted([*(p for pair in pairs for p in pair), *([] if bye is None else [bye])]) == sorted(left)
+    assert (bye is not None) == (len(left) % 2 == 1)
+    if bye is not None:
+        byes = {p: sum(one.first == p and one.second is None for one in before) for p in left}
+        fewest = [p for p in left if byes[p] == min(byes.values())]
+        lowest = [p for p in fewest if score(before, p) == min(score(before, q) for q in fewest)]
+        assert bye == max(lowest, key=seeded.index)
+        left.remove(bye)
+    for pair in pairs:
+        top, *others = left
+        times = [opponents(before, top).count(other) for other in others]
+        assert set(pair) == {top, others[times.index(min(times))]}
+        left = [p for p in left if p not in pair]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    players=st.integers(2, 14),
+    rounds=st.integers(1, 8),
+    games=st.integers(1, 3),
+    seed=st.integers(0, 2**32),
+    leaving=st.sampled_from([0.0, 0.05]),
+)
+def test_a_swiss_is_drawn_and_placed_as_the_rule_says(
+    players: int, rounds: int, games: int, seed: int, leaving: float
+) -> None:
+    seeded = list(range(1, players + 1))
+    meetings = played_swiss(players, rounds, games, random.Random(seed), leaving)
+    placed = swiss_standings(seeded, meetings)
+    assert [
+        (one.player, (one.points, one.rounds_won, one.opponents_points, one.early_points, one.opponents_early_points))
+        for one in placed
+    ] == [(player, figures[:-1]) for player, figures in naive_swiss(seeded, meetings)]
+    assert [one.place for one in placed] == list(range(1, players + 1))
+
+
+@settings(deadline=None, max_examples=40)
+@given(players=st.integers(2, 9), games=st.integers(1, 5), seed=st.integers(0, 2**32))
+def test_a_round_robin_is_placed_as_the_rule_says(players: int, games: int, seed: int) -> None:
+    chance = random.Random(seed)
+    seeded = chance.sample(range(1, 100), players)
+    meetings = []
+    for number, rnd in enumerate(berger(seeded), 1):
+        for first, second in rnd.pairs:
+            mine = sum(chance.choice([0, 1, 2]) for _ in range(games)) / 2
+            meetings.append(Meeting(number, first, second, mine, games - mine))
+    placed = round_robin_standings(seeded, meetings)
+    assert [(one.player, (one.points, one.sonneborn_berger)) for one in placed] == [
+        (player, figures[:-1]) for player, figures in naive_round_robin(seeded, meetings)
+    ]
+
+
+def test_the_first_round_pairs_the_best_with_the_next_and_gives_the_weakest_the_bye() -> None:
+    assert draw([7, 5, 3, 9, 1], {1, 3, 5, 7, 9}, []) == ([(7, 5), (3, 9)], 1)
+
+
+@pytest.mark.parametrize("players", [0, 1])
+def test_a_field_without_a_pair_has_no_pairs(players: int) -> None:
+    pairs, bye = draw([1, 2], set(range(1, players + 1)), [])
+    assert (pairs, bye) == ([], 1 if players else None)
+
+
+def test_who_began_more_often_sits_second() -> None:
+    met = [Meeting(1, 1, 2, 1.0), Meeting(1, 3, 4, 1.0)]
+    ((first, second), _), _ = draw([1, 3, 2, 4], {1, 2, 3, 4}, [*met, Meeting(2, 1, 4, 0.0, 0.0)])
+    assert (first, second) == (3, 1)
