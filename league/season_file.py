@@ -258,13 +258,13 @@ def write(season: Mapping[str, Any]) -> str:
     lines.append(f"# {Declaration.model_fields[DIVISIONS].description}")
     for name, size in season[DIVISIONS]:
         lines += [f"[[{DIVISIONS}]]", f"name = {_spelled(name)}", *([f"size = {size}"] if size else []), ""]
-    lines.append(f"# {Declaration.model_fields[EVALUATIONS].description}")
+    lines += [*([] if season[DIVISIONS] else [""]), f"# {Declaration.model_fields[EVALUATIONS].description}"]
     for one in season[EVALUATIONS]:
         values = {(info.alias or key): getattr(one, key) for key, info in DeclaredEvaluation.model_fields.items()}
         lines += [f"[[{EVALUATIONS}]]"]
         lines += [f"{key} = {_spelled(value)}" for key, value in values.items() if value not in (None, [])]
         lines.append("")
-    return "\n".join(lines)
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def _spelled(value: object) -> str:

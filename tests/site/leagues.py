@@ -12,7 +12,7 @@ from deadheat.engine.core import Fault
 from deadheat.engine.transcript import decode, encode
 from deadheat.league.jobs import FaultRecord
 from deadheat.league.service.course.states import set_season_state
-from deadheat.league.service.evaluations.beginning import begin_now
+from deadheat.league.service.evaluations.beginning import begin_now, running_evaluation
 from deadheat.league.service.evaluations.playing import plan_evaluation
 from deadheat.league.service.ground.steps import lock_season
 from deadheat.league.service.rankings.standings import refit
@@ -87,10 +87,12 @@ def _play(site: Site, name: str, game: str) -> int:
 
 
 def _evaluate(site: Site) -> None:
-    """The first season has an evaluation, whose only round is over."""
+    """The first season has an evaluation: its only round is over, unless one was begun before."""
     world = site.world
     swiss = DeclaredEvaluation(name="Interim", format=EvaluationFormat.SWISS, rounds=1)
     with world.db.transaction() as session:
+        if running_evaluation(session, 1) is not None:
+            return  # a planted league's own goes on
         begin_now(session, world.boss, 1, swiss)
         made = plan_evaluation(session, lock_season(session, 1))
     for series_id in made:

@@ -15,6 +15,9 @@ from deadheat.api.services import Services
 
 router = APIRouter(prefix="/desk/seasons/{season_id}/evaluations", include_in_schema=False)
 
+MATCHES = "matches"
+"""What the form calls `each`: a field with the name of a method hides that of its form in the browser."""
+
 
 def _again(complaint: Complaint, shared: Services, posted: Posted, season_id: int, **_: Any) -> Response:
     return season_page(shared, posted.visit, season_id, complaint)
@@ -24,7 +27,7 @@ def _again(complaint: Complaint, shared: Services, posted: Posted, season_id: in
 @posting("evaluation", _again)
 def begin_evaluation(shared: Shared, posted: Submitted, season_id: Id) -> Response:
     """Begin an evaluation now; what is left empty was not given."""
-    given = {name: value for name, value in posted.fields.items() if value}
+    given = {MATCHES if name == "each" else name: value for name, value in posted.fields.items() if value}
     body = checked(EvaluationRequest, given)
     begun = evaluations.begin(shared, posted.visit.person, season_id, body, Response())
     return onward(f"/evaluations/{begun.id}")

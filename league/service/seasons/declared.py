@@ -18,6 +18,7 @@ from typing import Any
 
 from sqlmodel import Session, col, select
 
+from deadheat.engine.figures import counted
 from deadheat.engine.games import GAMES
 from deadheat.league import season_file
 from deadheat.league.database import now
@@ -277,12 +278,18 @@ def _refusals(session: Session, plan: _Plan) -> Iterator[Mistake]:
 def _told(session: Session, plan: _Plan, season_id: int | None, *, applied: bool) -> Declared:
     changes = [DeclaredChange(PATHS[name], _json(plan.now[name]), _json(plan.then[name])) for name in plan.changed]
     dates = [DeclaredDate(PATHS[name], TERMS[name].setting.label, plan.then[name]) for name in DATES]
-    dates += [
-        DeclaredDate(EVALUATIONS, f"Evaluation {one.name}", one.next_due(now(session)))
-        for one in plan.then[EVALUATIONS]
-    ]
+    dates += _evaluation_dates(plan.then[EVALUATIONS], now(session))
     warnings = list(_warnings(session, plan))
     return Declared(season_id, applied, plan.declared.timezone, changes, dates, warnings)
+
+
+def _evaluation_dates(lines: Sequence[DeclaredEvaluation], at: datetime) -> list[DeclaredDate]:
+    """The next time of each line, the soonest first; those without one come last."""
+    dates = []
+    for one in lines:
+        often = f", then every {counted(one.every_minutes, 'minute')}" if one.every_minutes is not None else ""
+        dates.append(DeclaredDate(EVALUATIONS, f"Evaluation {one.name}{often}", one.next_due(at)))
+    return sorted(dates, key=lambda date: (date.at is None, date.at or at))
 
 
 def _warnings(session: Session, plan: _Plan) -> Iterator[str]:
