@@ -6,7 +6,7 @@ This module is pure, as `league.terms` is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -106,7 +106,7 @@ class DeclaredEvaluation(BaseModel):
 
 
 def _stamp(at: datetime) -> str:
-    return at.isoformat(sep=" ", timespec="minutes")
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def stored(declared: Iterable[DeclaredEvaluation]) -> list[dict[str, Any]]:
