@@ -181,7 +181,7 @@ def _spawned(arguments: list[str], descriptors: Mapping[int, int]) -> int:
 
 
 def _inheritable() -> Iterator[int]:
-    """Yield what this process would leave to a program: what it was given itself, and locks (`sandbox.processors`)."""
+    """Yield what this process would leave to a program: what it was given, and locks (`sandbox.host.processors`)."""
     for fd in (int(path.name) for path in Path("/proc/self/fd").iterdir()):
         with contextlib.suppress(OSError):  # the folder's own
             if os.get_inheritable(fd):

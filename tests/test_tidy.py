@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "league": frozenset({"league", "engine", *PURE}),
     "training": frozenset({"training", "engine"}),
     "workers": frozenset({"workers", "sandbox", "league", "engine"}),
-    "api": frozenset({"api", "league", "engine", "workers.queue", *PURE}),
+    "api": frozenset({"api", "league", "engine", "workers.broker.queue", *PURE}),
     "cli": ANYTHING - {"tests"},
     "tests": ANYTHING,
 }
@@ -142,7 +142,7 @@ def test_enqueueing_brings_no_sandbox_into_the_api():
         for path in (ROOT / "workers" / "queue.py", ROOT / "workers" / "__init__.py")
         if path.exists()
         for node, module in imports(path)
-        if is_within(module, frozenset({"sandbox", "docker", "workers"})) and module != "workers.queue"
+        if is_within(module, frozenset({"sandbox", "docker", "workers"})) and module != "workers.broker.queue"
     ]
     assert not wrong, "\n".join(wrong)
 

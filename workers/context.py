@@ -18,9 +18,9 @@ from deadheat.league.jobs import Host
 from deadheat.sandbox.box import Sandbox
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.folders import locked_folder, sweep_folders
+from deadheat.sandbox.host.processors import NoRegistry, shared_folder
+from deadheat.sandbox.host.slots import Slots
 from deadheat.sandbox.local import LocalSandbox
-from deadheat.sandbox.processors import NoRegistry, shared_folder
-from deadheat.sandbox.slots import Slots
 
 log = logging.getLogger(__name__)
 

@@ -3,9 +3,9 @@
 Theory of operation
 -------------------
 The keeper reports every few seconds; a machine whose keeper is silent for a lease's time gets no series. It has the
-machine checked (`sandbox.check`) when due: quickly when its worker starts, thoroughly at once if that finds it unfit,
-again after each pause while it is unfit, and when a canary match (`workers.canary`) went wrong or had no end. A check
-takes a slot like any match, so neither disturbs the other.
+machine checked (`sandbox.host.check`) when due: quickly when its worker starts, thoroughly at once if that finds it
+unfit, again after each pause while it is unfit, and when a canary match (`workers.canary`) went wrong or had no end. A
+check takes a slot like any match, so neither disturbs the other.
 
 The keeper decides nothing: it records the findings, and the statement that claims a series reads them. It shares no
 process with a referee, because it waits for the database.
@@ -26,10 +26,10 @@ from deadheat.league.config import HEARTBEAT_SECONDS
 from deadheat.league.service.course.schedule import seasons_going_on
 from deadheat.league.service.series.hosts import RECHECK_SECONDS, due_check, host_arrives, host_seen, record_check
 from deadheat.league.states import Fitness
-from deadheat.sandbox.check import FULL_ROUNDS, QUICK_ROUNDS, check_host, shares, stat
 from deadheat.sandbox.docker import DockerSandbox
-from deadheat.sandbox.fitness import Level, Report
 from deadheat.sandbox.folders import sweep_folders
+from deadheat.sandbox.host.check import FULL_ROUNDS, QUICK_ROUNDS, check_host, shares, stat
+from deadheat.sandbox.host.fitness import Level, Report
 from deadheat.workers import metrics
 from deadheat.workers.context import BUILD, PLAY, Context
 

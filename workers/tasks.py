@@ -1,7 +1,7 @@
 """The tasks, in a line each; other modules do their work.
 
 ``celery --app workers.tasks`` starts `app`. Tasks take ids; the database says whether there is anything to do (see
-workers.queue).
+workers.broker.queue).
 """
 
 from __future__ import annotations
@@ -32,14 +32,21 @@ from deadheat.league.service.rankings.standings import seasons_to_refit
 from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.storage.schema import WrongSchema, must_fit
 from deadheat.workers import metrics, stopping
+from deadheat.workers.broker.queue import (
+    TICK_SECONDS,
+    celery_app,
+    enqueue,
+    enqueue_environment,
+    enqueue_plan,
+    task_name,
+)
 from deadheat.workers.build import build_version
 from deadheat.workers.context import context
-from deadheat.workers.deliveries import send_due
 from deadheat.workers.environment import describe_environment
 from deadheat.workers.exhibitions import play_exhibition
 from deadheat.workers.holding import AWAY, cause_of
 from deadheat.workers.play import play_series
-from deadheat.workers.queue import TICK_SECONDS, celery_app, enqueue, enqueue_environment, enqueue_plan, task_name
+from deadheat.workers.sending.deliveries import send_due
 
 log = logging.getLogger(__name__)
 Told = TypeVar("Told")

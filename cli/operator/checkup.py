@@ -144,7 +144,7 @@ def check_database(settings: Settings) -> Iterator[Finding]:
 
 def check_broker(settings: Settings) -> Iterator[Finding]:
     """Check that messages can be sent and that the broker drops none silently."""
-    from deadheat.workers.queue import check
+    from deadheat.workers.broker.queue import check
 
     check(settings, 5)
     kind = "Redis" if settings.broker.startswith("redis") else "The folder of messages"
@@ -337,8 +337,8 @@ def _shared_folder(settings: Settings, run_dir: Path) -> Finding:
 
 def check_fitness(settings: Settings) -> Iterator[Finding]:
     """Run the host check that a worker runs when it starts, and yield its remarks and faults."""
-    from deadheat.sandbox.check import QUICK_ROUNDS, check_host
-    from deadheat.sandbox.fitness import Level
+    from deadheat.sandbox.host.check import QUICK_ROUNDS, check_host
+    from deadheat.sandbox.host.fitness import Level
     from deadheat.workers.context import Context
 
     if settings.sandbox == "local" or os.geteuid() != 0:

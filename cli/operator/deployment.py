@@ -19,8 +19,8 @@ from deadheat.cli.operator.tree import FINISH_SECONDS, Tree, end_without_parent
 from deadheat.league import telemetry
 from deadheat.league.config import Settings
 
-CONTROL = "control"  # see workers.queue
-DELIVERIES = "deliveries"  # see workers.queue; goes with control
+CONTROL = "control"  # see workers.broker.queue
+DELIVERIES = "deliveries"  # see workers.broker.queue; goes with control
 JOBS = "jobs"  # queues of all kinds of job that take slots; people's matches come with the series
 
 AliveFile = Annotated[

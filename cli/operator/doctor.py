@@ -19,7 +19,7 @@ from deadheat.cli.output import Output, says
 from deadheat.league.config import Settings
 
 if TYPE_CHECKING:
-    from deadheat.sandbox.fitness import Report
+    from deadheat.sandbox.host.fitness import Report
     from deadheat.workers.context import Context
 
 COLOURS = {"good": "green", "remark": "magenta", "unfit": "red", "wrong": "red"}
@@ -62,7 +62,7 @@ def check_host(
     If this machine plays in a league and is found unfit, the league is told and gives it nothing to play.
     """
     from deadheat.engine.core import TransportError
-    from deadheat.sandbox import check
+    from deadheat.sandbox.host import check
     from deadheat.workers.context import Context
 
     context = Context(Settings())

@@ -146,6 +146,6 @@ def serve_metrics(settings: Settings, port: int) -> None:
 
 def slot_count(settings: Settings) -> int:
     """Return how many matches this machine plays at a time."""
-    from deadheat.sandbox.slots import plan
+    from deadheat.sandbox.host.slots import plan
 
     return len(plan(settings.slots, sorted(os.sched_getaffinity(0))))

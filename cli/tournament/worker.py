@@ -29,7 +29,7 @@ from deadheat.engine.referee import MATCH_ATTEMPTS
 from deadheat.engine.transcript import Transcript, encode
 from deadheat.sandbox.arena import Arena, Played
 from deadheat.sandbox.box import Program, Sandbox, bot_limits
-from deadheat.sandbox.processors import Hold, Processors
+from deadheat.sandbox.host.processors import Hold, Processors
 
 TURN_SECONDS = 2.0
 """How long processors are kept at least while others wait."""

@@ -37,7 +37,7 @@ from deadheat.league.service.series.turns import claim_next_series
 from deadheat.league.service.views.queues import queues
 from deadheat.league.states import JobState
 from deadheat.league.tables import Series
-from deadheat.workers.queue import CONTROL, celery_app
+from deadheat.workers.broker.queue import CONTROL, celery_app
 from tests.benchmarks.cgroups import MeasuredGroup
 from tests.benchmarks.engine_of_our_own import PrivateEngine
 from tests.cluster.cluster import API_MACHINES, WORKERS, Cluster

@@ -17,7 +17,7 @@ from pathlib import Path
 from sqlmodel import col, select
 
 from deadheat.league.tables import BotVersion
-from deadheat.workers.queue import SWEEP_SECONDS
+from deadheat.workers.broker.queue import SWEEP_SECONDS
 from tests.cluster.cluster import BOT, WORKERS, Cluster
 from tests.cluster.network import Machine
 from tests.cluster.servers import ADDRESS, Primary, until

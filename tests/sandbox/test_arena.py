@@ -17,8 +17,8 @@ from deadheat.sandbox.arena import Arena, _Turns
 from deadheat.sandbox.box import Box, Channel, Exit, Limits, Program
 from deadheat.sandbox.cgroup import Cgroup
 from deadheat.sandbox.docker import DockerSandbox
+from deadheat.sandbox.host.slots import Slots
 from deadheat.sandbox.local import LocalSandbox
-from deadheat.sandbox.slots import Slots
 
 CPUS = sorted(os.sched_getaffinity(0))
 two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="this machine has one processor")

@@ -11,13 +11,14 @@ import pytest
 from deadheat.engine.core import TransportError
 from deadheat.engine.own_time import Evidence
 from deadheat.league.config import Settings
-from deadheat.sandbox import pipes, reference
+from deadheat.sandbox import pipes
 from deadheat.sandbox.attribution import Counters
 from deadheat.sandbox.box import Box, Channel, Limits, NoMeter, Program, Sandbox, SandboxError
-from deadheat.sandbox.check import GUILTY, Host, check_host, doubtful, shares, stat, steal_told
 from deadheat.sandbox.docker import DockerSandbox
+from deadheat.sandbox.host import reference
+from deadheat.sandbox.host.check import GUILTY, Host, check_host, doubtful, shares, stat, steal_told
+from deadheat.sandbox.host.reference import reference_program
 from deadheat.sandbox.local import LocalSandbox
-from deadheat.sandbox.reference import reference_program
 
 ROUNDS = 2
 
@@ -166,7 +167,7 @@ def test_what_counted_only_while_this_host_stood_still_is_in_doubt(evidence: Evi
 
 
 def test_a_reference_bot_that_cannot_start_is_our_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deadheat.sandbox.reference.CODE", "raise SystemExit")
+    monkeypatch.setattr("deadheat.sandbox.host.reference.CODE", "raise SystemExit")
     with pytest.raises(SandboxError, match="a reference bot exited"):
         check_host(LocalSandbox(), (), 1)
 

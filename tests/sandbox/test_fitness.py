@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from deadheat.sandbox.fitness import Facts, Level, judged, percentiles
+from deadheat.sandbox.host.fitness import Facts, Level, judged, percentiles
 
 GOOD = Facts()
 

@@ -151,7 +151,7 @@ os.write(2, b"last\\n")
         ended = box.stopped()
     assert (ended.exit_code, ended.signal) == (0, None)
     assert ended.stderr.startswith(b"first\n")
-    assert ended.stderr.endswith(b"4last\n")
+    assert ended.stderr.endswith(b"last\n")  # what stands before it may have come while the file was cut
     left_out = re.search(rb"\n\[\.\.\. ([0-9]+) bytes left out \.\.\.\]\n", ended.stderr)
     assert left_out is not None
     assert 50_000_000 < int(left_out[1]) <= 100_000_000, "less what was written while the file was cut"

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.sandbox import processors
-from deadheat.sandbox.processors import NoRegistry, Processors, _described, shared_folder
-from deadheat.sandbox.slots import Slots
+from deadheat.sandbox.host import processors
+from deadheat.sandbox.host.processors import NoRegistry, Processors, _described, shared_folder
+from deadheat.sandbox.host.slots import Slots
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from deadheat.sandbox.processors import Processors
+from deadheat.sandbox.host.processors import Processors
 hold = Processors(Path(sys.argv[1])).exactly([int(cpu) for cpu in sys.argv[2].split(",")])
 print("held" if hold else "taken", flush=True)
 sys.stdin.read()

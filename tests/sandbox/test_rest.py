@@ -20,9 +20,9 @@ from deadheat.league.config import Settings
 from deadheat.sandbox.arena import Arena
 from deadheat.sandbox.box import Limits, Program, Sandbox, SandboxError, bot_limits
 from deadheat.sandbox.docker import WAKING_TRIES, DockerBox, DockerSandbox
+from deadheat.sandbox.host.slots import Slots
 from deadheat.sandbox.local import LocalSandbox
 from deadheat.sandbox.pipes import PipeTransport
-from deadheat.sandbox.slots import Slots
 
 COUNTER = """
 import sys, threading, time

@@ -165,14 +165,14 @@ class Builder:
 
 
 class Slots:
-    """In the place of `sandbox.slots.Slots`: whoever asks for processors has them."""
+    """In the place of `sandbox.host.slots.Slots`: whoever asks for processors has them."""
 
     slots = ((0,),)
     spare = ()
 
     @contextlib.contextmanager
     def take(self, *_: object, **__: object) -> Iterator[tuple[int, ...]]:
-        """As `sandbox.slots.Slots.take`."""
+        """As `sandbox.host.slots.Slots.take`."""
         yield (0,)
 
 

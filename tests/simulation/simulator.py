@@ -49,7 +49,7 @@ from deadheat.league.service.series.hosts import due_check, host_seen, record_ch
 from deadheat.league.states import JobState, VersionState
 from deadheat.league.tables import Attempt, BotVersion, Exhibition, WorkerHost
 from deadheat.workers import build, build_log, exhibitions, holding, play, stopping, tasks
-from deadheat.workers.queue import task_name
+from deadheat.workers.broker.queue import task_name
 from tests.invariants import broken, unfinished
 from tests.league.world import START
 from tests.simulation import people
@@ -259,7 +259,7 @@ class Simulator:
         return life, row_id
 
     def enqueue(self, life: Life, row_id: int) -> None:
-        """Instead of what `workers.queue` sends."""
+        """Instead of what `workers.broker.queue` sends."""
         if self.happens(self.weather.message_lost):
             return
         for _ in range(2 if self.happens(self.weather.message_doubled) else 1):

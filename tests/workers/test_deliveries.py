@@ -22,8 +22,8 @@ from deadheat.league.service.people import channels, notices
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings.closing import close_account
 from deadheat.league.states import DeliveryState
-from deadheat.workers import deliveries, webhooks
-from deadheat.workers.webhooks import NotReached, post
+from deadheat.workers.sending import deliveries, webhooks
+from deadheat.workers.sending.webhooks import NotReached, post
 from tests.league.world import World, settings
 
 

@@ -12,7 +12,7 @@ from kombu import Connection
 from kombu.simple import SimpleQueue
 from kombu.utils.json import dumps
 
-from deadheat.workers.queue import celery_app
+from deadheat.workers.broker.queue import celery_app
 from tests.league.world import settings
 
 

@@ -23,8 +23,8 @@ from deadheat.league.service.series.hosts import RECHECK_SECONDS, hosts, record_
 from deadheat.league.states import Fitness
 from deadheat.league.tables import WorkerHost
 from deadheat.sandbox.box import SandboxError
-from deadheat.sandbox.check import FULL_ROUNDS, QUICK_ROUNDS
-from deadheat.sandbox.fitness import Facts, Report, judged
+from deadheat.sandbox.host.check import FULL_ROUNDS, QUICK_ROUNDS
+from deadheat.sandbox.host.fitness import Facts, Report, judged
 from deadheat.workers import keeper, metrics
 from deadheat.workers.context import Context
 from deadheat.workers.keeper import Keeper, arrive

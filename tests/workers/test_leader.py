@@ -13,9 +13,10 @@ from celery import Celery
 
 from deadheat.cli.operator.checkup import Verdict, check_broker, check_running
 from deadheat.league.database import Database
-from deadheat.workers import leader, queue
+from deadheat.workers import leader
+from deadheat.workers.broker import queue
+from deadheat.workers.broker.queue import celery_app
 from deadheat.workers.leader import KEY, Lease, LedScheduler, RedisLease, lease_of
-from deadheat.workers.queue import celery_app
 from tests.league.world import settings
 
 

@@ -23,9 +23,9 @@ from deadheat.league.errors import BadSetting, NotFound
 from deadheat.league.service.people import channels
 from deadheat.league.service.people.channels import Link
 from deadheat.league.states import DeliveryState
-from deadheat.workers import deliveries, mail
-from deadheat.workers.mail import Letter
-from deadheat.workers.webhooks import NotReached
+from deadheat.workers.sending import deliveries, mail
+from deadheat.workers.sending.mail import Letter
+from deadheat.workers.sending.webhooks import NotReached
 from tests.league.world import World, settings
 
 SENDER = "Deadheat <league@league.example>"

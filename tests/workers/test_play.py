@@ -32,7 +32,7 @@ from deadheat.league.tables import Attempt, Ending, LatencySummary, Match, Parti
 from deadheat.sandbox.arena import Arena, Played
 from deadheat.sandbox.box import SandboxError
 from deadheat.sandbox.folders import sweep_folders
-from deadheat.sandbox.slots import Slots
+from deadheat.sandbox.host.slots import Slots
 from deadheat.workers import holding, metrics, play, stopping
 from deadheat.workers.context import BOTS, Context
 from deadheat.workers.play import play_series

@@ -9,8 +9,8 @@ from pathlib import Path
 import redis
 from kombu.simple import SimpleQueue
 
-from deadheat.workers.queue import celery_app
-from deadheat.workers.redisqueue import Channel
+from deadheat.workers.broker.queue import celery_app
+from deadheat.workers.broker.redisqueue import Channel
 from tests.league.world import settings
 
 

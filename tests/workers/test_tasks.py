@@ -29,7 +29,7 @@ from deadheat.league.service.series.hosts import host_arrives, record_check
 from deadheat.league.states import JobState
 from deadheat.league.tables import Exhibition, Series
 from deadheat.workers import metrics, tasks
-from deadheat.workers.queue import task_name
+from deadheat.workers.broker.queue import task_name
 from tests.workers.conftest import PlayingWorld
 
 ALERTS = Path(__file__).parents[2] / "dashboards" / "prometheus" / "alerts.yml"

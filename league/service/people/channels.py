@@ -3,10 +3,10 @@
 Theory of operation
 -------------------
 A channel is a webhook or a confirmed e-mail address of one person's. With every new notice a delivery is stored for
-each of their channels, in the same transaction, so none is lost. A background process (`workers.deliveries`) claims
-what is due: a compare-and-set of the number of tries, which also moves the instant at which it is due again past the
-end of the try. So of two processes one gets it, and what a process that died had claimed is tried again. A delivery may
-arrive twice, if the process died between the answer and the note of it; its number tells the receiver.
+each of their channels, in the same transaction, so none is lost. A background process (`workers.sending.deliveries`)
+claims what is due: a compare-and-set of the number of tries, which also moves the instant at which it is due again past
+the end of the try. So of two processes one gets it, and what a process that died had claimed is tried again. A delivery
+may arrive twice, if the process died between the answer and the note of it; its number tells the receiver.
 
 An e-mail address gets nothing but one message with a link, before its owner has followed it. Links carry a token that
 follows from the channel's secret; that to confirm is worth something once, and for `CONFIRM_WITHIN`.

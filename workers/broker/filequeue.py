@@ -3,7 +3,7 @@
 The original writes a message under its final name, where a reader may find it before it is complete. It moves what it
 reads to the machine's folder for temporary files, and it lists the queues in files. A worker that finds such a file
 damaged, for example after a power cut, ends with a JSON error. Here a message is written aside and renamed; the process
-that removes it owns it; and an unreadable one is dropped, because a message is only a nudge (see `workers.queue`).
+that removes it owns it; and an unreadable one is dropped, because a message is only a nudge (`workers.broker.queue`).
 """
 
 from __future__ import annotations

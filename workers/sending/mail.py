@@ -11,7 +11,7 @@ from email.utils import formatdate, make_msgid
 from urllib.parse import unquote, urlsplit
 
 from deadheat.league.config import SMTP_PORTS, Settings
-from deadheat.workers.webhooks import NotReached
+from deadheat.workers.sending.webhooks import NotReached
 
 TIMEOUT_SECONDS = 15.0
 """For each step of the conversation; the server is the operator's own."""

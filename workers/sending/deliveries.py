@@ -17,10 +17,10 @@ from deadheat.league.service.people.channels import Link, Parcel
 from deadheat.league.service.people.forgotten import link_query
 from deadheat.league.service.people.notices import notice_info
 from deadheat.league.states import ChannelKind
-from deadheat.workers import mail
 from deadheat.workers.context import Context
-from deadheat.workers.mail import Letter
-from deadheat.workers.webhooks import Answer, NotReached, post
+from deadheat.workers.sending import mail
+from deadheat.workers.sending.mail import Letter
+from deadheat.workers.sending.webhooks import Answer, NotReached, post
 
 log = logging.getLogger(__name__)
 

@@ -1,7 +1,7 @@
 """The processors of a match. A slot is a set of CPUs that one match (or build) owns while it runs.
 
-A slot is taken in the registry of processors (`sandbox.processors`), which tournaments and other programs of this host
-honour too. Bots run only on their own slot's processors; the engine's work to start a container runs anywhere.
+A slot is taken in the registry of processors (`sandbox.host.processors`), which tournaments and other programs of this
+host honour too. Bots run only on their own slot's processors; the engine's work to start a container runs anywhere.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from deadheat.sandbox.processors import RETRY_SECONDS, Hold, Processors
+from deadheat.sandbox.host.processors import RETRY_SECONDS, Hold, Processors
 
 CPUS_PER_SLOT = 2
 SHORT_RETRY_SECONDS = 0.002

@@ -3,7 +3,7 @@
 Theory of operation
 -------------------
 A bot that shares its processor with a compiler is slow through no fault of its own. So whoever runs bots, or measures
-anything, first takes processors here: workers of a league (`sandbox.slots`), tournaments, and `deadheat run` for
+anything, first takes processors here: workers of a league (`sandbox.host.slots`), tournaments, and `deadheat run` for
 everything else. A processor is a file in one folder that everybody can use; to hold it is to hold a lock (flock) on
 that file. The kernel drops locks with the last process that has them open, however it ends, so nothing goes stale.
 

@@ -1,4 +1,4 @@
-"""Gather the facts that `sandbox.fitness` judges: read this host's configuration, and test it with reference bots.
+"""Gather the facts that `sandbox.host.fitness` judges: read this host's configuration, and test it with reference bots.
 
 Configuration shows what could go wrong (no pressure files, a power-saving governor, shared cores, swap); the trial
 shows what does. In a real box, against a limit of `LIMIT_MS`, a sleeper answers a margin before the limit and as much
@@ -20,9 +20,9 @@ from deadheat.engine.own_time import Evidence
 from deadheat.sandbox.arena import quiet
 from deadheat.sandbox.box import Box, Limits, Sandbox, SandboxError
 from deadheat.sandbox.docker import DockerSandbox
-from deadheat.sandbox.fitness import Facts, Report, judged, percentiles
+from deadheat.sandbox.host.fitness import Facts, Report, judged, percentiles
+from deadheat.sandbox.host.reference import CHATTER, SPIN, reference_program, sleep, work
 from deadheat.sandbox.pipes import PipeTransport
-from deadheat.sandbox.reference import CHATTER, SPIN, reference_program, sleep, work
 from deadheat.sandbox.runtimes import MARGIN_MS, NO_RUNTIME
 
 LIMIT_MS = 50

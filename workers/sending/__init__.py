@@ -1,0 +1,1 @@
+"""Send people's notices to their webhooks and e-mail addresses."""
