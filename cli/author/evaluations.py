@@ -55,13 +55,12 @@ def _seat(one: EvaluationSeat) -> str:
 
 LIST: Columns[Evaluation] = (
     Column("evaluation", lambda one: one.id, right=True),
-    Column("number", lambda one: one.number, right=True),
-    Column("name", lambda one: one.name),
-    Column("format", lambda one: one.format),
+    Column("name", lambda one: f"{one.name} {one.number}"),
+    Column("format", lambda one: one.format, whole=True),
     Column("bots", lambda one: one.players, right=True),
     Column("rounds", lambda one: f"{one.round}/{one.rounds}", right=True),
     Column("state", lambda one: one.state),
-    Column("due", lambda one: f"{one.due_at:%Y-%m-%d %H:%M}"),
+    Column("due", lambda one: f"{one.due_at:%Y-%m-%d %H:%M}", whole=True),
 )
 
 PLACES: Columns[EvaluationStanding] = (
