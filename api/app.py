@@ -17,31 +17,23 @@ from deadheat.api.pages.live import News
 from deadheat.api.pages.player.exhibition import Tables
 from deadheat.api.pages.render import templates
 from deadheat.api.routes import (
-    announcements,
     appeals,
     audit,
     bots,
     challenges,
-    entries,
     environment,
-    evaluations,
     exhibitions,
     exports,
     games,
     health,
-    inbox,
-    leaderboard,
     matches,
     replays,
     rulings,
-    season_files,
-    seasons,
-    teams,
-    tokens,
-    users,
     versions,
     workers,
 )
+from deadheat.api.routes.people import inbox, teams, tokens, users
+from deadheat.api.routes.season import announcements, entries, evaluations, leaderboard, season_files, seasons
 from deadheat.api.services import SITE, CeleryQueue, Queue, Services
 from deadheat.league.blobs import Blobs
 from deadheat.league.config import Settings

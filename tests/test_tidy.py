@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("api", "cli", "engine", "league", "sandbox", "training", "workers")
 FUNCTION_LINES = 60  # the damage of long functions is always in the tail, and in the most important place
+FOLDER_MODULES = 20
 
 ANYTHING = frozenset({*PACKAGES, "tests"})
 PURE = frozenset({"sandbox.archive", "sandbox.attribution", "sandbox.box", "sandbox.languages"})
@@ -167,6 +169,20 @@ def test_no_function_is_too_long():
         for node in ast.walk(parsed(path))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and (lines := (node.end_lineno or node.lineno) - node.lineno + 1) > FUNCTION_LINES
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_folder_holds_too_many_modules():
+    modules = Counter(
+        path.parent
+        for path in python_files()
+        if path.relative_to(ROOT).parts[0] in PACKAGES and path.name != "__init__.py"
+    )
+    wrong = [
+        f"{folder.relative_to(ROOT)}: {count} modules"
+        for folder, count in modules.items()
+        if count > FOLDER_MODULES and folder.name != "versions"
     ]
     assert not wrong, "\n".join(wrong)
 

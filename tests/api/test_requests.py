@@ -245,7 +245,7 @@ def test_our_own_failure_tells_nothing_inner(site: Site, monkeypatch: pytest.Mon
     def explode(*_: object) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr("deadheat.api.routes.seasons.seasons", explode)
+    monkeypatch.setattr("deadheat.api.routes.season.seasons.seasons", explode)
     answer = site.client.get("/v1/seasons")
     problem = site.problem(500, answer, "internal")
     assert "secret" not in str(problem)
@@ -256,7 +256,7 @@ def test_a_database_that_is_away_is_told_as_what_passes(site: Site, monkeypatch,
     def refused(*_: object, **__: object) -> None:
         raise away("SELECT secret", {}, ConnectionError("no route to host"))
 
-    monkeypatch.setattr("deadheat.api.routes.seasons.seasons", refused)
+    monkeypatch.setattr("deadheat.api.routes.season.seasons.seasons", refused)
     answer = site.client.get("/v1/seasons")
     problem = site.problem(503, answer, "database-away")
     assert problem["detail"] == "The database cannot be reached at the moment. Please try again in a few seconds."

@@ -45,7 +45,7 @@ def explode(*_: object) -> None:
     ],
 )
 def test_every_answer_has_them(site: Site, monkeypatch, method: str, path: str, status: int) -> None:
-    monkeypatch.setattr("deadheat.api.routes.seasons.seasons", explode if status == 500 else seasons)
+    monkeypatch.setattr("deadheat.api.routes.season.seasons.seasons", explode if status == 500 else seasons)
     answer = site.client.request(method, path, json={} if method == "POST" and "/v1" in path else None)
     assert answer.status_code == status
     for name, begins in ALWAYS.items():

@@ -25,7 +25,7 @@ from deadheat.api.pages.forms import (
     posting,
     private,
 )
-from deadheat.api.routes.tokens import checked_person
+from deadheat.api.routes.people.tokens import checked_person
 from deadheat.api.schemas import base
 from deadheat.api.schemas import people as schemas
 from deadheat.api.schemas.bots import BotRequest

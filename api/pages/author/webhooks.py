@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from deadheat.api.deps import Id, Shared
 from deadheat.api.pages.forms import Complaint, Posted, Submitted, Visit, Visiting, checked, onward, posting, private
-from deadheat.api.routes.tokens import checked_person
+from deadheat.api.routes.people.tokens import checked_person
 from deadheat.api.services import Services
 from deadheat.league.service.people import channels
 

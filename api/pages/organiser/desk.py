@@ -28,11 +28,11 @@ from deadheat.api.pages.forms import (
     private,
 )
 from deadheat.api.pages.organiser import season_form
-from deadheat.api.routes import announcements as api_announcements
 from deadheat.api.routes import appeals as api_appeals
 from deadheat.api.routes import rulings
-from deadheat.api.routes import seasons as api_seasons
-from deadheat.api.routes.entries import change_entry
+from deadheat.api.routes.season import announcements as api_announcements
+from deadheat.api.routes.season import seasons as api_seasons
+from deadheat.api.routes.season.entries import change_entry
 from deadheat.api.schemas import base
 from deadheat.api.schemas import rulings as shapes
 from deadheat.api.schemas import seasons as schemas

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Response
 from deadheat.api.deps import Id, Shared
 from deadheat.api.pages.forms import Complaint, Posted, Submitted, checked, onward, posting
 from deadheat.api.pages.organiser.desk import season_page
-from deadheat.api.routes import evaluations
+from deadheat.api.routes.season import evaluations
 from deadheat.api.schemas.evaluations import EvaluationRequest
 from deadheat.api.services import Services
 

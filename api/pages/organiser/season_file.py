@@ -17,7 +17,7 @@ from fastapi import APIRouter, Query, Response
 from deadheat.api.deps import Shared
 from deadheat.api.pages.forms import Complaint, Posted, Submitted, Visit, Visiting, checked, onward, posting, private
 from deadheat.api.pages.render import instant
-from deadheat.api.routes.season_files import declare
+from deadheat.api.routes.season.season_files import declare
 from deadheat.api.schemas import base
 from deadheat.api.schemas.seasons import SeasonFileRequest
 from deadheat.api.services import Services

@@ -1,0 +1,1 @@
+"""Accounts, their secrets, teams, and what people are told."""
