@@ -14,9 +14,11 @@ from deadheat.api.pages import (
     feeds,
     game,
     home,
+    lists,
     live,
     match,
     matches,
+    people,
     season,
 )
 from deadheat.api.pages.author import account, appeal, challenges, forgotten, inbox, mail, own_match, upload, webhooks
@@ -26,6 +28,7 @@ from deadheat.api.pages.player import exhibition
 router = APIRouter(include_in_schema=False)
 for _page in (
     home,
+    lists,
     game,
     season,
     evaluation,
@@ -35,6 +38,7 @@ for _page in (
     own_match,
     exhibition,
     bot,
+    people,
     feeds,
     download,
     environment,

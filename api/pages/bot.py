@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Query
 from sqlmodel import Session
 
 from deadheat.api.deps import Id, Shared
@@ -18,6 +18,7 @@ from deadheat.engine.core import Fault
 from deadheat.league.beside import tally
 from deadheat.league.errors import NotFound
 from deadheat.league.service.bots.bots import bot_info
+from deadheat.league.service.evaluations import views as evaluations
 from deadheat.league.service.rankings.history import history
 from deadheat.league.service.series.response_times import command_times
 from deadheat.league.service.views import careers
@@ -48,20 +49,11 @@ def bot(shared: Shared, bot_id: Id, season: Annotated[RowId | None, Query()] = N
     )
 
 
-@router.get("/authors/{name}")
-@everyones
-def author(shared: Shared, name: Annotated[str, Path(min_length=1, max_length=32)]) -> str:
-    """An author's bots."""
-    with shared.db.reading() as session:
-        written, bots = careers.author_bots(session, name)
-        parts = {bot.id: careers.parts_of(session, bot.id) for bot in bots}
-    return render(shared, "author.html", author=written, bots=bots, parts=parts)
-
-
 NOWHERE: dict[str, Any] = {
     "row": None,
     "tally": "",
     "chart": None,
+    "course": None,
     "opponents": [],
     "times": [],
     "failures": [],
@@ -93,6 +85,7 @@ def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> d
         "row": row,
         "tally": tally(board.config, [] if row is None else [row["plackett_luce"]]),
         "chart": charts.history(history(session, part.season_id, bot_id)),
+        "course": charts.courses(evaluations.courses(session, part.season_id, bot_id=bot_id)),
         "opponents": careers.opponents(session, part.season_id, bot_id),
         "times": command_times(session, part.season_id, version_ids),
         "failures": failures,

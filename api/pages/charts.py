@@ -13,6 +13,7 @@ from statistics import median
 from typing import Any
 
 from deadheat.engine.figures import nice
+from deadheat.league.records.evaluations import Course
 from deadheat.league.service.rankings.history import HistoryPoint
 
 WIDTH, HEIGHT = 720, 240
@@ -87,6 +88,54 @@ def history(points: Sequence[HistoryPoint]) -> History | None:
         across=[Mark(x(at), label) for at, label in _times(first, span)],
         upward=[Mark(y(tick), f"{tick:g}") for tick in ticks],
         versions=[Mark(x(at), f"v{number}") for at, number in _versions(points)],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A bot's places from evaluation to evaluation; `end`: where its name is written."""
+
+    bot: str
+    line: str
+    end: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Courses:
+    """The ways of several bots, the first place at the top."""
+
+    ways: list[Way]
+    across: list[Mark]
+    upward: list[Mark]
+
+
+NAMES = 130
+"""Room for the bots' names at the right."""
+
+
+def courses(found: Sequence[Course]) -> Courses | None:
+    """None: nobody was in two of them."""
+    numbers = sorted({number for course in found for number, _ in course.places})
+    if len(numbers) < 2:
+        return None
+    worst = max(place for course in found for _, place in course.places)
+
+    def x(number: int) -> float:
+        return round(LEFT + (WIDTH - LEFT - NAMES) * numbers.index(number) / (len(numbers) - 1), 1)
+
+    def y(place: int) -> float:
+        return round(TOP + (HEIGHT - TOP - BOTTOM) * (place - 1) / max(worst - 1, 1), 1)
+
+    ways = []
+    for course in found:
+        line = [(x(number), y(place)) for number, place in course.places]
+        ways.append(Way(course.bot, _path(line), line[-1]))
+    step = -(-len(numbers) // 12)
+    few = sorted({1, worst} | set(range(5, worst, max(5, -(-worst // 50) * 10))))
+    return Courses(
+        ways,
+        [Mark(x(number), str(number)) for number in numbers[::step]],
+        [Mark(y(place), str(place)) for place in few],
     )
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from deadheat.api.deps import Id, Shared
+from deadheat.api.pages.charts import courses
 from deadheat.api.pages.render import everyones, render
 from deadheat.api.schemas.base import RowId
 from deadheat.league.service.evaluations import views
@@ -31,8 +32,11 @@ def of_season(shared: Shared, season_id: Id, before: Number = None) -> str:
         season = season_info(session, season_id)
         found = views.evaluations(session, season_id, before=before, limit=ROWS + 1)
         coming = views.coming(session, season_id)
+        chart = courses(views.courses(session, season_id)) if before is None else None
     older = found[ROWS - 1].number if len(found) > ROWS else None
-    return render(shared, "evaluations.html", season=season, evaluations=found[:ROWS], coming=coming, older=older)
+    return render(
+        shared, "evaluations.html", season=season, evaluations=found[:ROWS], coming=coming, older=older, chart=chart
+    )
 
 
 @router.get("/evaluations/{evaluation_id}")

@@ -41,9 +41,9 @@ def game(shared: Shared, name: str) -> str:
         raise NotFound("game", name)
     with shared.db.reading() as session:
         seasons = league_seasons.seasons(session, SEASONS, game=name)
-        current = next(iter(league_seasons.seasons(session, 1, game=name, with_results=True)), None)
+        current = league_seasons.leading_season(session, name)
         board = shared.boards.newest(session, current.id) if current else None
-        versions = newest_versions(session, name, RECENT)
+        versions = newest_versions(session, RECENT, game=name)
         counts = careers.game_counts(session, name)
         judged = environment(session)
         recent = matches(session, season_id=current.id, state=MatchState.DONE, limit=RECENT) if current else []

@@ -33,7 +33,7 @@ def home(shared: Shared, before: Annotated[RowId | None, Query()] = None) -> str
         seasons = league_seasons.seasons(session, limit=SEASONS + 1, before=before)
         announcements = league_announcements.announcements(session, limit=3)
         running = running_series(session, NEWEST)
-        versions = newest_versions(session, None, NEWEST)
+        versions = newest_versions(session, NEWEST)
         matches = league_matches.matches(session, state=MatchState.DONE, limit=NEWEST)
     return render(
         shared,

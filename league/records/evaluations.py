@@ -87,3 +87,12 @@ class EvaluationPairing(Record):
     second_points: float
     settled: Annotated[bool, Field(description="Whether it is over; its points do not change after that.")]
     match_ids: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Course(Record):
+    """A bot's way through a season's evaluations. `places`: the number of each that it was in, and its place there."""
+
+    bot_id: int
+    bot: str
+    places: tuple[tuple[int, int], ...]

@@ -92,8 +92,8 @@ def test_versions_and_seasons_of_a_bot_and_bots_of_an_author(world: World) -> No
         assert (name, bot.id) == (owner.name, bot_id)
         with pytest.raises(NotFound):
             author_bots(session, "nobody")
-        assert newest_versions(session, GAME, 1)[0].number == 2
-        assert newest_versions(session, "liars-dice", 1) == []
+        assert newest_versions(session, 1, game=GAME)[0].number == 2
+        assert newest_versions(session, 1, game="liars-dice") == []
         counts = game_counts(session, GAME)
         assert (counts.bots, counts.authors, counts.versions) == (1, 1, 2)
 

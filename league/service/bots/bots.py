@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-from deadheat.league.service.ground.steps import flush_unless_taken
-
-from deadheat.league.records import from_row
-
-from deadheat.league.records.bots import Bot as BotInfo
-from deadheat.league.records.bots import BuildLog, BuildTry
-from deadheat.league.records.bots import Version as VersionInfo
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,17 +9,22 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, and_, or_
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import aliased
-from deadheat.league.causes import told
 from sqlmodel import Session, col, func, select
 
 from deadheat.engine.games import GAMES
+from deadheat.league.causes import told
 from deadheat.league.database import now, settings_of
 from deadheat.league.errors import BadUpload, NameTaken, NotFound, TooMany, UnknownGame, WrongState
-from deadheat.league.service.ground.audit import record
+from deadheat.league.records import from_row
+from deadheat.league.records.bots import Bot as BotInfo
+from deadheat.league.records.bots import BuildLog, BuildTry
+from deadheat.league.records.bots import Version as VersionInfo
 from deadheat.league.service.bots.quotas import check_quotas
-from deadheat.league.service.people.teams import must_be_member, owned_by
-
+from deadheat.league.service.ground.audit import record
+from deadheat.league.service.ground.steps import flush_unless_taken
+from deadheat.league.service.ground.storable import storable
 from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.teams import must_be_member, owned_by
 from deadheat.league.states import VersionState
 from deadheat.league.tables import Attempt, Bot, BotVersion, Team, TeamMember, User
 
@@ -186,7 +184,24 @@ def build_log(session: Session, owner: Person, bot_id: int, number: int) -> Buil
     return BuildLog(row.log, [BuildTry(t.finished_at, t.cause, told(t.cause, t.detail)) for t in tries])
 
 
-def infos(session: Session, condition: ColumnElement[bool]) -> list[BotInfo]:
+def bots_named(
+    session: Session, named: str, *, game: str | None = None, skip: int = 0, limit: int = 100
+) -> tuple[list[BotInfo], int]:
+    """Bots with `named` in their own name, their author's or their team's that are not retired, by game and name: those
+    after the first `skip`, and how many there are in all.
+    """
+    keys = (col(Bot.name_key), col(User.name_key), func.coalesce(col(Team.name_key), ""))
+    fits = or_(*(key.contains(storable(named).strip().lower(), autoescape=True) for key in keys)) & active()
+    if game is not None:
+        fits &= col(Bot.game) == game
+    count = select(func.count()).select_from(Bot).join(User, col(User.id) == Bot.owner_id)
+    found = session.exec(count.join(Team, col(Team.id) == Bot.team_id, isouter=True).where(fits)).one()
+    return infos(session, fits, skip, limit), found
+
+
+def infos(
+    session: Session, condition: ColumnElement[bool], skip: int = 0, limit: int | None = None
+) -> list[BotInfo]:
     """The bots that meet a condition, by game and name."""
     versions = select(func.count()).select_from(BotVersion).where(BotVersion.bot_id == Bot.id).scalar_subquery()
     statement = (
@@ -195,6 +210,8 @@ def infos(session: Session, condition: ColumnElement[bool]) -> list[BotInfo]:
         .join(Team, col(Team.id) == Bot.team_id, isouter=True)
         .where(condition)
         .order_by(Bot.game, Bot.name_key, col(Bot.id))
+        .offset(skip)
+        .limit(limit)
     )
     return [
         from_row(BotInfo, bot, author=author, team=team, versions=count)

@@ -15,7 +15,7 @@ from deadheat.league.records import evaluations as records
 from deadheat.league.records import from_row
 from deadheat.league.service.evaluations.playing import points_of, standings_of
 from deadheat.league.service.ground.steps import existing
-from deadheat.league.states import ON_LADDER, EvaluationFormat, SeasonState
+from deadheat.league.states import ON_LADDER, EvaluationFormat, EvaluationState, SeasonState
 from deadheat.league.tables import (
     Bot,
     BotVersion,
@@ -28,6 +28,12 @@ from deadheat.league.tables import (
     User,
 )
 from deadheat.league.timetable import timetable
+
+TOP = 10
+"""Bots of which the course is shown together."""
+
+COURSE = 100
+"""Evaluations that a course looks back."""
 
 
 def evaluations(
@@ -49,6 +55,31 @@ def coming(session: Session, season_id: int) -> list[tuple[str, datetime]]:
         return []
     lines = ((one.words, one.next_due(now(session))) for one in timetable(season.evaluations))
     return sorted(((words, at) for words, at in lines if at is not None), key=lambda line: line[1])
+
+
+def courses(session: Session, season_id: int, *, bot_id: int | None = None) -> list[records.Course]:
+    """The places in the newest `COURSE` evaluations of a season that are done: of one bot, or of the first `TOP` of the
+    newest one, the best first. Empty: fewer than two are done.
+    """
+    done = select(Evaluation.id).where(Evaluation.season_id == season_id, Evaluation.state == EvaluationState.DONE)
+    newest = list(session.exec(done.order_by(col(Evaluation.number).desc()).limit(COURSE)))
+    if len(newest) < 2:
+        return []
+    shown = select(EvaluationPlayer.bot_id)
+    first = shown.where(EvaluationPlayer.evaluation_id == newest[0]).order_by(col(EvaluationPlayer.place)).limit(TOP)
+    bot_ids = list(session.exec(first)) if bot_id is None else [bot_id]
+    statement = (
+        columns(col(EvaluationPlayer.bot_id), col(Bot.name), col(Evaluation.number), col(EvaluationPlayer.place))
+        .join_from(EvaluationPlayer, Evaluation, col(Evaluation.id) == col(EvaluationPlayer.evaluation_id))
+        .join(Bot, col(Bot.id) == col(EvaluationPlayer.bot_id))
+        .where(col(Evaluation.id).in_(newest), col(EvaluationPlayer.bot_id).in_(bot_ids))
+        .order_by(col(Evaluation.number))
+    )
+    found: dict[int, tuple[str, list[tuple[int, int]]]] = {}
+    for number, name, evaluation_number, place in session.connection().execute(statement):
+        assert place is not None, "the evaluation is done"
+        found.setdefault(number, (name, []))[1].append((evaluation_number, place))
+    return [records.Course(one, found[one][0], tuple(found[one][1])) for one in bot_ids if one in found]
 
 
 def evaluation(session: Session, evaluation_id: int) -> records.EvaluationDetail:

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from sqlmodel import Session, col, func, select
+from sqlmodel import Session, case, col, func, select
 
 from deadheat.engine.chance import commitment
 from deadheat.engine.figures import span
@@ -143,6 +143,18 @@ def seasons(
     if with_results:
         statement = statement.where(HAS_RESULTS)
     return _views(session, session.exec(statement).all())
+
+
+def leading_season(session: Session, game: str) -> SeasonInfo | None:
+    """The game's league: of its seasons with results that are not closed the one with the most bots, so that nobody
+    takes its place by opening a smaller one; if all are closed, the newest. None: it has no results yet.
+    """
+    closed: Any = col(Season.state) == SeasonState.CLOSED
+    bots = select(func.count()).select_from(Entry).where(Entry.season_id == Season.id).scalar_subquery()
+    most_bots = case((closed, 0), else_=bots).desc()
+    statement = select(Season).where(Season.game == game, HAS_RESULTS)
+    found = session.exec(statement.order_by(closed, most_bots, col(Season.id).desc()).limit(1)).all()
+    return next(iter(_views(session, found)), None)
 
 
 def season_info(session: Session, season_id: int) -> SeasonInfo:

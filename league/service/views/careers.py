@@ -22,7 +22,7 @@ from deadheat.league.service.ground.counting import HAS_RESULTS, counts
 from deadheat.league.service.series.deals import withheld
 from deadheat.league.service.series.privacy import PLANNED
 from deadheat.league.states import ON_LADDER, SeasonState, VersionState
-from deadheat.league.tables import Bot, BotVersion, Entry, Match, Participant, Season, User
+from deadheat.league.tables import Bot, BotVersion, Entry, Match, Participant, Season, Team, TeamMember, User
 
 RECENT_MATCHES = 5000
 """Of a bot's matches in a season its newest so many are looked at for its opponents."""
@@ -189,6 +189,19 @@ def author_bots(session: Session, name: str) -> tuple[str, list[BotInfo]]:
     if author is None:
         raise NotFound("author", name)
     return author.name, infos(session, and_(col(Bot.owner_id) == author.id, col(Bot.retired_at).is_(None)))
+
+
+def team_bots(session: Session, team_id: int) -> list[BotInfo]:
+    """A team's bots that are not retired."""
+    return infos(session, and_(col(Bot.team_id) == team_id, col(Bot.retired_at).is_(None)))
+
+
+def teams_of_author(session: Session, name: str) -> list[tuple[int, str]]:
+    """Ids and names of the teams that somebody has joined."""
+    found = select(Team.id, Team.name).join(TeamMember, col(TeamMember.team_id) == Team.id)
+    found = found.join(User, col(User.id) == TeamMember.user_id)
+    joined = found.where(User.name_key == name.lower(), col(TeamMember.joined_at).is_not(None))
+    return list(session.exec(joined.order_by(Team.name_key)))
 
 
 @dataclass(frozen=True, slots=True)

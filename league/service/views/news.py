@@ -14,7 +14,7 @@ from deadheat.league.service.jobs.exhibitions import playable
 from deadheat.league.service.series.live import live_matches
 from deadheat.league.service.series.privacy import shown_series
 from deadheat.league.states import JobState, VersionState
-from deadheat.league.tables import Bot, BotVersion, Match, Participant, Season, Series, User
+from deadheat.league.tables import Bot, BotVersion, Match, Participant, Season, Series, Team, User
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +24,13 @@ class NewVersion:
     bot_id: int
     bot: str
     author: str
+    team: str | None
     game: str
+    id: int
     number: int
     state: VersionState
+    language: str
+    size_bytes: int
     created_at: datetime
 
 
@@ -111,16 +115,21 @@ def ready_bots(session: Session, game: str, limit: int) -> list[ReadyBot]:
     return [ReadyBot(*row) for row in session.connection().execute(statement)]
 
 
-def newest_versions(session: Session, game: str | None, limit: int) -> list[NewVersion]:
-    """The newest uploads of a game, or (None) of all."""
-    chosen = [getattr(BotVersion, name) for name in ("number", "state", "created_at")]
+def newest_versions(
+    session: Session, limit: int, *, game: str | None = None, before: int | None = None
+) -> list[NewVersion]:
+    """The newest uploads of a game, or (None) of all: those with an id below `before`."""
+    chosen = [getattr(BotVersion, name) for name in ("id", "number", "state", "language", "size_bytes", "created_at")]
     statement = (
-        sqlalchemy.select(col(Bot.id), col(Bot.name), col(User.name), col(Bot.game), *chosen)
+        sqlalchemy.select(col(Bot.id), col(Bot.name), col(User.name), col(Team.name), col(Bot.game), *chosen)
         .join_from(BotVersion, Bot, col(Bot.id) == col(BotVersion.bot_id))
         .join(User, col(User.id) == col(Bot.owner_id))
+        .join(Team, col(Team.id) == col(Bot.team_id), isouter=True)
         .order_by(col(BotVersion.id).desc())
         .limit(limit)
     )
     if game is not None:
         statement = statement.where(col(Bot.game) == game)
+    if before is not None:
+        statement = statement.where(col(BotVersion.id) < before)
     return [NewVersion(*row) for row in session.connection().execute(statement)]

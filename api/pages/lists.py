@@ -1,0 +1,96 @@
+"""Lists: all games, all bots, a season's participants, and a game's submissions with their verdicts."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from deadheat.api.deps import Id, Shared
+from deadheat.api.pages.game import rules
+from deadheat.api.pages.render import everyones, render
+from deadheat.api.schemas.base import RowId
+from deadheat.engine.games import GAMES
+from deadheat.league.errors import NotFound
+from deadheat.league.service.bots.bots import bots_named
+from deadheat.league.service.seasons.entries import entries_named
+from deadheat.league.service.seasons.seasons import leading_season, season_info
+from deadheat.league.service.views.careers import game_counts
+from deadheat.league.service.views.news import newest_versions
+
+router = APIRouter(include_in_schema=False)
+
+ROWS = 100
+"""Lines of one page."""
+
+Search = Annotated[str, Query(max_length=64)]
+Page = Annotated[RowId, Query(le=100_000)]
+
+
+@router.get("/games")
+@everyones
+def games(shared: Shared) -> str:
+    """All games, each with its league."""
+    with shared.db.reading() as session:
+        lines = [
+            (game, rules(name)[0], game_counts(session, name), leading_season(session, name))
+            for name, game in GAMES.items()
+        ]
+    return render(shared, "games.html", games=lines)
+
+
+@router.get("/bots")
+@everyones
+def bots(shared: Shared, q: Search = "", game: Annotated[str, Query(max_length=64)] = "", page: Page = 1) -> str:
+    """Bots that are not retired, by game and name."""
+    if game and game not in GAMES:
+        raise NotFound("game", game)
+    with shared.db.reading() as session:
+        found, count = bots_named(session, q, game=game or None, skip=(page - 1) * ROWS, limit=ROWS)
+    pages = -(-count // ROWS)
+    return render(
+        shared, "bots.html", bots=found, count=count, q=q, game=game, games=tuple(GAMES), page=page, pages=pages
+    )
+
+
+@router.get("/games/{name}/submissions")
+@everyones
+def submissions(shared: Shared, name: str, before: Annotated[RowId | None, Query()] = None) -> str:
+    """All versions of a game's bots, the newest first, each with its verdict."""
+    if name not in GAMES:
+        raise NotFound("game", name)
+    with shared.db.reading() as session:
+        found = newest_versions(session, ROWS + 1, game=name, before=before)
+    older = found[ROWS - 1].id if len(found) > ROWS else None
+    return render(
+        shared,
+        "submissions.html",
+        game=name,
+        title=rules(name)[0],
+        versions=found[:ROWS],
+        older=older,
+        newest=before is None,
+    )
+
+
+@router.get("/seasons/{season_id}/participants")
+@everyones
+def participants(shared: Shared, season_id: Id, q: Search = "", page: Page = 1) -> str:
+    """Everybody's bots in a season, with their places."""
+    with shared.db.reading() as session:
+        season = season_info(session, season_id)
+        found, count = entries_named(session, season_id, q, skip=(page - 1) * ROWS, limit=ROWS)
+        rows = shared.boards.newest(session, season_id).standings["rows"]
+    places = {row["bot_id"]: row for row in rows if row["rank"] is not None}
+    pages = -(-count // ROWS)
+    return render(
+        shared,
+        "participants.html",
+        season=season,
+        entries=found,
+        places=places,
+        count=count,
+        q=q,
+        page=page,
+        pages=pages,
+    )

@@ -1,0 +1,60 @@
+"""An author and a team: their bots in all seasons, and how each did there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path
+from sqlmodel import Session
+
+from deadheat.api.deps import Id, Shared
+from deadheat.api.pages.render import everyones, render
+from deadheat.api.services import Services
+from deadheat.league.records.bots import Bot
+from deadheat.league.service.people.teams import team_info
+from deadheat.league.service.views import careers
+from deadheat.league.service.views.careers import Part
+
+router = APIRouter(include_in_schema=False)
+
+Course = list[tuple[Part, Mapping[str, Any] | None, int]]
+"""A bot's seasons, the newest first: each with its row of the standings (None: no place), and how many have a place."""
+
+
+@router.get("/authors/{name}")
+@everyones
+def author(shared: Shared, name: Annotated[str, Path(min_length=1, max_length=32)]) -> str:
+    """An author's bots."""
+    with shared.db.reading() as session:
+        written, bots = careers.author_bots(session, name)
+        teams = careers.teams_of_author(session, name)
+        courses = _courses(shared, session, bots)
+    return render(shared, "people.html", who=written, team=None, teams=teams, bots=bots, courses=courses)
+
+
+@router.get("/teams/{team_id}")
+@everyones
+def team(shared: Shared, team_id: Id) -> str:
+    """A team's bots and members."""
+    with shared.db.reading() as session:
+        info = team_info(session, team_id)
+        bots = careers.team_bots(session, team_id)
+        courses = _courses(shared, session, bots)
+    return render(shared, "people.html", who=info.name, team=info, teams=[], bots=bots, courses=courses)
+
+
+def _courses(shared: Services, session: Session, bots: Sequence[Bot]) -> dict[int, Course]:
+    parts = {bot.id: careers.parts_of(session, bot.id) for bot in bots}
+    seasons = {part.season_id for found in parts.values() for part in found if part.has_results}
+    standings = {season_id: shared.boards.newest(session, season_id).standings["rows"] for season_id in seasons}
+    ranked = {season_id: sum(row["rank"] is not None for row in rows) for season_id, rows in standings.items()}
+
+    def place(bot_id: int, season_id: int) -> Mapping[str, Any] | None:
+        rows = (row for row in standings.get(season_id, []) if row["bot_id"] == bot_id and row["rank"] is not None)
+        return next(rows, None)
+
+    return {
+        bot_id: [(part, place(bot_id, part.season_id), ranked.get(part.season_id, 0)) for part in found]
+        for bot_id, found in parts.items()
+    }
