@@ -8,6 +8,7 @@ reserved, and refused).
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import urlsplit
@@ -16,6 +17,9 @@ MOST_URL = 500
 """Characters of a webhook's address."""
 
 PORTS = {"http": 80, "https": 443}
+
+NAME = re.compile(r"(?i)(?=.{1,253}$)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
+"""A host's name. Its last label begins with a letter: resolvers take 2130706433, 0x7f.1 and 127.1 for addresses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +48,24 @@ def read_url(url: str) -> Target:
     if "@" in parts.netloc:
         raise ValueError("it must have no user name and no password in it")
     path = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
-    port = PORTS[parts.scheme] if parts.port is None else parts.port
-    return Target(parts.scheme, parts.hostname, port, path)
+    host = parts.hostname.rstrip(".")
+    if not _is_address(host) and not NAME.fullmatch(host):
+        raise ValueError("its host must be a name such as hooks.example.org, or an address in its usual form")
+    try:
+        port = PORTS[parts.scheme] if parts.port is None else parts.port
+    except ValueError:
+        port = 0
+    if port == 0:
+        raise ValueError("its port must be a number from 1 to 65535")
+    return Target(parts.scheme, host, port, path)
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def is_public(address: str) -> bool:

@@ -228,6 +228,20 @@ def test_a_bot_that_is_taken_out_is_drawn_no_more_and_its_opponent_wins(world: W
     assert 1 not in {version for one in pairings(world, 2) for version in (one.first_id, one.second_id)}
 
 
+def test_a_bot_that_its_author_withdraws_is_played_to_the_end(world: World) -> None:
+    season_id = season(world, 3, line(rounds=2))
+    owner, bot_id = world.bot()
+    world.write(enter, owner, season_id, bot_id)
+    world.clock.turn(HOUR)
+    made = world.tick()
+    world.write(absence.withdraw, owner, season_id, bot_id)
+    for series_id in made:
+        finish(world, world.claimed(series_id))
+    play(world)
+    drawn = {version for one in pairings(world, 2) for version in (one.first_id, one.second_id)}
+    assert drawn == {1, 2, 3, 4}, "nobody gets a bye or a win by it"
+
+
 def test_times_that_were_missed_are_made_up_for_by_the_newest_alone(world: World) -> None:
     season(world, 2, line(at=[], every_minutes=15, first_at=START, last_at=START + timedelta(hours=6), rounds=1))
     world.clock.turn(2 * HOUR + 60)

@@ -46,7 +46,7 @@ def asked(transport: PipeTransport, line: str = "GO") -> Reply:
 def lives(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # gone before it is opened, or before it is read
         return False
 
 

@@ -234,8 +234,18 @@ def test_nothing_is_sent_inside_whatever_a_name_stands_for(
     world = World(settings(tmp_path / "closed"))
     with pytest.raises(BadSetting, match="not on the public internet"):
         world.write(channels.add_webhook, world.author(), receiver.url)
+    for odd in (
+        "http://2130706433/",
+        "http://0x7f.1/",
+        "http://127.1/",
+        "http://a..b/",
+        "http://a.example:0/",
+        "http://a.example:80:80/",
+    ):
+        with pytest.raises(BadSetting, match=r"its (host|port) must be"):
+            world.write(channels.add_webhook, world.author(), odd)
     world.close()
-    with pytest.raises(NotReached, match="not on the public internet"):
+    with pytest.raises(NotReached, match="no address on the public internet"):
         post(receiver.url, b"{}", {}, inside=False)
     answers = iter([["8.8.8.8", "127.0.0.1"], ["93.184.216.34"]])
     asked: list[str] = []
@@ -251,7 +261,7 @@ def test_nothing_is_sent_inside_whatever_a_name_stands_for(
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
     monkeypatch.setattr(socket, "create_connection", connect)
-    with pytest.raises(NotReached, match="not on the public internet"):
+    with pytest.raises(NotReached, match="no address on the public internet"):
         post("http://rebound.example/", b"{}", {}, inside=False)
     with pytest.raises(NotReached, match="could not be reached"):
         post("http://rebound.example/", b"{}", {}, inside=False)

@@ -29,6 +29,9 @@ MOST_ADDRESSES = 3
 
 MOST_READ_BYTES = 2048
 
+NOT_PUBLIC = "The host has no address on the public internet, so nothing was sent."
+"""The same for names without any address: else authors could learn which names there are inside."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -80,10 +83,10 @@ def _checked_addresses(target: Target, inside: bool) -> list[str]:
     try:
         found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise NotReached("The host's name has no address.") from error
+        raise NotReached(NOT_PUBLIC) from error
     addresses = [str(where[0]) for *_, where in found]
     if not inside and not all(map(is_public, addresses)):
-        raise NotReached("The host is not on the public internet, so nothing was sent.")
+        raise NotReached(NOT_PUBLIC)
     return addresses[:MOST_ADDRESSES]
 
 

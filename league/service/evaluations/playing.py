@@ -15,8 +15,8 @@ twice:
    the ladder and are played before it (`league.service.series.turns`).
 4. When the last round is settled, everybody has a place.
 
-A match that the service failed to play is worth nothing to either side. A bot that left the season (or was taken out)
-is drawn no more; who should still have met it wins what was not played.
+A match that the service failed to play is worth nothing to either side. A bot that an organiser took out is drawn no
+more; who should still have met it wins what was not played.
 """
 
 from __future__ import annotations
@@ -112,8 +112,10 @@ def _seeded(session: Session, evaluation_id: int) -> list[int]:
 
 
 def _gone(session: Session, row: Evaluation) -> set[int]:
-    """Versions of bots that do not take part in the season any more."""
-    absent = select(AbsentEntry.bot_id).where(AbsentEntry.season_id == row.season_id)
+    """Versions of bots that organisers took out of the season. One whose author withdraws it is played to the end:
+    nobody may choose in the middle of an evaluation whom unplayed matches are given to.
+    """
+    absent = select(AbsentEntry.bot_id).where(AbsentEntry.season_id == row.season_id, AbsentEntry.reason != "")
     players = select(EvaluationPlayer.version_id).where(EvaluationPlayer.evaluation_id == row.id)
     return set(session.exec(players.where(col(EvaluationPlayer.bot_id).in_(absent))))
 

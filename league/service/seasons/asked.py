@@ -10,8 +10,9 @@ question that the author's own machine cannot answer. Nothing that counts may su
 * they are played after everything rated (`league.service.series.turns`), at most `OPEN_ASKED` series of a season at a
   time, and of each author one challenge at a time, the oldest first;
 * they are in no log of results, no figure of a bot and no pairing;
-* an author may ask for so many games a day (`Terms.unrated_games`, which is also the organisers' switch: 0 is none).
-  A challenge is charged with all that it may play while it runs, and with what was planned once it is over.
+* an author, and all members of a team together, may ask for so many games a day (`Terms.unrated_games`, which is also
+  the organisers' switch: 0 is none). A challenge is charged with all that it may play while it runs, and with what was
+  begun once it is over.
 
 Both versions are fixed when it begins. It ends when the season leaves its ladder, or one of the two bots leaves the
 season.
@@ -22,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import case
+from sqlalchemy import ColumnElement, and_, case, literal
 from sqlmodel import Session, col, func, select
 from sqlmodel.sql.expression import SelectOfScalar
 
@@ -99,7 +100,7 @@ def ask(session: Session, author: Person, season_id: int, question: Question) ->
     incumbent = _opposing(session, author, season, question)
     if candidate.id == incumbent.id:
         raise BadSetting("opponent_version", "a version cannot play against itself")
-    _check_season(session, author, season, question.games)
+    _check_season(session, author, season, session.get_one(Bot, candidate.bot_id), question.games)
     test = {} if question.test is None else {name: getattr(question.test, name) for name in TESTED}
     row = Challenge(
         season_id=season_id,
@@ -251,8 +252,8 @@ def _entry(season_id: int, bot_id: int) -> SelectOfScalar[Entry]:
     return select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)
 
 
-def _check_season(session: Session, author: Person, season: Season, games: int) -> None:
-    """Whether the season plays them, and the author has so many games left today."""
+def _check_season(session: Session, author: Person, season: Season, bot: Bot, games: int) -> None:
+    """Whether the season plays them, and the author and the bot's team have so many games left today."""
     if season.state not in ON_LADDER:
         raise WrongState.of_season(season.state, f"unrated matches are played while it is {either(ON_LADDER)}")
     if season.unrated_games == 0:
@@ -261,10 +262,16 @@ def _check_season(session: Session, author: Person, season: Season, games: int) 
         raise BadSetting("opponent", f"{season.game} cannot be played by two")
     if games > season.unrated_games:
         raise BadSetting("games", f"this season allows an author {counted(season.unrated_games, 'unrated game')} a day")
-    mine = (col(Challenge.season_id) == season.id, col(Challenge.asker_id) == author.id)
-    what = f"unrated games of one author in {season.name}"
-    quota = Quota(what, season.unrated_games, DAY, mine, Challenge.created_at, CHARGED)
-    check_quota(session, quota, games)
+    for whose, theirs in (("author", col(Challenge.asker_id) == author.id), ("team", _by_team(bot))):
+        mine = (col(Challenge.season_id) == season.id, theirs)
+        what = f"unrated games of one {whose} in {season.name}"
+        check_quota(session, Quota(what, season.unrated_games, DAY, mine, Challenge.created_at, CHARGED), games)
+
+
+def _by_team(bot: Bot) -> ColumnElement[bool]:
+    """The condition on a challenge that it is of a bot of the same team; of no challenge if the bot has none."""
+    team = select(BotVersion.id).join(Bot, col(Bot.id) == BotVersion.bot_id).where(Bot.team_id == bot.team_id)
+    return and_(literal(bot.team_id is not None), col(Challenge.candidate_id).in_(team), ASKED)
 
 
 def _end_of_absent(session: Session, season_id: int) -> None:

@@ -114,7 +114,9 @@ def end_challenge(session: Session, challenge: Challenge, state: ChallengeState,
         return False
     session.refresh(challenge)
     detail = "The challenge ended before this series was played."
-    drop_waiting(session, challenge.season_id, Cause.CHALLENGE_OVER, detail, col(Series.challenge_id) == challenge.id)
+    mine = col(Series.challenge_id) == challenge.id
+    challenge.games_planned -= drop_waiting(session, challenge.season_id, Cause.CHALLENGE_OVER, detail, mine)
+    session.flush()
     log.info("challenge %d %s: %s", challenge.id, state.value, reason)
     return True
 

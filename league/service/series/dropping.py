@@ -18,17 +18,21 @@ from deadheat.league.states import UNRATED, WITH_RESULT, JobState, MatchState
 from deadheat.league.tables import Match, Pair, Participant, Series, VoidedMatch
 
 
-def drop_waiting(session: Session, season_id: int, cause: str, detail: str, *conditions: Any) -> None:
-    """Abandon the season's series that nobody has begun and that meet the conditions, with a line in the ledger."""
-    at = now(session)
+def drop_waiting(session: Session, season_id: int, cause: str, detail: str, *conditions: Any) -> int:
+    """Abandon the season's series that nobody has begun and that meet the conditions, with a line in the ledger.
+
+    Returns how many matches were in them.
+    """
+    at, dropped = now(session), 0
     waiting = select(Series).where(Series.season_id == season_id, Series.state == JobState.QUEUED, *conditions)
     for series in session.exec(waiting).all():
         if not move(session, Series, series.id, JobState.QUEUED, JobState.ABANDONED, finished_at=at):
             continue  # a worker took it in this moment: it is played
         if series.purpose not in UNRATED:
             _uncount(session, series)
-        _abandon_matches(session, series.id, at)
+        dropped += _abandon_matches(session, series.id, at)
         note(session, series.attempt, Failure(cause, detail), at, season_id=season_id, series_id=series.id)
+    return dropped
 
 
 def _uncount(session: Session, series: Series) -> None:
@@ -62,10 +66,12 @@ def drop_held(session: Session, season_id: int) -> None:
         put_back(session, [match_id])
 
 
-def _abandon_matches(session: Session, series_id: int, at: datetime) -> None:
+def _abandon_matches(session: Session, series_id: int, at: datetime) -> int:
     waiting = (col(Match.series_id) == series_id, col(Match.state) == MatchState.SCHEDULED)
-    put_back(session, session.exec(select(Match.id).where(*waiting)).all())
+    match_ids = session.exec(select(Match.id).where(*waiting)).all()
+    put_back(session, match_ids)
     session.exec(update(Match).where(*waiting).values(state=MatchState.ABANDONED, finished_at=at))
+    return len(match_ids)
 
 
 def put_back(session: Session, abandoned: Sequence[int]) -> None:

@@ -7,7 +7,7 @@ series by this order. So a newcomer's first match does not wait for everything p
 
 Next is the series that has waited longest, after a head start has been added to its waiting: two hours for series of
 evaluations, which have a timetable, one for series that place a version, half an hour for others of new versions, none
-for the rest of the rated ones. Unrated series that somebody asked for give all others a start of ten minutes. So
+for the rest of the rated ones. Unrated series that somebody asked for give all others a start of two minutes. So
 nothing is overtaken by what is planned 130 minutes later, and nobody starves, but whoever asks delays no rated match
 that was planned before or soon after.
 """
@@ -32,7 +32,7 @@ HEAD_STARTS = {
     Precedence.PLACEMENT: timedelta(hours=1),
     Precedence.NEW_VERSION: timedelta(minutes=30),
     Precedence.ORDINARY: timedelta(0),
-    Precedence.ASKED: -timedelta(minutes=10),
+    Precedence.ASKED: -timedelta(minutes=2),
 }
 """Longer than a season's queue takes as a rule: few series are open at a time (`open_series_limit`)."""
 

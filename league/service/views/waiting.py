@@ -174,6 +174,8 @@ def _no_more(season: Season, entry: EntryInfo, version: int | None) -> str:
         return f"It is {entry.absence} in this season: no more matches are drawn for it."
     if version is not None and version not in (entry.version, entry.challenger):
         return f"Version {version} gets no more matches: version {entry.version} plays in this season."
+    if entry.rests:
+        return f"It rests, so no more matches are drawn for it: {entry.rests}"
     return ""
 
 
