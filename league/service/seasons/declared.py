@@ -36,7 +36,7 @@ from deadheat.league.service.seasons.divisions import (
     division_faults,
     divisions_of,
 )
-from deadheat.league.service.seasons.panels import panel_faults
+from deadheat.league.service.seasons.panel_bots import panel_faults
 from deadheat.league.service.seasons.seasons import (
     create_season,
     edit_season,

@@ -273,6 +273,7 @@ def _views(
             challenger=challengers.get(entry.id),
             absence=absent[entry.bot_id].absence if entry.bot_id in absent else None,
             absence_reason=absent[entry.bot_id].reason if entry.bot_id in absent else "",
+            waits_for_panel=entry.waits_for_panel,
             rests=entry.rest_reason,
         )
         for entry, bot, author, number in found

@@ -27,21 +27,16 @@ two schedulers do nothing twice.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlmodel import Session, col, func, select
 
-from deadheat.engine.figures import counted
-from deadheat.engine.games import GAMES
 from deadheat.league.causes import Cause
 from deadheat.league.database import now
-from deadheat.league.errors import BadSetting
-from deadheat.league.service.bots.bots import active
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.counting import taking_part
 from deadheat.league.service.ground.steps import move, set_values, touch_log
 from deadheat.league.service.people import notices
-from deadheat.league.service.seasons.admission import newest_ready
 from deadheat.league.service.seasons.challenges import (
     Count,
     add_games,
@@ -52,32 +47,16 @@ from deadheat.league.service.seasons.challenges import (
     total,
 )
 from deadheat.league.service.seasons.gates import choose_version, same_program
+from deadheat.league.service.seasons.panel_bots import panel_bots, points_needed
+from deadheat.league.service.seasons.panel_results import estimate, played_first
 from deadheat.league.service.series.capacity import open_series_bound
 from deadheat.league.service.series.dropping import drop_waiting
 from deadheat.league.states import UNFINISHED, ChallengeState, Precedence, Purpose, SeasonState
-from deadheat.league.tables import Bot, BotVersion, Challenge, Entry, PanelRun, Season, Series, Team, User
+from deadheat.league.tables import BotVersion, Challenge, Entry, PanelRun, Season, Series
 
 log = logging.getLogger(__name__)
 
 NOBODY_THERE = "No bot of the panel could play."
-
-
-def panel_faults(session: Session, season: Season) -> Iterator[BadSetting]:
-    """Why a season cannot have this panel."""
-    if not season.panel:
-        if season.panel_minimum is not None:
-            yield BadSetting("panel_minimum", "without a panel there are no points")
-        return
-    if GAMES[season.game].seats.start > 2:
-        yield BadSetting("panel", f"{season.game} cannot be played by two")
-    unknown = [name for name in season.panel if _named(session, season.game, name) is None]
-    if unknown:
-        yield BadSetting(
-            "panel", f"there is no bot {', '.join(unknown)} in {season.game}; write AUTHOR/BOT or TEAM/BOT"
-        )
-    most = season.panel_games * len(season.panel)
-    if season.panel_minimum is not None and season.panel_minimum > most:
-        yield BadSetting("panel_minimum", f"there are only {counted(most, 'point')} against this panel")
 
 
 def arrive(session: Session, season: Season, entry: Entry, version: BotVersion) -> PanelRun | None:
@@ -130,16 +109,29 @@ def plan_panels(session: Session, season: Season) -> list[int]:
     if not season.panel or season.panel_minimum is None:
         _let_all_play(session, season)
     made: list[int] = []
-    room: int | None = None
-    for run in _current(session, season):
-        challenges = _challenges(session, [run.id])
-        begun = any(challenge.games_planned for challenge in challenges)
-        room = _room(session, season) if room is None else room
-        if room <= 0 and not begun:
+    changed: list[PanelRun] = []
+    through: list[tuple[PanelRun, Sequence[Challenge]]] = []
+    if not (current := _current(session, season)):
+        return made
+    room, begun = _room(session, season), _begun(session, season)
+    for run in current:
+        if room <= 0 and run.id not in begun:
             continue
-        ids = _go_on(session, season, run, challenges, room)
-        room -= len(ids)
-        made += ids
+        challenges = _challenges(session, run.id)
+        before = [_score(challenge) for challenge in challenges]
+        wanted = _count(session, season, run, challenges)
+        if [_score(challenge) for challenge in challenges] != before:
+            changed.append(run)
+        if wanted is None:
+            through.append((run, challenges))
+            continue
+        for challenge, count in wanted[: max(0, room)]:
+            made += _plan(session, season, challenge, count)
+            room -= 1
+    if changed:
+        estimate(session, season, changed)
+    for run, challenges in through:
+        _decide(session, season, run, challenges)
     return made
 
 
@@ -148,7 +140,7 @@ def plan_panels(session: Session, season: Season) -> list[int]:
 
 def _begin(session: Session, season: Season, entry: Entry, version: BotVersion) -> PanelRun:
     assert season.panel, "it has a panel"
-    bots, own = _panel_bots(session, season), entry.bot_id
+    bots, own = panel_bots(session, season), entry.bot_id
     opponents = [version_id for bot_id, version_id in bots.items() if bot_id != own and version_id is not None]
     run = PanelRun(
         season_id=season.id,
@@ -156,7 +148,7 @@ def _begin(session: Session, season: Season, entry: Entry, version: BotVersion) 
         version_id=version.id,
         panel=season.panel,
         games=season.panel_games,
-        minimum=None if own in bots else _needed(season, len(opponents)),
+        minimum=None if own in bots else points_needed(season, len(opponents)),
         created_at=now(session),
     )
     session.add(run)
@@ -177,54 +169,19 @@ def _begin(session: Session, season: Season, entry: Entry, version: BotVersion) 
     return run
 
 
-def _needed(season: Season, opponents: int) -> float | None:
-    """The points against so many of the panel; None: no minimum."""
-    if season.panel_minimum is None:
-        return None
-    return season.panel_minimum * opponents / len(season.panel or ())
-
-
 def _is_outdated(session: Session, season: Season, run: PanelRun) -> bool:
     """Whether a version that failed gets another hearing, because the season has asked for something else since."""
     if run.state is not ChallengeState.FAILED:
         return False
     opponents = session.exec(select(func.count()).where(col(Challenge.panel_id) == run.id)).one()
-    return (run.panel, run.games, run.minimum) != (season.panel, season.panel_games, _needed(season, opponents))
-
-
-def _panel_bots(session: Session, season: Season) -> dict[int, int | None]:
-    """The bots of the panel, each with the version that plays for it: in this season, or else its newest. None: it is
-    retired, or has none.
-    """
-    found: dict[int, int | None] = {}
-    for name in season.panel or ():
-        bot = _named(session, season.game, name)
-        if bot is None:
-            continue
-        here = select(Entry.version_id).where(Entry.season_id == season.id, Entry.bot_id == bot.id)
-        version_id = session.exec(here.where(taking_part(season.id))).first()
-        if session.exec(select(Bot.id).where(Bot.id == bot.id, active())).first() is None:
-            version_id = None
-        elif version_id is None:
-            newest = newest_ready(session, bot.id, None)
-            version_id = None if newest is None else newest.id
-        found[bot.id] = version_id
-    return found
-
-
-def _named(session: Session, game: str, name: str) -> Bot | None:
-    """The bot of a game that somebody, or a team, has under this name."""
-    owner, _, bot = name.lower().partition("/")
-    of_name = select(Bot).where(Bot.game == game, Bot.name_key == bot)
-    by_team = of_name.join(Team, col(Team.id) == Bot.team_id).where(Team.name_key == owner)
-    by_author = of_name.join(User, col(User.id) == Bot.owner_id).where(User.name_key == owner)
-    return session.exec(by_team).first() or session.exec(by_author).first()
+    return (run.panel, run.games, run.minimum) != (season.panel, season.panel_games, points_needed(season, opponents))
 
 
 def _set_aside_others(session: Session, season: Season, entry: Entry) -> None:
     """Drop the series of the entry's other versions that wait; these go on when the one before them is through."""
     running = _running(session, season, entry)
-    aside = [run.id for run in running if run.id != _next_of(running).id]
+    first = {run.id for run in played_first(running).values()}
+    aside = [run.id for run in running if run.id not in first]
     if aside:
         waiting = col(Series.challenge_id).in_(select(Challenge.id).where(col(Challenge.panel_id).in_(aside)))
         detail = "Another version of the bot plays the panel first."
@@ -241,17 +198,9 @@ def _running(session: Session, season: Season, entry: Entry | None = None) -> Se
     return session.exec(running.order_by(col(PanelRun.id))).all()
 
 
-def _next_of(runs: Sequence[PanelRun]) -> PanelRun:
-    """Which of an entry's versions is played now."""
-    return max(runs, key=lambda run: (run.chosen, run.version_id))
-
-
 def _current(session: Session, season: Season) -> list[PanelRun]:
     """One of each entry that has any, in the order of arrival."""
-    by_entry: dict[int, list[PanelRun]] = {}
-    for run in _running(session, season):
-        by_entry.setdefault(run.entry_id, []).append(run)
-    return sorted(map(_next_of, by_entry.values()), key=lambda run: run.id)
+    return sorted(played_first(_running(session, season)).values(), key=lambda run: run.id)
 
 
 def _room(session: Session, season: Season) -> int:
@@ -261,35 +210,44 @@ def _room(session: Session, season: Season) -> int:
     return open_series_bound(session) - session.exec(playing.where(Series.purpose == Purpose.PANEL)).one()
 
 
-def _challenges(session: Session, run_ids: Sequence[int]) -> Sequence[Challenge]:
-    of_them = select(Challenge).where(col(Challenge.panel_id).in_(run_ids))
-    return session.exec(of_them.order_by(col(Challenge.id))).all()
+def _begun(session: Session, season: Season) -> set[int | None]:
+    """Those of which something is planned already. Only of those, and of as many others as there is room for, matches
+    are read.
+    """
+    planned = select(Challenge.panel_id).where(
+        Challenge.season_id == season.id,
+        Challenge.state == ChallengeState.RUNNING,
+        col(Challenge.panel_id).is_not(None),
+        Challenge.games_planned > 0,
+    )
+    return set(session.exec(planned.distinct()))
 
 
-def _go_on(session: Session, season: Season, run: PanelRun, challenges: Sequence[Challenge], room: int) -> list[int]:
-    """Take the next step of one run; its new series, at most `room`."""
+def _challenges(session: Session, run_id: int) -> Sequence[Challenge]:
+    of_it = select(Challenge).where(Challenge.panel_id == run_id)
+    return session.exec(of_it.order_by(col(Challenge.id))).all()
+
+
+def _score(challenge: Challenge) -> tuple[int, int, int]:
+    return challenge.wins, challenge.draws, challenge.losses
+
+
+def _count(
+    session: Session, season: Season, run: PanelRun, challenges: Sequence[Challenge]
+) -> list[tuple[Challenge, Count]] | None:
+    """Note how a run stands; the opponents whose next series may be planned, or None if everything is played."""
     tests = _tests(session, run, challenges)
     everything = [test for several in tests.values() for test in several]
     counts = counts_of(session, season.id, everything)
-    playing = set(session.exec(select(Challenge.id).where(_ids(everything), in_play())))
-    made: list[int] = []
-    left = False
-    for challenge in challenges:
-        count = total(challenge, tests[challenge.id], counts)
+    ids = [test.id for test in everything]
+    playing = set(session.exec(select(Challenge.id).where(col(Challenge.id).in_(ids), in_play())))
+    found = [(challenge, total(challenge, tests[challenge.id], counts)) for challenge in challenges]
+    for challenge, count in found:
         judge(session, challenge, count)
-        wanted = challenge.games_limit - count.finished
-        if wanted <= 0:
-            continue
-        left = True
-        if len(made) < room and playing.isdisjoint(test.id for test in tests[challenge.id]):
-            made += _plan(session, season, challenge, count, wanted)
+    left = [(challenge, count) for challenge, count in found if count.finished < challenge.games_limit]
     if not left:
-        _decide(session, season, run, challenges)
-    return made
-
-
-def _ids(challenges: Sequence[Challenge]) -> object:
-    return col(Challenge.id).in_([challenge.id for challenge in challenges])
+        return None
+    return [one for one in left if playing.isdisjoint(test.id for test in tests[one[0].id])]
 
 
 def _tests(session: Session, run: PanelRun, challenges: Sequence[Challenge]) -> Mapping[int, list[Challenge]]:
@@ -306,8 +264,9 @@ def _tests(session: Session, run: PanelRun, challenges: Sequence[Challenge]) -> 
     return {challenge.id: by_opponent[challenge.incumbent_id] for challenge in challenges}
 
 
-def _plan(session: Session, season: Season, challenge: Challenge, count: Count, wanted: int) -> list[int]:
+def _plan(session: Session, season: Season, challenge: Challenge, count: Count) -> list[int]:
     """The next series, so that in the end both have begun equally often, or the candidate once more."""
+    wanted = challenge.games_limit - count.finished
     ahead = count.begun - (count.finished - count.begun)  # so many more the candidate has begun
     length = 1 if abs(ahead) > 1 else min(season.series_length, wanted)  # games of one side were lost: it catches up
     return add_games(session, season, challenge, length, candidate_begins=ahead <= 0, precedence=Precedence.PANEL)
@@ -345,7 +304,7 @@ def _end(session: Session, run: PanelRun, state: ChallengeState, reason: str, po
     if not move(session, PanelRun, run.id, ChallengeState.RUNNING, state, **ended):
         return False
     session.refresh(run)
-    for challenge in _challenges(session, [run.id]):
+    for challenge in _challenges(session, run.id):
         end_challenge(session, challenge, ChallengeState.ENDED, reason or "All its games are played.")
     version = session.get_one(BotVersion, run.version_id)
     data = {"bot": version.bot_id, "version": version.number, "points": points, "minimum": run.minimum}

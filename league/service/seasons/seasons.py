@@ -29,7 +29,7 @@ from deadheat.league.service.people.teams import owned_by
 from deadheat.league.service.people.users import existing_user
 from deadheat.league.service.seasons.admission import take_over_list
 from deadheat.league.service.seasons.divisions import carry_over, divisions_of, make_divisions
-from deadheat.league.service.seasons.panels import panel_faults
+from deadheat.league.service.seasons.panel_bots import panel_faults
 from deadheat.league.service.series.planning import whole_groups
 from deadheat.league.service.series.privacy import PLANNED, at_planned
 from deadheat.league.states import WITH_RESULT, FinalsFormat, MatchState, SeasonState
