@@ -292,7 +292,7 @@ def _take_over(session: Session, season: Season, entry: Entry, run: PanelRun) ->
     gated = entry.gate is not None and not run.chosen and not entry.waits_for_panel
     if gated and season.state is not SeasonState.OPEN:
         return
-    if run.chosen:
+    if run.chosen and not entry.waits_for_panel:
         entry.chosen_at = now(session)
     choose_version(session, season, entry, session.get_one(BotVersion, run.version_id), by_gate=not run.chosen)
     touch_log(session, season.id)
