@@ -214,6 +214,11 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     ] = None
     """Uploads per author and hour, for bots that take part; null: the deployment's quota."""
 
+    uploads_per_five_minutes: Annotated[
+        int | None, Field(ge=1, le=100_000), Setting(Group.QUOTAS, "Uploads per author in five minutes")
+    ] = None
+    """Uploads per author in five minutes, for bots that take part; whoever has more waits; null: any number."""
+
     versions_per_day: Annotated[
         int | None, Field(ge=1, le=100_000), Setting(Group.QUOTAS, "Versions per bot and day")
     ] = None

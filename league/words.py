@@ -54,6 +54,7 @@ class Exported(StrEnum):
     ENTRIES = "entries"
     TEAMS = "teams"
     GATES = "gates"
+    PANELS = "panels"
     STANDINGS = "standings"
     EVALUATIONS = "evaluations"
     EVALUATION_PLAYERS = "evaluation_players"

@@ -40,6 +40,10 @@ def upgrade() -> None:
         "ALTER TABLE season ADD COLUMN panel_minimum INTEGER"
         " CONSTRAINT ck_season_panel_minimum CHECK (panel_minimum IS NULL OR panel_minimum >= 0)"
     )
+    op.execute(
+        "ALTER TABLE season ADD COLUMN uploads_per_five_minutes INTEGER CONSTRAINT ck_season_uploads_per_five_minutes"
+        " CHECK (uploads_per_five_minutes IS NULL OR uploads_per_five_minutes >= 1)"
+    )
     op.execute("ALTER TABLE entry ADD COLUMN waits_for_panel BOOLEAN DEFAULT FALSE NOT NULL")
     _panel_run()
     op.execute(
