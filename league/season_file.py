@@ -264,6 +264,8 @@ def write(season: Mapping[str, Any]) -> str:
         lines += [f"[[{EVALUATIONS}]]"]
         lines += [f"{key} = {_spelled(value)}" for key, value in values.items() if value not in (None, [])]
         lines.append("")
+    if not season[EVALUATIONS]:
+        lines.append("")
     return "\n".join(lines)
 
 
