@@ -105,7 +105,7 @@ PANELS = {
     "Looking on": {
         "watch": (
             "server.follow:watch",
-            "Show matches as they end, preceded by the build of your newest version.",
+            "Show matches as they end, preceded by the build of your newest version, and what it has against a panel.",
         ),
         "matches": (
             "author.matches:matches",
