@@ -23,6 +23,7 @@ from deadheat.league.service.seasons.entries import enter, entry_info
 from deadheat.league.service.seasons.gates import GateTerms, challenges
 from deadheat.league.service.seasons.seasons import edit_season
 from deadheat.league.service.series.turns import claim_next_series
+from deadheat.league.service.views.waiting import AT_PANEL, waiting
 from deadheat.league.states import ChallengeState, JobState, Purpose, SeasonState
 from deadheat.league.tables import BotVersion, Match, PanelRun, Participant, Season, Series
 from deadheat.league.tables import Entry as EntryRow
@@ -134,6 +135,18 @@ def test_nothing_is_drawn_for_a_bot_without_the_points(contest: Contest) -> None
     contest.play(lose)
     assert contest.world.tick() == []
     assert contest.states() == ["failed", "failed"]
+
+
+def test_whoever_waits_is_told_for_what(contest: Contest) -> None:
+    def told() -> tuple[bool, str]:
+        found = contest.world.read(waiting, contest.season_id, contest.bot_id, 1)
+        return found.over, found.sentence
+
+    contest.enter()
+    assert told() == (False, AT_PANEL)
+    contest.play(lose)
+    contest.world.tick()
+    assert told() == (True, "It has too few points against the season's panel, so no match of it is drawn.")
 
 
 def test_the_newest_version_with_the_points_plays(contest: Contest) -> None:

@@ -55,6 +55,15 @@ def panel_results(
     ]
 
 
+def is_at_panel(session: Session, season_id: int, bot_id: int, version: int | None) -> bool:
+    """Whether a version of the bot, or the one of that number, is still to play a season's panel to the end."""
+    running = select(PanelRun.id).join(BotVersion, col(BotVersion.id) == PanelRun.version_id)
+    running = running.where(PanelRun.season_id == season_id, BotVersion.bot_id == bot_id)
+    if version is not None:
+        running = running.where(BotVersion.number == version)
+    return session.exec(running.where(PanelRun.state == ChallengeState.RUNNING).limit(1)).first() is not None
+
+
 def played_first(runs: Iterable[PanelRun]) -> dict[int, PanelRun]:
     """Of running ones the one of each entry that is played now: what was chosen by number, or else the newest."""
     found: dict[int, PanelRun] = {}
