@@ -365,6 +365,18 @@ def test_without_a_minimum_every_version_plays_at_once(world: World) -> None:
     assert contest.states() == ["passed"]
 
 
+def test_whoever_plays_already_needs_no_points(world: World) -> None:
+    contest = Contest(world, panel=None, panel_minimum=None)
+    contest.enter()
+    panel = {"panel": ["owner/easy", "owner/hard"], "panel_minimum": 4}
+    world.write(edit_season, world.boss, contest.season_id, **panel)
+    assert contest.enter(1).version == 1
+    contest.play(lose)
+    world.tick()
+    assert contest.states() == ["failed"]
+    assert (contest.enter(1).version, contest.waits()) == (1, False)
+
+
 def test_nobody_waits_any_more_once_the_minimum_is_gone(contest: Contest) -> None:
     contest.enter()
     contest.play(lose)

@@ -188,13 +188,15 @@ def _offer(session: Session, season: Season, entry: Entry, version: BotVersion) 
 
 
 def _choose(session: Session, season: Season, entry: Entry, version: BotVersion, *, by_gate: bool) -> PanelRun | None:
-    """Make the version the one that plays, once it has the panel's points; where the panel has it, None if there is
-    none.
+    """Make the version the one that plays, unless it lacks points against the season's panel: then how it stands there.
+    One that plays already needs none.
     """
     run = arrive(session, season, entry, version)
-    if has_points(run):
+    plays = version.id == entry.version_id and not entry.waits_for_panel
+    if plays or has_points(run):
         choose_version(session, season, entry, version, by_gate=by_gate)
-    elif entry.waits_for_panel:
+        return None
+    if entry.waits_for_panel:
         entry.version_id = version.id  # nothing is drawn for it yet
         session.flush()
     return run
@@ -205,15 +207,12 @@ def _choose_by_author(
 ) -> None:
     """The author's choice: a version by its number, or (None) the newest. Raises NotAdmitted: it lacks points."""
     run = _choose(session, season, entry, version, by_gate=number is None and not is_new)
-    if number is None or has_points(run):
-        choose_in_advance(session, season, entry, None)
-        return
-    assert run is not None, "without a panel every version may play"
-    if run.state is ChallengeState.FAILED:
-        raise NotAdmitted(
-            f"version {number} has {run.points:g} points against the panel, and {run.minimum:g} are needed"
-        )
-    choose_in_advance(session, season, entry, run)
+    chosen = None if number is None else run
+    if chosen is not None and chosen.state is ChallengeState.FAILED:
+        why = f"version {number} has {chosen.points:g} points against the panel, and {chosen.minimum:g} are needed"
+        raise NotAdmitted(why)
+    if season.panel:
+        choose_in_advance(session, season, entry, chosen)
 
 
 def _must_leave_choices(entry: Entry | None, bot_id: int, number: int | None = None, gate: Gate = "keep") -> None:
