@@ -368,8 +368,8 @@ def test_without_a_minimum_every_version_plays_at_once(world: World) -> None:
 def test_whoever_plays_already_needs_no_points(world: World) -> None:
     contest = Contest(world, panel=None, panel_minimum=None)
     contest.enter()
-    panel = {"panel": ["owner/easy", "owner/hard"], "panel_minimum": 4}
-    world.write(edit_season, world.boss, contest.season_id, **panel)
+    panel = ["owner/easy", "owner/hard"]
+    world.write(edit_season, world.boss, contest.season_id, panel=panel, panel_minimum=4)
     assert contest.enter(1).version == 1
     contest.play(lose)
     world.tick()
