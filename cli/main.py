@@ -105,7 +105,7 @@ PANELS = {
     "Looking on": {
         "watch": (
             "server.follow:watch",
-            "Show matches as they end, preceded by the build of your newest version.",
+            "Show matches as they end, preceded by the build of your newest version, and what it has against a panel.",
         ),
         "matches": (
             "author.matches:matches",
@@ -175,7 +175,7 @@ PANELS = {
             "operator.doctor:check_host",
             "Say whether this machine is fit to judge; exit code 1 if it is not. Waits for a free slot where it plays.",
         ),
-        "user": ("operator.users:group", "Manage accounts on the server: roles, passwords, bans."),
+        "user": ("operator.users:group", "Manage accounts on the server: roles, passwords, bans, house bots."),
     },
 }
 """Every command and group of commands, in the panels of the help, grouped by user: where it is (module:name), and the

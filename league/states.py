@@ -143,6 +143,7 @@ class Purpose(StrEnum):
 
     LADDER = "ladder"
     FINALS = "finals"
+    PANEL = "panel"  # a version that has just arrived against a bot of the season's panel; never rated
     CHALLENGE = "challenge"  # a version against another: the one that it is to replace, or somebody asked; never rated
     EVALUATION = "evaluation"  # an evaluation that counts for nothing but its own standings
     RATED_EVALUATION = "rated-evaluation"  # one whose matches are rated, too
@@ -163,13 +164,14 @@ class Precedence(IntEnum):
     ORDINARY = 2
     ASKED = 3  # unrated, because somebody asked
     EVALUATION = 4  # of an evaluation, which has a timetable
+    PANEL = 5  # of a version that has just arrived
 
 
 class ChallengeState(StrEnum):
-    """A version against another, at an entry's promotion gate or because somebody asked."""
+    """A version against another, at an entry's promotion gate, because somebody asked, or against a season's panel."""
 
     RUNNING = "running"
-    PASSED = "passed"  # it is stronger; at a gate, it plays now
+    PASSED = "passed"  # it is stronger, or has the panel's minimum; at a gate, it plays now
     FAILED = "failed"
     ENDED = "ended"  # without a verdict: out of games, the season froze, or a newer version came
 
@@ -305,7 +307,10 @@ def either(states: Sequence[SeasonState]) -> str:
 OF_EVALUATIONS = (Purpose.EVALUATION, Purpose.RATED_EVALUATION)
 """What series of evaluations are played for."""
 
-UNRATED = (Purpose.CHALLENGE, Purpose.EVALUATION)
+OF_CHALLENGES = (Purpose.PANEL, Purpose.CHALLENGE)
+"""What series of challenges are played for."""
+
+UNRATED = (*OF_CHALLENGES, Purpose.EVALUATION)
 """Series whose matches are never rated, and which pairing does not know of."""
 
 WITH_RESULT = (MatchState.DONE, MatchState.DECIDED)

@@ -33,6 +33,9 @@ DivisionSize = Annotated[int, Field(ge=2, le=10_000)]
 
 MAX_DIVISIONS = 20
 
+PANEL_BOT = r"^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9][A-Za-z0-9_-]*$"
+"""A bot of a panel: its author's or team's name, and its own."""
+
 
 class Group(StrEnum):
     """Settings that belong together; the values are the form's headings, the names in lower case a file's tables."""
@@ -191,10 +194,30 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     ] = None
     """Languages that may enter; null: all that the judge image has."""
 
+    panel: Annotated[
+        list[Annotated[str, StringConstraints(pattern=PANEL_BOT, max_length=65)]] | None,
+        Field(min_length=1, max_length=50),
+        Setting(Group.ENTRY, "Panel of sample bots"),
+    ] = None
+    """Bots, as AUTHOR/BOT or TEAM/BOT, that each version plays when it arrives; null: none."""
+
+    panel_games: Annotated[int, Field(ge=1, le=1000), Setting(Group.ENTRY, "Matches against each of them")] = 2
+    """Unrated matches of a version against each bot of the panel, from both sides in turn."""
+
+    panel_minimum: Annotated[
+        int | None, Field(ge=0, le=50_000), Setting(Group.ENTRY, "Points needed against the panel")
+    ] = None
+    """Points against the panel (a win 1, a draw a half) without which no version plays for its bot; null: none."""
+
     uploads_per_hour: Annotated[
         int | None, Field(ge=1, le=100_000), Setting(Group.QUOTAS, "Uploads per author and hour")
     ] = None
     """Uploads per author and hour, for bots that take part; null: the deployment's quota."""
+
+    uploads_per_five_minutes: Annotated[
+        int | None, Field(ge=1, le=100_000), Setting(Group.QUOTAS, "Uploads per author in five minutes")
+    ] = None
+    """Uploads per author in five minutes, for bots that take part; whoever has more waits; null: any number."""
 
     versions_per_day: Annotated[
         int | None, Field(ge=1, le=100_000), Setting(Group.QUOTAS, "Versions per bot and day")

@@ -19,6 +19,7 @@ class Uncounting(StrEnum):
     VOIDED = "voided"
     REJUDGED = "rejudged"  # voided, and another is played in its place
     GATE = "gate"  # it decided about a version, not about a rank
+    PANEL = "panel"  # likewise
     ASKED = "asked"  # an author asked for it
     EVALUATION = "evaluation"  # it was played in an evaluation that counts for nothing else
     NO_WINNER = "no-winner"
@@ -32,6 +33,7 @@ class NoticeKind(StrEnum):
     VERSION_BROKEN = "version-broken"
     GATE_PASSED = "gate-passed"
     GATE_FAILED = "gate-failed"
+    PANEL_PLAYED = "panel-played"
     CHALLENGE_OVER = "challenge-over"  # unrated matches that were asked for
     FAULT = "fault"  # the first match of a version in a season that it lost by a fault
     MANY_FAULTS = "many-faults"  # in a season where no bot rests
@@ -52,6 +54,7 @@ class Exported(StrEnum):
     ENTRIES = "entries"
     TEAMS = "teams"
     GATES = "gates"
+    PANELS = "panels"
     STANDINGS = "standings"
     EVALUATIONS = "evaluations"
     EVALUATION_PLAYERS = "evaluation_players"

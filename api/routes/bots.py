@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Annotated, cast
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Query, Response
 
 from deadheat.api.deps import Asker, Id, Shared
 from deadheat.api.schemas import bots as schemas
+from deadheat.api.schemas.base import RowId
 from deadheat.league.records.bots import Bot
 from deadheat.league.service.bots import bots
 from deadheat.league.service.bots.bots import bot_info, bots_of
 from deadheat.league.service.seasons import bot_changes
 from deadheat.league.service.seasons.bot_changes import BotChange
+from deadheat.league.service.seasons.panel_results import panel_results
 
 router = APIRouter(prefix="/v1/bots", tags=["bots"])
 
@@ -38,6 +40,20 @@ def get_bot(shared: Shared, bot_id: Id) -> Bot:
     """The public facts about a bot."""
     with shared.db.reading() as session:
         return bot_info(session, bot_id)
+
+
+@router.get("/{bot_id}/panels", responses={401: {}, 404: {}})
+def list_panels(
+    shared: Shared,
+    asker: Asker,
+    bot_id: Id,
+    version: Annotated[RowId | None, Query(description="Only of this version, by its number.")] = None,
+) -> schemas.Panels:
+    """What your bot's versions have against the panels of their seasons, the newest hundred first. A version plays
+    every bot of a panel as soon as it arrives.
+    """
+    with shared.db.reading() as session:
+        return schemas.Panels(items=panel_results(session, asker, bot_id, version))
 
 
 @router.patch("/{bot_id}", responses={401: {}, 403: {}, 404: {}, 409: {}})

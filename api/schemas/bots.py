@@ -10,6 +10,7 @@ from pydantic_core import PydanticCustomError
 from deadheat.api.schemas.base import Input, Name, RowId
 from deadheat.engine.games import GAMES
 from deadheat.league.records.bots import Bot, Version
+from deadheat.league.records.panels import PanelResult
 
 Description = Annotated[
     str,
@@ -48,6 +49,12 @@ class Bots(BaseModel):
     """A list of bots."""
 
     items: list[Bot]
+
+
+class Panels(BaseModel):
+    """The newest first."""
+
+    items: list[PanelResult]
 
 
 class Versions(BaseModel):

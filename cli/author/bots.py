@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -9,13 +10,14 @@ import typer
 
 from deadheat.cli.author.entering import Bot, find_bot
 from deadheat.cli.console import USAGE, command, fail
-from deadheat.cli.output import Column, Columns, Output, listed, tabled
+from deadheat.cli.output import Column, Columns, Output, as_object, tabled
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import asks
-from deadheat.cli.server.follow import state_line
+from deadheat.cli.server.follow import panel_line, state_line
 from deadheat.engine.figures import counted
 from deadheat.league.records.bots import Bot as BotAnswer
 from deadheat.league.records.bots import Version
+from deadheat.league.records.panels import PanelResult
 
 Number = Annotated[int, typer.Argument(metavar="VERSION", help="The version's number.", min=1)]
 
@@ -40,12 +42,26 @@ def list_bots(client: Client) -> Output:
 @group.command()
 @asks
 def versions(client: Client, bot: Bot) -> Output:
-    """List a bot's newest hundred versions and their states."""
+    """List a bot's newest hundred versions, their states, and what they have against the panels of seasons."""
+    bot_id = find_bot(client, bot)
+    panels: dict[int, list[PanelResult]] = {}
+    for panel in client.panels(bot_id):
+        panels.setdefault(panel.version, []).append(panel)
 
-    def line(version: Version) -> str:
-        return f"{state_line(version)} ({version.filename}, {counted(version.size_bytes, 'byte')}, {version.language})"
+    def lines(version: Version) -> Iterator[str]:
+        size = counted(version.size_bytes, "byte")
+        yield f"{state_line(version)} ({version.filename}, {size}, {version.language})"
+        for panel in panels.get(version.number, ()):
+            yield f"  {panel_line(panel)}"
 
-    return listed(client.versions(find_bot(client, bot)), line, "It has no versions yet.")
+    found = client.versions(bot_id)
+    if not found:
+        return Output(text="It has no versions yet.")
+    answers = (
+        {**as_object(version), "panels": [as_object(panel) for panel in panels.get(version.number, ())]}
+        for version in found
+    )
+    return Output(answers, (line for version in found for line in lines(version)))
 
 
 @group.command()

@@ -28,12 +28,15 @@ from deadheat.cli.server.follow import (
     ending_line,
     looks,
     own_seats,
+    panel_changes,
+    panel_line,
     state_line,
 )
 from deadheat.engine.figures import counted
 from deadheat.league.records.bots import Version
 from deadheat.league.records.entries import Waiting
 from deadheat.league.records.matches import Match
+from deadheat.league.records.panels import PanelResult
 
 PLACE_LOOKS = 60
 """How many looks for matches come between two at the place in the queue: half a minute or more."""
@@ -55,7 +58,8 @@ def submit(
         bool | None,
         typer.Option(
             "--wait/--no-wait",
-            help="--wait: show the build log and the first matches in the season; --no-wait: end after the upload.",
+            help="--wait: show the build log, the season's panel and the first matches there; --no-wait: end after the "
+            "upload.",
             show_default="until it is built and has played its trial match",
         ),
     ] = None,
@@ -69,7 +73,8 @@ def submit(
 ) -> tuple[()]:
     """Upload a bot and wait until it is built and has played its trial match.
 
-    Exit code 1: it is broken, or (with --wait) one of the first matches ended by its fault. To lose is no fault.
+    Exit code 1: it is broken, or (with --wait) it has too few points against the season's panel, or one of the first
+    matches ended by its fault. To lose is no fault.
     """
     if wait and not season:
         fail("--wait waits for matches in a season; choose one with --season", USAGE)
@@ -86,6 +91,7 @@ def submit(
         client.enter(season, visit.version.bot_id)
         visit.say(f"Entered into season {season}: {client.server}/seasons/{season}")
         if wait:
+            visit.follow_panel(season, Patience(timeout, "it has not played the panel to the end"))
             visit.tell_company(season)
             visit.follow_matches(season, matches, Patience(timeout, "its first matches have not ended"))
     visit.end(wait is not False)
@@ -112,6 +118,7 @@ class Submission:
     quiet: bool
     version: Version = field(init=False)
     log: str = ""
+    panel: PanelResult | None = None
     matches: list[Match] = field(default_factory=list)
 
     def upload(self, filename: str, content: bytes) -> None:
@@ -157,6 +164,24 @@ class Submission:
             "have entered; this command waits for them. Ctrl-C ends the waiting, the bot stays in."
         )
 
+    def follow_panel(self, season: int, patience: Patience) -> None:
+        """Show how the version fares against the season's panel, if there is one, until that is over; end the command
+        if it has too few points.
+        """
+        told: dict[int, str] = {}
+        while True:
+            for panel in panel_changes(self.client, self.version.bot_id, self.version.number, told):
+                if panel.season_id == season:
+                    self.panel = panel
+                    patience.standing = f"{panel_line(panel)}."
+                    if not self.quiet:
+                        say(panel_line(panel))
+            if self.panel is None or self.panel.state != "running":
+                break
+            patience.pause()
+        if self.panel is not None and self.panel.state == "failed":
+            self.end(built=True)
+
     def follow_matches(self, season: int, count: int, patience: Patience) -> None:
         """Show matches of this version until the wanted number has ended."""
         news = News(self.client, self.version.bot_id, season, self.version.built_at or LONGEST_AGO)
@@ -185,11 +210,15 @@ class Submission:
         """Print the JSON, and end with an error if the version is broken or failed in its first matches."""
         version, label = self.version, f"{self.name} version {self.version.number}"
         if self.quiet:
-            print_json({**as_object(version), "log": self.log, "matches": list(map(as_object, self.matches))})
+            panel = None if self.panel is None else as_object(self.panel)
+            matches = list(map(as_object, self.matches))
+            print_json({**as_object(version), "log": self.log, "panel": panel, "matches": matches})
         if not built:
             self.say(f"It will be built next; see `{command('watch', self.name)}`.")
         elif version.state == "broken":
             fail(f"{label} is broken: {version.reason}")
+        if self.panel is not None and self.panel.state == "failed":
+            fail(f"{label} does not play in season {self.panel.season_id}: it has {self.panel.score} against its panel")
         seats = [seat for match in self.matches for seat in own_seats(match, version.bot_id, version.number)]
         faults = [seat.fault for seat in seats if seat.fault]
         if faults:

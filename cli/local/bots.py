@@ -38,7 +38,7 @@ def prepare(game: Game, name: str, sandbox: Sandbox, folder: Path) -> Program:
             program = recorded(game, name, folder)
             _let_all_read(folder)
             return program
-        path = _locate(game, name)
+        path = locate(game, name)
         if path.is_file() and not _is_source(path):
             return _executable(path, name, folder)
         return _built(path, name, sandbox, folder)
@@ -63,7 +63,8 @@ def _built(path: Path, name: str, sandbox: Sandbox, folder: Path) -> Program:
     return Program(program, recipe.run, name)
 
 
-def _locate(game: Game, name: str) -> Path:
+def locate(game: Game, name: str) -> Path:
+    """Return the file or folder that a name stands for. Raises BadBot: there is none."""
     if not name.startswith(HOUSE):
         path = Path(name)
         if not name or not path.exists():

@@ -1,20 +1,26 @@
-"""`deadheat user`: roles, passwords and bans, set by the operator on the database's machine.
+"""`deadheat user`: roles, passwords, bans and house bots, set by the operator on the database's machine.
 
 The database's library is imported late, because `--help` would wait most of a second for it.
 """
 
 from __future__ import annotations
 
+import hashlib
+import io
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deadheat.cli.console import fail
+from deadheat.cli.author.submit import read_bot
+from deadheat.cli.console import USAGE, fail
+from deadheat.cli.local.bots import HOUSE, locate, sources_of
+from deadheat.cli.local.recorded import BadBot
 from deadheat.cli.output import Output, says
+from deadheat.engine.games import GAMES
 from deadheat.league.config import Settings
-from deadheat.league.errors import LeagueError
+from deadheat.league.errors import BadUpload, LeagueError
 from deadheat.league.states import Role
 
 if TYPE_CHECKING:
@@ -22,7 +28,7 @@ if TYPE_CHECKING:
 
 MIN_PASSWORD = 10
 
-group = typer.Typer(no_args_is_help=True, help="Manage accounts on the server: roles, passwords, bans.")
+group = typer.Typer(no_args_is_help=True, help="Manage accounts on the server: roles, passwords, bans, house bots.")
 
 Name = Annotated[str, typer.Argument(help="The user's name.")]
 
@@ -75,6 +81,52 @@ def reopen(name: Name) -> Output:
     with _league() as session:
         person = closing.reopen(session, OPERATOR, name)
         return Output({"name": person.name}, f"{person.name} may sign in again.")
+
+
+@group.command()
+@says
+def house(
+    game: Annotated[str, typer.Argument(help="The game.")],
+    bots: Annotated[list[str], typer.Argument(metavar="BOT...", help="Bots that come with Deadheat, such as greedy.")],
+) -> Output:
+    """Upload bots that come with Deadheat as those of the author `house`, for a season's panel: house/greedy.
+
+    They are built like all uploads. What is there already, byte for byte, is left as it is.
+    """
+    if game not in GAMES:
+        fail(f"there is no game {game}; choose from {', '.join(sorted(GAMES))}", USAGE)
+    try:
+        uploaded = [(name, number) for name in bots if (number := _upload(game, name)) is not None]
+    except BadBot as error:
+        fail(str(error), USAGE)
+    names = ", ".join(f"house/{name} version {number}" for name, number in uploaded)
+    answer = {"uploaded": [{"bot": f"house/{name}", "version": number} for name, number in uploaded]}
+    return Output(answer, f"Uploaded, to be built next: {names}." if uploaded else "All of them are there already.")
+
+
+def _upload(game: str, name: str) -> int | None:
+    """Return the number of the new version; None: there is one of the same file."""
+    from deadheat.league.blobs import Blobs
+    from deadheat.league.service.bots.bots import add_version, bots_of, create_bot
+    from deadheat.league.service.rulings import operators
+    from deadheat.league.uploads import accept
+
+    folder = locate(GAMES[game], f"{HOUSE}{name}")
+    files = [folder / file for file in sources_of(folder)]
+    filename, content = read_bot(files[0] if len(files) == 1 else folder)
+    settings = Settings()
+    sha256 = hashlib.sha256(content).hexdigest()
+    upload = accept(io.BytesIO(content), filename, sha256, settings, Blobs(settings.blobs))
+    with _league() as session:
+        owner = operators.house(session)
+        known = {bot.name: bot.id for bot in bots_of(session, owner) if bot.game == game}
+        bot_id = known[name] if name in known else create_bot(session, owner, game, name).id
+        try:
+            return add_version(session, owner, bot_id, upload).number
+        except BadUpload as error:
+            if error.reason != "same-file":
+                raise
+            return None
 
 
 @contextmanager

@@ -306,7 +306,9 @@ def _playing(entry: Entry) -> str:
 
 def _out(entry: Entry) -> str:
     if entry.absence is None:
-        return f"rests: {entry.rests}" if entry.rests else ""
+        if entry.rests:
+            return f"rests: {entry.rests}"
+        return "too few points against the panel yet" if entry.waits_for_panel else ""
     return f"{entry.absence}: {entry.absence_reason}" if entry.absence_reason else f"{entry.absence} by its author"
 
 

@@ -28,6 +28,7 @@ from deadheat.league.records.entries import Challenge, Entry, Waiting
 from deadheat.league.records.evaluations import Evaluation, EvaluationDetail, EvaluationPairing
 from deadheat.league.records.hosts import Workers
 from deadheat.league.records.matches import EndingView, Match, MatchDetail
+from deadheat.league.records.panels import PanelResult
 from deadheat.league.records.people import NewToken, Notice, Team, User
 from deadheat.league.records.rankings import Leaderboard
 from deadheat.league.records.rulings import Announcement, Appeal, AuditRecord, Rejudged, RuledOn
@@ -113,6 +114,11 @@ class Client:
     def versions(self, bot_id: int) -> list[Version]:
         """Return the newest hundred versions, newest first."""
         return self._items(Version, f"/v1/bots/{bot_id}/versions")
+
+    def panels(self, bot_id: int, *, version: int | None = None) -> list[PanelResult]:
+        """Return what an own bot's versions, or one, have against the panels of their seasons, newest first."""
+        chosen = {} if version is None else {"version": version}
+        return self._items(PanelResult, f"/v1/bots/{bot_id}/panels", chosen)
 
     def version(self, bot_id: int, number: int) -> Version:
         """Return one version as it is now."""

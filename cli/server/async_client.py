@@ -82,6 +82,7 @@ class AsyncClient:
     change_bot = _awaited(Client.change_bot)
     upload = _awaited(Client.upload)
     versions = _awaited(Client.versions)
+    panels = _awaited(Client.panels)
     version = _awaited(Client.version)
     build_log = _awaited(Client.build_log)
     source = _awaited(Client.source)

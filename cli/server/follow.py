@@ -29,6 +29,7 @@ from deadheat.cli.server.client import asks
 from deadheat.engine.figures import points
 from deadheat.league.records.bots import Version
 from deadheat.league.records.matches import Match, SeatView
+from deadheat.league.records.panels import PanelResult
 
 POLL_SECONDS = 0.5
 """The pause between two looks, for each page that the first one read."""
@@ -68,7 +69,7 @@ def watch(
     matches: Annotated[int, typer.Option(min=0, help="Stop after this many matches; 0: at Ctrl-C.")] = 0,
     timeout: Timeout = 86_400,
 ) -> Iterator[Output]:
-    """Show matches as they end, preceded by the build of your newest version."""
+    """Show matches as they end, preceded by the build of your newest version, and what it has against a panel."""
     patience = Patience(timeout, "not all matches have ended" if matches else "nobody pressed Ctrl-C")
     bot_id = find_bot(client, bot)
     news = News(client, bot_id, season, newest_end(client))
@@ -78,7 +79,10 @@ def watch(
         for seen in states(client, version, patience):
             yield Output({"event": "version", **as_object(seen)}, state_line(seen))
     shown = 0
+    told: dict[int, str] = {}
     while True:
+        for panel in panel_changes(client, bot_id, newest[0].number, told) if newest else ():
+            yield Output({"event": "panel", **as_object(panel)}, panel_line(panel))
         for match in news.look():
             yield Output({"event": "match", **as_object(match)}, ending_line(match, bot_id))
             shown += 1
@@ -149,6 +153,25 @@ def state_line(version: Version) -> str:
     again = f", attempt {version.attempt}" if version.attempt > 1 and not version.ended else ""
     reason = f": {version.reason}" if version.reason else ""
     return f"Version {version.number} {words.get(version.state, f'is {version.state}')}{again}{reason}"
+
+
+def panel_line(panel: PanelResult) -> str:
+    """Describe in one line what a version has against a season's panel."""
+    verdict = {"passed": "enough", "failed": "too few", "ended": "not played to the end"}
+    state = verdict.get(panel.state, "in progress") if panel.minimum is not None or panel.state == "ended" else ""
+    if panel.state == "running":
+        state = "another version is first" if panel.waits else "in progress"
+    performance = f"; performance {panel.performance}" if panel.performance else ""
+    end = f" ({state})" if state else ""
+    return f"Version {panel.version} has {panel.score} against the panel of {panel.season}{end}{performance}"
+
+
+def panel_changes(client: Client, bot_id: int, number: int, told: dict[int, str]) -> Iterator[PanelResult]:
+    """Yield what of a version's results against panels is news; `told` remembers the lines shown."""
+    for panel in client.panels(bot_id, version=number):
+        if told.get(panel.id) != (line := panel_line(panel)):
+            told[panel.id] = line
+            yield panel
 
 
 def newest_end(client: Client) -> datetime:

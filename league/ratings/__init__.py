@@ -16,6 +16,7 @@ matter, and removing a result and restoring it restores every figure.
   less, and the pairs of one table, or the games of one deal, are not independent. They are those of the distance to
   the field.
 * **Places** (`places`). Ranks come from 1,000 draws of all strengths together, seeded by the log's hash.
+* **Performance** (`performance`): a version by its games against a season's panel alone.
 * Beside it: Plackett and Luce's model as a second opinion (`plackett_luce`), and how well the ratings describe the
   results at all (`quality`, `seats`).
 
@@ -26,6 +27,7 @@ from __future__ import annotations
 
 from deadheat.league.ratings.bradley_terry import NoRating
 from deadheat.league.ratings.log import Games, Log, log_of
+from deadheat.league.ratings.performance import Performance, performances
 from deadheat.league.ratings.prior import ELO_PER_NAT, Prior, RatingConfig, carried
 from deadheat.league.ratings.table import Place, Rating, RatingTable, rate
 
@@ -34,6 +36,7 @@ __all__ = [
     "Games",
     "Log",
     "NoRating",
+    "Performance",
     "Place",
     "Prior",
     "Rating",
@@ -41,5 +44,6 @@ __all__ = [
     "RatingTable",
     "carried",
     "log_of",
+    "performances",
     "rate",
 ]

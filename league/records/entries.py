@@ -30,6 +30,9 @@ class Entry(Record):
     challenger: Annotated[int | None, Field(description="The version at the gate now.")]
     absence: Annotated[Absence | None, Field(description="null: it takes part.")]
     absence_reason: Annotated[str, Field(description="An organiser's reason; empty if its author withdrew it.")]
+    waits_for_panel: Annotated[
+        bool, Field(description="Whether no version has the points against the season's panel that it needs to play.")
+    ]
     rests: Annotated[
         str, Field(description="Why the ladder draws no matches for it until its author lets it play; empty: it does.")
     ]

@@ -32,6 +32,7 @@ from deadheat.league.tables.seasons import (
     Challenge,
     Division,
     Entry,
+    PanelRun,
     Season,
     SeasonInvitation,
     SeasonRules,

@@ -12,8 +12,14 @@ from sqlalchemy import CheckConstraint, Column, ForeignKeyConstraint, Index, Lar
 from sqlmodel import Field, SQLModel
 
 from deadheat.league.states import Absence, ChallengeState, SeasonState
-from deadheat.league.tables.columns import Staged, UtcDateTime, json_column, word
+from deadheat.league.tables.columns import Staged, UtcDateTime, index_where, json_column, word
 from deadheat.league.terms import DATES, TERMS, Term, Terms
+
+ONE_ORIGIN = " + ".join(
+    f"CASE WHEN {column} IS NULL THEN 0 ELSE 1 END" for column in ("entry_id", "asker_id", "panel_id")
+)
+ONE_ORIGIN = f"{ONE_ORIGIN} = 1"
+"""A challenge is of an entry's gate, of somebody who asked, or of a panel."""
 
 BOUNDED_ABOVE = frozenset({"series_length", "finals_games"})
 """Settings of which the database holds the upper bound, too."""
@@ -123,6 +129,7 @@ class Entry(SQLModel, table=True):
     `finals_seed`: its place in its division's frozen ladder if it qualified for the finals, 1 for the first.
     `waiting_since`: how many series the ladder had planned when the bot was last planned, or came; None: it just came.
     `chosen_at`: when its author last chose another version; None: never.
+    `waits_for_panel`: no version of it has the points that the season's panel asks for yet, so nothing is drawn for it.
     `rests_since`, `rest_reason`, `faults_since`: see `league.service.seasons.resting`; faults before it are forgiven.
     """
 
@@ -145,15 +152,52 @@ class Entry(SQLModel, table=True):
     gate: dict[str, Any] | None = Field(default=None, sa_column=json_column(nullable=True))
     waiting_since: int | None = None
     chosen_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    waits_for_panel: bool = False
     rests_since: datetime | None = Field(default=None, sa_type=UtcDateTime)
     rest_reason: str = Field(default="", sa_column=Column(Text, nullable=False))
     faults_since: datetime | None = Field(default=None, sa_type=UtcDateTime)
     created_at: datetime = Field(sa_type=UtcDateTime)
 
 
+class PanelRun(Staged, table=True):
+    """A version of an entry against the season's panel, on the terms of its arrival; each opponent is a `Challenge`.
+
+    `panel`: the names of the season's setting. `minimum`: points that it needs of those opponents; None: none.
+    `chosen`: its author chose it by its number, so it plays for the entry as soon as it has them. `elo` and `se`: its
+    estimated performance and the standard error, None before its first match. `points` and `reason` are written at the
+    end.
+    """
+
+    __tablename__ = "panel_run"
+    __table_args__ = (
+        CheckConstraint("(state = 'running') = (ended_at IS NULL)", name="ended"),
+        CheckConstraint("games >= 1", name="games"),
+        CheckConstraint("(elo IS NULL) = (se IS NULL)", name="performance"),
+        index_where("ix_panel_run_running", "season_id", "version_id", unique=True, where="state = 'running'"),
+        Index(None, "version_id"),
+        Index(None, "entry_id"),
+        Index(None, "season_id", "state"),
+    )
+
+    season_id: int = Field(foreign_key="season.id")
+    entry_id: int = Field(foreign_key="entry.id")
+    version_id: int = Field(foreign_key="bot_version.id")
+    chosen: bool = False
+    state: ChallengeState = Field(default=ChallengeState.RUNNING, sa_column=word(ChallengeState, "state"))
+    panel: list[str] = Field(sa_column=json_column())
+    games: int
+    minimum: float | None = None
+    points: float | None = None
+    elo: float | None = None
+    se: float | None = None
+    reason: str = Field(default="", sa_column=Column(Text, nullable=False))
+    created_at: datetime = Field(sa_type=UtcDateTime)
+    ended_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
 class Challenge(Staged, table=True):
     """Unrated games of a version, the candidate, against another: at an entry's promotion gate, where it plays the one
-    that is active, or because somebody, the asker, wants to know.
+    that is active, because somebody, the asker, wants to know, or against a bot of the season's panel.
 
     It goes on until the SPRT decides, or `games_limit` games are played; without `elo0` and the rest there is no test.
     The counts are of the candidate's finished games; `llr` is the log-likelihood ratio that they give. `private`: who
@@ -164,7 +208,7 @@ class Challenge(Staged, table=True):
         CheckConstraint("candidate_id <> incumbent_id", name="versions"),
         CheckConstraint("(state = 'running') = (ended_at IS NULL)", name="ended"),
         CheckConstraint("elo0 < elo1", name="elo"),
-        CheckConstraint("(entry_id IS NULL) <> (asker_id IS NULL)", name="origin"),
+        CheckConstraint(ONE_ORIGIN, name="origin"),
         CheckConstraint("entry_id IS NULL OR (elo0 IS NOT NULL AND NOT private)", name="gate"),
         CheckConstraint(
             "(elo0 IS NULL) = (elo1 IS NULL) AND (elo0 IS NULL) = (alpha IS NULL) AND (elo0 IS NULL) = (beta IS NULL)",
@@ -174,11 +218,13 @@ class Challenge(Staged, table=True):
         Index(None, "entry_id", "state"),
         Index(None, "state"),
         Index(None, "asker_id", "created_at"),
+        index_where("ix_challenge_panel_id", "panel_id", where="panel_id IS NOT NULL"),
     )
 
     season_id: int = Field(foreign_key="season.id")
     entry_id: int | None = Field(default=None, foreign_key="entry.id")
     asker_id: int | None = Field(default=None, foreign_key="user_account.id")
+    panel_id: int | None = Field(default=None, foreign_key="panel_run.id")
     private: bool = False
     candidate_id: int = Field(foreign_key="bot_version.id")
     incumbent_id: int = Field(foreign_key="bot_version.id")

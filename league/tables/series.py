@@ -57,7 +57,7 @@ class Series(JobRow, table=True):
     """
 
     __table_args__ = (
-        CheckConstraint("(purpose = 'challenge') = (challenge_id IS NOT NULL)", name="challenge"),
+        CheckConstraint("(purpose IN ('panel', 'challenge')) = (challenge_id IS NOT NULL)", name="challenge"),
         CheckConstraint(
             "(purpose IN ('evaluation', 'rated-evaluation')) = (pairing_id IS NOT NULL)", name="evaluation"
         ),

@@ -85,8 +85,10 @@ def test_what_is_wrong_with_a_season_is_said_beside_its_field_and_what_was_typed
     assert "This name is already taken" in page.text
 
 
-def test_the_form_takes_all_that_the_api_takes(boss: Browser) -> None:
+def test_the_form_takes_all_that_the_api_takes(boss: Browser, site: Site) -> None:
     """And gives back what it took."""
+    for name in ("sample", "another"):
+        site.world.bot(name, owner=site.world.boss)
     boss.get("/desk/seasons/new")
     given = set(boss.form("/desk/seasons").fields) - {"csrf"}
     assert given == set(schemas.SeasonRequest.model_fields) - {"previous_id"}
@@ -115,7 +117,11 @@ def test_the_form_takes_all_that_the_api_takes(boss: Browser) -> None:
         "entries_per_author": "2",
         "teams_only": "true",
         "languages": "c, python",
+        "panel": "boss/sample, boss/another",
+        "panel_games": "4",
+        "panel_minimum": "3",
         "uploads_per_hour": "9",
+        "uploads_per_five_minutes": "2",
         "versions_per_day": "8",
         "challenge_games": "0",
         "unrated_games": "50",

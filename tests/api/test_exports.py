@@ -15,6 +15,7 @@ from sqlmodel import Session, SQLModel, col, select, update
 
 from deadheat.league import tables
 from deadheat.league.causes import NOT_CHECKED, Cause
+from deadheat.league.service.bots.bots import bot_info
 from deadheat.league.service.evaluations.beginning import begin_now
 from deadheat.league.service.evaluations.playing import plan_evaluation
 from deadheat.league.service.ground.steps import lock_season
@@ -26,6 +27,8 @@ from deadheat.league.service.seasons.bot_changes import change_bot
 from deadheat.league.service.seasons.divisions import assign_division
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.seasons.gates import GateTerms
+from deadheat.league.service.seasons.panels import plan_panels
+from deadheat.league.service.seasons.seasons import edit_season
 from deadheat.league.service.series.hosts import hosts
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.states import EvaluationFormat, FinalsFormat, SeasonState
@@ -71,6 +74,12 @@ class Furnished:
             swiss = DeclaredEvaluation(name="Now", format=EvaluationFormat.SWISS, rounds=1)
             begin_now(session, world.boss, self.season, swiss)
             plan_evaluation(session, lock_season(session, self.season))
+            first, third = (bot_info(session, self.bots[number]).name for number in (0, 2))
+            names = [f"us/{first}", f"{owners[2].name}/{third}"]
+            edit_season(session, world.boss, self.season, panel=names, panel_minimum=1)
+        world.build(world.upload(owners[1], self.bots[1]))  # against the panel
+        with world.db.transaction() as session:
+            plan_panels(session, lock_season(session, self.season))
             why = update(tables.Participant).where(col(tables.Participant.fault).is_not(None))
             session.execute(why.values(fault_why='+1\n=2, "3";4'))
 
@@ -105,8 +114,9 @@ KEPT: dict[Exported, tuple[type[SQLModel], dict[str, str]]] = {
     Exported.DIVISIONS: (tables.Division, {"division": "number"}),
     Exported.ENTRIES: (tables.Entry, {"entered_at": "created_at"}),
     Exported.GATES: (tables.Challenge, {"gate_id": "id"}),
+    Exported.PANELS: (tables.PanelRun, {"panel_id": "id"}),
     Exported.EVALUATIONS: (tables.Evaluation, {"evaluation_id": "id"}),
-    Exported.SERIES: (tables.Series, {"series_id": "id", "gate_id": "challenge_id", "attempts": "attempt"}),
+    Exported.SERIES: (tables.Series, {"series_id": "id", "attempts": "attempt"}),
     Exported.MATCHES: (tables.Match, {"match_id": "id"}),
     Exported.PARTICIPANTS: (tables.Participant, {}),
     Exported.LATENCIES: (tables.LatencySummary, {}),
@@ -118,6 +128,8 @@ KEPT: dict[Exported, tuple[type[SQLModel], dict[str, str]]] = {
 def stored(session: Session, row_type: type[SQLModel], season_id: int) -> list[dict[str, Any]]:
     """All the season's rows, in the order of their keys."""
     statement: Any = select(row_type)
+    if row_type is tables.Challenge:
+        statement = statement.where(col(tables.Challenge.entry_id).is_not(None))
     if "season_id" in row_type.model_fields:
         statement = statement.where(row_type.season_id == season_id)  # type: ignore[attr-defined]
     else:
@@ -198,7 +210,16 @@ def test_what_an_export_says_beside_its_rows(furnished: Furnished) -> None:
     assert [(entry["team"], entry["division"], entry["absence"]) for entry in entries] == [
         ("us", 1, None), (None, 1, None), (None, 2, None), (None, 2, "disqualified"),
     ]  # fmt: skip
-    assert {row["purpose"] for row in furnished.lines(Exported.SERIES)} == {"ladder", "challenge", "evaluation"}
+    assert {row["purpose"] for row in furnished.lines(Exported.SERIES)} == {
+        "ladder",
+        "panel",
+        "challenge",
+        "evaluation",
+    }
+    series = furnished.lines(Exported.SERIES)
+    assert all((row["gate_id"] is not None) == (row["purpose"] == "challenge") for row in series)
+    (panel,) = furnished.lines(Exported.PANELS)
+    assert {row["panel_id"] for row in series if row["purpose"] == "panel"} == {panel["panel_id"]}
     matches = {row["match_id"]: row for row in furnished.lines(Exported.MATCHES)}
     assert matches[furnished.voided]["uncounted"] == "voided"
     assert matches[furnished.rejudged]["uncounted"] == "rejudged"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.league.season_file import PATHS
+from deadheat.league.service.rulings.operators import house
 from deadheat.league.service.seasons.entries import enter, entries, entry_info
 from deadheat.league.service.seasons.seasons import season_info
 from tests.api.site import Site, token_in
@@ -43,6 +44,8 @@ def test_the_commands_of_the_page_run_a_season(at_server: Site) -> None:
     site, told = at_server, dict[str, str]()
     authors = [site.world.author(name) for name in ("ada", "barbara")]
     bots = [site.world.bot(f"{owner.name}-bot", owner=owner)[1] for owner in authors]
+    for name in ("random", "greedy", "expert"):
+        site.world.bot(name, owner=site.world.write(house))
     for words in commands():
         if words[1] == "assign":
             site.world.write(enter, site.world.boss, int(words[2]), bots[0])

@@ -136,6 +136,27 @@ def test_no_wait_ends_with_the_upload_and_watch_shows_the_rest(league: League) -
     assert [line["event"] for line in lines] == ["match"] * 3
 
 
+def test_wait_shows_the_panel_and_ends_where_a_version_has_too_few_points(league: League) -> None:
+    world = league.site.world
+    world.bot("sample", owner=world.boss)
+    season = world.season(0, panel=["boss/sample"], panel_minimum=1)
+    done = league.submit("ada", "--season", season, "--wait", "--matches", 1, "--timeout", 60)
+    panel = [line for line in done.stdout.splitlines() if "against the panel" in line]
+    assert panel[0].startswith("Version 1 has 0 of 2 points, 1 needed against the panel of season")
+    assert "1 of 2 points, 1 needed" in panel[-1]
+    assert "(enough); performance" in panel[-1]
+    assert "Its first match:" in done.stdout
+    league.faulty = True
+    refused = league.submit("ada", "--season", season, "--wait", "--timeout", 60)
+    assert_one_sentence(refused, "adas version 2 does not play in season 1: it has 0 of 2 points, 1 needed", 1)
+    as_json = league.submit("ada", "--season", season, "--wait", "--json", "--timeout", 60)
+    assert json.loads(as_json.stdout)["panel"]["state"] == "failed"
+    listed = league.says("ada", "bot", "versions", "adas").splitlines()
+    assert listed[1].startswith("  Version 3 has 0 of 2 points, 1 needed")
+    lines = [json.loads(line) for line in league.says("ada", "bot", "versions", "adas", "--json").splitlines()]
+    assert [[panel["points"] for panel in line["panels"]] for line in lines] == [[0.0], [0.0], [1.0]]
+
+
 def test_wait_shows_log_and_first_matches(league: League) -> None:
     season = league.site.world.season(0, games_per_pair=100)
     league.submit("bob", "--season", season)

@@ -70,3 +70,15 @@ def test_somebody_is_banned_and_let_in_again(world: World) -> None:
     with database.reading() as session:
         assert check_password(session, "ada", "a long enough password").name == "ada"
     database.close()
+
+
+def test_house_bots_are_uploaded_once_and_a_season_may_name_them(world: World) -> None:
+    words = ["user", "house", "yacht-auction", "greedy", "counter"]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0, result.output
+    assert "house/greedy version 1, house/counter version 1" in result.output
+    assert "there already" in CliRunner().invoke(app, words).output
+    assert world.season(0, panel=["house/greedy", "HOUSE/counter"])
+    unknown = CliRunner().invoke(app, ["user", "house", "yacht-auction", "nobody"])
+    assert unknown.exit_code == 2
+    assert "there is no house bot 'nobody'" in unknown.output

@@ -47,6 +47,7 @@ ROWS: Mapping[str, tuple[Values, ...]] = {
     "challenge": (
         {"id": 1, "candidate_id": 2, "incumbent_id": 1, "elo0": 0.0, "state": "running", "ended_at": None},
         {"id": 2, "candidate_id": 2, "incumbent_id": 1, "elo0": 0.0, "state": "passed"},
+        {"id": 3, "candidate_id": 2, "incumbent_id": 1, "elo0": 0.0, "state": "failed"},
     ),
     "worker_host": ({"fitness": "fit", "reasons": ["made up"]},),
     "response_times": ({"command": "another"},),
@@ -70,6 +71,10 @@ ROWS: Mapping[str, tuple[Values, ...]] = {
     "notice": ({"kind": "version-ready"},),
     "channel": ({"kind": "webhook"},),
     "delivery": ({"state": "sent"},),
+    "panel_run": (
+        {"id": 1, "state": "passed", "panel": ["ada/greedy"]},
+        {"id": 2, "state": "running", "panel": ["ada/greedy"], "ended_at": None},
+    ),
     "evaluation": (
         {"id": 1, "format": "swiss", "state": "done"},
         {"id": 2, "number": 2, "format": "round-robin", "state": "running", "ended_at": None},
@@ -96,8 +101,10 @@ LATER: Mapping[tuple[str, str], Callable[[Values], Any]] = {
     ("season", "finals_at"): lambda row: AT + timedelta(hours=2),
     ("series", "purpose"): lambda row: "finals" if row["id"] == 1 else "challenge",
     ("series", "challenge_id"): lambda row: None if row["id"] == 1 else 1,
-    ("challenge", "asker_id"): lambda row: None if row["id"] == 1 else 1,
+    ("challenge", "asker_id"): lambda row: 1 if row["id"] == 2 else None,
     ("challenge", "private"): lambda row: row["id"] == 2,
+    ("challenge", "panel_id"): lambda row: 1 if row["id"] == 3 else None,
+    ("season", "panel"): lambda row: ["ada/greedy"],
     ("series", "pairing_id"): lambda row: 1 if row["id"] == 1 else None,
     ("season", "evaluations"): lambda row: [],
     ("match", "asked"): lambda row: None if row["rated"] else "private",
@@ -110,7 +117,8 @@ LATER: Mapping[tuple[str, str], Callable[[Values], Any]] = {
 """What a column that comes later is set to, by the row."""
 
 ALONG: Mapping[str, Callable[[Values], Values]] = {
-    "asker_id": lambda row: {} if row["id"] == 1 else {"entry_id": None},
+    "asker_id": lambda row: {"entry_id": None} if row["id"] == 2 else {},
+    "panel_id": lambda row: {"entry_id": None} if row["id"] == 3 else {},
     "pairing_id": lambda row: {"purpose": "evaluation"} if row["id"] == 1 else {},
 }
 """What of a row is changed with a column that comes later, for the two exclude each other."""

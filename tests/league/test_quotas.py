@@ -126,3 +126,13 @@ def test_waiting_is_told_in_whole_seconds_that_suffice(world: World) -> None:
     with pytest.raises(errors.OverQuota) as refused:
         world.upload(owner, bot_id)
     assert refused.value.retry_after_seconds == math.ceil(3599.6)
+
+
+def test_a_season_makes_whoever_uploads_often_wait_for_five_minutes(world: World) -> None:
+    season = world.season(0, uploads_per_five_minutes=1)
+    owner, bot_id = world.bot()
+    world.write(enter, owner, season, bot_id)
+    with pytest.raises(errors.OverQuota, match="the limit is 1 in five minutes; try again in 300 s"):
+        world.upload(owner, bot_id)
+    world.clock.turn(300)
+    world.upload(owner, bot_id)

@@ -295,6 +295,9 @@ def values(term: Term) -> st.SearchStrategy[Any]:
         found = st.booleans()
     elif term.kind is int:
         found = st.integers(term.least, term.most)
+    elif term.name == "panel":
+        names = st.text("abz09-_", min_size=1, max_size=32).map(lambda name: f"A{name[1:]}")
+        found = st.lists(st.tuples(names, names).map("/".join), min_size=1, max_size=50)
     elif term.kind is list:
         found = st.lists(st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=32), min_size=1)
     else:

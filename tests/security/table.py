@@ -110,6 +110,7 @@ TABLE: tuple[Line, ...] = (
     Line("POST", "/v1/bots", "401 201 201 201 201", {"game": "yacht-auction", "name": "another"}),
     Line("GET", BOT, ALL),
     Line("PATCH", BOT, "401 404 200 404 404", {"team_id": 1}, params={"bot_id": "idle"}),
+    Line("GET", f"{BOT}/panels", "401 404 200 404 404"),
     Line("POST", f"{BOT}/versions", "401 404 202 404 404", file=True),
     Line("GET", f"{BOT}/versions", "401 404 200 404 404", shows=shows(owner="filename of ada, reason of ada")),
     Line(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any, BinaryIO, cast
 
@@ -31,12 +32,14 @@ from deadheat.api.routes.versions import accept_upload
 from deadheat.api.schemas import bots as schemas
 from deadheat.api.schemas.entries import EntryRequest
 from deadheat.api.services import Services
+from deadheat.league.records.panels import PanelResult
 from deadheat.league.service.bots.bots import bot_info, build_log, may_upload, version_info, versions_of
 from deadheat.league.service.seasons.absence import rejoin, withdraw
 from deadheat.league.service.seasons.bot_changes import change_bot
 from deadheat.league.service.seasons.entries import enter
+from deadheat.league.service.seasons.panel_results import panel_results
 from deadheat.league.service.seasons.participation import participation
-from deadheat.league.states import VersionState
+from deadheat.league.states import ChallengeState, VersionState
 
 router = APIRouter(prefix="/bots/{bot_id}", include_in_schema=False)
 
@@ -97,10 +100,26 @@ def version(shared: Shared, visit: Visiting, bot_id: Id, number: Id) -> Response
         bot = bot_info(session, bot_id)
         found = version_info(session, visit.person, bot_id, number)
         log = build_log(session, visit.person, bot_id, number)
+        panels = panel_results(session, visit.person, bot_id, number)
     underway = found.state in UNDERWAY
     return private(
-        shared, "version.html", visit, None, bot=bot, version=found, log=log.log, tries=log.tries, underway=underway
+        shared,
+        "version.html",
+        visit,
+        None,
+        bot=bot,
+        version=found,
+        log=log.log,
+        tries=log.tries,
+        underway=underway,
+        panels=panels,
+        playing=_playing(panels),
     )
+
+
+def _playing(panels: Sequence[PanelResult]) -> bool:
+    """Whether a page with these results is to be kept current."""
+    return any(panel.state is ChallengeState.RUNNING for panel in panels)
 
 
 def _again(complaint: Complaint, shared: Services, posted: Posted, bot_id: int, **_: Any) -> Response:
@@ -158,6 +177,7 @@ def _workshop(shared: Services, visit: Visit, bot_id: int, complaint: Complaint 
         versions = versions_of(session, visit.person, bot_id)
         bot = bot_info(session, bot_id)
         seasons = participation(session, visit.person, bot_id)
+        panels = panel_results(session, visit.person, bot_id)
     ready = [version.number for version in versions if version.state is VersionState.READY]
     return private(
         shared,
@@ -168,5 +188,7 @@ def _workshop(shared: Services, visit: Visit, bot_id: int, complaint: Complaint 
         versions=versions,
         ready=ready,
         seasons=seasons,
+        panels=panels,
+        playing=_playing(panels),
         limit_bytes=shared.settings.upload_limit_bytes,
     )

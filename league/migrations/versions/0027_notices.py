@@ -13,6 +13,7 @@ KINDS = (
     "version-broken",
     "gate-passed",
     "gate-failed",
+    "panel-played",
     "challenge-over",
     "fault",
     "many-faults",

@@ -1,4 +1,4 @@
-"""How many versions may be uploaded: by an author in an hour, of a bot in a day. (`check_quota` serves any quota.)
+"""How many versions may be uploaded: by an author in an hour or in five minutes, of a bot in a day. (`check_quota` serves any quota.)
 
 The deployment's quotas (`league.config`) apply to everyone. A season's own apply as well, to bots that take part in it,
 as long as new versions matter there.
@@ -23,6 +23,9 @@ from deadheat.league.tables import BotVersion, Entry, Season
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
+FIVE_MINUTES = timedelta(minutes=5)
+
+WORDS = {FIVE_MINUTES: "in five minutes", HOUR: "an hour", DAY: "a day"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ def check_quota(session: Session, quota: Quota, wanted: int = 1) -> None:
         used += each
         if used + wanted > quota.limit:  # until this one is as old as the window
             seconds = max(1, math.ceil((made + quota.window - at).total_seconds()))
-            raise OverQuota(quota.what, quota.limit, "an hour" if quota.window == HOUR else "a day", seconds)
+            raise OverQuota(quota.what, quota.limit, WORDS[quota.window], seconds)
 
 
 def _quotas(session: Session, uploader: Person, bot_id: int) -> Iterator[Quota]:
@@ -66,9 +69,10 @@ def _quotas(session: Session, uploader: Person, bot_id: int) -> Iterator[Quota]:
     entered = select(Season).join(Entry, col(Entry.season_id) == Season.id)
     entered = entered.where(Entry.bot_id == bot_id, col(Season.state).in_(ENTERABLE)).order_by(col(Season.id))
     for season in session.exec(entered).all():
-        if season.uploads_per_hour is not None:
-            there = col(BotVersion.bot_id).in_(select(Entry.bot_id).where(Entry.season_id == season.id))
-            what = f"uploads by one author for {season.name}"
-            yield Quota(what, season.uploads_per_hour, HOUR, (by_uploader, there))
+        there = col(BotVersion.bot_id).in_(select(Entry.bot_id).where(Entry.season_id == season.id))
+        uploads = ((season.uploads_per_five_minutes, FIVE_MINUTES), (season.uploads_per_hour, HOUR))
+        for limit, window in uploads:
+            if limit is not None:
+                yield Quota(f"uploads by one author for {season.name}", limit, window, (by_uploader, there))
         if season.versions_per_day is not None:
             yield Quota(f"versions of one bot for {season.name}", season.versions_per_day, DAY, (of_bot,))

@@ -51,7 +51,7 @@ from deadheat.league.service.course.finals_played import (
 )
 from deadheat.league.service.course.states import turn_season
 from deadheat.league.service.ground.audit import SYSTEM, record
-from deadheat.league.service.ground.counting import taking_part
+from deadheat.league.service.ground.counting import may_be_drawn
 from deadheat.league.service.ground.steps import touch_log
 from deadheat.league.service.series.capacity import open_series_bound
 from deadheat.league.service.series.planning import add_series, in_turns, series_at_once, whole_groups
@@ -101,7 +101,7 @@ def _qualify(session: Session, season: Season) -> bool:
     snapshot = _current_ranking(session, season)
     if snapshot is None:
         return False
-    present = select(Entry).where(Entry.season_id == season.id, taking_part(season.id))
+    present = select(Entry).where(Entry.season_id == season.id, may_be_drawn(season.id))
     entries = {entry.version_id: entry for entry in session.exec(present)}
     chosen: dict[int, list[int]] = {}
     for row in snapshot.standings["rows"]:  # the best of each division first

@@ -30,23 +30,24 @@ from deadheat.league.service.course.finals import plan_finals
 from deadheat.league.service.course.states import past_its_close, turn_season
 from deadheat.league.service.evaluations.beginning import running_evaluation
 from deadheat.league.service.evaluations.playing import open_of_evaluation, plan_evaluation
-from deadheat.league.service.ground.counting import taking_part
+from deadheat.league.service.ground.counting import may_be_drawn, taking_part
 from deadheat.league.service.ground.steps import lock_season
 from deadheat.league.service.people import notices
 from deadheat.league.service.seasons.asked import plan_asked
 from deadheat.league.service.seasons.gates import plan_challenges
+from deadheat.league.service.seasons.panels import plan_panels
 from deadheat.league.service.seasons.resting import rest_failing
 from deadheat.league.service.series.capacity import open_series_bound
 from deadheat.league.service.series.planning import add_series, in_turns, series_at_once, whole_groups
 from deadheat.league.states import (
     IN_PLAY,
+    OF_CHALLENGES,
     OF_EVALUATIONS,
     ON_LADDER,
     UNFINISHED,
     UNRATED,
     JobState,
     Precedence,
-    Purpose,
     SeasonState,
     VersionState,
 )
@@ -68,7 +69,7 @@ MARGIN = timedelta(minutes=2)
 GOING_ON = (
     select(Series.id)
     .where(Series.season_id == bindparam("season_id"), col(Series.state).in_(UNFINISHED))
-    .where(col(Series.purpose).not_in((Purpose.CHALLENGE, *OF_EVALUATIONS)))
+    .where(col(Series.purpose).not_in((*OF_CHALLENGES, *OF_EVALUATIONS)))
     .limit(bindparam("bound"))
 )
 SEASON_OF_ENDED = select(Series.season_id).where(
@@ -96,6 +97,7 @@ def go_on(session: Session, season_id: int) -> list[int]:
     if season.state is SeasonState.OPEN:
         rest_failing(session, season)
     if season.state in ON_LADDER and not past_its_close(season, now(session)):
+        planned += plan_panels(session, season)
         planned += plan_evaluation(session, season)
         if season.ladder_during_evaluations or running_evaluation(session, season_id) is None:
             planned += _plan(session, season)
@@ -202,7 +204,7 @@ def _ready(session: Session, season: Season) -> dict[int, Entry]:
     statement = (
         select(Entry)
         .join(BotVersion, col(BotVersion.id) == Entry.version_id)
-        .where(Entry.season_id == season.id, taking_part(season.id), BotVersion.state == VersionState.READY)
+        .where(Entry.season_id == season.id, may_be_drawn(season.id), BotVersion.state == VersionState.READY)
         .where(col(Entry.rests_since).is_(None))
     )
     return {entry.version_id: entry for entry in session.exec(statement)}

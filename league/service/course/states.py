@@ -7,7 +7,8 @@ scheduler when a date has come (`turn_season`), and the end of its finals (`leag
 compare-and-set, so two of them at once are one step. Dates that passed while the scheduler was away are made up for
 one after the other, so that what belongs to a step is never left out:
 
-* frozen: no more entries and versions; challengers at promotion gates are dropped, because nothing may change.
+* frozen: no more entries and versions; challengers at promotion gates are dropped, because nothing may change. But what
+  arrived before is still played against the panel, and plays for its bot if it has the minimum.
 * reopened: versions that became ready meanwhile are offered to the entries that follow their bots.
 * finals: ladder series that have not begun are dropped; those in progress are played and count. Unrated matches that
   somebody asked for end, and so does an evaluation.
@@ -39,6 +40,7 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.asked import end_asked
 from deadheat.league.service.seasons.entries import offer_newest
 from deadheat.league.service.seasons.gates import end_challenges
+from deadheat.league.service.seasons.panels import end_panels
 from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.service.series.dice import commit_to_dice
 from deadheat.league.service.series.dropping import drop_held, drop_waiting
@@ -101,6 +103,7 @@ def change_state(
     if after not in ENTERABLE:
         end_challenges(session, season_id, f"The season is {after.value}.")
     if after not in ON_LADDER:
+        end_panels(session, season_id, f"The season is {after.words}.")
         end_asked(session, season_id, f"The season is {after.words}.")
         end_running(session, season_id, f"The season is {after.words}.")
     if after is SeasonState.FINALS:

@@ -24,7 +24,7 @@ from deadheat.league.causes import Cause
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, WrongState
 from deadheat.league.service.ground.audit import SYSTEM, record
-from deadheat.league.service.ground.counting import taking_part
+from deadheat.league.service.ground.counting import may_be_drawn
 from deadheat.league.service.ground.steps import existing, insert_rows, lock_season, move
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.dropping import drop_waiting
@@ -186,7 +186,7 @@ def _seeded(session: Session, season: Season) -> list[tuple[int, int]]:
     statement = (
         select(Entry.version_id, Entry.bot_id, BotVersion.created_at)
         .join(BotVersion, col(BotVersion.id) == Entry.version_id)
-        .where(Entry.season_id == season.id, taking_part(season.id), BotVersion.state == VersionState.READY)
+        .where(Entry.season_id == season.id, may_be_drawn(season.id), BotVersion.state == VersionState.READY)
     )
     done = select(func.max(Evaluation.id)).where(
         Evaluation.season_id == season.id, Evaluation.state == EvaluationState.DONE

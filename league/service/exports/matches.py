@@ -124,13 +124,16 @@ def series(session: Session, scope: Scope, after: int, limit: int) -> Page:
         statement = statement.where(col(Series.id).in_(theirs.where(Participant.bot_id == scope.bot_id)))
     found = session.exec(statement.order_by(col(Series.id)).limit(limit)).all()
     machines = machine_numbers(session, {row.worker for row in found})
-    gates = select(Challenge.id).where(col(Challenge.id).in_({row.challenge_id for row in found}))
-    at_gates = set(session.exec(gates.where(col(Challenge.entry_id).is_not(None))))
+    challenged = select(Challenge).where(col(Challenge.id).in_({row.challenge_id for row in found}))
+    challenges = {challenge.id: challenge for challenge in session.exec(challenged)}
+    gates = {row.id for row in challenges.values() if row.entry_id is not None}
+    panels = {row.id: row.panel_id for row in challenges.values()}
     rows = [
         {
             "series_id": row.id,
             **cells(row, "purpose", "round"),
-            "gate_id": row.challenge_id if row.challenge_id in at_gates else None,
+            "gate_id": row.challenge_id if row.challenge_id in gates else None,
+            "panel_id": panels.get(row.challenge_id or 0),
             "pairing_id": row.pairing_id,
             "state": row.state.value,
             "attempts": row.attempt,

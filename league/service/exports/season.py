@@ -1,4 +1,4 @@
-"""A season itself as flat tables: its settings, divisions, entries, teams, gates and newest ranking."""
+"""A season itself as flat tables: its settings, divisions, entries, teams, gates, panels and newest ranking."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from deadheat.league.service.rankings.standings import leaderboard
 from deadheat.league.service.seasons.absence import absent_entries
 from deadheat.league.service.seasons.entries import entered
 from deadheat.league.service.seasons.seasons import season_info
-from deadheat.league.tables import Bot, BotVersion, Challenge, Entry
+from deadheat.league.tables import Bot, BotVersion, Challenge, Entry, PanelRun
 
 
 def season(session: Session, scope: Scope, _after: int, _limit: int) -> Page:
@@ -54,6 +54,7 @@ def entries(session: Session, scope: Scope, after: int, limit: int) -> Page:
             **cells(entry, "division", "finals_seed"),
             "absence": absent[entry.bot_id].absence.value if entry.bot_id in absent else None,
             "absence_reason": absent[entry.bot_id].reason if entry.bot_id in absent else None,
+            **cells(entry, "waits_for_panel"),
             "rests": entry.rest_reason or None,
             "entered_at": entry.created_at.isoformat(),
         }
@@ -112,6 +113,30 @@ def gates(session: Session, scope: Scope, after: int, limit: int) -> Page:
             **cells(row, "state", "wins", "draws", "losses", "created_at", "ended_at"),
         }
         for row, bot, new, old in found
+    ]
+    return rows, found[-1][0].id if len(found) == limit else None
+
+
+def panels(session: Session, scope: Scope, after: int, limit: int) -> Page:
+    """One row for each version that played the season's panel."""
+    statement = (
+        select(PanelRun, Bot, BotVersion.number)
+        .join(BotVersion, col(BotVersion.id) == PanelRun.version_id)
+        .join(Bot, col(Bot.id) == BotVersion.bot_id)
+        .where(PanelRun.season_id == scope.season_id, PanelRun.id > after, *scope.about(Bot.id))
+        .order_by(col(PanelRun.id))
+        .limit(limit)
+    )
+    found = session.exec(statement).all()
+    rows = [
+        {
+            "panel_id": row.id,
+            "bot": bot.name,
+            "bot_id": bot.id,
+            "version": number,
+            **cells(row, "version_id", "state", "games", "minimum", "points", "elo", "se", "created_at", "ended_at"),
+        }
+        for row, bot, number in found
     ]
     return rows, found[-1][0].id if len(found) == limit else None
 

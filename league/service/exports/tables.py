@@ -29,6 +29,7 @@ _READERS: Mapping[Exported, Callable[[Session, Scope, int, int], Page]] = {
     Exported.ENTRIES: season.entries,
     Exported.TEAMS: season.teams,
     Exported.GATES: season.gates,
+    Exported.PANELS: season.panels,
     Exported.STANDINGS: season.standings,
     Exported.EVALUATIONS: evaluations.evaluations,
     Exported.EVALUATION_PLAYERS: evaluations.evaluation_players,

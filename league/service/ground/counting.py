@@ -6,7 +6,7 @@ disqualified. All of it is read anew at each refit, so reversing a ruling restor
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, exists, text
+from sqlalchemy import ColumnElement, and_, exists, text
 from sqlmodel import col, select
 from sqlmodel.sql.expression import SelectOfScalar
 
@@ -56,3 +56,10 @@ def taking_part(season_id: int) -> ColumnElement[bool]:
     """The condition on `Entry` that its bot has neither withdrawn nor been disqualified."""
     absent = select(AbsentEntry.bot_id).where(AbsentEntry.season_id == season_id)
     return col(Entry.bot_id).not_in(absent)
+
+
+def may_be_drawn(season_id: int) -> ColumnElement[bool]:
+    """The condition on `Entry` that its bot takes part, and has a version with the points that the season's panel asks
+    for.
+    """
+    return and_(taking_part(season_id), col(Entry.waits_for_panel).is_(False))

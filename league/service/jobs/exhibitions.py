@@ -43,7 +43,7 @@ from deadheat.league.service.bots.bots import must_be_active
 from deadheat.league.service.bots.quotas import HOUR, Quota, check_quota
 from deadheat.league.service.ground.steps import existing, flush_unless_taken, move
 from deadheat.league.service.people.person import Person
-from deadheat.league.states import UNFINISHED, WITH_RESULT, JobState, Purpose, SeasonState, VersionState
+from deadheat.league.states import OF_CHALLENGES, UNFINISHED, WITH_RESULT, JobState, SeasonState, VersionState
 from deadheat.league.tables import Bot, BotVersion, Entry, Exhibition, Match, Participant, Season, Series, User
 
 PER_HOUR = 20
@@ -160,12 +160,12 @@ def take_seat(session: Session, person: Person, bot_id: int, opponents: int = 1,
 
 def playable() -> tuple[ColumnElement[bool], ...]:
     """The conditions on `BotVersion` that people may play against it, if its bot is not closed to them. At a promotion
-    gate it has not played yet.
+    gate, or against a panel, it has not played yet.
     """
     begun = (col(Season.id) == Entry.season_id, col(Season.state) != SeasonState.SCHEDULED)
     plays = exists().where(col(Entry.bot_id) == BotVersion.bot_id, col(Entry.version_id) == BotVersion.id, *begun)
     match = (col(Match.id) == Participant.match_id, col(Match.state).in_(WITH_RESULT))
-    series = (col(Series.id) == Match.series_id, col(Series.purpose) != Purpose.CHALLENGE)
+    series = (col(Series.id) == Match.series_id, col(Series.purpose).not_in(OF_CHALLENGES))
     has_played = exists().where(col(Participant.version_id) == BotVersion.id, *match, *series)
     return col(BotVersion.state) == VersionState.READY, or_(plays, has_played)
 

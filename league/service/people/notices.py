@@ -42,6 +42,7 @@ from deadheat.league.tables import (
     EvaluationPlayer,
     Match,
     Notice,
+    PanelRun,
     Participant,
     Season,
     Team,
@@ -89,6 +90,10 @@ WORDING: Mapping[NoticeKind, Wording] = {
     ),
     NoticeKind.GATE_FAILED: Wording(
         "Version {version} of {bot} did not pass its gate in {season}: {reason}", "/bots/{bot_id}/upload"
+    ),
+    NoticeKind.PANEL_PLAYED: Wording(
+        "Version {version} of {bot} has {points} of {most} points against the panel of {season}{verdict}.",
+        "/bots/{bot_id}/versions/{version}",
     ),
     NoticeKind.CHALLENGE_OVER: Wording(
         "Your challenge of {opponent} by {bot} in {season} is over, with {wins} wins, {draws} draws and {losses} "
@@ -138,6 +143,18 @@ def gate_decided(session: Session, challenge: Challenge, bot_id: int) -> None:
         number = session.get_one(BotVersion, challenge.candidate_id).number
         kind, subject = kinds[challenge.state], f"challenge/{challenge.id}"
         _tell_people_of(session, bot_id, kind, subject, version=number, **facts)
+
+
+def panel_played(session: Session, run: PanelRun, most: int) -> None:
+    """Tell a bot's people how its version fared against the panel. `most`: the points that there were."""
+    version = session.get_one(BotVersion, run.version_id)
+    verdict = ""
+    if run.minimum is not None:
+        reached = run.state is ChallengeState.PASSED
+        verdict = f"; it needs {run.minimum:g} and {'has them' if reached else 'does not play'}"
+    facts = _season_facts(session, run.season_id) | {"version": version.number, "verdict": verdict}
+    facts |= {"points": f"{run.points:g}", "most": most, "minimum": "" if run.minimum is None else f"{run.minimum:g}"}
+    _tell_people_of(session, version.bot_id, NoticeKind.PANEL_PLAYED, f"panel/{run.id}", **facts)
 
 
 def challenge_over(session: Session, challenge: Challenge) -> None:

@@ -14,6 +14,9 @@ from deadheat.league.service.people.users import existing_user, insert_user, use
 from deadheat.league.states import Role, Scope, TokenKind
 from deadheat.league.tables import Token, User
 
+HOUSE = "house"
+"""The author's name of the bots that come with Deadheat; it is reserved, so nobody else has it."""
+
 
 class Standing(Enum):
     """What the secret that an operator keeps for the organiser is worth."""
@@ -59,6 +62,16 @@ def ensure_organiser(session: Session, name: str) -> str:
     earlier = (col(Token.user_id) == user_id, col(Token.label) == label, col(Token.revoked_at).is_(None))
     session.exec(update(Token).where(*earlier).values(revoked_at=now(session)))
     return issue_token(session, user_id, label).secret
+
+
+def house(session: Session) -> Person:
+    """The author of the bots that come with Deadheat, to whom nobody can sign in; made if need be."""
+    user = user_named(session, HOUSE)
+    if user is not None:
+        return Person(user.id, user.name, user.role)
+    person = insert_user(session, HOUSE, None, Role.AUTHOR)
+    record(session, SYSTEM, "author-made", f"user/{person.id}", {"name": HOUSE})
+    return person
 
 
 def set_role(session: Session, name: str, role: Role) -> Person:

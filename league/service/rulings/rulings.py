@@ -24,7 +24,7 @@ from deadheat.league.service.ground.steps import existing, insert_rows, move, to
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings.impartiality import judging
 from deadheat.league.service.series.dice import deal_dice, drawn_dice
-from deadheat.league.states import IN_PLAY, WITH_RESULT, MatchState, Precedence, SeasonState, either
+from deadheat.league.states import IN_PLAY, WITH_RESULT, MatchState, Precedence, Purpose, SeasonState, either
 from deadheat.league.tables import Attempt, Match, Participant, Season, Series, VoidedMatch
 
 
@@ -91,6 +91,8 @@ def rejudge_match(session: Session, organiser: Person, match_id: int, reason: st
     series.challenge_id, series.pairing_id = before.challenge_id, before.pairing_id
     if match.asked is not None:
         series.precedence = Precedence.ASKED
+    elif before.purpose is Purpose.PANEL:
+        series.precedence = Precedence.PANEL
     elif before.pairing_id is not None:
         series.precedence = Precedence.EVALUATION
     session.add(series)

@@ -2,20 +2,23 @@
 
 Theory of operation
 -------------------
-There are two reasons for them: an entry's promotion gate (`league.service.seasons.gates`), and somebody who asked
-(`league.service.seasons.asked`). Both play, count and end here. Series of the two versions are played one after the
-other, with fresh dice, and after each the SPRT (`league.sprt`, trinomial, in normalised Elo), if there is one, looks at
-all finished games. What follows from its verdict is the gate's or the asker's affair.
+There are three reasons for them: an entry's promotion gate (`league.service.seasons.gates`), somebody who asked
+(`league.service.seasons.asked`), and the panel that a version plays on arrival (`league.service.seasons.panels`). All
+play, count and end here. Series of the two versions are played one after the other, with fresh dice, and after each the
+SPRT (`league.sprt`, trinomial, in normalised Elo), if there is one, looks at all finished games. What follows from its
+verdict is the affair of the gate, the asker or the panel.
 
 The counts are taken from the matches each time, so it does not matter which process looks when. Matches that
-both versions lost by their own fault, or that an organiser voided, count for neither.
+both versions lost by their own fault, or that an organiser voided, count for neither. At a panel a voided one is
+played again.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from sqlalchemy import ColumnElement
@@ -36,18 +39,30 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How a challenge stands. `abandoned`: games that we failed to play."""
+    """How a challenge stands. `abandoned`: games that we failed to play, or that were dropped."""
 
-    wins: int
-    draws: int
-    losses: int
-    spoiled: int  # both versions failed, or an organiser voided the game
-    abandoned: int
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+    both_failed: int = 0
+    voided: int = 0  # by an organiser
+    abandoned: int = 0
+    begun: int = 0  # of those that no organiser voided, the ones that the candidate began
+
+    @property
+    def finished(self) -> int:
+        """Games with a result that stands."""
+        return self.wins + self.draws + self.losses + self.both_failed
 
     @property
     def played(self) -> int:
-        """Games that count against the budget."""
-        return self.wins + self.draws + self.losses + self.spoiled
+        """Games that count against the budget of a test."""
+        return self.finished + self.voided
+
+    def plus(self, other: Count, *, own: bool) -> Count:
+        """With the games of another challenge of the same programs, of which what was abandoned does not count."""
+        names = (one.name for one in fields(Count) if own or one.name != "abandoned")
+        return replace(self, **{name: getattr(self, name) + getattr(other, name) for name in names})
 
 
 def running(session: Session, season_id: int, *which: ColumnElement[bool]) -> Sequence[Challenge]:
@@ -65,30 +80,51 @@ def _busy(season_id: int) -> Any:
     """Running challenges with a series that is not finished, or a game that waits for an organiser: a test that went on
     without it would not count it.
     """
+    going_on = (Challenge.season_id == season_id, Challenge.state == ChallengeState.RUNNING)
+    return select(Challenge.id).where(*going_on, in_play())
+
+
+def in_play() -> ColumnElement[bool]:
+    """The condition on `Challenge` that a series of it waits or runs, or a game of it waits for an organiser."""
     # Found by challenge: by season and state, all that the ladder has waiting would be read.
     mine = col(Series.challenge_id) == Challenge.id
     played_for = exists().where(mine, col(Series.state).in_(UNFINISHED))
     held = exists().where(mine, col(Match.series_id) == Series.id, col(Match.state) == MatchState.HELD)
-    going_on = (Challenge.season_id == season_id, Challenge.state == ChallengeState.RUNNING)
-    return select(Challenge.id).where(*going_on, or_(played_for, held))
+    return or_(played_for, held)
 
 
 def plan_series(session: Session, season: Season, challenge: Challenge, count: Count) -> list[int]:
     """The next series of a challenge that goes on, to be enqueued."""
     length = min(season.series_length, challenge.games_limit - count.played)
-    first, second = challenge.candidate_id, challenge.incumbent_id
-    if challenge.games_planned % 2:  # seats change with every game, over all series
-        first, second = second, first
     asked = None
     if challenge.asker_id is not None:
         asked = Asked.PRIVATE if challenge.private else Asked.PUBLIC
+    precedence = Precedence.NEW_VERSION if asked is None else Precedence.ASKED
+    candidate_begins = challenge.games_planned % 2 == 0  # seats change with every game, over all series
+    return add_games(
+        session, season, challenge, length, candidate_begins=candidate_begins, precedence=precedence, asked=asked
+    )
+
+
+def add_games(
+    session: Session,
+    season: Season,
+    challenge: Challenge,
+    length: int,
+    *,
+    candidate_begins: bool,
+    precedence: Precedence,
+    asked: Asked | None = None,
+) -> list[int]:
+    """A series of so many games, of which the two begin one after the other in turns; to be enqueued."""
+    sides = (challenge.candidate_id, challenge.incumbent_id)
     made = add_series(
         session,
         season,
-        (first, second),
+        sides if candidate_begins else sides[::-1],
         length,
-        purpose=Purpose.CHALLENGE,
-        precedence=Precedence.NEW_VERSION if asked is None else Precedence.ASKED,
+        purpose=Purpose.CHALLENGE if challenge.panel_id is None else Purpose.PANEL,
+        precedence=precedence,
         challenge_id=challenge.id,
         asked=asked,
     )
@@ -130,35 +166,59 @@ def count_games(session: Session, challenge: Challenge, tests: Sequence[Challeng
     """All games of the test so far, from the candidate's side. `tests`: the challenge, and earlier ones of the same two
     programs, of which what was played counts, too.
     """
-    by_id = {test.id: test for test in tests}
+    return total(challenge, tests, counts_of(session, challenge.season_id, tests))
+
+
+def total(challenge: Challenge, tests: Sequence[Challenge], counts: Mapping[int, Count]) -> Count:
+    """The sum of several challenges' counts. `tests`: as above."""
+    found = Count()
+    for test in tests:
+        found = found.plus(counts[test.id], own=test.id == challenge.id)
+    return found
+
+
+def counts_of(session: Session, season_id: int, challenges: Sequence[Challenge]) -> dict[int, Count]:
+    """The games of each of these challenges of a season, by its id."""
+    by_id = {challenge.id: challenge for challenge in challenges}
     statement = (
         select(Match, Participant, Series.challenge_id)
         .join(Series, col(Series.id) == Match.series_id)
         .join(Participant, col(Participant.match_id) == Match.id)
         .where(col(Series.challenge_id).in_(list(by_id)), Match.state != MatchState.SCHEDULED)
     )
-    voided = select(VoidedMatch.match_id).where(VoidedMatch.season_id == challenge.season_id)
-    games: dict[int, tuple[Challenge, dict[int, int]]] = {}
-    spoiled, faulty, abandoned = set(session.exec(voided).all()), set(), set()
-    for match, seat, test_id in session.exec(statement):
-        if match.state not in WITH_RESULT:
-            if test_id == challenge.id:
-                abandoned.add(match.id)
+    voided = set(session.exec(select(VoidedMatch.match_id).where(VoidedMatch.season_id == season_id)).all())
+    games: dict[int, tuple[int, Match, dict[int, Participant]]] = {}
+    for match, seat, challenge_id in session.exec(statement):
+        assert challenge_id is not None, "it was looked for"
+        games.setdefault(match.id, (challenge_id, match, {}))[2][seat.version_id] = seat
+    found: dict[int, Counter[str]] = {challenge_id: Counter() for challenge_id in by_id}
+    for challenge_id, match, seats in games.values():
+        challenge = by_id[challenge_id]
+        candidate = seats[challenge.candidate_id]
+        kind = _kind(match, candidate, seats[challenge.incumbent_id], voided)
+        if kind is None:
             continue
-        assert seat.rank is not None and test_id is not None, "a match with a result has ranks, and here a challenge"
-        games.setdefault(match.id, (by_id[test_id], {}))[1][seat.version_id] = seat.rank
-        if seat.fault is not None and match.id in faulty:
-            spoiled.add(match.id)
-        if seat.fault is not None:
-            faulty.add(match.id)
-    results = [_result(ranks, test) for match_id, (test, ranks) in games.items() if match_id not in spoiled]
-    return Count(results.count(1), results.count(0), results.count(-1), len(spoiled & games.keys()), len(abandoned))
+        found[challenge_id][kind] += 1
+        found[challenge_id]["begun"] += candidate.seat == 0 and kind in STANDING
+    return {challenge_id: Count(**tally) for challenge_id, tally in found.items()}
 
 
-def _result(ranks: Mapping[int, int], challenge: Challenge) -> int:
-    """1: the candidate won, 0: nobody, -1: it lost."""
-    candidate, incumbent = ranks[challenge.candidate_id], ranks[challenge.incumbent_id]
-    return (candidate < incumbent) - (candidate > incumbent)
+STANDING = ("wins", "draws", "losses", "both_failed")
+"""Kinds of games whose result stands."""
+
+
+def _kind(match: Match, candidate: Participant, incumbent: Participant, voided: Collection[int]) -> str | None:
+    """As what a game counts: a field of `Count`; None: it waits for an organiser."""
+    if match.state not in WITH_RESULT:
+        return "abandoned" if match.state is MatchState.ABANDONED else None
+    assert candidate.rank is not None and incumbent.rank is not None, "a match with a result has ranks"
+    if match.id in voided:
+        return "voided"
+    if candidate.fault is not None and incumbent.fault is not None:
+        return "both_failed"
+    if candidate.rank == incumbent.rank:
+        return "draws"
+    return "wins" if candidate.rank < incumbent.rank else "losses"
 
 
 def terms_of(row: Challenge) -> sprt.Terms | None:

@@ -37,6 +37,7 @@ from deadheat.league.service.seasons.divisions import (
     division_faults,
     divisions_of,
 )
+from deadheat.league.service.seasons.panel_bots import panel_faults
 from deadheat.league.service.seasons.seasons import (
     create_season,
     edit_season,
@@ -261,7 +262,7 @@ def _fixed(session: Session, declared: Declaration, row: Season | None, previous
 
 def _refusals(session: Session, plan: _Plan) -> Iterator[Mistake]:
     """What the rules of all seasons say against it."""
-    found = list(faults(plan.as_season()))
+    found = [*faults(plan.as_season()), *panel_faults(session, plan.as_season())]
     if plan.row is not None:
         found += settled(plan.row.state, [name for name in plan.changed if name in TERMS])
     if "divisions" in plan.changed:

@@ -18,7 +18,7 @@ from deadheat.league.errors import BadSetting, NotFound, TooMany, WrongState
 from deadheat.league.records.seasons import Division as DivisionView
 from deadheat.league.service.bots.bots import active
 from deadheat.league.service.ground.audit import SYSTEM, record
-from deadheat.league.service.ground.counting import taking_part
+from deadheat.league.service.ground.counting import may_be_drawn
 from deadheat.league.service.ground.steps import lock_season, touch_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.admission import newest_ready
@@ -176,12 +176,12 @@ def moved(orders: Sequence[Sequence[int]], promoted: int, placed: Container[int]
 
 
 def carry_over(session: Session, previous: Season, season: Season) -> None:
-    """Enter every bot that is still in the season before, is active and has a version to play, each in the division
+    """Enter every bot that still plays in the season before, is active and has a version to play, each in the division
     that its final place leads to.
     """
     still_in = select(Entry, BotVersion, active()).join(BotVersion, col(BotVersion.id) == Entry.version_id)
     still_in = still_in.join(Bot, col(Bot.id) == Entry.bot_id)
-    still_in = still_in.where(Entry.season_id == previous.id, taking_part(previous.id)).order_by(col(Entry.bot_id))
+    still_in = still_in.where(Entry.season_id == previous.id, may_be_drawn(previous.id)).order_by(col(Entry.bot_id))
     entries: dict[int, Entry] = {}
     begins: dict[int, int] = {}
     left_out: list[int] = []

@@ -9,7 +9,7 @@ from sqlmodel import Session, col, func, or_, select
 from sqlmodel.sql.expression import Select
 
 from deadheat.league.database import now
-from deadheat.league.errors import NotFound, WrongGame, WrongState
+from deadheat.league.errors import NotAdmitted, NotFound, WrongGame, WrongState
 from deadheat.league.records.entries import Entry as EntryInfo
 from deadheat.league.service.bots.bots import is_own, must_be_active, own_bot
 from deadheat.league.service.ground.audit import record
@@ -20,10 +20,10 @@ from deadheat.league.service.people.teams import team_names
 from deadheat.league.service.seasons.absence import absent_entries, check_pause, must_take_part
 from deadheat.league.service.seasons.admission import check_admission, newest_ready, version_to_enter
 from deadheat.league.service.seasons.divisions import lowest_division
-from deadheat.league.service.seasons.gates import GateTerms, begin_challenge, end_challenges, gate_as_json
-from deadheat.league.service.seasons.resting import wake
+from deadheat.league.service.seasons.gates import GateTerms, choose_version, gate_as_json
+from deadheat.league.service.seasons.panels import arrive, choose_in_advance, has_points, without_points
 from deadheat.league.states import ENTERABLE, ChallengeState, SeasonState, VersionState, either
-from deadheat.league.tables import Bot, BotVersion, Challenge, Entry, Season, Team, User
+from deadheat.league.tables import Bot, BotVersion, Challenge, Entry, PanelRun, Season, Team, User
 
 Gate = GateTerms | Literal["keep", "none"]
 """New terms for an entry's promotion gate, or as it is, or no gate."""
@@ -42,7 +42,7 @@ def enter(
         NotFound, WrongGame, NotReady.
         WrongState: the season takes no entries any more, or the bot is withdrawn or disqualified there, or retired, or
             an organiser would choose for somebody else's bot.
-        NotAdmitted, TooMany: the season's entry rules.
+        NotAdmitted, TooMany: the season's entry rules, or too few points against its panel.
         TooSoon: the season is open, and the version that plays was chosen a moment ago.
         BadSetting: about the gate.
     """
@@ -60,12 +60,19 @@ def enter(
     if not is_own(session, who, bot_id):
         _must_leave_choices(entry, bot_id, number, gate)
     version = version_to_enter(session, season, bot, number)
+    if number is None and (failed := without_points(session, season, bot_id)):
+        version = newest_ready(session, bot_id, season.languages, failed) or version
     before = None if entry is None else (entry.gate, entry_info(session, season_id, bot_id))
     if entry is None:
         check_admission(session, who, season, bot)
         division = lowest_division(session, season_id)
         entry = Entry(
-            season_id=season_id, bot_id=bot_id, version_id=version.id, division=division, created_at=now(session)
+            season_id=season_id,
+            bot_id=bot_id,
+            version_id=version.id,
+            division=division,
+            waits_for_panel=bool(season.panel) and season.panel_minimum is not None,
+            created_at=now(session),
         )
         session.add(entry)
     if gate != "keep":
@@ -73,8 +80,8 @@ def enter(
     entry.follows = number is None
     session.flush()
     played = entry.version_id
-    _choose(session, season, entry, version, by_gate=number is None and before is not None)
-    if entry.version_id != played:
+    _choose_by_author(session, season, entry, version, number=number, is_new=before is None)
+    if entry.version_id != played and not entry.waits_for_panel:
         _pause_choosing(session, season, entry)
     after = (entry.gate, entry_info(session, season_id, bot_id))
     if after != before:
@@ -134,13 +141,14 @@ def entry_info(session: Session, season_id: int, bot_id: int) -> EntryInfo:
 
 
 def offer_version(session: Session, version_id: int) -> None:
-    """A version has become ready: entries that follow its bot take it over, or send it to their gate.
+    """A version has become ready: entries of its bot have it play the panel, and if they follow the bot they take it
+    over, or send it to their gate.
 
     Not where a newer one is ready already, and not in a season that does not take its language or no more versions.
     """
     version = session.get_one(BotVersion, version_id, populate_existing=True)
-    follows = (Entry.bot_id == version.bot_id, col(Entry.follows).is_(True), Entry.version_id < version.id)
-    statement = select(Entry).where(*follows).execution_options(populate_existing=True)
+    older = (Entry.bot_id == version.bot_id, Entry.version_id < version.id)
+    statement = select(Entry).where(*older).execution_options(populate_existing=True)
     game = select(Bot.game).where(Bot.id == version.bot_id).scalar_subquery()
     going_on = select(Season.id).where(Season.game == game, Season.state != SeasonState.CLOSED)
     # Each is locked before it is asked for the entry: it may be freezing or thawing now, the author choosing a version,
@@ -152,37 +160,59 @@ def offer_version(session: Session, version_id: int) -> None:
             continue
         newest = newest_ready(session, version.bot_id, season.languages)
         if newest is not None and newest.id == version.id:
-            _choose(session, season, entry, version, by_gate=True)
+            _offer(session, season, entry, version)
             touch_log(session, season.id)
 
 
 def offer_newest(session: Session, season: Season) -> None:
-    """What became ready while the season was frozen is offered to the entries that follow their bots, now that it is
-    open again. The caller has locked the season.
+    """What became ready while the season was frozen is offered to the entries, now that it is open again. The caller
+    has locked the season.
     """
     newer = select(BotVersion.id).where(
         BotVersion.bot_id == Entry.bot_id, BotVersion.id > Entry.version_id, BotVersion.state == VersionState.READY
     )
-    follows = select(Entry).where(Entry.season_id == season.id, col(Entry.follows).is_(True), newer.exists())
-    for entry in session.exec(follows.order_by(col(Entry.id)).execution_options(populate_existing=True)).all():
+    offered = select(Entry).where(Entry.season_id == season.id, newer.exists())
+    for entry in session.exec(offered.order_by(col(Entry.id)).execution_options(populate_existing=True)).all():
         version = newest_ready(session, entry.bot_id, season.languages)
         if version is not None and version.id > entry.version_id:
-            _choose(session, season, entry, version, by_gate=True)
+            _offer(session, season, entry, version)
     touch_log(session, season.id)
 
 
-def _choose(session: Session, season: Season, entry: Entry, version: BotVersion, *, by_gate: bool) -> None:
-    """Make the version the one that plays, at once or by way of the gate."""
-    if version.id == entry.version_id:
-        end_challenges(session, season.id, "The active version was chosen again.", entry.id)
-        return
-    if by_gate and entry.gate is not None and season.challenge_games > 0:
-        begin_challenge(session, entry, version)
-        return
-    end_challenges(session, season.id, f"Version {version.number} was chosen.", entry.id)
-    entry.version_id = version.id
-    wake(session, entry)
-    session.flush()
+def _offer(session: Session, season: Season, entry: Entry, version: BotVersion) -> None:
+    """A newer version is there."""
+    if entry.follows:
+        _choose(session, season, entry, version, by_gate=True)
+    else:
+        arrive(session, season, entry, version)
+
+
+def _choose(session: Session, season: Season, entry: Entry, version: BotVersion, *, by_gate: bool) -> PanelRun | None:
+    """Make the version the one that plays, unless it lacks points against the season's panel: then how it stands there.
+    One that plays already needs none.
+    """
+    run = arrive(session, season, entry, version)
+    plays = version.id == entry.version_id and not entry.waits_for_panel
+    if plays or has_points(run):
+        choose_version(session, season, entry, version, by_gate=by_gate)
+        return None
+    if entry.waits_for_panel:
+        entry.version_id = version.id  # nothing is drawn for it yet
+        session.flush()
+    return run
+
+
+def _choose_by_author(
+    session: Session, season: Season, entry: Entry, version: BotVersion, *, number: int | None, is_new: bool
+) -> None:
+    """The author's choice: a version by its number, or (None) the newest. Raises NotAdmitted: it lacks points."""
+    run = _choose(session, season, entry, version, by_gate=number is None and not is_new)
+    chosen = None if number is None else run
+    if chosen is not None and chosen.state is ChallengeState.FAILED:
+        why = f"version {number} has {chosen.points:g} points against the panel, and {chosen.minimum:g} are needed"
+        raise NotAdmitted(why)
+    if season.panel:
+        choose_in_advance(session, season, entry, chosen)
 
 
 def _must_leave_choices(entry: Entry | None, bot_id: int, number: int | None = None, gate: Gate = "keep") -> None:
@@ -242,6 +272,7 @@ def _views(
             challenger=challengers.get(entry.id),
             absence=absent[entry.bot_id].absence if entry.bot_id in absent else None,
             absence_reason=absent[entry.bot_id].reason if entry.bot_id in absent else "",
+            waits_for_panel=entry.waits_for_panel,
             rests=entry.rest_reason,
         )
         for entry, bot, author, number in found

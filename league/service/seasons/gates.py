@@ -92,6 +92,22 @@ def gate_as_json(season: Season, terms: GateTerms) -> dict[str, Any]:
     return {name: getattr(terms, name) for name in GateTerms.__slots__}
 
 
+def choose_version(session: Session, season: Season, entry: Entry, version: BotVersion, *, by_gate: bool) -> None:
+    """Make the version the one that plays, at once or by way of the gate. An entry without any has no gate yet."""
+    chosen_again = version.id == entry.version_id
+    gated = by_gate and entry.gate is not None and season.challenge_games > 0 and not entry.waits_for_panel
+    if gated and not chosen_again:
+        begin_challenge(session, entry, version)
+        return
+    reason = "The active version was chosen again." if chosen_again else f"Version {version.number} was chosen."
+    end_challenges(session, season.id, reason, entry.id)
+    entry.waits_for_panel = False
+    if not chosen_again:
+        entry.version_id = version.id
+        wake(session, entry)
+    session.flush()
+
+
 def begin_challenge(session: Session, entry: Entry, candidate: BotVersion) -> None:
     """Send a version to the entry's gate, unless it is there or has failed there already.
 

@@ -24,7 +24,8 @@ MOST_SEASONS = 50
 @dataclass(frozen=True, slots=True)
 class Participation:
     """A season of the bot's game. `version` None: the bot is not in it. `open`: versions may be chosen now. `refused`:
-    why its entry rules keep the bot out, if they do and it is not in it yet.
+    why its entry rules keep the bot out, if they do and it is not in it yet. `waits_for_panel`: no version has enough
+    points against the season's panel.
     """
 
     season_id: int
@@ -34,6 +35,7 @@ class Participation:
     refused: str
     version: int | None
     follows: bool
+    waits_for_panel: bool
     absence: Absence | None
     reason: str
     rests: str
@@ -66,6 +68,7 @@ def participation(session: Session, owner: Person, bot_id: int) -> list[Particip
             refused=_refusal(session, owner, season, bot) if entry is None else "",
             version=number,
             follows=entry is not None and entry.follows,
+            waits_for_panel=entry is not None and entry.waits_for_panel,
             absence=None if absent is None else absent.absence,
             reason="" if absent is None else absent.reason,
             rests="" if entry is None else entry.rest_reason,

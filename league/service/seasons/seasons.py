@@ -29,6 +29,7 @@ from deadheat.league.service.people.teams import owned_by
 from deadheat.league.service.people.users import existing_user
 from deadheat.league.service.seasons.admission import take_over_list
 from deadheat.league.service.seasons.divisions import carry_over, divisions_of, make_divisions
+from deadheat.league.service.seasons.panel_bots import panel_faults
 from deadheat.league.service.series.planning import whole_groups
 from deadheat.league.service.series.privacy import PLANNED, at_planned
 from deadheat.league.states import WITH_RESULT, FinalsFormat, MatchState, SeasonState
@@ -75,6 +76,7 @@ def create_season(
         game=game, name=name, name_key=name.lower(), previous_id=previous_id, created_at=now(session), **settings
     )
     _raise_any(faults(row))
+    _raise_any(panel_faults(session, row))
     session.add(row)
     _flush_named(session, row)
     make_divisions(session, row.id, divisions, previous_id)
@@ -112,6 +114,8 @@ def edit_season(
     for setting, value in changed.items():
         setattr(row, setting, value)
     _raise_any(faults(row))
+    if changed.keys() & {"panel", "panel_games", "panel_minimum"}:
+        _raise_any(panel_faults(session, row))
     _flush_named(session, row)
     if renamed or changed:
         record(session, organiser.name, "season-edited", f"season/{season_id}", _noted({**renamed, **changed}))

@@ -23,7 +23,7 @@ from deadheat.league.pairing.pairs import pair_key
 from deadheat.league.pairing.seating import Seating, rotations, seatings, whole_turns
 from deadheat.league.service.ground.steps import insert_rows
 from deadheat.league.service.series.dice import Dice, deal_dice, drawn_dice
-from deadheat.league.states import UNRATED, Asked, Precedence, Purpose
+from deadheat.league.states import OF_CHALLENGES, UNRATED, Asked, Precedence, Purpose
 from deadheat.league.tables import BotVersion, Match, Pair, Participant, Season, Series
 
 
@@ -59,7 +59,7 @@ def add_series(
     """
     order = surroundings(session).entropy(SEED_BYTES)  # who follows whom round a table, and when which deal is played
     seats = len(versions)
-    if season.game in SAME_DEALS and purpose is not Purpose.CHALLENGE and matches >= seats:
+    if season.game in SAME_DEALS and purpose not in OF_CHALLENGES and matches >= seats:
         matches = whole_turns(matches, seats)
         plans = rotations(versions, matches // seats, seed=order)
     else:

@@ -5,11 +5,11 @@ Theory of operation
 A message says that something waits, not what (as with builds): each series sends one, and its receiver plays the next
 series by this order. So a newcomer's first match does not wait for everything planned before.
 
-Next is the series that has waited longest, after a head start has been added to its waiting: two hours for series of
-evaluations, which have a timetable, one for series that place a version, half an hour for others of new versions, none
-for the rest of the rated ones. Unrated series that somebody asked for give all others a start of two minutes. So
-nothing is overtaken by what is planned 130 minutes later, and nobody starves, but whoever asks delays no rated match
-that was planned before or soon after.
+Next is the series that has waited longest, after a head start has been added to its waiting: three hours for series
+of a version that has just arrived against its season's panel, two for those of evaluations, which have a timetable, one
+for series that place a version, half an hour for others of new versions, none for the rest of the rated ones. Unrated
+series that somebody asked for give all others a start of two minutes. So nothing is overtaken by what is planned 182
+minutes later, and nobody starves, but whoever asks delays no rated match that was planned before or soon after.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from deadheat.league.states import JobState, Precedence
 from deadheat.league.tables import Series
 
 HEAD_STARTS = {
+    Precedence.PANEL: timedelta(hours=3),
     Precedence.EVALUATION: timedelta(hours=2),
     Precedence.PLACEMENT: timedelta(hours=1),
     Precedence.NEW_VERSION: timedelta(minutes=30),

@@ -65,6 +65,8 @@ def _why(match: Match, purpose: Purpose, voided: VoidedMatch | None, disqualifie
         return Uncounted(Uncounting.VOIDED, f"An organiser took it out of the log of results: {voided.reason}", None)
     if match.asked is not None:
         return Uncounted(Uncounting.ASKED, "An author asked for it, and such matches are never rated.", None)
+    if purpose is Purpose.PANEL:
+        return Uncounted(Uncounting.PANEL, "It was played against the season's panel, and is never rated.", None)
     if purpose is Purpose.CHALLENGE:
         return Uncounted(Uncounting.GATE, "It was played at a promotion gate, whose matches are never rated.", None)
     if purpose is Purpose.EVALUATION:

@@ -24,6 +24,7 @@ from deadheat.league.errors import NotFound
 from deadheat.league.records.entries import Entry as EntryInfo
 from deadheat.league.records.entries import Waiting
 from deadheat.league.service.seasons.entries import entry_info
+from deadheat.league.service.seasons.panel_results import is_at_panel
 from deadheat.league.service.series.privacy import PLANNED
 from deadheat.league.service.series.turns import turn
 from deadheat.league.states import UNFINISHED, JobState, MatchState, SeasonState
@@ -39,6 +40,7 @@ MOST_AHEAD = 5000
 """Series that are looked at; a queue of more is as good as endless."""
 
 NOT_LATELY = "The wait is unknown: too few series have ended in the last hour."
+AT_PANEL = "It plays the season's panel first, and its next match there is drawn in a moment."
 NOTHING_PLAYED = "The wait is unknown: no machine is playing at the moment."
 
 
@@ -73,6 +75,8 @@ def waiting(session: Session, season_id: int, bot_id: int, version: int | None =
         how = _expected(seconds, bool(played))
         sentence = f"{_place(matches, planned, before)} {how}"
         return Waiting(matches, planned, before, seconds, over=False, sentence=sentence)
+    if is_at_panel(session, season_id, bot_id, version):
+        return Waiting(0, 0, before, None, over=False, sentence=AT_PANEL)
     why_not = _no_more(season, entry, version)
     return Waiting(0, 0, before, None, why_not != "", why_not or _undrawn(season, before))
 
@@ -172,6 +176,8 @@ def _no_more(season: Season, entry: EntryInfo, version: int | None) -> str:
         return "The season is closed, so nothing more is played."
     if entry.absence is not None:
         return f"It is {entry.absence} in this season: no more matches are drawn for it."
+    if entry.waits_for_panel:
+        return "It has too few points against the season's panel, so no match of it is drawn."
     if version is not None and version not in (entry.version, entry.challenger):
         return f"Version {version} gets no more matches: version {entry.version} plays in this season."
     if entry.rests:

@@ -1,0 +1,69 @@
+"""Which bots are a season's panel, and what may be asked of who plays it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlmodel import Session, col, select
+
+from deadheat.engine.figures import counted
+from deadheat.engine.games import GAMES
+from deadheat.league.errors import BadSetting
+from deadheat.league.service.bots.bots import active
+from deadheat.league.service.ground.counting import taking_part
+from deadheat.league.service.seasons.admission import newest_ready
+from deadheat.league.tables import Bot, Entry, Season, Team, User
+
+
+def panel_faults(session: Session, season: Season) -> Iterator[BadSetting]:
+    """Why a season cannot have this panel."""
+    if not season.panel:
+        if season.panel_minimum is not None:
+            yield BadSetting("panel_minimum", "without a panel there are no points")
+        return
+    if GAMES[season.game].seats.start > 2:
+        yield BadSetting("panel", f"{season.game} cannot be played by two")
+    unknown = [name for name in season.panel if _named(session, season.game, name) is None]
+    if unknown:
+        yield BadSetting(
+            "panel", f"there is no bot {', '.join(unknown)} in {season.game}; write AUTHOR/BOT or TEAM/BOT"
+        )
+    most = season.panel_games * len(season.panel)
+    if season.panel_minimum is not None and season.panel_minimum > most:
+        yield BadSetting("panel_minimum", f"there are only {counted(most, 'point')} against this panel")
+
+
+def points_needed(season: Season, opponents: int) -> float | None:
+    """The points against so many of the panel; None: no minimum."""
+    if season.panel_minimum is None:
+        return None
+    return season.panel_minimum * opponents / len(season.panel or ())
+
+
+def panel_bots(session: Session, season: Season) -> dict[int, int | None]:
+    """The bots of the panel, each with the version that plays for it: in this season, or else its newest. None: it is
+    retired, or has none.
+    """
+    found: dict[int, int | None] = {}
+    for name in season.panel or ():
+        bot = _named(session, season.game, name)
+        if bot is None:
+            continue
+        here = select(Entry.version_id).where(Entry.season_id == season.id, Entry.bot_id == bot.id)
+        version_id = session.exec(here.where(taking_part(season.id))).first()
+        if session.exec(select(Bot.id).where(Bot.id == bot.id, active())).first() is None:
+            version_id = None
+        elif version_id is None:
+            newest = newest_ready(session, bot.id, None)
+            version_id = None if newest is None else newest.id
+        found[bot.id] = version_id
+    return found
+
+
+def _named(session: Session, game: str, name: str) -> Bot | None:
+    """The bot of a game that somebody, or a team, has under this name."""
+    owner, _, bot = name.lower().partition("/")
+    of_name = select(Bot).where(Bot.game == game, Bot.name_key == bot)
+    by_team = of_name.join(Team, col(Team.id) == Bot.team_id).where(Team.name_key == owner)
+    by_author = of_name.join(User, col(User.id) == Bot.owner_id).where(User.name_key == owner)
+    return session.exec(by_team).first() or session.exec(by_author).first()

@@ -1,0 +1,189 @@
+"""What versions have against a season's panel, as their people read it, and the performance that it suggests."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+
+import numpy as np
+from sqlmodel import Session, col, select
+
+from deadheat.league.ratings import Games, Log, Prior, RatingConfig, log_of, performances
+from deadheat.league.ratings.table import NORMAL_95
+from deadheat.league.records import from_row
+from deadheat.league.records.panels import PanelOpponent, PanelResult
+from deadheat.league.service.bots.bots import own_bot
+from deadheat.league.service.people.person import Person
+from deadheat.league.states import ChallengeState
+from deadheat.league.tables import (
+    Bot,
+    BotVersion,
+    Challenge,
+    Entry,
+    Match,
+    PanelRun,
+    Participant,
+    RatingSnapshot,
+    Season,
+    Series,
+    User,
+)
+
+MOST_RUNS = 200
+"""The newest of a season whose games say how strong its panel is: more would take longer and change little."""
+
+
+def panel_results(
+    session: Session, owner: Person, bot_id: int, version: int | None = None, limit: int = 100
+) -> list[PanelResult]:
+    """Those of an own bot's versions in all seasons, or of one version; the newest first. Raises NotFound."""
+    own_bot(session, owner, bot_id)
+    statement = (
+        select(PanelRun, BotVersion, Season, Entry)
+        .join(BotVersion, col(BotVersion.id) == PanelRun.version_id)
+        .join(Season, col(Season.id) == PanelRun.season_id)
+        .join(Entry, col(Entry.id) == PanelRun.entry_id)
+        .where(BotVersion.bot_id == bot_id)
+    )
+    if version is not None:
+        statement = statement.where(BotVersion.number == version)
+    rows = session.exec(statement.order_by(col(PanelRun.id).desc()).limit(limit)).all()
+    opponents = _opponents(session, [run.id for run, *_ in rows])
+    first = _played_first(session, [run.entry_id for run, *_ in rows])
+    return [
+        _told(run, of, season, entry, opponents[run.id], waits=run.id not in first) for run, of, season, entry in rows
+    ]
+
+
+def is_at_panel(session: Session, season_id: int, bot_id: int, version: int | None) -> bool:
+    """Whether a version of the bot, or the one of that number, is still to play a season's panel to the end."""
+    running = select(PanelRun.id).join(BotVersion, col(BotVersion.id) == PanelRun.version_id)
+    running = running.where(PanelRun.season_id == season_id, BotVersion.bot_id == bot_id)
+    if version is not None:
+        running = running.where(BotVersion.number == version)
+    return session.exec(running.where(PanelRun.state == ChallengeState.RUNNING).limit(1)).first() is not None
+
+
+def played_first(runs: Iterable[PanelRun]) -> dict[int, PanelRun]:
+    """Of running ones the one of each entry that is played now: what was chosen by number, or else the newest."""
+    found: dict[int, PanelRun] = {}
+    for run in runs:
+        other = found.setdefault(run.entry_id, run)
+        if (run.chosen, run.version_id) > (other.chosen, other.version_id):
+            found[run.entry_id] = run
+    return found
+
+
+def estimate(session: Session, season: Season, runs: Collection[PanelRun]) -> None:
+    """Write down the performance of these runs, from their games and those of the season's newest runs."""
+    newest = select(PanelRun).where(PanelRun.season_id == season.id).order_by(col(PanelRun.id).desc())
+    by_version = {run.version_id: run for run in (*session.exec(newest.limit(MOST_RUNS)), *runs)}
+    found = select(Challenge).where(col(Challenge.panel_id).in_([run.id for run in by_version.values()]))
+    challenges = session.exec(found.order_by(col(Challenge.id))).all()
+    opponents = {challenge.incumbent_id for challenge in challenges}
+    known = _rated_in_season(session, season, opponents)
+    estimated = performances(_log(challenges), RatingConfig(), set(map(str, opponents)), known)
+    for run in runs:
+        own = estimated.get(str(run.version_id))
+        run.elo, run.se = (None, None) if own is None else (own.elo, own.se)
+    session.flush()
+
+
+def _rated_in_season(session: Session, season: Season, version_ids: Collection[int]) -> dict[str, Prior]:
+    """The ratings, by the season's newest ranking, of those of the versions that have played in it."""
+    newest = select(RatingSnapshot).where(RatingSnapshot.season_id == season.id)
+    snapshot = session.exec(newest.order_by(col(RatingSnapshot.id).desc()).limit(1)).first()
+    if snapshot is None:
+        return {}
+    rows = [*snapshot.standings["rows"], *snapshot.standings["unranked"]]
+    rated = (row for row in rows if row["version_id"] in version_ids and row["games"] > 0)
+    return {str(row["version_id"]): Prior(mean_elo=row["elo"], sd_elo=row["se"]) for row in rated}
+
+
+def _log(challenges: Sequence[Challenge]) -> Log:
+    """Their games as results of candidates against opponents; those that both lost by their own fault say nothing."""
+    ids = sorted({one for row in challenges for one in (row.candidate_id, row.incumbent_id)})
+    place = {version_id: number for number, version_id in enumerate(ids)}
+    pairs, ranks = [], []
+    for row in challenges:
+        counts = ((row.wins, (1, 2)), (row.draws, (1, 1)), (row.losses, (2, 1)))
+        for count, placed in counts:
+            pairs += [(place[row.candidate_id], place[row.incumbent_id])] * count
+            ranks += [placed] * count
+    games = Games(np.array(pairs, np.int64).reshape(-1, 2), np.array(ranks, np.int64).reshape(-1, 2))
+    return log_of([str(version_id) for version_id in ids], [games])
+
+
+def _played_first(session: Session, entry_ids: Collection[int]) -> set[int]:
+    running = select(PanelRun).where(col(PanelRun.entry_id).in_(entry_ids), PanelRun.state == ChallengeState.RUNNING)
+    return {run.id for run in played_first(session.exec(running)).values()}
+
+
+def _opponents(session: Session, run_ids: Sequence[int]) -> dict[int, list[PanelOpponent]]:
+    statement = (
+        select(Challenge, BotVersion.number, Bot, User.name)
+        .join(BotVersion, col(BotVersion.id) == Challenge.incumbent_id)
+        .join(Bot, col(Bot.id) == BotVersion.bot_id)
+        .join(User, col(User.id) == Bot.owner_id)
+        .where(col(Challenge.panel_id).in_(run_ids))
+        .order_by(col(Challenge.id))
+    )
+    rows = session.exec(statement).all()
+    matches = _matches(session, [challenge.id for challenge, *_ in rows])
+    found: dict[int, list[PanelOpponent]] = defaultdict(list)
+    for challenge, number, bot, author in rows:
+        assert challenge.panel_id is not None, "it was looked for"
+        played = matches[challenge.id]
+        opponent = from_row(
+            PanelOpponent,
+            challenge,
+            bot_id=bot.id,
+            bot=bot.name,
+            author=author,
+            version=number,
+            points=challenge.wins + challenge.draws / 2,
+            faults=sum(fault for _, fault in played),
+            match_ids=[match_id for match_id, _ in played],
+        )
+        found[challenge.panel_id].append(opponent)
+    return found
+
+
+def _matches(session: Session, challenge_ids: Sequence[int]) -> dict[int, list[tuple[int, bool]]]:
+    """The matches of each challenge, and whether the candidate committed a fault in it."""
+    statement = (
+        select(Challenge.id, Match.id, Participant.fault)
+        .join(Series, col(Series.challenge_id) == Challenge.id)
+        .join(Match, col(Match.series_id) == Series.id)
+        .join(
+            Participant,
+            (col(Participant.match_id) == Match.id) & (col(Participant.version_id) == Challenge.candidate_id),
+        )
+        .where(col(Challenge.id).in_(challenge_ids))
+        .order_by(col(Match.id))
+    )
+    found: dict[int, list[tuple[int, bool]]] = defaultdict(list)
+    for challenge_id, match_id, fault in session.exec(statement):
+        found[challenge_id].append((match_id, fault is not None))
+    return found
+
+
+def _told(
+    run: PanelRun, version: BotVersion, season: Season, entry: Entry, opponents: list[PanelOpponent], *, waits: bool
+) -> PanelResult:
+    half = None if run.se is None else NORMAL_95 * run.se
+    low, high = (None, None) if run.elo is None or half is None else (run.elo - half, run.elo + half)
+    return from_row(
+        PanelResult,
+        run,
+        season=season.name,
+        bot_id=version.bot_id,
+        version=version.number,
+        waits=waits and run.state is ChallengeState.RUNNING,
+        plays=entry.version_id == version.id and not entry.waits_for_panel,
+        points=sum(opponent.points for opponent in opponents),
+        most=run.games * len(opponents),
+        low=low,
+        high=high,
+        opponents=opponents,
+    )

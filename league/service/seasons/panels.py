@@ -1,0 +1,321 @@
+"""The panel: sample bots of a season that each version plays as soon as it has arrived.
+
+Theory of operation
+-------------------
+A version arrives when it is ready and its bot is entered. It then plays every bot of the season's panel, both sides in
+turn, before anything else is played (`league.service.series.turns`). Such matches are never rated. Each opponent is a
+challenge (`league.service.seasons.challenges`); a `PanelRun` holds them together, with the terms of that moment: who is
+in the panel, how many games, and how many points are needed. What an organiser changes later concerns later arrivals.
+
+With a minimum, a version plays for its entry only when it has the points. Until then the entry keeps the version that
+it had; one without any is entered, and nothing is drawn for it (`Entry.waits_for_panel`). An entry that follows its bot
+takes the newest version that has the points; otherwise its author chooses one by its number, also in advance.
+
+* One version of an entry is played at a time: the one that was chosen by its number, or else the newest. Series of
+  an older one that wait are dropped, and it goes on when the newer one is through, with the results that it has.
+* What the service fails to play, or an organiser voids, is played again, and a match that is held keeps the panel open.
+* Results stay with the program: the same program as another upload begins with the games that it has.
+* A bot of the panel that is retired, or has no version to play, is left out, and the minimum is less in proportion.
+  A bot of the panel that enters the season plays the others, and needs no points.
+* A version that arrived before the freeze is played to the end and may take over after it. The finals, or the close,
+  end what is left without a verdict.
+
+`plan_panels` looks at the database anew each time and does what can be done next. The season is locked meanwhile, so
+two schedulers do nothing twice.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+
+from sqlmodel import Session, col, func, select
+
+from deadheat.league.causes import Cause
+from deadheat.league.database import now
+from deadheat.league.service.ground.audit import SYSTEM, record
+from deadheat.league.service.ground.counting import taking_part
+from deadheat.league.service.ground.steps import move, set_values, touch_log
+from deadheat.league.service.people import notices
+from deadheat.league.service.seasons.challenges import (
+    Count,
+    add_games,
+    counts_of,
+    end_challenge,
+    in_play,
+    judge,
+    total,
+)
+from deadheat.league.service.seasons.gates import choose_version, same_program
+from deadheat.league.service.seasons.panel_bots import panel_bots, points_needed
+from deadheat.league.service.seasons.panel_results import estimate, played_first
+from deadheat.league.service.series.capacity import open_series_bound
+from deadheat.league.service.series.dropping import drop_waiting
+from deadheat.league.states import UNFINISHED, ChallengeState, Precedence, Purpose, SeasonState
+from deadheat.league.tables import BotVersion, Challenge, Entry, PanelRun, Season, Series
+
+log = logging.getLogger(__name__)
+
+NOBODY_THERE = "No bot of the panel could play."
+
+
+def arrive(session: Session, season: Season, entry: Entry, version: BotVersion) -> PanelRun | None:
+    """Have a version of the entry play the panel, unless it has on the terms of now; None: there is no panel. The
+    caller has locked the season, which takes versions.
+    """
+    if not season.panel:
+        return None
+    newest = select(PanelRun).where(PanelRun.season_id == season.id, PanelRun.version_id == version.id)
+    run = session.exec(newest.order_by(col(PanelRun.id).desc()).limit(1)).first()
+    if run is None or run.state is ChallengeState.ENDED or _is_outdated(session, season, run):
+        return _begin(session, season, entry, version)
+    return run
+
+
+def has_points(run: PanelRun | None) -> bool:
+    """Whether a version may play for its entry. `run`: of `arrive`."""
+    return run is None or run.minimum is None or run.state is ChallengeState.PASSED
+
+
+def choose_in_advance(session: Session, season: Season, entry: Entry, run: PanelRun | None) -> None:
+    """Note the author's choice: that version is to play as soon as it has the points; None: no choice is open."""
+    set_values(session, PanelRun, col(PanelRun.entry_id) == entry.id, chosen=False)
+    if run is not None:
+        set_values(session, PanelRun, col(PanelRun.id) == run.id, chosen=True)
+    session.expire_all()
+    _set_aside_others(session, season, entry)
+
+
+def without_points(session: Session, season: Season, bot_id: int) -> set[int]:
+    """The bot's versions that failed on the season's terms of now."""
+    failed = select(PanelRun).join(BotVersion, col(BotVersion.id) == PanelRun.version_id)
+    failed = failed.where(PanelRun.season_id == season.id, BotVersion.bot_id == bot_id)
+    newest = {run.version_id: run for run in session.exec(failed.order_by(col(PanelRun.id)))}
+    stand = (run for run in newest.values() if run.state is ChallengeState.FAILED)
+    return {run.version_id for run in stand if not _is_outdated(session, season, run)}
+
+
+def end_panels(session: Session, season_id: int, reason: str) -> None:
+    """Nothing more is played against the season's panel."""
+    running = select(PanelRun).where(PanelRun.season_id == season_id, PanelRun.state == ChallengeState.RUNNING)
+    for run in session.exec(running).all():
+        _end(session, run, ChallengeState.ENDED, reason)
+
+
+def plan_panels(session: Session, season: Season) -> list[int]:
+    """Decide what can be decided, and make the next series of the rest; the new series."""
+    if not season.panel:
+        end_panels(session, season.id, "The season has no panel any more.")
+    if not season.panel or season.panel_minimum is None:
+        _let_all_play(session, season)
+    made: list[int] = []
+    changed: list[PanelRun] = []
+    through: list[tuple[PanelRun, Sequence[Challenge]]] = []
+    if not (current := _current(session, season)):
+        return made
+    room, begun = _room(session, season), _begun(session, season)
+    for run in current:
+        if room <= 0 and run.id not in begun:
+            continue
+        challenges = _challenges(session, run.id)
+        before = [_score(challenge) for challenge in challenges]
+        wanted = _count(session, season, run, challenges)
+        if [_score(challenge) for challenge in challenges] != before:
+            changed.append(run)
+        if wanted is None:
+            through.append((run, challenges))
+            continue
+        for challenge, count in wanted[: max(0, room)]:
+            made += _plan(session, season, challenge, count)
+            room -= 1
+    if changed:
+        estimate(session, season, changed)
+    for run, challenges in through:
+        _decide(session, season, run, challenges)
+    return made
+
+
+# Beginning ----------------------------------------------------------------------------------------------------------
+
+
+def _begin(session: Session, season: Season, entry: Entry, version: BotVersion) -> PanelRun:
+    assert season.panel, "it has a panel"
+    bots, own = panel_bots(session, season), entry.bot_id
+    opponents = [version_id for bot_id, version_id in bots.items() if bot_id != own and version_id is not None]
+    run = PanelRun(
+        season_id=season.id,
+        entry_id=entry.id,
+        version_id=version.id,
+        panel=season.panel,
+        games=season.panel_games,
+        minimum=None if own in bots else points_needed(season, len(opponents)),
+        created_at=now(session),
+    )
+    session.add(run)
+    session.flush()
+    session.add_all(
+        Challenge(
+            season_id=season.id,
+            panel_id=run.id,
+            candidate_id=version.id,
+            incumbent_id=opponent,
+            games_limit=season.panel_games,
+            created_at=run.created_at,
+        )
+        for opponent in opponents
+    )
+    session.flush()
+    _set_aside_others(session, season, entry)
+    return run
+
+
+def _is_outdated(session: Session, season: Season, run: PanelRun) -> bool:
+    """Whether a version that failed gets another hearing, because the season has asked for something else since."""
+    if run.state is not ChallengeState.FAILED:
+        return False
+    opponents = session.exec(select(func.count()).where(col(Challenge.panel_id) == run.id)).one()
+    return (run.panel, run.games, run.minimum) != (season.panel, season.panel_games, points_needed(season, opponents))
+
+
+def _set_aside_others(session: Session, season: Season, entry: Entry) -> None:
+    """Drop the series of the entry's other versions that wait; these go on when the one before them is through."""
+    running = _running(session, season, entry)
+    first = {run.id for run in played_first(running).values()}
+    aside = [run.id for run in running if run.id not in first]
+    if aside:
+        waiting = col(Series.challenge_id).in_(select(Challenge.id).where(col(Challenge.panel_id).in_(aside)))
+        detail = "Another version of the bot plays the panel first."
+        drop_waiting(session, season.id, Cause.CHALLENGE_OVER, detail, waiting)
+
+
+# Going on -----------------------------------------------------------------------------------------------------------
+
+
+def _running(session: Session, season: Season, entry: Entry | None = None) -> Sequence[PanelRun]:
+    running = select(PanelRun).join(Entry, col(Entry.id) == PanelRun.entry_id)
+    running = running.where(PanelRun.season_id == season.id, PanelRun.state == ChallengeState.RUNNING)
+    running = running.where(taking_part(season.id) if entry is None else Entry.id == entry.id)
+    return session.exec(running.order_by(col(PanelRun.id))).all()
+
+
+def _current(session: Session, season: Season) -> list[PanelRun]:
+    """One of each entry that has any, in the order of arrival."""
+    return sorted(played_first(_running(session, season)).values(), key=lambda run: run.id)
+
+
+def _room(session: Session, season: Season) -> int:
+    """For so many more series of panels there is room, beside those of the ladder and of evaluations."""
+    playing = select(func.count()).select_from(Series)
+    playing = playing.where(Series.season_id == season.id, col(Series.state).in_(UNFINISHED))
+    return open_series_bound(session) - session.exec(playing.where(Series.purpose == Purpose.PANEL)).one()
+
+
+def _begun(session: Session, season: Season) -> set[int | None]:
+    """Those of which something is planned already. Only of those, and of as many others as there is room for, matches
+    are read.
+    """
+    planned = select(Challenge.panel_id).where(
+        Challenge.season_id == season.id,
+        Challenge.state == ChallengeState.RUNNING,
+        col(Challenge.panel_id).is_not(None),
+        Challenge.games_planned > 0,
+    )
+    return set(session.exec(planned.distinct()))
+
+
+def _challenges(session: Session, run_id: int) -> Sequence[Challenge]:
+    of_it = select(Challenge).where(Challenge.panel_id == run_id)
+    return session.exec(of_it.order_by(col(Challenge.id))).all()
+
+
+def _score(challenge: Challenge) -> tuple[int, int, int]:
+    return challenge.wins, challenge.draws, challenge.losses
+
+
+def _count(
+    session: Session, season: Season, run: PanelRun, challenges: Sequence[Challenge]
+) -> list[tuple[Challenge, Count]] | None:
+    """Note how a run stands; the opponents whose next series may be planned, or None if everything is played."""
+    tests = _tests(session, run, challenges)
+    everything = [test for several in tests.values() for test in several]
+    counts = counts_of(session, season.id, everything)
+    ids = [test.id for test in everything]
+    playing = set(session.exec(select(Challenge.id).where(col(Challenge.id).in_(ids), in_play())))
+    found = [(challenge, total(challenge, tests[challenge.id], counts)) for challenge in challenges]
+    for challenge, count in found:
+        judge(session, challenge, count)
+    left = [(challenge, count) for challenge, count in found if count.finished < challenge.games_limit]
+    if not left:
+        return None
+    return [one for one in left if playing.isdisjoint(test.id for test in tests[one[0].id])]
+
+
+def _tests(session: Session, run: PanelRun, challenges: Sequence[Challenge]) -> Mapping[int, list[Challenge]]:
+    """For each opponent the games of this program against it, also of the same program as another upload."""
+    alike = select(Challenge).where(
+        Challenge.season_id == run.season_id,
+        col(Challenge.panel_id).is_not(None),
+        Challenge.games_limit == run.games,
+        col(Challenge.candidate_id).in_(same_program(session, run.version_id)),
+    )
+    by_opponent: dict[int, list[Challenge]] = {}
+    for row in session.exec(alike).all():
+        by_opponent.setdefault(row.incumbent_id, []).append(row)
+    return {challenge.id: by_opponent[challenge.incumbent_id] for challenge in challenges}
+
+
+def _plan(session: Session, season: Season, challenge: Challenge, count: Count) -> list[int]:
+    """The next series, so that in the end both have begun equally often, or the candidate once more."""
+    wanted = challenge.games_limit - count.finished
+    ahead = count.begun - (count.finished - count.begun)  # so many more the candidate has begun
+    length = 1 if abs(ahead) > 1 else min(season.series_length, wanted)  # games of one side were lost: it catches up
+    return add_games(session, season, challenge, length, candidate_begins=ahead <= 0, precedence=Precedence.PANEL)
+
+
+def _decide(session: Session, season: Season, run: PanelRun, challenges: Sequence[Challenge]) -> None:
+    """Everything is played."""
+    points = sum(challenge.wins + challenge.draws / 2 for challenge in challenges)
+    reached = run.minimum is None or points >= run.minimum
+    state = ChallengeState.PASSED if reached else ChallengeState.FAILED
+    reason = "" if challenges else NOBODY_THERE
+    if not _end(session, run, state, reason, points):
+        return
+    notices.panel_played(session, run, run.games * len(challenges))
+    entry = session.get_one(Entry, run.entry_id)
+    newest = entry.follows and (entry.waits_for_panel or run.version_id > entry.version_id)
+    if reached and run.minimum is not None and (run.chosen or newest):
+        _take_over(session, season, entry, run)
+
+
+def _take_over(session: Session, season: Season, entry: Entry, run: PanelRun) -> None:
+    """The version plays for its entry, at once or by way of the entry's gate, which is closed in a frozen season."""
+    gated = entry.gate is not None and not run.chosen and not entry.waits_for_panel
+    if gated and season.state is not SeasonState.OPEN:
+        return
+    if run.chosen and not entry.waits_for_panel:
+        entry.chosen_at = now(session)
+    choose_version(session, season, entry, session.get_one(BotVersion, run.version_id), by_gate=not run.chosen)
+    touch_log(session, season.id)
+
+
+def _end(session: Session, run: PanelRun, state: ChallengeState, reason: str, points: float | None = None) -> bool:
+    """Nothing more of it is played; False: it was over."""
+    ended = {"reason": reason, "points": points, "ended_at": now(session)}
+    if not move(session, PanelRun, run.id, ChallengeState.RUNNING, state, **ended):
+        return False
+    session.refresh(run)
+    for challenge in _challenges(session, run.id):
+        end_challenge(session, challenge, ChallengeState.ENDED, reason or "All its games are played.")
+    version = session.get_one(BotVersion, run.version_id)
+    data = {"bot": version.bot_id, "version": version.number, "points": points, "minimum": run.minimum}
+    record(session, SYSTEM, f"panel-{state.value}", f"season/{run.season_id}", {**data, "reason": reason})
+    log.info("panel run %d %s", run.id, state.value)
+    return True
+
+
+def _let_all_play(session: Session, season: Season) -> None:
+    """Nobody needs points any more."""
+    waiting = (col(Entry.season_id) == season.id, col(Entry.waits_for_panel).is_(True))
+    if set_values(session, Entry, *waiting, waits_for_panel=False):
+        session.expire_all()
+        touch_log(session, season.id)

@@ -1,0 +1,443 @@
+"""The panel on arrival: every version plays the season's sample bots first, and a minimum there decides whether it may
+play for its bot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from sqlmodel import col, select
+
+from deadheat.league import errors
+from deadheat.league.jobs import MatchJob, MatchOutcome
+from deadheat.league.records.entries import Entry
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.jobs.sweep import sweep
+from deadheat.league.service.people.notices import inbox
+from deadheat.league.service.rulings.rulings import void_match
+from deadheat.league.service.seasons.absence import rejoin, withdraw
+from deadheat.league.service.seasons.bot_changes import change_bot
+from deadheat.league.service.seasons.entries import enter, entry_info
+from deadheat.league.service.seasons.gates import GateTerms, challenges
+from deadheat.league.service.seasons.seasons import edit_season
+from deadheat.league.service.series.turns import claim_next_series
+from deadheat.league.service.views.waiting import AT_PANEL, waiting
+from deadheat.league.states import ChallengeState, JobState, Purpose, SeasonState
+from deadheat.league.tables import BotVersion, Match, PanelRun, Participant, Season, Series
+from deadheat.league.tables import Entry as EntryRow
+from tests.league.world import World, abandoned, forfeited, tick, won
+
+Outcome = Callable[[MatchJob, int], MatchOutcome]
+"""How a match ends in which the newcomer has that seat."""
+
+
+def win(match: MatchJob, seat: int) -> MatchOutcome:
+    return won(match, seat)
+
+
+def lose(match: MatchJob, seat: int) -> MatchOutcome:
+    return won(match, 1 - seat)
+
+
+def fault(match: MatchJob, seat: int) -> MatchOutcome:
+    return forfeited(match, seat)
+
+
+def unplayed(match: MatchJob, seat: int) -> MatchOutcome:
+    return abandoned(match)
+
+
+class Contest:
+    """A season with a panel of two, `owner/easy` and `owner/hard`, which do not play in it, and one newcomer."""
+
+    def __init__(self, world: World, **settings: Any) -> None:
+        self.world = world
+        self.house = world.author("owner")
+        self.panel = [world.bot(name, owner=self.house)[1] for name in ("easy", "hard")]
+        settings = {"panel": ["owner/easy", "owner/hard"], "panel_minimum": 2, **settings}
+        self.season_id = world.season(0, **settings)
+        self.owner, self.bot_id = world.bot("newcomer")
+
+    def enter(self, number: int | None = None, **chosen: Any) -> Entry:
+        return self.world.write(enter, self.owner, self.season_id, self.bot_id, number, **chosen)
+
+    def entry(self) -> Entry:
+        return self.world.read(entry_info, self.season_id, self.bot_id)
+
+    def waits(self) -> bool:
+        mine = select(EntryRow.waits_for_panel).where(EntryRow.bot_id == self.bot_id)
+        return self.world.read(lambda session: session.exec(mine.where(EntryRow.season_id == self.season_id)).one())
+
+    def upload(self, program: str = "") -> int:
+        version_id = self.world.upload(self.owner, self.bot_id)
+        self.world.build(version_id, program=program)
+        return version_id
+
+    def runs(self) -> list[PanelRun]:
+        return self.world.read(lambda session: list(session.exec(select(PanelRun).order_by(col(PanelRun.id)))))
+
+    def states(self) -> list[str]:
+        return [run.state.value for run in self.runs()]
+
+    def planned(self) -> list[int]:
+        """New series against the panel."""
+        made = self.world.tick()
+        return [one for one in made if self.world.row(Series, one).purpose is Purpose.PANEL]
+
+    def play(self, *outcomes: Outcome, series: Sequence[int] | None = None) -> list[int]:
+        """Play what is planned against the panel; the outcomes in turn, the last one for all others; its matches."""
+        played: list[int] = []
+        for series_id in self.planned() if series is None else series:
+            job = self.world.claimed(series_id)
+            results = []
+            for match in job.matches:
+                bots = [self.world.row(BotVersion, version).bot_id for version in match.seats]
+                seat = next(seat for seat, bot_id in enumerate(bots) if bot_id not in self.panel)
+                results.append(outcomes[min(len(played), len(outcomes) - 1)](match, seat))
+                played.append(match.match_id)
+            assert self.world.finish(job, results)
+        return played
+
+    def state(self, state: SeasonState) -> None:
+        self.world.write(set_season_state, self.world.boss, self.season_id, state)
+
+
+@pytest.fixture
+def contest(world: World) -> Contest:
+    return Contest(world)
+
+
+def test_a_version_plays_each_bot_of_the_panel_from_both_sides_and_then_plays_for_its_bot(contest: Contest) -> None:
+    contest.enter()
+    assert contest.waits()
+    played = contest.play(win, lose)
+    seats = contest.world.read(
+        lambda session: session.exec(
+            select(Participant.seat, Participant.bot_id).where(col(Participant.match_id).in_(played))
+        ).all()
+    )
+    assert sorted(seats) == sorted(
+        [(0, contest.bot_id), (1, contest.bot_id)] * 2 + [(seat, bot) for bot in contest.panel for seat in (0, 1)]
+    )
+    assert not any(contest.world.row(Match, match_id).rated for match_id in played)
+    contest.world.tick()  # one of four points: too few
+    (run,) = contest.runs()
+    assert (run.state, run.points, run.minimum) == (ChallengeState.FAILED, 1.0, 2.0)
+    assert contest.waits()
+
+
+def test_nothing_is_drawn_for_a_bot_without_the_points(contest: Contest) -> None:
+    contest.enter()
+    other = contest.world.bot()
+    contest.world.write(enter, other[0], contest.season_id, other[1])
+    contest.play(lose)
+    assert contest.world.tick() == []
+    assert contest.states() == ["failed", "failed"]
+
+
+def test_whoever_waits_is_told_for_what(contest: Contest) -> None:
+    def told() -> tuple[bool, str]:
+        found = contest.world.read(waiting, contest.season_id, contest.bot_id, 1)
+        return found.over, found.sentence
+
+    contest.enter()
+    assert told() == (False, AT_PANEL)
+    contest.play(lose)
+    contest.world.tick()
+    assert told() == (True, "It has too few points against the season's panel, so no match of it is drawn.")
+
+
+def test_the_newest_version_with_the_points_plays(contest: Contest) -> None:
+    contest.enter()
+    contest.play(win)
+    contest.world.tick()
+    assert (contest.entry().version, contest.waits()) == (1, False)
+    contest.upload()
+    contest.play(lose)
+    contest.world.tick()
+    assert contest.entry().version == 1
+    contest.upload()
+    contest.play(win, win, lose)
+    assert contest.entry().version == 1
+    contest.world.tick()
+    assert contest.entry().version == 3
+
+
+def test_a_version_without_the_points_cannot_be_chosen(contest: Contest) -> None:
+    contest.enter()
+    contest.play(win)
+    contest.world.tick()
+    contest.upload()
+    contest.play(lose)
+    contest.world.tick()
+    with pytest.raises(errors.NotAdmitted, match="version 2 has 0 points against the panel, and 2 are needed"):
+        contest.enter(2)
+    assert contest.entry().version == 1
+
+
+def test_an_author_chooses_in_advance_and_the_newest_does_not_take_over_then(contest: Contest) -> None:
+    contest.enter()
+    contest.play(win)
+    contest.world.tick()
+    contest.upload()
+    assert contest.enter(2).version == 1
+    contest.upload()
+    contest.play(win)  # of version 2, which was chosen: it goes before the newest
+    contest.world.tick()
+    contest.play(win)
+    contest.world.tick()
+    assert (contest.entry().version, contest.entry().follows) == (2, False)
+    assert contest.states() == ["passed", "passed", "passed"]
+
+
+def test_a_newer_version_goes_first_and_the_older_one_goes_on_with_its_results(contest: Contest) -> None:
+    contest.enter()
+    first, second = contest.planned()
+    played = contest.play(win, series=[first])
+    contest.upload()
+    assert contest.world.row(Series, second).state is JobState.ABANDONED
+    contest.play(lose)  # of version 2
+    contest.world.tick()
+    assert len(contest.play(lose)) == 2  # what is left of version 1
+    contest.world.tick()
+    assert [(run.state, run.points) for run in contest.runs()] == [("passed", 2.0), ("failed", 0.0)]
+    assert (contest.entry().version, len(played)) == (1, 2)
+
+
+def test_a_series_that_is_under_way_counts_for_the_older_version(contest: Contest) -> None:
+    contest.enter()
+    first, second = contest.planned()
+    job = contest.world.claimed(first)
+    contest.upload()
+    contest.play(win)
+    assert contest.world.finish(job, [won(match, 0) for match in job.matches])
+    contest.world.tick()
+    assert contest.entry().version == 2
+    assert len(contest.play(lose)) == 2
+    contest.world.tick()
+    assert contest.states() == ["failed", "passed"]
+    assert contest.world.row(Series, second).state is JobState.ABANDONED
+
+
+def test_an_own_failure_is_worth_nothing_and_what_we_fail_to_play_is_played_again_from_the_same_side(
+    contest: Contest,
+) -> None:
+    contest.enter()
+    first, second = contest.planned()
+    contest.play(win, unplayed, series=[first])
+    contest.play(fault, win, series=[second])
+    (again,) = contest.planned()
+    job = contest.world.claimed(again)
+    lost = contest.world.read(
+        lambda session: session.exec(select(Match).where(Match.series_id == first).order_by(col(Match.id))).all()[1]
+    )
+    seats = select(Participant.version_id).where(Participant.match_id == lost.id).order_by(col(Participant.seat))
+    assert [match.seats for match in job.matches] == [
+        tuple(contest.world.read(lambda session: session.exec(seats).all()))
+    ]
+    assert contest.states() == ["running"]
+    contest.world.finish(job, [won(match, 0) for match in job.matches])
+    contest.world.tick()
+    (run,) = contest.runs()
+    assert (run.state, run.points) == ("passed", 2.0)
+
+
+def test_a_match_that_an_organiser_voids_is_played_again(contest: Contest) -> None:
+    contest.enter()
+    first, second = contest.planned()
+    (voided, _) = contest.play(win, series=[first])
+    contest.world.write(void_match, contest.world.boss, voided, "a spectator pulled the plug")
+    contest.play(win, series=[second])
+    assert len(contest.play(lose)) == 1
+    contest.world.tick()
+    assert contest.runs()[0].points == 3
+
+
+def test_what_arrived_before_the_freeze_is_judged_after_it(contest: Contest) -> None:
+    contest.enter()
+    contest.state(SeasonState.FROZEN)
+    contest.upload()  # too late
+    contest.play(win)
+    contest.world.tick()
+    assert contest.states() == ["passed"]
+    assert (contest.entry().version, contest.waits()) == (1, False)
+    contest.state(SeasonState.OPEN)  # what came meanwhile arrives now
+    contest.play(win)
+    contest.world.tick()
+    assert contest.entry().version == 2
+
+
+def test_a_gate_that_is_closed_in_a_frozen_season_keeps_the_former_version(contest: Contest) -> None:
+    contest.enter(gate=GateTerms())
+    contest.play(win)
+    contest.world.tick()
+    assert (contest.entry().version, contest.waits()) == (1, False)  # the first has nobody to meet at the gate
+    contest.upload()
+    contest.state(SeasonState.FROZEN)
+    contest.play(win)
+    contest.world.tick()
+    assert (contest.states(), contest.entry().version) == (["passed", "passed"], 1)
+
+
+def test_with_the_points_a_version_goes_on_to_its_gate(contest: Contest) -> None:
+    contest.enter(gate=GateTerms())
+    contest.play(win)
+    contest.world.tick()
+    contest.upload()
+    assert contest.world.read(challenges, contest.owner, contest.season_id, contest.bot_id) == []
+    contest.play(win)
+    contest.world.tick()
+    (gate,) = contest.world.read(challenges, contest.owner, contest.season_id, contest.bot_id)
+    assert (gate.candidate, gate.state, contest.entry().version) == (2, "running", 1)
+
+
+def test_the_close_ends_what_is_left_without_a_verdict(contest: Contest) -> None:
+    contest.enter()
+    made = contest.planned()
+    contest.state(SeasonState.CLOSED)
+    (run,) = contest.runs()
+    assert (run.state, run.reason) == ("ended", "The season is closed.")
+    assert {contest.world.row(Series, one).state for one in made} == {JobState.ABANDONED}
+    assert contest.world.tick() == []
+
+
+def test_a_withdrawn_bot_plays_no_panel_until_it_comes_back(contest: Contest) -> None:
+    contest.enter()
+    contest.world.write(withdraw, contest.owner, contest.season_id, contest.bot_id)
+    assert contest.planned() == []
+    contest.world.clock.turn(contest.world.settings.rejoin_seconds)
+    contest.world.write(rejoin, contest.owner, contest.season_id, contest.bot_id)
+    assert len(contest.planned()) == 2
+
+
+def test_a_bot_of_the_panel_that_cannot_play_is_left_out_and_the_minimum_is_less(contest: Contest) -> None:
+    contest.world.write(change_bot, contest.house, contest.panel[0], retired=True)
+    contest.enter()
+    assert len(contest.planned()) == 1
+    (run,) = contest.runs()
+    assert run.minimum == 1
+
+
+def test_where_nobody_of_the_panel_can_play_nobody_is_kept_out(contest: Contest) -> None:
+    for bot_id in contest.panel:
+        contest.world.write(change_bot, contest.house, bot_id, retired=True)
+    contest.enter()
+    contest.world.tick()
+    assert contest.states() == ["passed"]
+    assert not contest.waits()
+
+
+def test_a_bot_of_the_panel_that_enters_plays_the_others_and_needs_no_points(contest: Contest) -> None:
+    entry = contest.world.write(enter, contest.house, contest.season_id, contest.panel[0])
+    assert not entry.waits_for_panel
+    (series_id,) = contest.planned()
+    job = contest.world.claimed(series_id)
+    assert {contest.world.row(BotVersion, one).bot_id for one in job.matches[0].seats} == set(contest.panel)
+
+
+def test_the_same_program_as_another_upload_keeps_its_results(contest: Contest) -> None:
+    contest.enter()
+    contest.upload("a program")
+    contest.play(lose)
+    contest.world.tick()
+    contest.upload("a program")
+    contest.world.tick()
+    assert contest.states() == ["running", "failed", "failed"]
+
+
+def test_whoever_failed_is_heard_again_once_the_season_asks_for_less(contest: Contest) -> None:
+    contest.enter()
+    contest.play(win, lose)
+    contest.world.tick()
+    contest.world.write(edit_season, contest.world.boss, contest.season_id, panel_minimum=1)
+    contest.enter()
+    contest.world.tick()
+    assert (contest.states(), contest.waits()) == (["failed", "passed"], False)
+
+
+def test_without_a_minimum_every_version_plays_at_once(world: World) -> None:
+    contest = Contest(world, panel_minimum=None)
+    assert not contest.enter().waits_for_panel
+    contest.play(lose)
+    contest.world.tick()
+    assert contest.states() == ["passed"]
+
+
+def test_whoever_plays_already_needs_no_points(world: World) -> None:
+    contest = Contest(world, panel=None, panel_minimum=None)
+    contest.enter()
+    panel = ["owner/easy", "owner/hard"]
+    world.write(edit_season, world.boss, contest.season_id, panel=panel, panel_minimum=4)
+    assert contest.enter(1).version == 1
+    contest.play(lose)
+    world.tick()
+    assert contest.states() == ["failed"]
+    assert (contest.enter(1).version, contest.waits()) == (1, False)
+
+
+def test_nobody_waits_any_more_once_the_minimum_is_gone(contest: Contest) -> None:
+    contest.enter()
+    contest.play(lose)
+    contest.world.tick()
+    contest.world.write(edit_season, contest.world.boss, contest.season_id, panel=None, panel_minimum=None)
+    contest.world.tick()
+    assert not contest.waits()
+
+
+def test_every_version_plays_the_panel_also_where_its_author_chose_one(contest: Contest) -> None:
+    contest.enter(1)
+    contest.play(win)
+    contest.world.tick()
+    contest.upload()
+    contest.play(win)
+    contest.world.tick()
+    assert (contest.states(), contest.entry().version) == (["passed", "passed"], 1)
+    assert contest.enter(2).version == 2
+
+
+def test_the_panel_is_played_before_everything_else(contest: Contest) -> None:
+    for _ in range(2):
+        owner, bot_id = contest.world.bot()
+        contest.world.write(enter, owner, contest.season_id, bot_id)
+    contest.play(win)
+    ladder = contest.world.tick()
+    contest.world.clock.turn(3600)
+    contest.enter()
+    panel = contest.planned()
+    job = contest.world.write(claim_next_series, ladder[0], "w1", contest.world.host)
+    assert job is not None and job.series_id in panel
+
+
+def test_two_schedulers_and_a_worker_that_dies_do_nothing_twice(contest: Contest) -> None:
+    contest.enter()
+    with contest.world.connect().transaction() as session:
+        made = tick(session)
+    assert contest.world.tick() == []
+    job = contest.world.claimed(made[0])
+    contest.world.clock.turn(60)
+    contest.world.write(sweep)
+    again = contest.world.claimed(made[0], "w2")
+    assert contest.world.finish(again, [won(match) for match in again.matches], "w2")
+    assert not contest.world.finish(job)
+    contest.play(lose, series=[made[1]])
+    contest.world.tick()
+    contest.world.tick()
+    (run,) = contest.runs()
+    assert (run.state, run.points) == ("failed", 1.0)
+    season = contest.world.row(Season, contest.season_id).name
+    told = [notice.text for notice in contest.world.read(inbox, contest.owner)]
+    sentence = f"Version 1 of newcomer has 1 of 4 points against the panel of {season}; it needs 2 and does not play."
+    assert told.count(sentence) == 1
+
+
+def test_a_panel_must_be_playable(world: World) -> None:
+    for settings, sentence in (
+        ({"panel": ["nobody/there"]}, "there is no bot nobody/there in yacht-auction"),
+        ({"panel_minimum": 3}, "without a panel"),
+    ):
+        with pytest.raises(errors.BadSetting, match=sentence):
+            world.season(0, **settings)
+    with pytest.raises(errors.BadSetting, match="there are only 4 points"):
+        Contest(world, panel_minimum=5)
