@@ -178,7 +178,8 @@ def _progress(found: AskedChallenge) -> str:
     played = found.wins + found.draws + found.losses
     bound = "at most " if found.elo0 is not None else ""
     llr = "" if found.llr is None else f", LLR {found.llr:.2f} in [{found.lower:.2f}, {found.upper:.2f}]"
-    return f"{played} of {bound}{counted(found.games_limit, 'game')}, {found.wins}/{found.draws}/{found.losses}{llr}"
+    told = f"{played} of {bound}{counted(found.games_limit, 'game')}, {found.wins}/{found.draws}/{found.losses}{llr}"
+    return told if played or found.ended_at else f"{told}; rated matches go first"
 
 
 def _sides(found: AskedChallenge) -> str:

@@ -16,6 +16,8 @@ from rich.text import Text
 from deadheat.cli.author.entering import find_entry
 from deadheat.cli.author.leaderboard import standings_table
 from deadheat.cli.console import USAGE, fail, harmless, note, number_in
+from deadheat.cli.organiser.archive import archive
+from deadheat.cli.organiser.archive_checks import verify
 from deadheat.cli.organiser.season_file import apply, export, instant, shown
 from deadheat.cli.output import Column, Columns, Output, says, table, tabled
 from deadheat.cli.server.api_client import Client
@@ -165,6 +167,8 @@ def edit(
 
 group.command()(asks(apply))
 group.command()(asks(export))
+group.command()(asks(archive))
+group.command()(says(verify))
 
 
 def _add_step(state: SeasonState, step: SeasonStep) -> None:

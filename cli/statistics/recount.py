@@ -47,9 +47,9 @@ def dice_of(client: Client, season_id: int) -> DiceCheck:
     season = client.season(season_id)
     records = client.audit(f"season/{season_id}", oldest_first=True)
     seats: dict[int, tuple[int, ...]] = {}
-    for row in _rows(client, season_id, "participants"):
+    for row in rows(client, season_id, "participants"):
         seats[row["match_id"]] = (*seats.get(row["match_id"], ()), row["version_id"])
-    rows = _rows(client, season_id, "matches")
+    matches = rows(client, season_id, "matches")
     dealt = (
         Dealt(
             row["match_id"],
@@ -59,7 +59,7 @@ def dice_of(client: Client, season_id: int) -> DiceCheck:
             seats.get(row["match_id"], ()),
             row.get("asked") is not None,  # which servers of before do not tell
         )
-        for row in rows
+        for row in matches
     )
     about = ((record.action, record.data) for record in records)
     return check_dice(told(season.game, season.dice_commitment, season.dice_secret, about), dealt)
@@ -70,15 +70,15 @@ def exported_log(client: Client, season_id: int) -> Log:
     from deadheat.league.ratings.jsonl import read
     from deadheat.league.states import WITH_RESULT
 
-    out = {row["bot_id"] for row in _rows(client, season_id, "entries") if row["absence"] == DISQUALIFIED}
+    out = {row["bot_id"] for row in rows(client, season_id, "entries") if row["absence"] == DISQUALIFIED}
     commitments = {
         row["match_id"]: row["commitment"]
-        for row in _rows(client, season_id, "matches")
+        for row in rows(client, season_id, "matches")
         if row["state"] in WITH_RESULT and row["rated"] and not row["voided"]
     }
 
     def lines() -> Iterator[bytes]:
-        for match_id, seats in groupby(_rows(client, season_id, "participants"), lambda row: row["match_id"]):
+        for match_id, seats in groupby(rows(client, season_id, "participants"), lambda row: row["match_id"]):
             seated = list(seats)
             if match_id in commitments and not out & {seat["bot_id"] for seat in seated}:
                 game = {
@@ -95,12 +95,12 @@ def _passed(client: Client, season_id: int, ranked_at: str) -> set[int]:
     """Return the versions that had passed a promotion gate when the ranking was made."""
     return {
         row["candidate_id"]
-        for row in _rows(client, season_id, "gates")
+        for row in rows(client, season_id, "gates")
         if row["state"] == PASSED and datetime.fromisoformat(row["ended_at"]) <= datetime.fromisoformat(ranked_at)
     }
 
 
-def _rows(client: Client, season_id: int, table: str) -> Iterator[dict[str, Any]]:
+def rows(client: Client, season_id: int, table: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of an export as they arrive."""
     rest = b""
     for piece in client.export(season_id, table, "jsonl"):

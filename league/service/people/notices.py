@@ -109,7 +109,8 @@ WORDING: Mapping[NoticeKind, Wording] = {
         "/bots/{bot_id}/matches",
     ),
     NoticeKind.RESTED: Wording(
-        "{bot} rests in {season}: {reason} It plays on when you let it, or when you choose another version.",
+        "{bot} rests in {season}: {reason} It plays on when you let it, after a pause, or when you choose another "
+        "version.",
         "/bots/{bot_id}/upload",
     ),
     NoticeKind.APPEAL_DECIDED: Wording(

@@ -1,0 +1,194 @@
+"""`deadheat season archive` and `verify`: a season in one file, which anybody can check without its server.
+
+Theory of operation
+-------------------
+An archive holds the server's own answers, each as it was given, by the path that was asked for. So whatever checks a
+server checks an archive: `Archived` is a client that finds its answers in the file. It is a zip whose members are in
+their order, without dates, so the same answers make the same file. `manifest.json` has the hash of each member.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+import zipfile
+from collections.abc import Iterator, Mapping
+from hashlib import file_digest, sha256
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+import typer
+from rich.progress import track
+
+from deadheat.cli.console import cannot, err, fail
+from deadheat.cli.output import Output
+from deadheat.cli.server.api_client import Client
+from deadheat.cli.server.wire import Refused
+from deadheat.cli.statistics.recount import rows
+from deadheat.engine.figures import counted
+from deadheat.league.states import MatchState
+from deadheat.league.words import Exported
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+DATE = (1980, 1, 1, 0, 0, 0)
+"""What a zip says where there is no date."""
+
+
+def archive(
+    client: Client,
+    season: Annotated[int, typer.Argument(metavar="SEASON", help="The season's number.", min=1)],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The archive, such as season-1.zip.")],
+) -> Output:
+    """Write everything public about a season into one file: all tables, rankings, rulings and transcripts.
+
+    `season verify` checks it without the server. Of a closed season every archive is the same, byte for byte.
+    """
+    with tempfile.TemporaryDirectory(prefix="deadheat-archive-") as folder:
+        recording = Recording(client, Path(folder))
+        season_id = gather(recording, season)
+        try:
+            write(Path(folder), output, season_id)
+        except OSError as error:
+            cannot(f"write {output}", error)
+    with output.open("rb") as file:
+        digest = file_digest(file, "sha256").hexdigest()
+    members = counted(len(recording.names), "answer")
+    answer = {"season_id": season_id, "file": str(output), "sha256": digest, "members": len(recording.names)}
+    return Output(answer, f"{output}: season {season_id}, {members}, SHA-256 {digest}.")
+
+
+def gather(client: Client, season_id: int) -> int:
+    """Ask for everything that belongs to a season, and return its number. Raises Refused."""
+    for path in (f"/v1/seasons/{season_id}", f"/v1/seasons/{season_id}/leaderboard"):
+        client.download(path)
+    for _ in client.audit(f"season/{season_id}", oldest_first=True):
+        pass
+    for table in Exported:
+        for _ in client.export(season_id, table.value, "jsonl"):
+            pass
+    played = [row["match_id"] for row in rows(client, season_id, "matches") if row["state"] == MatchState.DONE]
+    for match_id in track(played, "transcripts", console=err, transient=True, disable=not err.is_terminal):
+        _patiently(client, match_id)
+    return season_id
+
+
+def _patiently(client: Client, match_id: int) -> None:
+    """Ask for a transcript, and wait as long as the server says: one address may not ask for thousands at once."""
+    while True:
+        try:
+            client.transcript(match_id)
+        except Refused as error:
+            if not error.retry_after_seconds:
+                raise
+            time.sleep(error.retry_after_seconds)
+        else:
+            return
+
+
+def member(path: str, params: Mapping[str, Any] | None = None) -> str:
+    """Return the name of the member that holds the answer to a request."""
+    name = path.lstrip("/") + (f"/{urlencode(sorted(params.items()))}" if params else "")
+    last = path.rpartition("/")[2]
+    return name if "." in last else f"{name}.jsonl" if last == "transcript" else f"{name}.json"
+
+
+class Recording(Client):
+    """A client that keeps the answers to what it asks, in a folder."""
+
+    def __init__(self, client: Client, folder: Path) -> None:
+        self._wire = client._wire  # noqa: SLF001  the same connections
+        self.server, self.has_token = client.server, client.has_token
+        self._asked = client._wire.pieces  # noqa: SLF001
+        self._wire = self  # type: ignore[assignment]
+        self._folder = folder
+        self.names: set[str] = set()
+
+    def pieces(self, method: str, path: str, params: Mapping[str, Any] | None = None, **what: Any) -> Iterator[bytes]:
+        """Ask, and keep the answer."""
+        name = member(path, params)
+        file = self._folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("wb") as kept:
+            for piece in self._asked(method, path, params=params, **what):
+                kept.write(piece)
+                yield piece
+        self.names.add(name)
+
+
+def write(folder: Path, output: Path, season_id: int) -> None:
+    """Make the archive of a folder's files."""
+    names = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+    hashes = {}
+    for name in names:
+        with (folder / name).open("rb") as file:
+            hashes[name] = file_digest(file, "sha256").hexdigest()
+    manifest = json.dumps({"format": FORMAT, "season": season_id, "members": hashes}, indent=1, sort_keys=True)
+    with zipfile.ZipFile(output, "w") as made:
+        made.writestr(_info(MANIFEST), manifest + "\n")
+        for name in names:
+            with (folder / name).open("rb") as file, made.open(_info(name), "w", force_zip64=True) as into:
+                while piece := file.read(1 << 20):
+                    into.write(piece)
+
+
+def _info(name: str) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name, DATE)
+    info.compress_type = zipfile.ZIP_DEFLATED
+    info.external_attr = 0o644 << 16
+    return info
+
+
+class Archived(Client):
+    """A client whose server is an archive: it finds each answer by what was asked."""
+
+    def __init__(self, file: zipfile.ZipFile) -> None:
+        self._file = file
+        self._wire = self  # type: ignore[assignment]
+        self.server, self.has_token = "", False
+        self._manifest = json.loads(file.read(MANIFEST))
+        self.season_id = int(self._manifest["season"])
+
+    @property
+    def member_count(self) -> int:
+        """How many members the manifest names."""
+        return len(self._manifest["members"])
+
+    def close(self) -> None:
+        """Close the archive."""
+        self._file.close()
+
+    def pieces(self, method: str, path: str, params: Mapping[str, Any] | None = None, **_: Any) -> Iterator[bytes]:
+        """Yield the answer. Raises Refused: the archive has none."""
+        try:
+            with self._file.open(member(path, params)) as file:
+                while piece := file.read(1 << 16):
+                    yield piece
+        except KeyError:
+            raise Refused(404, "missing", f"The archive has no answer to {method} {path}.") from None
+
+    def wrong_members(self) -> Iterator[str]:
+        """Compare members with their hashes: a sentence about each that differs, is missing or is too many."""
+        told = self._manifest["members"]
+        there = [info.filename for info in self._file.infolist() if info.filename != MANIFEST]
+        for name in sorted(set(told) - set(there)):
+            yield f"{name} is missing."
+        for name in sorted(there):
+            if name not in told:
+                yield f"{name} is not in the manifest."
+            elif there.count(name) > 1:
+                yield f"{name} is there more than once."
+            elif sha256(self._file.read(name)).hexdigest() != told[name]:
+                yield f"{name} is not what the manifest says."
+
+
+def opened(path: Path) -> Archived:
+    """Open an archive; end the command if it is none."""
+    try:
+        return Archived(zipfile.ZipFile(path))
+    except OSError as error:
+        cannot(f"read {path}", error)
+    except (zipfile.BadZipFile, KeyError, ValueError, TypeError):
+        fail(f"{path} is no archive of a season")
