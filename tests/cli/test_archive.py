@@ -1,0 +1,154 @@
+"""`deadheat season archive` and `verify`: everything about a season in one file, and every lie in it is found."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from deadheat.cli.organiser.archive import MANIFEST
+from deadheat.engine.core import Message
+from deadheat.engine.games import GAMES
+from deadheat.engine.memory import MemoryTransport, Player
+from deadheat.engine.referee import run_match
+from deadheat.engine.transcript import encode
+from deadheat.league.jobs import MatchJob, MatchOutcome
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.evaluations.beginning import begin_now
+from deadheat.league.service.rankings import standings
+from deadheat.league.service.rankings.publishing import publish
+from deadheat.league.states import EvaluationFormat, SeasonState
+from deadheat.league.timetable import DeclaredEvaluation
+from tests.api.site import Site
+from tests.bots.loading import bot_class
+from tests.cli.command import ROOT, invoke
+from tests.league.world import GAME, World, won
+
+SEASON = 1
+
+
+def playing(site: Site) -> Callable[[MatchJob], MatchOutcome]:
+    """What comes out of a match that is really played, by random bots."""
+    bot = bot_class(ROOT / "bots" / GAME / "random")
+
+    def seated(seed: int) -> Player:
+        player = bot(seed)
+
+        def answer(message: Message) -> str | None:
+            return None if message.line == "FINISH" else player.answer(message.line)
+
+        return answer
+
+    def play(match: MatchJob) -> MatchOutcome:
+        transport = MemoryTransport([seated(10 * match.match_id + seat) for seat in range(len(match.seats))])
+        about = {"match": match.match_id}
+        transcript = run_match(GAMES[GAME], len(match.seats), match.seed, transport, about, match.attempt)
+        stored = site.blobs.put(encode(transcript))
+        return replace(won(match), result=transcript.result, transcript_sha256=stored)
+
+    return play
+
+
+def play_all(world: World, play: Callable[[MatchJob], MatchOutcome]) -> None:
+    while made := world.tick():
+        for series_id in made:
+            job = world.claimed(series_id)
+            assert world.finish(job, [play(match) for match in job.matches])
+
+
+@pytest.fixture
+def written(site: Site, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The archive of a closed season with two evaluations."""
+    monkeypatch.setenv("DEADHEAT_SERVER", server)
+    world, play = site.world, playing(site)
+    assert world.season(5, games_per_pair=2) == SEASON
+    play_all(world, play)
+    for format_, rounds in ((EvaluationFormat.SWISS, 3), (EvaluationFormat.ROUND_ROBIN, None)):
+        world.write(begin_now, world.boss, SEASON, DeclaredEvaluation(name="E", format=format_, rounds=rounds))
+        play_all(world, play)
+    world.write(set_season_state, world.boss, SEASON, SeasonState.CLOSED)
+    world.write(standings.refit, SEASON)
+    assert world.write(publish, SEASON)
+    path = tmp_path / "season.zip"
+    for output in (path, tmp_path / "again.zip"):
+        done = invoke("season", "archive", str(SEASON), "-o", str(output))
+        assert done.returncode == 0, done.stderr
+    assert path.read_bytes() == (tmp_path / "again.zip").read_bytes(), "the same answers make the same file"
+    return path
+
+
+def changed(path: Path, name: str, change: Callable[[bytes], bytes | None], *, honest: bool = True) -> str:
+    """What `verify` says after a member was changed (None: removed); `honest`: the manifest was changed with it."""
+    other = path.with_name("changed.zip")
+    with zipfile.ZipFile(path) as old:
+        members = {info.filename: old.read(info) for info in old.infolist()}
+    assert name in members
+    members |= {name: change(members[name])}  # type: ignore[dict-item]
+    members = {known: content for known, content in members.items() if content is not None}
+    if honest:
+        manifest = json.loads(members.pop(MANIFEST))
+        manifest["members"] = {known: sha256(content).hexdigest() for known, content in members.items()}
+        members[MANIFEST] = json.dumps(manifest).encode()
+    with zipfile.ZipFile(other, "w") as new:
+        for known, content in members.items():
+            new.writestr(known, content)
+    done = invoke("season", "verify", str(other))
+    assert done.returncode == 1, done.stdout
+    return " ".join(done.stdout.split())
+
+
+def table(name: str) -> str:
+    return f"v1/seasons/{SEASON}/export/{name}.jsonl"
+
+
+def edited(old: str, new: str) -> Callable[[bytes], bytes]:
+    def edit(content: bytes) -> bytes:
+        assert old.encode() in content
+        return content.replace(old.encode(), new.encode(), 1)
+
+    return edit
+
+
+def first_row(**values: object) -> Callable[[bytes], bytes]:
+    def edit(content: bytes) -> bytes:
+        first, *rest = content.splitlines(keepends=True)
+        return b"".join([json.dumps(json.loads(first) | values).encode() + b"\n", *rest])
+
+    return edit
+
+
+def test_an_archive_is_right_and_every_lie_in_it_is_found(written: Path) -> None:
+    done = invoke("season", "verify", str(written), "--json")
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 0, done.stdout
+    assert [one["check"] for one in told] == ["members", "transcripts", "ranking", "dice", "evaluations"]
+    assert all(one["verified"] for one in told)
+    assert "2 evaluations" in told[4]["detail"]
+    with zipfile.ZipFile(written) as file:
+        matches = [json.loads(row) for row in file.read(table("matches")).splitlines()]
+    number = matches[0]["match_id"]
+    transcript = f"v1/matches/{number}/transcript.jsonl"
+    assert f"{transcript} is not what the manifest says" in changed(written, transcript, bytes.upper, honest=False)
+    assert f"{transcript} is missing" in changed(written, transcript, lambda _: None, honest=False)
+    assert "the transcript is not the one of the table" in changed(written, transcript, lambda text: text + b"\n")
+    assert "its places or faults are not those" in changed(written, table("participants"), first_row(rank=7))
+    assert "its seed does not match the commitment" in changed(
+        written, table("matches"), first_row(commitment="0" * 64)
+    )
+    assert "WRONG ranking" in changed(written, f"v1/seasons/{SEASON}/leaderboard.json", edited('"games":', '"games":1'))
+    assert "its places do not follow" in changed(written, table("evaluation_players"), first_row(place=9))
+    points = changed(written, table("evaluation_pairings"), first_row(first_points=1.5, second_points=0.5))
+    assert "are not those of its matches" in points
+    assert "WRONG dice" in changed(written, f"v1/seasons/{SEASON}.json", edited('"dice_secret":"', '"dice_secret":"00'))
+
+
+def test_what_is_no_archive_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "x.zip"
+    assert "cannot read" in invoke("season", "verify", str(path)).stderr
+    path.write_bytes(b"no zip")
+    assert "is no archive of a season" in invoke("season", "verify", str(path)).stderr
