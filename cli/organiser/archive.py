@@ -157,7 +157,7 @@ class Archived(Client):
         return len(self._manifest["members"])
 
     def close(self) -> None:
-        """Close the archive."""
+        """Close the archive's file, after which nothing can be asked."""
         self._file.close()
 
     def pieces(self, method: str, path: str, params: Mapping[str, Any] | None = None, **_: Any) -> Iterator[bytes]:

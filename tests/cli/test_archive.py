@@ -88,8 +88,9 @@ def changed(path: Path, name: str, change: Callable[[bytes], bytes | None], *, h
     with zipfile.ZipFile(path) as old:
         members = {info.filename: old.read(info) for info in old.infolist()}
     assert name in members
-    members |= {name: change(members[name])}  # type: ignore[dict-item]
-    members = {known: content for known, content in members.items() if content is not None}
+    new_content = change(members.pop(name))
+    if new_content is not None:
+        members[name] = new_content
     if honest:
         manifest = json.loads(members.pop(MANIFEST))
         manifest["members"] = {known: sha256(content).hexdigest() for known, content in members.items()}
