@@ -15,6 +15,7 @@ from deadheat.league.service.seasons.entries import enter, entries, entry_info
 from deadheat.league.service.seasons.seasons import season_info
 from tests.api.site import Site, token_in
 from tests.cli.command import ROOT, invoke
+from tests.league.world import World
 
 PAGE = (ROOT / "docs" / "organisers.md").read_text(encoding="utf-8")
 
@@ -31,6 +32,12 @@ def example() -> str:
     return textwrap.dedent(block[: re.search(r"^\S", block, re.MULTILINE).start()])  # type: ignore[union-attr]
 
 
+def house_bots(world: World) -> None:
+    """The bots that the page's panels name."""
+    for name in ("random", "greedy", "expert"):
+        world.bot(name, owner=world.write(house))
+
+
 @pytest.fixture
 def at_server(site: Site, server: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
     monkeypatch.chdir(tmp_path)
@@ -44,8 +51,7 @@ def test_the_commands_of_the_page_run_a_season(at_server: Site) -> None:
     site, told = at_server, dict[str, str]()
     authors = [site.world.author(name) for name in ("ada", "barbara")]
     bots = [site.world.bot(f"{owner.name}-bot", owner=owner)[1] for owner in authors]
-    for name in ("random", "greedy", "expert"):
-        site.world.bot(name, owner=site.world.write(house))
+    house_bots(site.world)
     for words in commands():
         if words[1] == "assign":
             site.world.write(enter, site.world.boss, int(words[2]), bots[0])

@@ -114,7 +114,7 @@ def test_a_fault_is_told_with_its_command_and_time(tmp_path: Path) -> None:
     match = json.loads(done.stdout.splitlines()[0])
     (fault,) = match["faults"]
     assert (fault["seat"], fault["fault"], fault["command"]) == (0, "malformed", "ROLL")
-    assert 0 < fault["elapsed_ms"] < 500
+    assert 0 <= fault["elapsed_ms"] < 500  # own time: the host may have taken all of it
     assert (match["ranks"], match["points"]) == ([2, 1], None)
 
 

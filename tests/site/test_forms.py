@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import expect
 
-from tests.cli.test_organisers_page import example
+from tests.cli.test_organisers_page import example, house_bots
 from tests.site.conftest import PHONE, League, Open, keeps_out, signed_in_as
 from tests.site.test_story import drops
 
@@ -36,6 +36,7 @@ def test_a_file_dropped_while_another_is_on_its_way_is_not_sent(visit: Open, lea
 
 
 def test_a_season_is_previewed_from_a_file_and_made(visit: Open, league: League) -> None:
+    house_bots(league.site.world)
     page = visit("/desk/season-file", storage_state=signed_in_as(league, league.site.world.boss.id), viewport=PHONE)
     page.get_by_label("A file (TOML)").set_input_files(
         {"name": "contest.toml", "mimeType": "application/toml", "buffer": example().encode()}
