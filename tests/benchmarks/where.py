@@ -38,6 +38,7 @@ from tests.workers.conftest import PlayingWorld, packed
 
 ROUNDS, LENGTH = 5, 50
 TOP = 25
+PROFILE = "(b) What the worker does, in hundredths of a profile"
 METRICS = "PROMETHEUS_MULTIPROC_DIR"
 
 DOING = {
@@ -158,7 +159,7 @@ def profiled(league: League, length: int) -> None:
         for (caller, _, _), (_, _, share_s, _) in callers.items():
             doing[_doing(caller)] += share_s
     total_s = sum(doing.values())
-    print("(b) What the worker does, in hundredths of a profile")
+    print(PROFILE)
     for what, own_s in sorted(doing.items(), key=lambda item: -item[1]):
         print(f"    {what:28}{100 * own_s / total_s:7.1f}")
     print("(c) The functions that cost most: hundredths, calls a match")
