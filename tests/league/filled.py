@@ -139,10 +139,15 @@ class Filled:
     values: Values
 
 
-def fill(connection: sa.Connection, before: sa.MetaData) -> sa.MetaData:
-    """Rows in every table that `before` does not know, and values in every such column; the schema as it is now."""
+def reflected(connection: sa.Connection) -> sa.MetaData:
+    """The schema as it is now."""
     schema = sa.MetaData()
     schema.reflect(connection)
+    return schema
+
+
+def fill(connection: sa.Connection, before: sa.MetaData, schema: sa.MetaData) -> None:
+    """Rows in every table of `schema`, the one of now, that `before` does not know, and values in every such column."""
     for table in schema.sorted_tables:
         if table.name == "alembic_version":
             continue
@@ -152,7 +157,6 @@ def fill(connection: sa.Connection, before: sa.MetaData) -> sa.MetaData:
                 connection.execute(table.insert(), _made_up(connection, table, number) | wanted)
         elif new := [column for column in table.columns if column.name not in known.columns]:
             _set(connection, table, new)
-    return schema
 
 
 def filled(connection: sa.Connection, schema: sa.MetaData) -> Iterator[Filled]:
