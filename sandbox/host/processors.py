@@ -239,6 +239,8 @@ def _described(pid: int) -> str:
 def _shown(words: Sequence[str]) -> str:
     """Return a command as people know it: without an interpreter before a script, and without their folders."""
     words = [word for word in words if word]
+    if words[1:3] == ["-m", "deadheat.cli.main"]:  # how a server starts its own processes
+        words = ["deadheat", *words[3:]]
     while len(words) > 1 and _INTERPRETER.fullmatch(Path(words[0]).name) and not words[1].startswith("-"):
         words = words[1:]
     line = " ".join([Path(words[0]).name, *words[1:]]) if words else ""
