@@ -87,7 +87,7 @@ def test_a_scene_is_not_changed_by_those_after_it(path: Path) -> None:
     transcript = decode(path.read_bytes())
     names = NAMES[: transcript.seats]
     one_by_one = [
-        json.dumps(scene.as_json()) for scene in DIRECTORS[transcript.game](moments(transcript), names)
+        json.dumps(scene.as_json()) for scene in DIRECTORS[transcript.game].scenes(moments(transcript), names)
     ]  # each written down before the next is made
     assert one_by_one == [json.dumps(scene.as_json()) for scene in scenes(transcript, names)[:-1]]
 
