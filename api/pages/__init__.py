@@ -7,6 +7,7 @@ from fastapi import APIRouter
 from deadheat.api.pages import (
     audit,
     bot,
+    card,
     docs,
     download,
     environment,
@@ -34,6 +35,7 @@ for _page in (
     evaluation,
     live,
     match,
+    card,
     matches,
     own_match,
     exhibition,

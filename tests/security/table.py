@@ -196,6 +196,8 @@ TABLE: tuple[Line, ...] = (
     Line("GET", f"{MATCH}/logs", "401 404 200 404 404", params=PRIVATE_MATCH, shows=shows(owner=STDERR)),
     Line("POST", f"{MATCH}/appeals", "401 404 409 404 404", {"text": "mine"}, params=PRIVATE_MATCH),
     Line("GET", "/matches/{match_id}", PRIVATE, params=PRIVATE_MATCH, shows=inside(WORDS)),
+    Line("GET", "/matches/{match_id}/embed", "404 404 404 404 404", params=PRIVATE_MATCH),
+    Line("GET", "/matches/{match_id}/card.png", "404 404 404 404 404", params=PRIVATE_MATCH),
     Line(
         "GET",
         "/matches/{match_id}/mine",
@@ -295,6 +297,8 @@ TABLE: tuple[Line, ...] = (
     Line("GET", "/seasons/{season_id}/matches", ALL),
     Line("GET", "/matches/{match_id}", ALL),
     Line("GET", "/matches/{match_id}", ALL, params={"match_id": "waiting"}),
+    Line("GET", "/matches/{match_id}/embed", ALL),
+    Line("GET", "/matches/{match_id}/card.png", ALL),
     Line("GET", "/bots/{bot_id}", ALL),
     Line("GET", "/bots/{bot_id}/matches", ALL, query="?opponent=1"),
     Line("GET", "/authors/{name}", ALL),

@@ -257,7 +257,7 @@ def test_the_odds_of_a_bid_are_exact(
 
 def test_odds_tell_nothing_of_the_dice_of_others(visit: Open, league: League) -> None:
     """With one seat's eyes there are the odds of the dice alone and that seat's; never another's."""
-    page = viewer(visit(f"/matches/{league.matches['liars-dice']}#move-2"))
+    page = viewer(visit(f"/matches/{league.matches['liars-dice']}#move-1"))
     expect(page.locator(".odds li")).to_have_count(3)
     page.locator("[data-part=sight]").select_option("0")
     expect(page.locator(".odds li")).to_have_count(2)
