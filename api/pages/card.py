@@ -68,7 +68,7 @@ def draw(match: Match, shown: dict[str, Any] | None) -> bytes:
     image = Image.new("RGB", (WIDTH, HEIGHT), colour("ground"))
     pen = ImageDraw.Draw(image)
     pen.text((MARGIN, 44), rules(match.game)[0], colour("ink"), font(44))
-    pen.text((WIDTH - MARGIN, 50), f"Deadheat \u2013 match {match.id}", colour("soft"), font(30), anchor="ra")
+    pen.text((WIDTH - MARGIN, 50), f"Deadheat, match {match.id}", colour("soft"), font(30), anchor="ra")
     seats = sorted(match.seats, key=lambda seat: (seat.rank or 0, seat.seat))
     room = 280 / max(len(seats), 2)
     for row, seat in enumerate(seats):

@@ -26,7 +26,7 @@ function seat(state, match, number) {
   fact("square", `${square} × ${square}`);
   fact("chips", String(state.chips[number] ?? chips), bar((state.chips[number] ?? chips) / chips, `${state.chips[number] ?? chips} of ${chips} chips`));
   fact("clock", `${(left / 1000).toFixed(2)} s`, bar(left / bank, `${spaced(left)} of ${spaced(bank)} ms left`, left < bank / 5 ? "short" : ""));
-  return box("section", `player s${number}`, head, board(state, number, side, match.names[number]), facts);
+  return box("section", `player seat${number}`, head, board(state, number, side, match.names[number]), facts);
 }
 
 // A board: each piece in a shade of its seat with an outline, the newest bright, the largest square in a frame.
@@ -110,7 +110,7 @@ function offer(state, match) {
 
 // Both blocks can be the same: then the second place is the second seat's.
 function bet(state, number, place) {
-  const cell = make("div", `bid s${number}`);
+  const cell = make("div", `bid seat${number}`);
   const made = state.bets?.[number];
   const name = state.offer?.[place];
   if (!made) return cell;

@@ -67,13 +67,13 @@ function figures(match) {
   const seats = match.names.length;
   if (seats !== 2) {
     const most = Math.max(1, ...values.flat());
-    return match.names.map((_, seat) => drawn("path", { class: `line s${seat}`, d: steps(values.map((row) => (row[seat] === null ? null : 96 - (92 * row[seat]) / most))) }));
+    return match.names.map((_, seat) => drawn("path", { class: `line seat${seat}`, d: steps(values.map((row) => (row[seat] === null ? null : 96 - (92 * row[seat]) / most))) }));
   }
   const leads = values.map(([first, second]) => (first === null || second === null ? 0 : first - second));
   const most = Math.max(1, ...leads.map(Math.abs));
   const side = (seat) => {
     const heights = leads.map((lead) => MIDDLE - (MIDDLE - 2) * ((seat ? Math.min(lead, 0) : Math.max(lead, 0)) / most));
-    return drawn("path", { class: `area s${seat}`, d: `${steps(heights)}V${MIDDLE}H0Z` });
+    return drawn("path", { class: `area seat${seat}`, d: `${steps(heights)}V${MIDDLE}H0Z` });
   };
   return [side(0), side(1), zero(match)];
 }
@@ -102,7 +102,7 @@ function times(match, last) {
       const down = facing && answer.seat === 1;
       const height = Math.max(LEAST, own * room);
       const column = (className, from, tall) => drawn("rect", { class: className, x: index - 0.35, width: 0.7, height: tall, y: down ? foot + from : foot - from - tall });
-      shapes.push(column(`own s${answer.seat}${answer.fault ? " failed" : ""}`, 0, height));
+      shapes.push(column(`own seat${answer.seat}${answer.fault ? " failed" : ""}`, 0, height));
       if (host > 0) shapes.push(column("host", height, host * room));
     }
   });
@@ -111,7 +111,7 @@ function times(match, last) {
 
 function legend(match) {
   const row = make("p", "legend note");
-  match.names.forEach((name, seat) => row.append(box("span", "", make("i", `key s${seat}`), name), " "));
+  match.names.forEach((name, seat) => row.append(box("span", "", make("i", `key seat${seat}`), name), " "));
   if (match.scenes.some((scene) => scene.answers.some((answer) => answer.stolen_ms > 0))) row.append(box("span", "", make("i", "key host"), "taken by the host"), " ");
   if (match.ranks !== null) row.append(make("span", "", "★ deciding moment"));
   return row;

@@ -22,7 +22,7 @@ export function stage(place, match) {
 function player(state, name, seat, sight) {
   const out = state.counts[seat] === 0 && !(state.reveal?.hands[seat].length > 0);
   const bidding = state.bids.at(-1)?.seat === seat;
-  const chair = make("section", `chair s${seat}${state.turn === seat ? " turn" : ""}${out ? " out" : ""}${bidding ? " bidder" : ""}`);
+  const chair = make("section", `chair seat${seat}${state.turn === seat ? " turn" : ""}${out ? " out" : ""}${bidding ? " bidder" : ""}`);
   chair.dataset.seat = seat;
   const hand = state.reveal ? state.reveal.hands[seat] : state.hands[seat];
   const seen = sight === null || sight === seat || state.reveal !== null;
@@ -59,7 +59,7 @@ function felt(state, names, sight) {
   const bid = state.bids.at(-1);
   const claim = make("p", "claim");
   const odds = make("ul", "odds");
-  if (bid) claim.append(make("strong", `s${bid.seat}`, names[bid.seat]), ` bids ${bid.quantity} × `, die(bid.face));
+  if (bid) claim.append(make("strong", `seat${bid.seat}`, names[bid.seat]), ` bids ${bid.quantity} × `, die(bid.face));
   else claim.append("No bid yet.");
   if (state.reveal) {
     const met = state.reveal.count >= state.reveal.quantity;
@@ -70,7 +70,7 @@ function felt(state, names, sight) {
   const earlier = Math.max(0, state.bids.length - NEWEST);
   list.start = earlier + 1;
   list.setAttribute("aria-label", earlier ? `The newest ${NEWEST} of ${state.bids.length} bids of this round` : "Bids of this round");
-  for (const made of state.bids.slice(earlier)) list.append(box("li", `s${made.seat}`, `${made.quantity} × `, die(made.face, "small")));
+  for (const made of state.bids.slice(earlier)) list.append(box("li", `seat${made.seat}`, `${made.quantity} × `, die(made.face, "small")));
   middle.append(claim, odds, list);
   return middle;
 }

@@ -31,7 +31,7 @@ function auction(state, names) {
 
 // What one seat does about one bundle: its bid for it, and what it pays or gains if it gets it.
 function bid(state, names, seat, letter) {
-  const cell = make("div", `bid s${seat}`);
+  const cell = make("div", `bid seat${seat}`);
   const made = state.bids?.[seat];
   if (!made) return cell;
   if (made.target === letter) cell.append(box("span", "", "bids ", make("strong", "", spaced(made.bid))));
@@ -51,7 +51,7 @@ function player(state, names, seat) {
   hand.dataset.hand = seat;
   const sheet = make("div", "sheet");
   sheet.append(...[...BASIC, ...COMBINATION].map((name) => category(state, seat, name)));
-  return box("section", `player s${seat}`, head, hand, sheet, sums(state, seat));
+  return box("section", `player seat${seat}`, head, hand, sheet, sums(state, seat));
 }
 
 function category(state, seat, name) {

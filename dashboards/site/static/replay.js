@@ -9,7 +9,7 @@
 // no scene changes), `ranks` (null while it is played), `scenes`. `draw` shows a scene's `state`, and nothing that an
 // earlier call left behind. `sights`: true where some may not see all; `sight` is then the seat whose eyes are lent, or
 // null. What is drawn is equally high in every scene, or the page jumps while it plays. Colours of seats are classes:
-// .s0 to .s5 set --seat. What people may act on when they play has data attributes with the protocol's own words
+// .seat0 to .seat5 set --seat. What people may act on when they play has data attributes with the protocol's own words
 // (data-seat, data-category, data-bundle, data-block, data-cell, data-face), so that a form can find it.
 import { Chart } from "./replay-chart.js";
 import { make, ms } from "./replay-draw.js";
@@ -81,6 +81,7 @@ class Viewer {
     this.resting = null;
     this.at = -1;
     this.sights();
+    this.noted();
     this.marks();
     this.listen();
     const linked = this.linked();
@@ -95,6 +96,21 @@ class Viewer {
     choice.parentElement.hidden = false;
     choice.replaceChildren(option("", "everything"), ...this.match.names.map((name, seat) => option(String(seat), `what ${name} sees`)));
     choice.addEventListener("change", () => this.draw());
+  }
+
+  // What the match's page for its authors says of their bots' notes: beside the move that each is about.
+  noted() {
+    this.notes = new Map();
+    for (const row of document.querySelectorAll("[data-noted]")) {
+      const move = Number(row.dataset.noted);
+      this.notes.set(move, [...(this.notes.get(move) ?? []), row.lastElementChild.textContent]);
+    }
+    if (this.notes.size === 0) return;
+    this.beside = make("p", "noted");
+    this.beside.tabIndex = 0;
+    this.beside.setAttribute("role", "region");
+    this.beside.setAttribute("aria-label", "Notes of your bot");
+    this.part("words").after(this.beside);
   }
 
   // A tick at every fault, buttons that go there and to the deciding moment, and the chart.
@@ -215,6 +231,7 @@ class Viewer {
     this.part("scrub").value = String(this.at);
     this.part("scrub").setAttribute("aria-valuetext", scene.words);
     this.answers(scene.answers);
+    if (this.beside) this.beside.textContent = (this.notes.get(this.at) ?? []).join("\n");
     this.chart.show(this.at);
     this.draw();
     this.lines();
@@ -241,7 +258,7 @@ class Viewer {
 
   answers(answers) {
     this.part("answers").replaceChildren(...answers.map((answer) => {
-      const row = make("li", `s${answer.seat}${answer.fault ? " fault" : ""}`);
+      const row = make("li", `seat${answer.seat}${answer.fault ? " fault" : ""}`);
       const name = make("span", "who", this.match.names[answer.seat]);
       const bar = make("meter");
       const own = answer.elapsed_ms - answer.stolen_ms;
