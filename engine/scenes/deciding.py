@@ -10,19 +10,20 @@ by the scene that changed the lead most.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from deadheat.engine.scenes.core import Figures, Scene
 
 
 def deciding_scene(told: Sequence[Scene], figures: Sequence[Figures], ranks: Sequence[int]) -> int:
-    """Return its number. `figures`: of each scene; `ranks`: by seat, of the result. The last one where nothing tells."""
+    """Return its number, the last one where nothing tells. `figures`: of each scene; `ranks`: of the result, by seat."""
     faults = [number for number, scene in enumerate(told) if scene.fault is not None]
     if len(ranks) == 2 and faults:
         return faults[0]
     winners = [seat for seat, rank in enumerate(ranks) if rank == 1]
     drawn = len(winners) != 1
     leads = [_lead(figure, 0 if drawn else winners[0]) for figure in figures]
-    steps = [0.0, *(after - before for before, after in zip(leads, leads[1:], strict=False))]
+    steps = [0.0, *(after - before for before, after in pairwise(leads))]
     if drawn:
         steps = [abs(step) for step in steps]
     where = range(len(told)) if drawn else _deciding_round(told, leads)

@@ -1,8 +1,8 @@
 """Yacht Auction: two bundles of dice, two secret bids, two score sheets that fill up.
 
 State: ``bundles`` {A, B} or null; ``bids`` [{target, bid, received, change}, ...] or null, and ``coin``; for each seat
-``hands`` (dice), ``sheets`` {category: {dice, lit, points}} (the first ``lit`` of the dice score), ``bonus``, ``money`` (net bids) and ``totals``; ``last``
-[seat, category] of the scoring just shown, or null.
+``hands`` (dice), ``sheets`` {category: {dice, lit, points}} (the first ``lit`` of the dice score), ``bonus``, ``money``
+(net bids) and ``totals``; ``last`` [seat, category] of the scoring just shown, or null.
 """
 
 from __future__ import annotations

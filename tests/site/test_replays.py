@@ -160,7 +160,8 @@ def test_nothing_jumps_while_a_match_plays(visit: Open, league: League, name: st
     page = viewer(visit(f"/matches/{league.matches[name]}", viewport=size))
     heights = page.evaluate(
         """async () => {
-          const [stage, scrub, whole] = ["[data-part=stage]", "[data-part=scrub]", "#replay"].map((part) => document.querySelector(part));
+          const parts = ["[data-part=stage]", "[data-part=scrub]", "#replay"];
+          const [stage, scrub, whole] = parts.map((part) => document.querySelector(part));
           const seen = new Set();
           for (let at = 0; at <= Number(scrub.max); at += 1) {
             scrub.value = at;
@@ -216,7 +217,9 @@ def test_rounds_are_stepped_with_shift(visit: Open, league: League) -> None:
 
 
 def test_a_move_is_shared_by_a_button(visit: Open, league: League) -> None:
-    page = viewer(visit(f"/matches/{league.matches['betris-large']}#move-5", permissions=["clipboard-read", "clipboard-write"]))
+    page = viewer(
+        visit(f"/matches/{league.matches['betris-large']}#move-5", permissions=["clipboard-read", "clipboard-write"])
+    )
     page.get_by_role("button", name="Next").click()
     page.get_by_role("button", name="Copy link").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
@@ -249,7 +252,10 @@ def test_the_odds_of_a_bid_are_exact(
 ) -> None:
     page = visit("/about/ratings")
     found = page.evaluate(
-        """async ([quantity, face, hand, hidden]) => (await import("/static/replay-liars.js")).odds({ quantity, face }, hand, hidden)""",
+        """async ([quantity, face, hand, hidden]) => {
+          const { odds } = await import("/static/replay-liars.js");
+          return odds({ quantity, face }, hand, hidden);
+        }""",
         [quantity, face, hand, hidden],
     )
     assert found == pytest.approx(chance, abs=1e-12)
@@ -262,6 +268,15 @@ def test_odds_tell_nothing_of_the_dice_of_others(visit: Open, league: League) ->
     page.locator("[data-part=sight]").select_option("0")
     expect(page.locator(".odds li")).to_have_count(2)
     expect(page.locator(".odds li").last).to_contain_text(re.compile(r"^as \w+ sees it"))
+
+
+@pytest.mark.parametrize("name", ["betris-large", "liars-dice-six"])
+def test_a_frame_shows_the_board_and_keeps_nobody_out(visit: Open, league: League, name: str) -> None:
+    page = viewer(visit(f"/matches/{league.matches[name]}/embed"))
+    page.get_by_role("button", name="Next").click()
+    assert page.locator("[data-part=stage] *").count() > 10
+    expect(page.get_by_role("button", name="Copy link")).to_be_hidden()
+    assert keeps_out(page) == []
 
 
 def test_a_fault_is_found_with_one_press(visit: Open, league: League) -> None:

@@ -97,9 +97,7 @@ def own_match(shared: Shared, visit: Visiting, match_id: Id) -> Response:
     transcript = transcript_of(shared, detail)
     moves = scenes(transcript, detail.names) if transcript else []
     own = [
-        _own(detail, seat, endings.get(seat.seat), transcript, moves)
-        for seat in detail.seats
-        if seat.seat in seated
+        _own(detail, seat, endings.get(seat.seat), transcript, moves) for seat in detail.seats if seat.seat in seated
     ]
     return private(
         shared,

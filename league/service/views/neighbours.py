@@ -53,9 +53,7 @@ def _of_bot(session: Session, match: MatchInfo, of: str, bot_id: int, opponent_i
     return Neighbours(of, before, after)
 
 
-def _near(
-    session: Session, match: MatchInfo, bot_id: int, opponent_id: int | None, later: bool
-) -> Iterator[int]:
+def _near(session: Session, match: MatchInfo, bot_id: int, opponent_id: int | None, later: bool) -> Iterator[int]:
     ended, number = col(Participant.finished_at), col(Participant.match_id)
     at = match.finished_at
     if later:
@@ -68,6 +66,8 @@ def _near(
     ids = list(dict.fromkeys(session.exec(window)))
     wanted = select(Match.id).where(col(Match.id).in_(ids), SHOWN)
     if opponent_id is not None:
-        wanted = wanted.where(exists().where(col(Participant.match_id) == Match.id, col(Participant.bot_id) == opponent_id))
+        wanted = wanted.where(
+            exists().where(col(Participant.match_id) == Match.id, col(Participant.bot_id) == opponent_id)
+        )
     seen = set(session.exec(wanted))
     yield from (match_id for match_id in ids if match_id in seen)
