@@ -16,7 +16,7 @@ from deadheat.engine.scenes.core import Figures, Scene
 
 
 def deciding_scene(told: Sequence[Scene], figures: Sequence[Figures], ranks: Sequence[int]) -> int:
-    """Return its number, the last one where nothing tells. `figures`: of each scene; `ranks`: of the result, by seat."""
+    """Return its number, the last one's where nothing tells. `figures`: of each scene; `ranks`: by seat."""
     faults = [number for number, scene in enumerate(told) if scene.fault is not None]
     if len(ranks) == 2 and faults:
         return faults[0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from deadheat.league.service.views import matches, neighbours
@@ -34,7 +36,7 @@ def test_they_are_the_next_ones_in_the_lists_of_bots_and_pairs(played: World) ->
         found = around(played, match.id)
         bots = {seat.bot_id: seat.bot for seat in match.seats}
         first, second = bots
-        lists = {f"of {name}": {"bot_id": bot_id} for bot_id, name in bots.items()}
+        lists: dict[str, dict[str, Any]] = {f"of {name}": {"bot_id": bot_id} for bot_id, name in bots.items()}
         lists["of both"] = {"bot_id": first, "opponent_id": second}
         for of, chosen in lists.items():
             newest = [one.id for one in played.read(matches.matches, state=MatchState.DONE, limit=50, **chosen)]
