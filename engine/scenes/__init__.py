@@ -65,7 +65,9 @@ def _document(game: str, names: Sequence[str], told: Sequence[Scene]) -> dict[st
         "names": list(names),
         "board": director.board(),
         "figure": director.figure,
-        "scenes": [scene.as_json() | {"figures": list(director.figures(scene.state))} for scene in told],
+        "scenes": [
+            scene.as_json() | {"figures": list(director.figures(scene.state)) if scene.state else []} for scene in told
+        ],
     }
 
 

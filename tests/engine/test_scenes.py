@@ -103,5 +103,13 @@ def test_a_match_under_other_rules_is_told_event_by_event_and_names_no_picture(p
     assert document(transcript, NAMES)["game"] == transcript.game
 
 
+@pytest.mark.parametrize("name", ["yacht-auction", "betris-large", "liars-dice"])
+def test_a_match_without_an_event_has_its_end_alone(name: str) -> None:
+    transcript = read(name)
+    silent = tuple(replace(exchange, events=()) for exchange in transcript.exchanges)
+    made = document(replace(transcript, exchanges=silent), NAMES[: transcript.seats])
+    assert ([scene["state"] for scene in made["scenes"]], made["opens"]) == ([{}], 0)
+
+
 def test_every_registered_game_has_a_director() -> None:
     assert set(DIRECTORS) == set(GAMES)

@@ -63,6 +63,7 @@ def inside(owner: str, others: str | None = None) -> dict[str, frozenset[str]]:
 
 RECORD, WORDS, LINK = "transcript 9 of a challenge", "words of a challenge", "match 9 of a challenge"
 STDERR = "stderr of a challenge"
+BEFORE_IT = "match 8 of a challenge"  # of the same series
 
 TABLE: tuple[Line, ...] = (
     Line("GET", "/healthz", ALL),
@@ -176,7 +177,7 @@ TABLE: tuple[Line, ...] = (
     ),
     Line("POST", "/v1/challenges/{challenge_id}/stop", "401 404 200 404 404"),
     Line("GET", "/challenges", "in 200 200 200 200"),
-    Line("GET", "/challenges/{challenge_id}", PRIVATE, shows=inside(f"match 8 of a challenge, {LINK}")),
+    Line("GET", "/challenges/{challenge_id}", PRIVATE, shows=inside(f"{BEFORE_IT}, {LINK}")),
     Line("POST", "/challenges/{challenge_id}/stop", "in 404 303 404 404"),
     Line("GET", "/bots/{bot_id}/challenge", "in 200 200 200 200", query="?season=1"),
     Line(
@@ -195,7 +196,7 @@ TABLE: tuple[Line, ...] = (
     Line("GET", f"{MATCH}/live", PRIVATE, params=PRIVATE_MATCH),
     Line("GET", f"{MATCH}/logs", "401 404 200 404 404", params=PRIVATE_MATCH, shows=shows(owner=STDERR)),
     Line("POST", f"{MATCH}/appeals", "401 404 409 404 404", {"text": "mine"}, params=PRIVATE_MATCH),
-    Line("GET", "/matches/{match_id}", PRIVATE, params=PRIVATE_MATCH, shows=inside(WORDS)),
+    Line("GET", "/matches/{match_id}", PRIVATE, params=PRIVATE_MATCH, shows=inside(f"{WORDS}, {BEFORE_IT}")),
     Line("GET", "/matches/{match_id}/embed", "404 404 404 404 404", params=PRIVATE_MATCH),
     Line("GET", "/matches/{match_id}/card.png", "404 404 404 404 404", params=PRIVATE_MATCH),
     Line(

@@ -265,7 +265,7 @@ class Viewer {
       Object.assign(bar, { min: 0, max: 1, high: 0.8, value: Math.min(own / answer.limit_ms, 1) });
       bar.setAttribute("aria-hidden", "true");
       const took = answer.fault ? `${answer.fault}, ` : "";
-      row.append(name, make("code", "", answer.command), bar, ` ${took}${ms(own)} of ${ms(answer.limit_ms)}${more(answer.stolen_ms, answer.elapsed_ms > answer.limit_ms && own <= answer.limit_ms)}`);
+      row.append(name, " ", make("code", "", answer.command), " ", bar, ` ${took}${ms(own)} of ${ms(answer.limit_ms)}${more(answer.stolen_ms, answer.elapsed_ms > answer.limit_ms && own <= answer.limit_ms)}`);
       return row;
     }));
   }
