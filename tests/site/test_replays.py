@@ -120,6 +120,7 @@ def test_keys_work_after_a_link_and_after_a_click_on_the_picture(visit: Open, le
     page.get_by_text("Lines as sent").focus()
     page.keyboard.press(" ")
     expect(page.locator("[data-part=lines]")).to_have_attribute("open", "")
+    page.set_viewport_size({"width": 1280, "height": 400})
     page.evaluate("scrollTo(0, document.body.scrollHeight)")
     page.locator("h2").last.click()
     page.keyboard.press("Home")
@@ -277,6 +278,14 @@ def test_a_frame_shows_the_board_and_keeps_nobody_out(visit: Open, league: Leagu
     assert page.locator("[data-part=stage] *").count() > 10
     expect(page.get_by_role("button", name="Copy link")).to_be_hidden()
     assert keeps_out(page) == []
+
+
+def test_nothing_moves_for_those_who_want_less_motion(visit: Open, league: League) -> None:
+    """The cups lift, unless motion is unwanted."""
+    moving = "getComputedStyle(document.querySelector('.cup.lifted')).animationName"
+    for wanted, motion in (("lift", "no-preference"), ("none", "reduce")):
+        page = viewer(visit(f"/matches/{league.matches['liars-dice']}", reduced_motion=motion))
+        assert page.evaluate(moving) == wanted
 
 
 def test_a_fault_is_found_with_one_press(visit: Open, league: League) -> None:

@@ -106,7 +106,7 @@ function times(match, last) {
       if (host > 0) shapes.push(column("host", height, host * room));
     }
   });
-  return band("times", `Time used, at most ${percent(most)} of a limit`, shapes, last);
+  return band("times", `Time, up to ${percent(most)} of a limit`, shapes, last);
 }
 
 function legend(match) {

@@ -13,7 +13,7 @@ export function stage(place, match) {
       const chair = (seat) => player(state, match.names[seat], seat, sight);
       const far = [...Array(across).keys()];
       const near = [...Array(seats - across).keys()].map((step) => seats - 1 - step); // the other way: around the table
-      table.append(box("div", "row", ...far.map(chair)), felt(state, match.names, sight), box("div", "row", ...near.map(chair)));
+      table.append(box("div", "side", ...far.map(chair)), felt(state, match.names, sight), box("div", "side", ...near.map(chair)));
       place.replaceChildren(table);
     },
   };

@@ -154,6 +154,7 @@ class Viewer {
     document.addEventListener("keydown", (event) => {
       if (!(event.key in keys) || !this.meant(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
       if (event.target.matches("select, textarea, pre")) return;
+      if (/^[a-z]$/.test(event.key) && !this.root.contains(event.target)) return;  // who dictates must not jump by a word
       if (event.target.matches("button, summary") && event.key === " ") return;  // the button's own key
       if (event.target.matches("input") && event.key !== " " && event.key.length > 1 && !event.shiftKey) return;  // the slider knows the arrows
       event.preventDefault();
