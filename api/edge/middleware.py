@@ -19,18 +19,18 @@ from deadheat.api.schemas.base import is_plain
 from deadheat.api.services import Bodies
 from deadheat.league import telemetry
 
-_POLICY = (
+OWN_POLICY = (
     b"default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
     b"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 _SECURITY = (
-    (b"content-security-policy", _POLICY),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"same-origin"),  # api.edge.sessions needs the Origin that no-referrer takes away
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"),
 )
+_POLICY_NAME = b"content-security-policy"
 _HTTPS_ALONE = (b"strict-transport-security", b"max-age=31536000")
 """Valid for a year. Browsers heed it only over https, and it applies to this host alone."""
 
@@ -63,6 +63,8 @@ class SecurityHeaders:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = [*message["headers"], *added]
+                if not any(name.lower() == _POLICY_NAME for name, _ in headers):  # the API's reference has its own
+                    headers.append((_POLICY_NAME, OWN_POLICY))
                 if personal and not any(name.lower() == b"cache-control" for name, _ in headers):
                     headers.append(_NOT_KEPT)
                 message["headers"] = headers

@@ -20,6 +20,7 @@ from deadheat.api.pages import (
     matches,
     people,
     season,
+    style,
 )
 from deadheat.api.pages.author import account, appeal, challenges, forgotten, inbox, mail, own_match, upload, webhooks
 from deadheat.api.pages.organiser import desk, evaluations, operator, season_file
@@ -44,6 +45,7 @@ for _page in (
     environment,
     audit,
     docs,
+    style,
     account,
     inbox,
     webhooks,

@@ -307,6 +307,10 @@ TABLE: tuple[Line, ...] = (
     Line("GET", "/download", ALL),
     Line("GET", "/download/{name}", ALL, params={"name": WHEEL}),
     Line("GET", "/audit", ALL),
+    Line("GET", "/docs", ALL),
+    Line("GET", "/docs/api", ALL),
+    Line("GET", "/search", ALL),
+    Line("GET", "/style", ALL),
     Line("GET", "/about/{name}", ALL, params={"name": "authors"}),
     # --- one's own pages
     Line("GET", "/sign-in", "200 303 303 303 303"),

@@ -1,0 +1,35 @@
+// The match at the top of home: it plays by itself while it is in sight, and begins again after its end. Who prefers
+// less motion presses Play. The viewer is that of a match's page; here it names no move in the address and takes no
+// keys that scroll.
+import { viewer } from "./replay.js";
+
+const TAIL = 40; // scenes from the end at which it begins: an empty board tells little
+const AGAIN_MS = 6000;
+
+const root = document.getElementById("featured");
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
+let stopped = false; // by whoever looks
+
+async function begin() {
+  const answer = await fetch(root.dataset.document);
+  if (!answer.ok) return;
+  const shown = await viewer(root, await answer.json());
+  if (!shown) return;
+  shown.still();
+  shown.name = () => {};
+  shown.meant = (target) => root.contains(target);
+  shown.show(Math.max(0, shown.scenes.length - TAIL));
+  root.addEventListener("click", () => { stopped = true; });
+  if (calm.matches) return;
+  let ended = 0;
+  new IntersectionObserver(([{ isIntersecting }]) => {
+    if (isIntersecting && !stopped && !shown.timer) shown.play();
+    if (!isIntersecting && shown.timer) shown.pause();
+  }, { threshold: 0.3 }).observe(root);
+  setInterval(() => {
+    if (stopped || shown.timer || shown.at < shown.scenes.length - 1 || document.visibilityState !== "visible") ended = 0;
+    else if ((ended += 1000) >= AGAIN_MS) { ended = 0; shown.show(0); shown.play(); }
+  }, 1000);
+}
+
+begin().catch(() => { root.hidden = true; }); // the result stands above it
