@@ -20,9 +20,10 @@ from deadheat.api.pages import (
     matches,
     people,
     season,
+    statistics,
     style,
 )
-from deadheat.api.pages.author import account, appeal, challenges, forgotten, inbox, mail, own_match, upload, webhooks
+from deadheat.api.pages.author import account, appeal, challenges, forgotten, inbox, mail, mine, own_match, upload, webhooks
 from deadheat.api.pages.organiser import desk, evaluations, operator, season_file
 from deadheat.api.pages.player import exhibition
 
@@ -32,6 +33,7 @@ for _page in (
     lists,
     game,
     season,
+    statistics,
     evaluation,
     live,
     match,
@@ -48,6 +50,7 @@ for _page in (
     style,
     account,
     inbox,
+    mine,
     webhooks,
     mail,
     forgotten,

@@ -308,11 +308,11 @@ def test_a_division_has_a_page_of_its_own(site: Site) -> None:
 
 def test_who_took_points_from_whom_has_a_page(site: Site) -> None:
     season = site.world.season(3, series_length=2, games_per_pair=2)
-    assert "No ranking" in page(site, f"/seasons/{season}/matrix").text
+    assert "No ranking" in page(site, f"/seasons/{season}/statistics").text
     site.world.play_all()
     site.world.write(refit, season)
     site.app.state.services.bodies._seconds = lambda: 10**9
-    found = page(site, f"/seasons/{season}/matrix")
+    found = page(site, f"/seasons/{season}/statistics")
     assert found.text.count("1/2") == 6
     assert {"/bots/1", "/bots/2", "/bots/3"} <= set(found.links)
 

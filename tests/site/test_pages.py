@@ -21,7 +21,7 @@ PATHS = (
     "/",
     "/seasons/1",
     "/seasons/1?q=expert",
-    "/seasons/1/matrix",
+    "/seasons/1/statistics",
     "/seasons/1/evaluations",
     "/seasons/1/participants",
     "/games",

@@ -1,7 +1,10 @@
-// The match at the top of home: it plays by itself while it is in sight, and begins again after its end. Who prefers
+// What home shows beyond its words. First, to who is signed in, how their bots do, from their own page.
+// Then the match at the top: it plays by itself while it is in sight, and begins again after its end. Who prefers
 // less motion presses Play. The viewer is that of a match's page; here it names no move in the address and takes no
 // keys that scroll.
 import { viewer } from "./replay.js";
+import { tell } from "./times.js";
+import { known, name } from "./who.js";
 
 const TAIL = 40; // scenes from the end at which it begins: an empty board tells little
 const AGAIN_MS = 6000;
@@ -32,4 +35,17 @@ async function begin() {
   }, 1000);
 }
 
-begin().catch(() => { root.hidden = true; }); // the result stands above it
+async function own() {
+  await known;
+  const place = document.getElementById("own");
+  if (!name() || !place) return;
+  const answer = await fetch("/mine", { headers: { accept: "text/html" } });
+  if (!answer.ok || answer.redirected) return; // to sign in
+  const mine = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("mine");
+  tell(mine);
+  place.replaceChildren(mine);
+  place.hidden = false;
+}
+
+own().catch(() => {});
+if (root) begin().catch(() => { root.hidden = true; }); // the result stands above it

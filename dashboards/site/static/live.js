@@ -2,6 +2,7 @@
 // the page again and exchanges the parts that changed. The server answers 304 with no body while nothing did.
 
 import { tell } from "./times.js";
+import { mark } from "./who.js";
 
 const EVERY_MS = 3000;
 const SETTLED_MS = 1200; // for a second the server may still answer as it did before a new ranking
@@ -19,7 +20,7 @@ async function refresh() {
   const named = [...document.querySelectorAll("[data-live][id]")];
   for (const present of named.length ? named : [document.getElementById("live")]) {
     const wanted = next.getElementById(present.id);
-    if (wanted) tell(wanted, asked);
+    if (wanted) { tell(wanted, asked); mark(wanted); }
     if (wanted && wanted.innerHTML !== present.innerHTML) exchange(present, wanted);
   }
 }

@@ -9,7 +9,6 @@ from fractions import Fraction
 import sqlalchemy
 from sqlmodel import Session, col, func, select
 
-from deadheat.engine.core import Points
 from deadheat.league.service.series.privacy import PLANNED
 from deadheat.league.states import MatchState
 from deadheat.league.tables import Bot, Entry, Match, Participant, RatingPoint, Season, User
@@ -40,7 +39,7 @@ def leaders(session: Session, season_ids: Sequence[int]) -> dict[int, Leader]:
         .where(_at(newest), col(RatingPoint.rank) == 1)
         .order_by(
             col(Entry.division).desc(), col(RatingPoint.elo), col(Bot.id).desc()
-        )  # of a season the last one stays
+        )  # the last one stays
     )
     return {row[0]: Leader(*row[1:]) for row in session.connection().execute(statement)} if newest else {}
 
@@ -56,7 +55,7 @@ class Candidate:
     """A match that could be watched: its seats' bots, points (None: ended by a fault) and places (None: unranked)."""
 
     match_id: int
-    points: list[Points | None] = field(default_factory=list)
+    points: list[str | None] = field(default_factory=list)
     places: list[int | None] = field(default_factory=list)
 
     @property
