@@ -23,7 +23,18 @@ from deadheat.api.pages import (
     statistics,
     style,
 )
-from deadheat.api.pages.author import account, appeal, challenges, forgotten, inbox, mail, mine, own_match, upload, webhooks
+from deadheat.api.pages.author import (
+    account,
+    appeal,
+    challenges,
+    forgotten,
+    inbox,
+    mail,
+    mine,
+    own_match,
+    upload,
+    webhooks,
+)
 from deadheat.api.pages.organiser import desk, evaluations, operator, season_file
 from deadheat.api.pages.player import exhibition
 

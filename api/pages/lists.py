@@ -31,10 +31,7 @@ Page = Annotated[RowId, Query(le=100_000)]
 def games(shared: Shared) -> str:
     """All games, each with its league."""
     with shared.db.reading() as session:
-        lines = [
-            (game, game.title, game_counts(session, name), leading_season(session, name))
-            for name, game in GAMES.items()
-        ]
+        lines = [(game, game_counts(session, name), leading_season(session, name)) for name, game in GAMES.items()]
     return render(shared, "games.html", games=lines)
 
 

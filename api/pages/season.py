@@ -74,7 +74,7 @@ class Chosen(base.Query):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A page of the leaderboard: rows with the pictures of their intervals and trends, by the name of their division."""
+    """A page of the leaderboard: rows with pictures of their intervals and trends, by the name of their division."""
 
     divisions: Mapping[str, Sequence[tuple[Row, Bar, Trend | None]]]
     found: int

@@ -117,7 +117,7 @@ def cycles(standings: Row) -> list[tuple[Beat, Beat, Beat]]:
 def seat_bars(effect: Row) -> list[SeatBar]:
     """The seats of tables of one size on a common scale, with nothing in its middle."""
     errors = [NORMAL_95 * se for se in effect["se_elo"]]
-    most = max([abs(elo) + error for elo, error in zip(effect["elo"], errors, strict=True)] + [10.0])
+    most: float = max([abs(elo) + error for elo, error in zip(effect["elo"], errors, strict=True)] + [10.0])
 
     def place(elo: float) -> float:
         return round(50 + 50 * elo / most, 1)
@@ -126,4 +126,3 @@ def seat_bars(effect: Row) -> list[SeatBar]:
         SeatBar(seat, elo, elo - error, elo + error, (place(elo - error), place(elo), place(elo + error)))
         for seat, (elo, error) in enumerate(zip(effect["elo"], errors, strict=True))
     ]
-

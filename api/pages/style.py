@@ -9,6 +9,7 @@ from fastapi import APIRouter
 from deadheat.api.deps import Shared
 from deadheat.api.pages import charts
 from deadheat.api.pages.render import everyones, render
+from deadheat.api.pages.statistics import Cell
 from deadheat.engine.games import GAMES
 from deadheat.league.service.rankings.history import HistoryPoint
 from deadheat.league.states import SeasonState
@@ -54,5 +55,10 @@ def style(shared: Shared) -> str:
         now=AT,
         cards=cards,
         rows=list(zip(rows, charts.bars(rows), strict=True)),
+        ways=[charts.trend(elos) for elos in ((1600, 1640, 1702), (1640, 1640, 1641), (1500, 1420, 1387))],
+        pairs=[
+            (row, [None if at == place else Cell(f"{heat}/10", heat) for at, heat in enumerate(heats)])
+            for place, (row, heats) in enumerate(zip(rows, ((5, 8, 10), (2, 5, 7), (0, 3, 5)), strict=True))
+        ],
         chart=charts.history(points),
     )

@@ -15,7 +15,7 @@ from deadheat.league.service.rankings.history import trends
 router = APIRouter(include_in_schema=False)
 
 BOTS = 12
-NOTICES = 5
+NOTICES = 3
 
 
 @router.get("/mine")

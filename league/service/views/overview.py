@@ -37,9 +37,7 @@ def leaders(session: Session, season_ids: Sequence[int]) -> dict[int, Leader]:
         .join(User, col(User.id) == Bot.owner_id)
         .join(Entry, (col(Entry.bot_id) == Bot.id) & (col(Entry.season_id) == RatingPoint.season_id))
         .where(_at(newest), col(RatingPoint.rank) == 1)
-        .order_by(
-            col(Entry.division).desc(), col(RatingPoint.elo), col(Bot.id).desc()
-        )  # the last one stays
+        .order_by(col(Entry.division).desc(), col(RatingPoint.elo), col(Bot.id).desc())  # the last one stays
     )
     return {row[0]: Leader(*row[1:]) for row in session.connection().execute(statement)} if newest else {}
 
