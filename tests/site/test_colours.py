@@ -64,7 +64,7 @@ def distance(one: str, other: str, seen: Vector) -> float:
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_text_can_be_read_on_every_ground(dark: bool) -> None:
     colours = palette(dark)
-    texts = ["ink", "soft", "link", "accent", "good", "bad", *(f"seat{seat}" for seat in range(6))]
+    texts = ["ink", "soft", "link", "accent", "good", "bad", "warm", *(f"seat{seat}" for seat in range(6))]
     pairs = [(text, ground) for text in texts for ground in ("ground", "raised")]
     pairs += [("on-accent", "accent"), ("bad", "bad-ground"), ("ink", "accent-ground"), ("link", "accent-ground")]
     assert {
