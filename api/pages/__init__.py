@@ -7,7 +7,6 @@ from fastapi import APIRouter
 from deadheat.api.pages import (
     audit,
     bot,
-    docs,
     download,
     environment,
     evaluation,
@@ -21,7 +20,6 @@ from deadheat.api.pages import (
     people,
     season,
     statistics,
-    style,
 )
 from deadheat.api.pages.author import (
     account,
@@ -37,6 +35,7 @@ from deadheat.api.pages.author import (
 )
 from deadheat.api.pages.organiser import desk, evaluations, operator, season_file
 from deadheat.api.pages.player import exhibition
+from deadheat.api.pages.texts import docs, style
 
 router = APIRouter(include_in_schema=False)
 for _page in (

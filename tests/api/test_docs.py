@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deadheat.api.pages import docs
+from deadheat.api.pages.texts import docs
 from deadheat.league.service.rankings.standings import refit
 from tests.api.site import Site
 from tests.api.test_pages import page

@@ -13,8 +13,8 @@ import pytest
 from sqlmodel import select
 
 from deadheat.api.pages.charts import bars
-from deadheat.api.pages.docs import TITLES
 from deadheat.api.pages.render import ms, shown
+from deadheat.api.pages.texts.docs import TITLES
 from deadheat.api.services import SITE
 from deadheat.engine.figures import nice
 from deadheat.engine.games import GAMES

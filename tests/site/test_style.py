@@ -9,9 +9,9 @@ made coarse, and a part fails only where an area differs clearly. The fonts are 
 from __future__ import annotations
 
 import io
-import sys
 import tempfile
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ from tests.site.conftest import CHROMIUM, Open, keeps_out, launched
 
 KEPT = Path(__file__).parent / "style"
 PARTS = ("type", "colours", "figures", "states", "acts", "cards", "table", "chart")
-SCHEMES = ("light", "dark")
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 COARSE = 8
 """Pixels that become one, in either direction."""
@@ -85,4 +85,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

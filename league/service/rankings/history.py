@@ -74,8 +74,9 @@ def trends(session: Session, season_id: int, bot_ids: Sequence[int]) -> dict[int
     """
     stored = col(RatingPoint.second)
     of_season = col(RatingPoint.season_id) == season_id
-    first, last = (session.exec(select(end(stored)).where(of_season)).one() for end in (func.min, func.max))
-    if last is None or not bot_ids:
+    ends: list[int | None] = [session.exec(select(end(stored)).where(of_season)).one() for end in (func.min, func.max)]
+    first, last = ends
+    if first is None or last is None or not bot_ids:
         return {}
     instants = {first + (last - first) * part // (TREND_POINTS - 1) for part in range(TREND_POINTS)}
     before = [select(func.max(stored)).where(of_season, stored <= instant).scalar_subquery() for instant in instants]
