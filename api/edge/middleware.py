@@ -25,7 +25,7 @@ POLICY = (
 )
 """Of every page. `framed_by`: the sites that may show it in a frame."""
 
-_OURS = (b"content-security-policy", POLICY.format(framed_by="'none'").encode())
+_OWN_POLICY = POLICY.format(framed_by="'none'").encode()
 _SECURITY = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"same-origin"),  # api.edge.sessions needs the Origin that no-referrer takes away
@@ -33,6 +33,7 @@ _SECURITY = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"),
 )
+_POLICY_NAME = b"content-security-policy"
 _HTTPS_ALONE = (b"strict-transport-security", b"max-age=31536000")
 """Valid for a year. Browsers heed it only over https, and it applies to this host alone."""
 
@@ -66,8 +67,8 @@ class SecurityHeaders:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = [*message["headers"], *added]
-                if not any(name.lower() == _OURS[0] for name, _ in headers):
-                    headers.append(_OURS)
+                if not any(name.lower() == _POLICY_NAME for name, _ in headers):  # the API's reference has its own
+                    headers.append((_POLICY_NAME, _OWN_POLICY))
                 if personal and not any(name.lower() == b"cache-control" for name, _ in headers):
                     headers.append(_NOT_KEPT)
                 message["headers"] = headers

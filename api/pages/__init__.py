@@ -8,7 +8,6 @@ from deadheat.api.pages import (
     audit,
     bot,
     card,
-    docs,
     download,
     environment,
     evaluation,
@@ -21,10 +20,23 @@ from deadheat.api.pages import (
     matches,
     people,
     season,
+    statistics,
 )
-from deadheat.api.pages.author import account, appeal, challenges, forgotten, inbox, mail, own_match, upload, webhooks
+from deadheat.api.pages.author import (
+    account,
+    appeal,
+    challenges,
+    forgotten,
+    inbox,
+    mail,
+    mine,
+    own_match,
+    upload,
+    webhooks,
+)
 from deadheat.api.pages.organiser import desk, evaluations, operator, season_file
 from deadheat.api.pages.player import exhibition
+from deadheat.api.pages.texts import docs, style
 
 router = APIRouter(include_in_schema=False)
 for _page in (
@@ -32,6 +44,7 @@ for _page in (
     lists,
     game,
     season,
+    statistics,
     evaluation,
     live,
     match,
@@ -46,8 +59,10 @@ for _page in (
     environment,
     audit,
     docs,
+    style,
     account,
     inbox,
+    mine,
     webhooks,
     mail,
     forgotten,

@@ -78,6 +78,7 @@ TABLE: tuple[Line, ...] = (
     Line("GET", "/v1/inbox", SIGNED, shows=NOTICES),
     Line("POST", "/v1/inbox/read", SIGNED, {"up_to": 1}),
     Line("GET", "/inbox", "in 200 200 200 200", shows=NOTICES),
+    Line("GET", "/mine", "in 200 200 200 200", shows=NOTICES),
     Line("POST", "/inbox/read", "in 303 303 303 303", form={"up_to": "1"}),
     Line("GET", "/account/webhooks", "in 200 200 200 200", shows=HOOK),
     Line("POST", "/account/webhooks", "in 200 200 200 200", form={"url": "https://a.example/"}, shows=HOOK),
@@ -241,7 +242,7 @@ TABLE: tuple[Line, ...] = (
     Line("GET", "/matches/{match_id}/appeal", "in 200 200 200 200", params={"match_id": "held"}),
     *(
         Line("GET", route, ALL, params=DEALS)
-        for route in (SEASON, "/seasons/{season_id}", "/seasons/{season_id}/matches", "/seasons/{season_id}/matrix")
+        for route in (SEASON, "/seasons/{season_id}", "/seasons/{season_id}/matches", "/seasons/{season_id}/statistics")
     ),
     *(
         Line("GET", f"{SEASON}/export/{{table}}.{{form}}", ALL, params={"table": table, "form": "jsonl", **DEALS})
@@ -292,7 +293,8 @@ TABLE: tuple[Line, ...] = (
     Line("GET", "/seasons/{season_id}/feed", ALL),
     Line("GET", "/bots/{bot_id}/feed", ALL),
     Line("GET", "/games/{name}/feed", ALL, params={"name": "yacht-auction"}),
-    Line("GET", "/seasons/{season_id}/matrix", ALL),
+    Line("GET", "/seasons/{season_id}/statistics", ALL),
+    Line("GET", "/seasons/{season_id}/matrix", "308 308 308 308 308"),
     Line("GET", "/seasons/{season_id}/evaluations", ALL),
     Line("GET", "/evaluations/{evaluation_id}", ALL),
     Line("GET", "/seasons/{season_id}/matches", ALL),
@@ -312,6 +314,10 @@ TABLE: tuple[Line, ...] = (
     Line("GET", "/download", ALL),
     Line("GET", "/download/{name}", ALL, params={"name": WHEEL}),
     Line("GET", "/audit", ALL),
+    Line("GET", "/docs", ALL),
+    Line("GET", "/docs/api", ALL),
+    Line("GET", "/search", ALL),
+    Line("GET", "/style", ALL),
     Line("GET", "/about/{name}", ALL, params={"name": "authors"}),
     # --- one's own pages
     Line("GET", "/sign-in", "200 303 303 303 303"),
