@@ -20,6 +20,7 @@ from typing import Annotated, Any, get_args
 from pydantic import AwareDatetime, BaseModel, Field, StringConstraints
 from pydantic.fields import FieldInfo
 
+from deadheat.league.stages import MOST_STAGES, STAGE
 from deadheat.league.states import Admission, FinalsFormat, FinalsLog, Ranks, SeasonState
 
 Date = Annotated[AwareDatetime, Field(ge=datetime(2000, 1, 1, tzinfo=UTC), le=datetime(2200, 1, 1, tzinfo=UTC))]
@@ -125,10 +126,18 @@ class Terms(BaseModel, use_attribute_docstrings=True):
                 "none": "none: the ladder decides",
                 "round-robin": "everybody meets everybody",
                 "swiss": "Swiss rounds",
+                "stages": "stages, as declared below",
             },
         ),
     ] = FinalsFormat.NONE
     """How the finals are played."""
+
+    stages: Annotated[
+        list[Annotated[str, StringConstraints(pattern=STAGE, max_length=100)]] | None,
+        Field(min_length=1, max_length=MOST_STAGES),
+        Setting(Group.FINALS, "Stages"),
+    ] = None
+    """Stages of the finals, such as "swiss rounds=50 keep=100", "round-robin matches=6"; null: none."""
 
     finals_top: Annotated[int | None, Field(ge=2, le=10_000), Setting(Group.FINALS, "How many qualify")] = None
     """How many of each division qualify; null: all."""
