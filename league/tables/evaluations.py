@@ -57,8 +57,8 @@ class Evaluation(Staged, table=True):
 class EvaluationPlayer(SQLModel, table=True):
     """A version in an evaluation's field. `place`: in its final standings; None: they are not final.
 
-    `gone_after`: the number of rounds that were drawn when it was seen that an organiser had taken it out, or at the
-    end of a stage, that it does not take part any more. It does not come back into this evaluation. None: it is there.
+    `gone_after`: how many rounds were drawn when it was seen that an organiser had taken it out. It does not come back
+    into this evaluation. None: it is there.
     """
 
     __tablename__ = "evaluation_player"

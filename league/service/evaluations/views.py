@@ -13,7 +13,8 @@ from deadheat.league.database import now
 from deadheat.league.pairing.contest import Placed
 from deadheat.league.records import evaluations as records
 from deadheat.league.records import from_row
-from deadheat.league.service.evaluations.playing import points_of, standings_of
+from deadheat.league.service.evaluations.playing import standings_of
+from deadheat.league.service.evaluations.points import points_of
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.states import ON_LADDER, EvaluationFormat, EvaluationState, SeasonState
 from deadheat.league.tables import (
