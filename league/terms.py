@@ -20,7 +20,6 @@ from typing import Annotated, Any, get_args
 from pydantic import AwareDatetime, BaseModel, Field, StringConstraints
 from pydantic.fields import FieldInfo
 
-from deadheat.league.stages import MOST_STAGES, STAGE
 from deadheat.league.states import Admission, FinalsFormat, FinalsLog, Ranks, SeasonState
 
 Date = Annotated[AwareDatetime, Field(ge=datetime(2000, 1, 1, tzinfo=UTC), le=datetime(2200, 1, 1, tzinfo=UTC))]
@@ -36,6 +35,12 @@ MAX_DIVISIONS = 20
 
 PANEL_BOT = r"^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9][A-Za-z0-9_-]*$"
 """A bot of a panel: its author's or team's name, and its own."""
+
+
+STAGE = r"^(swiss|round-robin|knockout)( (rounds|matches|keep|further)=[1-9][0-9]{0,4}| third-place)*$"
+"""A stage of the finals (`league.pairing.stages`)."""
+
+MOST_STAGES = 20
 
 
 class Group(StrEnum):

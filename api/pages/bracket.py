@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from deadheat.league.records.evaluations import BracketTie, EvaluationSeat
 
 WIDTH, LINE, GAP, ACROSS, TOP = 168, 22, 14, 40, 26
-"""A tie's width and the height of one of its two lines; the room below and beside it, and above for the rounds' names."""
+"""A tie's width and the height of one of its two lines; the room below, beside, and above for the rounds' names."""
 
 MOST_TIES = 32
 """Of the first round that is drawn; earlier ones are in the table alone."""

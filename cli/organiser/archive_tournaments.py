@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -13,8 +14,8 @@ from deadheat.cli.statistics.recount import rows
 from deadheat.engine.figures import counted
 from deadheat.league.pairing.contest import Meeting
 from deadheat.league.pairing.rounds import berger
+from deadheat.league.pairing.stages import stages
 from deadheat.league.pairing.tournament import Form, next_rounds, standings
-from deadheat.league.stages import stages
 from deadheat.league.states import EvaluationFormat, EvaluationState, FinalsFormat, MatchState, Purpose
 
 Row = Mapping[str, Any]
@@ -184,7 +185,7 @@ def finals(archived: Archived) -> Checked:
     entries.sort(key=lambda row: (row["division"], row["finals_seed"]))
     if season["finals"] == FinalsFormat.STAGES:
         told = sorted((one for one in _told(archived) if one.row["stage"]), key=lambda one: int(one.row["stage"]))
-        wrong = tuple([*_of_stages(season, entries, told), *_of_places(archived, entries, told)])
+        wrong = (*_of_stages(season, entries, told), *_of_places(archived, entries, told))
         return Checked("finals", f"{counted(len(told), 'stage')} followed, from the seeds to the places.", wrong)
     if season["finals"] == FinalsFormat.ROUND_ROBIN:
         found, wrong = _round_robin(archived, entries)
@@ -195,7 +196,7 @@ def finals(archived: Archived) -> Checked:
 
 
 def _of_stages(season: Row, entries: Sequence[Row], told: Sequence[_Told]) -> Iterator[str]:
-    declared = stages(season["stages"])
+    declared = stages(json.loads(season["stages"]))
     field = [row["version_id"] for row in entries]
     for number, one in enumerate(told, 1):
         if one.row["stage"] != number or number > len(declared):
@@ -246,13 +247,13 @@ def _round_robin(archived: Archived, entries: Sequence[Row]) -> tuple[str, tuple
         if row["series_id"] in of_rounds
     }
     seats = groupby(rows(archived, season_id, "participants"), lambda row: row["match_id"])
-    met = {(matches[match], frozenset(row["version_id"] for row in found)) for match, found in seats if match in matches}
+    met = {
+        (matches[match], frozenset(row["version_id"] for row in found)) for match, found in seats if match in matches
+    }
     due = set()
     for _, field in groupby(entries, lambda row: row["division"]):
         versions = [row["version_id"] for row in field]
         if len(versions) > 1:
-            due |= {
-                (number, frozenset(pair)) for number, one in enumerate(berger(versions), 1) for pair in one.pairs
-            }
+            due |= {(number, frozenset(pair)) for number, one in enumerate(berger(versions), 1) for pair in one.pairs}
     wrong = () if met <= due else ("Somebody met somebody whom the tables of the round robin do not have there.",)
     return f"{counted(len(met), 'meeting')} of a round robin drawn again.", wrong

@@ -67,11 +67,10 @@ def bracket(seeded: Sequence[int], played: Sequence[Meeting], further: int, thir
     ties: list[Tie] = []
     for number in range(1, rounds + 1):
         pairs = list(zip(lines[::2], lines[1::2], strict=True))
-        ties_now = [
-            _tie(number, slot, one, other, met, seed, further) for slot, (one, other) in enumerate(pairs, 1)
-        ]
+        ties_now = [_tie(number, slot, one, other, met, seed, further) for slot, (one, other) in enumerate(pairs, 1)]
         if number == rounds and third_place and rounds > 1:
-            ties_now.append(_tie(number, 2, *(tie.loser for tie in ties[-2:]), met, seed, further, byes=False))
+            one, other = (tie.loser for tie in ties[-2:])
+            ties_now.append(_tie(number, 2, one, other, met, seed, further, byes=False))
         ties += ties_now
         lines = [tie.winner for tie in ties_now]
     return ties
@@ -134,9 +133,7 @@ def bracket_standings(seeded: Sequence[int], ties: Sequence[Tie]) -> list[Placed
                 won[player] += tie.winner == player and not tie.is_bye
                 # Further on is better, the final better than the match for the third place, a winner before a loser.
                 reached[player] = (tie.round, -tie.slot if tie.round == ties[-1].round else 0, _outcome(tie, player))
-    order = sorted(
-        enumerate(seeded, 1), key=lambda one: (*(-figure for figure in reached[one[1]]), one[0])
-    )
+    order = sorted(enumerate(seeded, 1), key=lambda one: (*(-figure for figure in reached[one[1]]), one[0]))
     return [
         Placed(player, number, place, points[player], won[player]) for place, (number, player) in enumerate(order, 1)
     ]

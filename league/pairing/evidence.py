@@ -41,14 +41,15 @@ def evidence(comparisons: Iterable[Fraction]) -> Fraction:
         staked = int(share * common)
         raised = [0, *(coefficient * staked for coefficient in polynomial)]
         polynomial = [coefficient * common + more for coefficient, more in zip([*polynomial, 0], raised, strict=True)]
-    mean = sum((Fraction(coefficient, 2 * half + 1) for half, coefficient in enumerate(polynomial[::2])), Fraction())
-    return mean / common ** len(shares)
+    even = enumerate(polynomial[::2])  # the others vanish in the mean
+    mean = sum((Fraction(coefficient, 2 * half + 1) for half, coefficient in even), Fraction())
+    return mean / Fraction(common ** len(shares))
 
 
 def comparisons(
     one: int, other: int, played: Sequence[Meeting], matches: int, opponents: Collection[int]
 ) -> list[Fraction]:
-    """Of two players: against each of those opponents whom both have met, and in each round in which they met.
+    """Compare two players: in each round in which they met, and by each of those opponents whom both have met.
 
     `matches`: of a pair in a round. What a match is worth here is the difference of its points, so one that was not
     played says nothing.

@@ -45,9 +45,7 @@ class Form:
     third_place: bool = False
 
 
-def next_rounds(
-    form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]
-) -> list[Drawn]:
+def next_rounds(form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]) -> list[Drawn]:
     """What is drawn now that everything drawn before is settled: one round, or all of a round robin; none: it is over.
 
     `seeded`: all players, the best seed first; `present`: those that were not taken out.
@@ -64,9 +62,7 @@ def next_rounds(
     return [([again], None)] if again else []
 
 
-def standings(
-    form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]
-) -> list[Placed]:
+def standings(form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]) -> list[Placed]:
     """All players, the best first."""
     if form.format is EvaluationFormat.KNOCKOUT:
         return bracket_standings(seeded, bracket(seeded, played, form.further, form.third_place))

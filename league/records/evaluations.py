@@ -14,7 +14,7 @@ from deadheat.league.states import EvaluationFormat, EvaluationState
 
 @dataclass(frozen=True, slots=True)
 class Evaluation(Record):
-    """A tournament beside a season's ladder, of the versions that were chosen when it began; or a stage of its finals."""
+    """A tournament beside a season's ladder, of the versions chosen when it began, or a stage of its finals."""
 
     id: int
     season_id: int

@@ -7,8 +7,9 @@ other, its matches are rated, and what an organiser rules after a pairing is set
 have each number in a season, and whoever plans has locked the season, so nothing is begun twice.
 
 Seeds of the first stage are the finalists' by the ladder, those of the others the places of the stage before. When a
-stage is over, the first `keep` of those who were not taken out go on. Everybody else has his place in the finals then (`Entry.finals_place`), and nothing changes it: a ruling changes
-ratings, and a bot that is disqualified later leaves the ranking, where others move up.
+stage is over, the first `keep` of those who were not taken out go on. Everybody else has his place in the finals then
+(`Entry.finals_place`), and nothing changes it: a ruling changes ratings, and a bot that is disqualified later leaves
+the ranking, where others move up. All finalists are one field, whatever their divisions.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from collections.abc import Sequence
 
 from sqlmodel import Session, col, select
 
+from deadheat.league.pairing.stages import stages
 from deadheat.league.service.evaluations.beginning import begin_stage
 from deadheat.league.service.evaluations.playing import carry_on
 from deadheat.league.service.ground.counting import taking_part
 from deadheat.league.service.ground.steps import set_values, touch_log
-from deadheat.league.stages import stages
 from deadheat.league.states import EvaluationState
 from deadheat.league.tables import BotVersion, Entry, Evaluation, EvaluationPlayer, Season
 

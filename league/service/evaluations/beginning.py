@@ -24,6 +24,7 @@ from sqlmodel import Session, col, func, select
 from deadheat.league.causes import Cause
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, WrongState
+from deadheat.league.pairing.stages import Stage
 from deadheat.league.pairing.tournament import Form
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.counting import may_be_drawn
@@ -31,7 +32,6 @@ from deadheat.league.service.ground.steps import existing, insert_rows, lock_sea
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.dropping import drop_waiting
 from deadheat.league.service.series.planning import whole_groups
-from deadheat.league.stages import Stage
 from deadheat.league.states import ON_LADDER, EvaluationFormat, EvaluationState, SeasonState, VersionState, either
 from deadheat.league.tables import (
     BotVersion,

@@ -56,6 +56,7 @@ from deadheat.league.tables import (
     Series,
 )
 
+
 def plan_evaluation(session: Session, season: Season) -> list[int]:
     """Do what can be done next, and return the new series, to be enqueued. The caller has locked the season."""
     row = running_evaluation(session, season.id) or begin_due(session, season)
@@ -192,9 +193,7 @@ def _add_series(session: Session, season: Season, row: Evaluation) -> list[int]:
     return in_turns(session, [_series(session, season, row, one, matches) for one in session.exec(waiting).all()])
 
 
-def _series(
-    session: Session, season: Season, row: Evaluation, pairing: EvaluationPairing, matches: int
-) -> list[int]:
+def _series(session: Session, season: Season, row: Evaluation, pairing: EvaluationPairing, matches: int) -> list[int]:
     assert pairing.second_id is not None, "a bye is settled when it is drawn"
     return add_series(
         session,

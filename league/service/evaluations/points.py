@@ -17,8 +17,9 @@ Points = tuple[float, float]
 def points_of(
     session: Session, pairings: Sequence[EvaluationPairing], gone: Collection[int] = (), matches: int = 0
 ) -> dict[int, Points]:
-    """What the two of each pairing have by now: win 1, draw 1/2, loss and own failure 0; by the pairing's id. `matches`:
-    how many it was to have, so that of those that are not played no more go to who is still there.
+    """What the two of each pairing have by now: win 1, draw 1/2, loss and own failure 0; by the pairing's id.
+
+    `matches`: how many it was to have, so that of those that are not played no more go to who is still there.
     """
     voided = select(VoidedMatch.match_id).where(col(VoidedMatch.match_id) == Match.id)
     statement = (

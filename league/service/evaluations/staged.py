@@ -9,10 +9,10 @@ from sqlmodel import Session, col, func, select
 
 from deadheat.league.pairing.bracket import Tie, bracket
 from deadheat.league.pairing.contest import Meeting
+from deadheat.league.pairing.stages import Stage, stages
 from deadheat.league.records import evaluations as records
 from deadheat.league.service.evaluations.playing import meetings, players_of
 from deadheat.league.service.evaluations.points import points_of
-from deadheat.league.stages import Stage, stages
 from deadheat.league.states import EvaluationFormat, EvaluationState
 from deadheat.league.tables import Bot, BotVersion, Evaluation, EvaluationPairing, EvaluationPlayer, Season, User
 

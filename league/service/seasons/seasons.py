@@ -18,6 +18,7 @@ from deadheat.engine.games import GAMES
 from deadheat.league.causes import Cause
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, NameTaken, UnknownGame, WrongState
+from deadheat.league.pairing.stages import stage_faults
 from deadheat.league.records.seasons import Plays, Progress
 from deadheat.league.records.seasons import Season as SeasonInfo
 from deadheat.league.service.evaluations.beginning import evaluation_faults
@@ -32,7 +33,6 @@ from deadheat.league.service.seasons.divisions import carry_over, divisions_of, 
 from deadheat.league.service.seasons.panel_bots import panel_faults
 from deadheat.league.service.series.planning import whole_groups
 from deadheat.league.service.series.privacy import PLANNED, at_planned
-from deadheat.league.stages import stage_faults
 from deadheat.league.states import WITH_RESULT, FinalsFormat, FinalsLog, MatchState, SeasonState
 from deadheat.league.tables import Attempt, Bot, Entry, Match, RatingSnapshot, Season
 from deadheat.league.terms import DATES, TERMS

@@ -12,16 +12,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from deadheat.engine.figures import counted
 from deadheat.league.pairing.bracket import rounds_of
 from deadheat.league.pairing.tournament import Form
 from deadheat.league.states import EvaluationFormat
-
-STAGE = r"^(swiss|round-robin|knockout)( (rounds|matches|keep|further)=[1-9][0-9]{0,4}| third-place)*$"
-"""What a line looks like."""
-
-MOST_STAGES = 20
+from deadheat.league.terms import STAGE
 
 MOST = {"rounds": 200, "matches": 1000, "keep": 10_000, "further": 5000}
 """Of each number."""
@@ -73,7 +70,7 @@ def stages(declared: Sequence[str] | None) -> list[Stage]:
 def _stage(line: str) -> Stage:
     format_, *words = line.split()
     numbers = {name: int(value) for name, equals, value in (word.partition("=") for word in words) if equals}
-    return Stage(EvaluationFormat(format_), third_place="third-place" in words, **numbers)  # type: ignore[arg-type]
+    return Stage(EvaluationFormat(format_), third_place="third-place" in words, **numbers)
 
 
 def stage_faults(declared: Sequence[str]) -> Iterator[str]:
@@ -89,7 +86,7 @@ def stage_faults(declared: Sequence[str]) -> Iterator[str]:
     for number, stage in enumerate(found, 1):
         yield from (f"number {number}: {fault}" for fault in _faults(stage, is_last=number == len(found)))
     kept = [stage.keep for stage in found]
-    if any(later >= earlier for earlier, later in zip(kept, kept[1:], strict=False)):
+    if any(later >= earlier for earlier, later in pairwise(kept)):
         yield "each stage must keep fewer than the one before"
 
 
