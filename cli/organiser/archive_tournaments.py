@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 from deadheat.cli.organiser.archive import Archived
 from deadheat.cli.statistics.recount import rows
 from deadheat.engine.figures import counted
+from deadheat.engine.games import SAME_DEALS
 from deadheat.league.pairing.contest import Meeting
 from deadheat.league.pairing.rounds import berger
+from deadheat.league.pairing.seating import whole_turns
 from deadheat.league.pairing.stages import stages
 from deadheat.league.pairing.tournament import Form, next_rounds, standings
 from deadheat.league.states import EvaluationFormat, EvaluationState, FinalsFormat, MatchState, Purpose
@@ -202,7 +204,10 @@ def _of_stages(season: Row, entries: Sequence[Row], told: Sequence[_Told]) -> It
         if one.row["stage"] != number or number > len(declared):
             yield f"Stage {one.row['stage']} was not declared, or one before it is missing."
             return
-        if asdict(one.form) != asdict(declared[number - 1].form(len(one.seeded), one.row["matches"])):
+        stage = declared[number - 1]
+        whole = season["game"] in SAME_DEALS
+        matches = whole_turns(stage.matches, season["seats"]) if whole else stage.matches
+        if one.form != stage.form(len(one.seeded), matches):
             yield f"Stage {number} was not played as it was declared."
         if one.seeded != field:
             yield f"The field of stage {number} does not follow from what was before."

@@ -20,7 +20,7 @@ from deadheat.league.pairing.tournament import Form
 from deadheat.league.states import EvaluationFormat
 from deadheat.league.terms import STAGE
 
-MOST = {"rounds": 200, "matches": 1000, "keep": 10_000, "further": 5000}
+MOST = {"rounds": 200, "matches": 1000, "keep": 10_000, "further": 2000}
 """Of each number."""
 
 WORDS = {
