@@ -23,6 +23,7 @@ from deadheat.league.database import now
 from deadheat.league.records.seasons import Progress, Season
 from deadheat.league.service.course import states
 from deadheat.league.service.course.finals_played import finals_progress
+from deadheat.league.service.evaluations.staged import stages_of
 from deadheat.league.service.evaluations.views import evaluations
 from deadheat.league.service.people import announcements as league_announcements
 from deadheat.league.service.rankings.history import trends
@@ -95,6 +96,7 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
         board = shared.boards.newest(session, season_id)
         progress = _progress(session, season_id, board.standings["totals"])
         finals = finals_progress(session, season_id) if info.state is SeasonState.FINALS else []
+        stages = stages_of(session, season_id)
         waits_for = states.waits_for(session, season_id)
         announcements = league_announcements.announcements(session, season_id, limit=3)
         recent = matches(session, season_id=season_id, state=MatchState.DONE, limit=RECENT)
@@ -112,6 +114,7 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
         coming=[date for date in dates(info) if date[1] > at],
         note=step.note if (step := SEASON_STEPS.get(info.state)) else "",
         finals=finals,
+        stages=stages,
         divisions={division.number: division.name for division in info.divisions},
         waits_for=waits_for,
         evaluation=evaluation,
