@@ -326,7 +326,7 @@ def _state(season: Season) -> str:
 
 
 def _finals(season: SeasonDetail) -> Iterator[str]:
-    """Say how far the finals are, in a line for each division."""
+    """Say how far the finals are, in a line for each division or stage."""
     names = {division.number: division.name for division in season.divisions}
     for part in season.finals_progress:
         where = f"{names[part.division]}: " if len(names) > 1 else ""
@@ -335,6 +335,10 @@ def _finals(season: SeasonDetail) -> Iterator[str]:
         if part.extra_games or part.extra_left:
             line += f"; {counted(part.extra_games, 'extra game')}, {part.extra_left} left"
         yield f"  Finals: {line}"
+    for stage in season.stage_progress:
+        how = f"{stage.state}, evaluation {stage.evaluation_id}" if stage.state else "not begun"
+        left = ", ".join(bot.bot for bot in stage.first) + (", ..." if stage.left > len(stage.first) else "")
+        yield f"  Stage {stage.number} ({stage.words}): {how}{f'; left: {left}' if left else ''}"
 
 
 def _next_date(season: Season) -> str:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from deadheat.league.records import Record
+from deadheat.league.records.evaluations import StageProgress
 from deadheat.league.states import SeasonState
 from deadheat.league.terms import Terms
 
@@ -128,7 +129,9 @@ class SeasonDetail(Season):
     waits_for: list[str]
     """Why it does not close although it is due, in words."""
     finals_progress: list[FinalsProgress]
-    """By division, once the finalists are determined."""
+    """By division, once the finalists are determined; of finals in stages none."""
+    stage_progress: list[StageProgress]
+    """The stages of its finals, if it has any."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from deadheat.engine.games import GAMES
 from deadheat.league import season_file
 from deadheat.league.database import now
 from deadheat.league.errors import BadSeasonFile, LeagueError
+from deadheat.league.pairing.stages import stages
 from deadheat.league.records.seasons import Declared, DeclaredChange, DeclaredDate
 from deadheat.league.season_file import EVALUATIONS, KEYS, PATHS, Declaration, Mistake
 from deadheat.league.service.evaluations.beginning import set_timetable
@@ -279,9 +280,20 @@ def _refusals(session: Session, plan: _Plan) -> Iterator[Mistake]:
 def _told(session: Session, plan: _Plan, season_id: int | None, *, applied: bool) -> Declared:
     changes = [DeclaredChange(PATHS[name], _json(plan.now[name]), _json(plan.then[name])) for name in plan.changed]
     dates = [DeclaredDate(PATHS[name], TERMS[name].setting.label, plan.then[name]) for name in DATES]
+    dates += _stage_dates(plan.then)
     dates += _evaluation_dates(plan.then[EVALUATIONS], now(session))
     warnings = list(_warnings(session, plan))
     return Declared(season_id, applied, plan.declared.timezone, changes, dates, warnings)
+
+
+def _stage_dates(then: Mapping[str, Any]) -> list[DeclaredDate]:
+    """The stages of the finals: the first begins with them, each of the others when the one before is over."""
+    return [
+        DeclaredDate(PATHS["stages"], f"Stage {number}: {stage.words}", then["finals_at"])
+        if number == 1
+        else DeclaredDate(PATHS["stages"], f"Stage {number}, when the one before is over: {stage.words}", None)
+        for number, stage in enumerate(stages(then["stages"]), 1)
+    ]
 
 
 def _evaluation_dates(lines: Sequence[DeclaredEvaluation], at: datetime) -> list[DeclaredDate]:
