@@ -83,7 +83,7 @@ def test_a_holders_command_is_shown_as_people_know_it(tmp_path: Path) -> None:
 
 def test_a_servers_own_processes_are_shown_as_commands_of_deadheat() -> None:
     assert _shown(["/srv/env/bin/python", "-m", "deadheat.cli.main", "jobs", "play", "1"]) == "deadheat jobs play 1"
-    assert _shown(["/env/bin/python", "-E", "/home/ada/.local/bin/deadheat", "run"]) == "deadheat run"
+    assert _shown(["/env/bin/python", "-E", "/env/bin/deadheat", "run"]) == "deadheat run"
     assert _shown(["/bin/sh", "-c", "sleep 1"]) == "sh -c sleep 1"
     assert _shown(["/usr/bin/python3.13", "-m", "pytest"]) == "python3.13 -m pytest"
 
