@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from deadheat.league.records import Record
+from deadheat.league.records.forecasts import Forecast
 from deadheat.league.states import SeasonState
 from deadheat.league.terms import Terms
 
@@ -158,4 +159,5 @@ class Declared(Record):
     timezone: Annotated[str | None, Field(description="Of the file's dates without an offset, if it has any.")]
     changes: list[DeclaredChange]
     timetable: list[DeclaredDate]
+    forecast: Annotated[Forecast, Field(description="Whether the machines suffice for it.")]
     warnings: list[str]

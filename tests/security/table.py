@@ -128,6 +128,7 @@ TABLE: tuple[Line, ...] = (
     Line("POST", "/v1/season-files", "401 403 403 200 200", {"document": FILE}),
     Line("GET", f"{SEASON}/file", "401 403 403 200 200", shows=LIST),
     Line("PUT", f"{SEASON}/file", "401 403 403 200 200", {"document": FILE}),
+    Line("GET", f"{SEASON}/forecast", "401 403 403 200 200"),
     Line("GET", f"{SEASON}/invitations", "401 403 403 200 200", shows=LIST),
     Line("PUT", f"{SEASON}/invitations/{{name}}", "401 403 403 200 200", shows=LIST),
     Line("DELETE", f"{SEASON}/invitations/{{name}}", "401 403 403 200 200", shows=LIST),
