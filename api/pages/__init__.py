@@ -21,7 +21,18 @@ from deadheat.api.pages import (
     people,
     season,
 )
-from deadheat.api.pages.author import account, appeal, challenges, forgotten, inbox, mail, own_match, upload, webhooks
+from deadheat.api.pages.author import (
+    account,
+    appeal,
+    challenges,
+    forgotten,
+    inbox,
+    mail,
+    openid,
+    own_match,
+    upload,
+    webhooks,
+)
 from deadheat.api.pages.organiser import desk, evaluations, operator, season_file
 from deadheat.api.pages.player import exhibition
 
@@ -49,6 +60,7 @@ for _page in (
     webhooks,
     mail,
     forgotten,
+    openid,
     upload,
     challenges,
     appeal,

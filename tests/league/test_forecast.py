@@ -23,9 +23,8 @@ from deadheat.league.forecast import (
 )
 from deadheat.league.service.evaluations.beginning import set_timetable
 from deadheat.league.service.seasons.declared import preview_file
-from deadheat.league.service.views.forecasts import pace_of, season_forecast
+from deadheat.league.service.views.forecasts import season_forecast
 from deadheat.league.states import EvaluationFormat
-from deadheat.league.tables import Season
 from deadheat.league.timetable import DeclaredEvaluation
 from deadheat.league.words import NoticeKind
 from tests.league.test_evaluations import line, season
@@ -208,5 +207,4 @@ until = {START + timedelta(hours=2):%Y-%m-%dT%H:%M:%SZ}
     declared = world.read(preview_file, world.boss, document, None, 23)
     assert declared.forecast.evaluations[0].matches == 253 * 100
     assert any("cut off" in one or "not be done" in one for one in declared.warnings)
-    with world.db.reading() as session:
-        assert pace_of(session, Season(game=GAME)).series == 0
+    assert declared.forecast.series_measured == 0

@@ -58,8 +58,9 @@ from deadheat.league.tables import (
 )
 from deadheat.league.timetable import DeclaredEvaluation, timetable
 
-NEWEST = 300
-"""Series that the pace is measured with: the season's own, then those of other seasons of the game."""
+NEWEST = 100
+"""Series that the pace is measured with, the newest of the season, then of others of the game: few, so that a machine
+that has become slower, or whose neighbours take its time, shows within minutes."""
 
 
 def season_forecast(session: Session, organiser: Person, season_id: int, bots: int | None = None) -> Forecast:
