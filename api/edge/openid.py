@@ -83,7 +83,7 @@ class Flow:
     def read(cls, cookie: str) -> Flow:
         """What the browser brings back. Raises ProviderRefused: nothing, or not what we gave it."""
         try:
-            given: Any = json.loads(base64.urlsafe_b64decode(cookie)) if len(cookie) <= MOST_COOKIE else None
+            given: Any = json.loads(base64.urlsafe_b64decode(cookie + "==")) if len(cookie) <= MOST_COOKIE else None
             flow = cls(**given)
         except (ValueError, TypeError) as error:
             raise ProviderRefused(EXPIRED) from error
@@ -95,7 +95,7 @@ class Flow:
     @property
     def cookie(self) -> str:
         """What `read` reads."""
-        return base64.urlsafe_b64encode(json.dumps(asdict(self)).encode()).decode()
+        return _base64(json.dumps(asdict(self)).encode())
 
     @property
     def state(self) -> str:

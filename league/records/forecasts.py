@@ -38,6 +38,7 @@ class Forecast(Record):
     ]
     start_seconds: Annotated[float, Field(description="What a slot needs for each series beside its matches.")]
     match_seconds: Annotated[float, Field(description="What a slot needs for each match.")]
+    turn_seconds: Annotated[float, Field(description="From one series to the next in the same slot.")]
     matches_a_minute: Annotated[float, Field(description="Of all slots, in series of the ladder's length.")]
     evaluation_matches_a_minute: Annotated[
         float | None, Field(description="In series of the evaluations' length; null: there are none.")

@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from deadheat.league.errors import NotAllowed
-from deadheat.league.forecast import (
+from deadheat.league.service.evaluations.beginning import set_timetable
+from deadheat.league.service.evaluations.forecast import (
     FEWEST_MEASURED,
     Course,
     Foreseen,
     Machines,
     Pace,
+    Played,
     Work,
     done_in_gaps,
     evaluation_work,
@@ -21,7 +23,6 @@ from deadheat.league.forecast import (
     measured,
     warnings,
 )
-from deadheat.league.service.evaluations.beginning import set_timetable
 from deadheat.league.service.seasons.declared import preview_file
 from deadheat.league.service.views.forecasts import season_forecast
 from deadheat.league.states import EvaluationFormat
@@ -44,36 +45,54 @@ def minutes(found: list[Foreseen]) -> list[tuple[float, float]]:
     return [((one.begins_at - START).total_seconds() / 60, (one.done_at - START).total_seconds() / 60) for one in found]
 
 
+def played(*series: tuple[int, float], turn: float = 0.5) -> list[Played]:
+    """One after another in one slot, all of which waited from the beginning."""
+    at, found = START, []
+    for matches, seconds in series:
+        ended = at + timedelta(seconds=seconds)
+        found.append(Played(matches, START, at, ended))
+        at = ended + timedelta(seconds=turn)
+    return found
+
+
 def ahead(*lines: DeclaredEvaluation, seconds: float, until: datetime | None = None) -> list[Foreseen]:
     took = {one.name: (10, seconds) for one in lines}
     return foresee(lines, took, Course(START - timedelta(seconds=1), START, until))
 
 
 def test_the_pace_is_fitted_to_series_of_different_lengths() -> None:
-    played = [(count, 2.0 + 0.25 * count) for count in (2, 10) for _ in range(FEWEST_MEASURED)]
-    found = measured(played, PACE)
+    found = measured(played(*[(count, 2.0 + 0.25 * count) for count in (2, 10) for _ in range(FEWEST_MEASURED)]), PACE)
     assert (found.start_seconds, found.match_seconds) == pytest.approx((2.0, 0.25))
     assert found.series == 2 * FEWEST_MEASURED
 
 
 def test_series_of_one_length_leave_the_start_as_it_was_estimated() -> None:
-    found = measured([(10, 3.0)] * FEWEST_MEASURED, PACE)
+    found = measured(played(*[(10, 3.0)] * FEWEST_MEASURED), PACE)
     assert (found.start_seconds, found.match_seconds) == pytest.approx((1.0, 0.2))
     assert found.seconds(10) == pytest.approx(3.0)
-    quick = measured([(10, 0.5)] * FEWEST_MEASURED, PACE)
+    quick = measured(played(*[(10, 0.5)] * FEWEST_MEASURED), PACE)
     assert quick.seconds(10) == pytest.approx(0.5)
     assert quick.match_seconds > 0
 
 
-@pytest.mark.parametrize("played", [[], [(10, 3.0)] * (FEWEST_MEASURED - 1)])
-def test_too_few_series_are_an_estimate(played: list[tuple[int, float]]) -> None:
-    assert measured(played, Pace(1.0, 0.5)).series == 0
+@pytest.mark.parametrize("count", [0, FEWEST_MEASURED - 1])
+def test_too_few_series_are_an_estimate(count: int) -> None:
+    assert measured(played(*[(10, 3.0)] * count), Pace(1.0, 0.5)) == Pace(1.0, 0.5)
+
+
+def test_what_passes_between_two_series_is_measured_but_not_the_time_without_any() -> None:
+    one = played(*[(10, 3.0)] * FEWEST_MEASURED, turn=0.5)
+    assert measured(one, PACE).turn_seconds == pytest.approx(0.5)
+    hours = timedelta(hours=3)
+    later = [Played(10, *(at + hours for at in (a.queued_at, a.started_at, a.finished_at))) for a in one]
+    assert measured([*one, *later], PACE).turn_seconds == pytest.approx(0.5, abs=0.03)
+    assert measured([*one, *one], PACE, slots=2).turn_seconds == pytest.approx(0.5)
 
 
 def test_matches_that_seem_to_take_no_time_or_less_do_not() -> None:
-    falling = measured([(2, 3.0), (10, 1.0)] * FEWEST_MEASURED, PACE)
+    falling = measured(played(*[(2, 3.0), (10, 1.0)] * FEWEST_MEASURED), PACE)
     assert falling.match_seconds == 0.0
-    steep = measured([(2, 0.1), (10, 9.0)] * FEWEST_MEASURED, PACE)
+    steep = measured(played(*[(2, 0.1), (10, 9.0)] * FEWEST_MEASURED), PACE)
     assert steep.start_seconds == pytest.approx(0.0, abs=1e-9)
 
 

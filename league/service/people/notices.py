@@ -24,9 +24,9 @@ from sqlmodel import Session, col, delete, func, select
 
 from deadheat.engine.core import Fault
 from deadheat.league.database import now
-from deadheat.league.forecast import Foreseen
 from deadheat.league.records import from_row
 from deadheat.league.records.people import Notice as NoticeInfo
+from deadheat.league.service.evaluations.forecast import Foreseen
 from deadheat.league.service.ground.counting import taking_part
 from deadheat.league.service.ground.steps import insert_new, set_values
 from deadheat.league.service.ground.storable import storable

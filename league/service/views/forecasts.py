@@ -1,4 +1,4 @@
-"""Whether the machines suffice for a season's timetable: `league.forecast`, told of a season as it is."""
+"""Whether the machines suffice for a season's timetable: `evaluations.forecast`, told of a season as it is."""
 
 from __future__ import annotations
 
@@ -11,13 +11,18 @@ from math import comb
 from sqlmodel import Session, col, func, select
 
 from deadheat.league.database import now
-from deadheat.league.forecast import (
+from deadheat.league.records import from_row
+from deadheat.league.records.forecasts import Forecast, ForecastEvaluation
+from deadheat.league.service.course.finals_played import swiss_rounds
+from deadheat.league.service.evaluations.beginning import running_evaluation
+from deadheat.league.service.evaluations.forecast import (
     ESTIMATE,
     ESTIMATES,
     Course,
     Foreseen,
     Machines,
     Pace,
+    Played,
     Work,
     done_in_gaps,
     evaluation_work,
@@ -26,10 +31,6 @@ from deadheat.league.forecast import (
     next_after,
     warnings,
 )
-from deadheat.league.records import from_row
-from deadheat.league.records.forecasts import Forecast, ForecastEvaluation
-from deadheat.league.service.course.finals_played import swiss_rounds
-from deadheat.league.service.evaluations.beginning import running_evaluation
 from deadheat.league.service.ground.counting import may_be_drawn
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.service.people.person import Person
@@ -59,8 +60,8 @@ from deadheat.league.tables import (
 from deadheat.league.timetable import DeclaredEvaluation, timetable
 
 NEWEST = 100
-"""Series that the pace is measured with, the newest of the season, then of others of the game: few, so that a machine
-that has become slower, or whose neighbours take its time, shows within minutes."""
+"""Series that the pace is measured with: few, so that a machine that has become slower, or whose neighbours take its
+time, shows within minutes."""
 
 
 def season_forecast(session: Session, organiser: Person, season_id: int, bots: int | None = None) -> Forecast:
@@ -105,6 +106,7 @@ def forecast(session: Session, season: Season, bots: int | None = None) -> Forec
         series_measured=pace.series,
         start_seconds=round(pace.start_seconds, 3),
         match_seconds=round(pace.match_seconds, 4),
+        turn_seconds=round(pace.turn_seconds, 3),
         matches_a_minute=round(pace.matches_a_minute(length, machines.slots), 1),
         evaluation_matches_a_minute=round(pace.matches_a_minute(matches[0], machines.slots), 1) if matches else None,
         panel_matches=panel,
@@ -133,24 +135,24 @@ def falls_behind(session: Session, season: Season) -> tuple[Foreseen, datetime] 
 
 
 def pace_of(session: Session, season: Season) -> Pace:
-    """What was measured of the season's game, of this season rather than of others, or else an estimate."""
+    """What was measured of the season's game: in this season if enough was played, or in the last one where it was."""
     others = select(Season.id).where(Season.game == season.game, Season.id != (season.id or 0))
     newest = session.exec(others.order_by(col(Season.id).desc()).limit(5)).all()
-    played: list[tuple[int, float]] = []
+    estimate, slots = ESTIMATES.get(season.game, ESTIMATE), max(1, judging_slots(session))
     for season_id in ([season.id] if _exists(season) else []) + list(newest):
-        if len(played) < NEWEST:
-            played += _played(session, season_id, NEWEST - len(played))
-    return measured(played, ESTIMATES.get(season.game, ESTIMATE))
+        if (pace := measured(_played(session, season_id), estimate, slots)).series:
+            return pace
+    return estimate
 
 
-def _played(session: Session, season_id: int, limit: int) -> list[tuple[int, float]]:
-    """Series that were played in one attempt, the newest first: their matches and their seconds."""
+def _played(session: Session, season_id: int) -> list[Played]:
+    """The newest series that were played in one attempt."""
     whole = select(Series).where(Series.season_id == season_id, Series.state == JobState.DONE, Series.attempt == 1)
-    rows = session.exec(whole.order_by(col(Series.finished_at).desc()).limit(limit)).all()
+    rows = session.exec(whole.order_by(col(Series.finished_at).desc()).limit(NEWEST)).all()
     counts = select(Match.series_id, func.count()).where(col(Match.series_id).in_([row.id for row in rows]))
     matches = dict(session.exec(counts.where(Match.state == MatchState.DONE).group_by(col(Match.series_id))).all())
     return [
-        (matches[row.id], (row.finished_at - row.started_at).total_seconds())
+        Played(matches[row.id], row.queued_at, row.started_at, row.finished_at)
         for row in rows
         if row.started_at is not None and row.finished_at is not None and row.id in matches
     ]
@@ -201,6 +203,8 @@ def _coming(
         row = running_evaluation(session, season.id)
         running = None if row is None else _running(session, season, row, machines)
         course = replace(course, begun=begun, running=running)
+    if field < 2 and course.running is None:
+        return []
     return foresee(lines, took, course)
 
 
@@ -267,7 +271,7 @@ def _shortcomings(session: Session, season: Season, field: int, slots: int) -> I
     if slots == 0:
         yield "No machine judges now; this is reckoned with one slot."
     if field < 2:
-        yield "Fewer than two bots have entered; reckon with the number that you expect (--bots)."
+        yield "Fewer than two bots have entered; say how many you expect."
     if season.state is SeasonState.SCHEDULED and season.opens_at is None and season.evaluations:
         yield "The season has no opening date; evaluations are reckoned as if it were open by then."
     others = select(func.count()).select_from(Season).where(col(Season.state).in_(IN_PLAY))

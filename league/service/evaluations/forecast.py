@@ -22,7 +22,10 @@ from deadheat.league.states import EvaluationFormat
 from deadheat.league.timetable import DeclaredEvaluation
 
 TURN_SECONDS = 0.06
-"""From the end of a series to the start of the next in the same slot; measured here."""
+"""From the end of a series to the start of the next in its slot, on an idle machine; under load 9 it was 2.7 s."""
+
+MOST_TURN = timedelta(minutes=1)
+"""Where nothing started for so long, nothing waited to be played."""
 
 FEWEST_MEASURED = 10
 """Series that must have been played before they are believed more than an estimate."""
@@ -36,13 +39,14 @@ MOST_FORESEEN = 300
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """What a slot needs for a series and for each match in it. `series`: how many it was measured with; 0: it is an
-    estimate.
+    """What a slot needs for a series and for each match in it, and between two series. `series`: how many it was
+    measured with; 0: it is an estimate.
     """
 
     start_seconds: float
     match_seconds: float
     series: int = 0
+    turn_seconds: float = TURN_SECONDS
 
     def seconds(self, matches: int) -> float:
         """Of a series of so many matches."""
@@ -50,7 +54,7 @@ class Pace:
 
     def matches_a_minute(self, matches: int, slots: int) -> float:
         """Of so many slots that play series of this length and nothing else."""
-        return 60 * slots * matches / (self.seconds(matches) + TURN_SECONDS)
+        return 60 * slots * matches / max(self.seconds(matches) + self.turn_seconds, 0.001)
 
 
 ESTIMATES: Mapping[str, Pace] = {
@@ -64,10 +68,21 @@ ESTIMATE = Pace(1.0, 1.0)
 """Of any other game."""
 
 
-def measured(played: Sequence[tuple[int, float]], estimate: Pace) -> Pace:
-    """The pace of series that were played, each with its number of matches and its seconds: a straight line by least
-    squares. Where all have the same length, no more than the estimated start is taken for theirs.
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A series that was played."""
+
+    matches: int
+    queued_at: datetime
+    started_at: datetime
+    finished_at: datetime
+
+
+def measured(series: Sequence[Played], estimate: Pace, slots: int = 1) -> Pace:
+    """The pace of series that were played: a straight line by least squares. Where all have the same length, no more
+    than the estimated start is taken for theirs.
     """
+    played = [(one.matches, (one.finished_at - one.started_at).total_seconds()) for one in series]
     many = len(played)
     if many < FEWEST_MEASURED:
         return estimate
@@ -79,7 +94,18 @@ def measured(played: Sequence[tuple[int, float]], estimate: Pace) -> Pace:
     else:
         each = (seconds - min(estimate.start_seconds, seconds / 2)) / matches
     each = min(max(each, 0.0), seconds / matches)
-    return Pace(seconds - each * matches, each, many)
+    return Pace(seconds - each * matches, each, many, _turn(series, slots))
+
+
+def _turn(series: Sequence[Played], slots: int) -> float:
+    """The mean seconds for which a slot had nothing to do although a series waited. The n-th to start took the place
+    of the one that was the n-th to end, `slots` before it.
+    """
+    ended = sorted(one.finished_at for one in series)
+    later = sorted(series, key=lambda one: one.started_at)[slots:]
+    found = [one.started_at - max(one.queued_at, before) for one, before in zip(later, ended, strict=False)]
+    waits = [max(0.0, gap.total_seconds()) for gap in found if gap <= MOST_TURN]
+    return sum(waits) / len(waits) if waits else TURN_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +133,9 @@ class Machines:
     def seconds(self, work: Work) -> float:
         """How long it takes."""
         turns = -(-work.series // self.slots)
-        pool = turns * (self.pace.seconds(work.matches) + TURN_SECONDS) + POOL_SECONDS + self.ladder_seconds / 2
+        pool = (
+            turns * (self.pace.seconds(work.matches) + self.pace.turn_seconds) + POOL_SECONDS + self.ladder_seconds / 2
+        )
         return work.pools * pool if work.series else 0.0
 
 
