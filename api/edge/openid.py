@@ -2,11 +2,10 @@
 
 Theory of operation
 -------------------
-A browser that is sent to the provider gets a cookie with a random secret and what it is about to do (`Flow`). State,
-nonce and PKCE's verifier are HMACs of that by that secret, so an answer fits only the browser, and only the act, that
-asked for it; nothing is kept here. The cookie is used once. What an answer says is believed when
+What an answer of the provider says is believed when
 
-* its state is the cookie's, and `iss`, if it is there, is our provider (RFC 9207: no mix-up of two),
+* its state is that of the browser's cookie (`api.edge.flow`), and `iss`, if it is there, is our provider (RFC 9207: no
+  mix-up of two),
 * the provider gives an ID token for the code, over a connection that we opened, and
 * that token is signed by one of the provider's keys with one of `ALGORITHMS`, which are asymmetric, comes from the
   issuer, is for this client, has not expired, and carries the cookie's nonce.
@@ -23,15 +22,14 @@ This module is imported only where a provider is set, and it alone imports the l
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import hmac
 import json
-import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import quote_plus, urlencode, urlsplit
 
 import urllib3
@@ -41,6 +39,7 @@ from joserfc.jwk import JWKRegistry, KeySet
 from joserfc.jws import JWSRegistry
 from urllib3.exceptions import HTTPError
 
+from deadheat.api.edge.flow import EXPIRED, Flow, base64url
 from deadheat.league.config import Settings
 from deadheat.league.errors import ProviderAway, ProviderRefused
 from deadheat.league.outgoing import is_inside
@@ -52,6 +51,12 @@ ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 
 KEPT_SECONDS = 3600.0
 AGAIN_SECONDS = 60.0
+AWAY_SECONDS = 10.0
+"""For so long a provider that did not answer is not asked for these again, and nobody waits for it."""
+
+WAIT_SECONDS = 2.0
+"""For somebody else's question to the provider. Who waits holds one of the API's threads."""
+
 LEEWAY_SECONDS = 60
 """By so much the provider's clock may differ from ours."""
 
@@ -59,65 +64,9 @@ TIMEOUT = urllib3.Timeout(connect=5.0, read=5.0)
 MOST_BYTES = 256 * 1024
 """Of an answer of the provider's."""
 
-MOST_COOKIE = 3000
 MOST_SUBJECT = 255  # OpenID Connect Core 1.0, section 2
 
 
-@dataclass(frozen=True, slots=True)
-class Flow:
-    """What a browser went to the provider for. `name` and `code`: of a new account; `user_id`: who links theirs."""
-
-    act: Literal["in", "up", "link"]
-    back: str
-    name: str = ""
-    code: str = ""
-    user_id: int = 0
-    secret: str = ""
-
-    @classmethod
-    def begun(cls, act: Literal["in", "up", "link"], back: str, **more: Any) -> Flow:
-        """A new one."""
-        return cls(act, back, secret=secrets.token_urlsafe(32), **more)
-
-    @classmethod
-    def read(cls, cookie: str) -> Flow:
-        """What the browser brings back. Raises ProviderRefused: nothing, or not what we gave it."""
-        try:
-            given: Any = json.loads(base64.urlsafe_b64decode(cookie + "==")) if len(cookie) <= MOST_COOKIE else None
-            flow = cls(**given)
-        except (ValueError, TypeError) as error:
-            raise ProviderRefused(EXPIRED) from error
-        texts = (flow.act, flow.back, flow.name, flow.code, flow.secret)
-        if not all(isinstance(text, str) for text in texts) or type(flow.user_id) is not int or len(flow.secret) < 43:
-            raise ProviderRefused(EXPIRED)
-        return flow
-
-    @property
-    def cookie(self) -> str:
-        """What `read` reads."""
-        return _base64(json.dumps(asdict(self)).encode())
-
-    @property
-    def state(self) -> str:
-        """Proves that an answer belongs to this browser and this act."""
-        return self._derived("state")
-
-    @property
-    def nonce(self) -> str:
-        """Proves that an ID token was made for it."""
-        return self._derived("nonce")
-
-    @property
-    def verifier(self) -> str:
-        """PKCE's: of 43 characters, the fewest that there may be."""
-        return self._derived("verifier")
-
-    def _derived(self, what: str) -> str:
-        about = json.dumps([what, self.act, self.back, self.name, self.code, self.user_id])
-        return _base64(hmac.digest(self.secret.encode(), about.encode(), "sha256"))
-
-
-EXPIRED = "This sign-in has expired, or belongs to another browser. Begin again."
 REFUSED = "The provider's answer cannot be trusted. Begin again; if it happens again, tell the operator."
 
 
@@ -129,8 +78,8 @@ class Provider:
         self._clock = clock
         self._http = urllib3.PoolManager(timeout=TIMEOUT, retries=False, maxsize=4)
         self._asking = threading.Lock()
-        self._document: tuple[float, dict[str, Any]] | None = None
-        self._keys: tuple[float, KeySet] | None = None
+        self._known: dict[str, tuple[float, Any]] = {}
+        self._failed_at = -AWAY_SECONDS
 
     @property
     def issuer(self) -> str:
@@ -156,7 +105,7 @@ class Provider:
             "redirect_uri": self._callback,
             "state": flow.state,
             "nonce": flow.nonce,
-            "code_challenge": _base64(hashlib.sha256(flow.verifier.encode()).digest()),
+            "code_challenge": base64url(hashlib.sha256(flow.verifier.encode()).digest()),
             "code_challenge_method": "S256",
         }
         return f"{where}{'&' if urlsplit(where).query else '?'}{urlencode(asked)}"
@@ -232,26 +181,50 @@ class Provider:
     # What the provider says of itself ---------------------------------------------------------------------------------
 
     def _discovered(self) -> dict[str, Any]:
-        with self._asking:
-            if self._document is None or self._clock() - self._document[0] > KEPT_SECONDS:
-                found = self._asked("GET", f"{self.issuer.rstrip('/')}/.well-known/openid-configuration")
-                if found.get("issuer") != self.issuer:
-                    raise ProviderRefused("The provider calls itself by another name than the operator's setting.")
-                self._document = (self._clock(), found)
-            return self._document[1]
+        found: dict[str, Any] = self._kept("document", KEPT_SECONDS, self._document)
+        return found
 
     def _key_set(self, seconds: float) -> KeySet:
         """The provider's keys, not older than that."""
         where = self._endpoint("jwks_uri")
-        with self._asking:
-            if self._keys is None or self._clock() - self._keys[0] > seconds:
-                listed = self._asked("GET", where).get("keys")
-                if not isinstance(listed, list):
-                    raise ProviderRefused(REFUSED)
-                usable = [key for key in listed if isinstance(key, dict) and key.get("kty") in {"RSA", "EC"}]
-                keys = [JWKRegistry.import_key(key) for key in usable if key.get("use", "sig") == "sig"]
-                self._keys = (self._clock(), KeySet(keys))
-            return self._keys[1]
+        found: KeySet = self._kept("keys", seconds, lambda: self._keys(where))
+        return found
+
+    def _kept(self, name: str, seconds: float, ask: Callable[[], Any]) -> Any:
+        """What is known, if it is not older, or what the provider says now. Raises ProviderAway, ProviderRefused."""
+        if not self._asking.acquire(timeout=WAIT_SECONDS):
+            raise ProviderAway
+        try:
+            at, found = self._known.get(name, (0.0, None))
+            if found is not None and self._clock() - at <= seconds:
+                return found
+            if self._clock() - self._failed_at < AWAY_SECONDS:
+                raise ProviderAway
+            try:
+                found = ask()
+            except ProviderAway:
+                self._failed_at = self._clock()
+                raise
+            self._known[name] = (self._clock(), found)
+            return found
+        finally:
+            self._asking.release()
+
+    def _document(self) -> dict[str, Any]:
+        found = self._asked("GET", f"{self.issuer.rstrip('/')}/.well-known/openid-configuration")
+        if found.get("issuer") != self.issuer:
+            raise ProviderRefused("The provider calls itself by another name than the operator's setting.")
+        return found
+
+    def _keys(self, where: str) -> KeySet:
+        """Those of the kinds that `ALGORITHMS` need; a key that cannot be read is left out."""
+        listed = self._asked("GET", where).get("keys")
+        keys = []
+        for key in listed if isinstance(listed, list) else ():
+            if isinstance(key, dict) and key.get("kty") in {"RSA", "EC"} and key.get("use", "sig") == "sig":
+                with contextlib.suppress(JoseError, ValueError, TypeError, KeyError):
+                    keys.append(JWKRegistry.import_key(key))
+        return KeySet(keys)
 
     def _endpoint(self, name: str) -> str:
         """An address from the provider's document. Raises ProviderRefused: we do not go there."""
@@ -287,7 +260,3 @@ class Provider:
         if not isinstance(found, dict):
             raise ProviderRefused(REFUSED)
         return found
-
-
-def _base64(content: bytes) -> str:
-    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()

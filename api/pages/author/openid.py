@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request, Response
 
 from deadheat.api.deps import Shared
 from deadheat.api.edge import sessions
+from deadheat.api.edge.flow import Flow
 from deadheat.api.errors import STATUS
 from deadheat.api.pages.author import account
 from deadheat.api.pages.author.account import Next, begin, confirm
@@ -104,8 +105,6 @@ def unlink(shared: Shared, request: Request, posted: Submitted) -> Response:
 @router.get("/sign-in/openid/callback")
 def come_back(shared: Shared, request: Request, visit: Present) -> Response:
     """From the provider, with its answer. The cookie is gone afterwards, whatever comes of it."""
-    from deadheat.api.edge.openid import Flow
-
     provider = _provider(shared)
     shared.rates.provider(request)
     flow = None
@@ -126,7 +125,7 @@ def come_back(shared: Shared, request: Request, visit: Present) -> Response:
     return answer
 
 
-def _enter(shared: Services, request: Request, flow: Any, subject: str) -> Response:
+def _enter(shared: Services, request: Request, flow: Flow, subject: str) -> Response:
     """Sign in, or up. An identity that has an account opens that one, also where another name was just chosen."""
     issuer, back = _provider(shared).issuer, local_path(flow.back)
     person: Person | None
@@ -151,8 +150,6 @@ def _link(shared: Services, visit: Visit | None, user_id: int, subject: str) -> 
 
 def _away(shared: Services, request: Request, act: Any, back: str, **more: Any) -> Response:
     """A page that leads on by itself: the content policy lets no form be sent on to another site."""
-    from deadheat.api.edge.openid import Flow
-
     provider = _provider(shared)
     flow = Flow.begun(act, back, **more)
     answer = private(shared, "openid.html", None, None, address=provider.address(flow), host=provider.host)
