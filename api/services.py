@@ -173,6 +173,23 @@ class Boards:
         return board
 
 
+class Choice:
+    """A number that takes a while to choose, and is chosen anew a minute later; None: there is nothing to choose."""
+
+    KEPT_SECONDS = 60.0
+
+    def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
+        self._seconds = seconds
+        self._kept: tuple[float, int | None] | None = None
+
+    def number(self, choose: Callable[[], int | None]) -> int | None:
+        """The number as it was chosen last; two threads may choose at once, and the later one's stays."""
+        kept = self._kept
+        if kept is None or self._seconds() - kept[0] > self.KEPT_SECONDS:
+            self._kept = kept = (self._seconds(), choose())
+        return kept[1]
+
+
 @dataclass
 class Services:
     """Shared by all requests of one application."""
@@ -186,6 +203,7 @@ class Services:
     bodies: Bodies = field(default_factory=Bodies)
     boards: Boards = field(default_factory=Boards)
     provider: Provider | None = field(init=False, default=None)
+    featured: Choice = field(default_factory=Choice)
     room: Room = field(init=False)
     taking_in: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(TAKING_IN))
     showing: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(SHOWING))

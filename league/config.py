@@ -61,6 +61,12 @@ class Settings(BaseSettings):
         default="",
         description="Public address of the site, e.g. `https://league.example`; empty: taken from each request.",
     )
+    embed_origins: str = Field(
+        default="",
+        pattern=r"^(\*|https?://[A-Za-z0-9.*-]+(:[0-9]+)?( https?://[A-Za-z0-9.*-]+(:[0-9]+)?)*)?$",
+        description="Sites that may show matches in a frame (`/matches/N/embed`), parted by spaces, e.g. "
+        "`https://blog.example https://*.example.org`, or `*` for all; empty: none.",
+    )
     smtp_url: str = Field(
         default="",
         repr=False,

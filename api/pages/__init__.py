@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from deadheat.api.pages import (
     audit,
     bot,
-    docs,
+    card,
     download,
     environment,
     evaluation,
@@ -20,6 +20,7 @@ from deadheat.api.pages import (
     matches,
     people,
     season,
+    statistics,
 )
 from deadheat.api.pages.author import (
     account,
@@ -28,6 +29,7 @@ from deadheat.api.pages.author import (
     forgotten,
     inbox,
     mail,
+    mine,
     openid,
     own_match,
     upload,
@@ -35,6 +37,7 @@ from deadheat.api.pages.author import (
 )
 from deadheat.api.pages.organiser import desk, evaluations, operator, season_file
 from deadheat.api.pages.player import exhibition
+from deadheat.api.pages.texts import docs, style
 
 router = APIRouter(include_in_schema=False)
 for _page in (
@@ -42,9 +45,11 @@ for _page in (
     lists,
     game,
     season,
+    statistics,
     evaluation,
     live,
     match,
+    card,
     matches,
     own_match,
     exhibition,
@@ -55,8 +60,10 @@ for _page in (
     environment,
     audit,
     docs,
+    style,
     account,
     inbox,
+    mine,
     webhooks,
     mail,
     forgotten,
