@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from anyio import CapacityLimiter
 from fastapi.templating import Jinja2Templates
@@ -25,6 +25,9 @@ from deadheat.league.database import Database
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.people import access
 from deadheat.league.service.rankings.standings import Leaderboard, leaderboard, newest_snapshot
+
+if TYPE_CHECKING:
+    from deadheat.api.edge.openid import Provider
 
 log = logging.getLogger(__name__)
 
@@ -200,12 +203,17 @@ class Services:
     bodies: Bodies = field(default_factory=Bodies)
     boards: Boards = field(default_factory=Boards)
     featured: Choice = field(default_factory=Choice)
+    provider: Provider | None = field(init=False, default=None)
     room: Room = field(init=False)
     taking_in: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(TAKING_IN))
     showing: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(SHOWING))
 
     def __post_init__(self) -> None:
         self.room = room_for_uploads(self.settings.upload_limit_bytes)
+        if self.settings.openid_issuer:
+            from deadheat.api.edge.openid import Provider
+
+            self.provider = Provider(self.settings)
 
     def note_use(self, token_id: int) -> None:
         """When a token was used is worth a note, but no failed request."""

@@ -18,8 +18,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 from deadheat.api.deps import Id, Shared
 from deadheat.api.edge.caching import answer
-from deadheat.api.pages.game import rules
 from deadheat.api.pages.match import ended
+from deadheat.api.pages.render import game_title
 from deadheat.api.replays import transcript_of
 from deadheat.api.services import SITE, Body
 from deadheat.engine.figures import points
@@ -67,7 +67,7 @@ def draw(match: Match, shown: dict[str, Any] | None) -> bytes:
     """Return the picture as PNG. `shown`: the document for viewers; None: no chart."""
     image = Image.new("RGB", (WIDTH, HEIGHT), colour("ground"))
     pen = ImageDraw.Draw(image)
-    pen.text((MARGIN, 44), rules(match.game)[0], colour("ink"), font(44))
+    pen.text((MARGIN, 44), game_title(match.game), colour("ink"), font(44))
     pen.text((WIDTH - MARGIN, 50), f"Deadheat, match {match.id}", colour("soft"), font(30), anchor="ra")
     seats = sorted(match.seats, key=lambda seat: (seat.rank or 0, seat.seat))
     room = 280 / max(len(seats), 2)

@@ -18,7 +18,7 @@ from deadheat.cli.author.leaderboard import standings_table
 from deadheat.cli.console import USAGE, fail, harmless, note, number_in
 from deadheat.cli.organiser.archive import archive
 from deadheat.cli.organiser.archive_checks import verify
-from deadheat.cli.organiser.season_file import apply, export, instant, shown
+from deadheat.cli.organiser.season_file import apply, export, forecast, instant, shown
 from deadheat.cli.output import Column, Columns, Output, says, table, tabled
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import asks, visits
@@ -167,6 +167,7 @@ def edit(
 
 group.command()(asks(apply))
 group.command()(asks(export))
+group.command()(asks(forecast))
 group.command()(asks(archive))
 group.command()(says(verify))
 

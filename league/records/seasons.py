@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from deadheat.league.records import Record
 from deadheat.league.records.evaluations import StageProgress
+from deadheat.league.records.forecasts import Forecast
 from deadheat.league.states import SeasonState
 from deadheat.league.terms import Terms
 
@@ -161,4 +162,5 @@ class Declared(Record):
     timezone: Annotated[str | None, Field(description="Of the file's dates without an offset, if it has any.")]
     changes: list[DeclaredChange]
     timetable: list[DeclaredDate]
+    forecast: Annotated[Forecast, Field(description="Whether the machines suffice for it.")]
     warnings: list[str]

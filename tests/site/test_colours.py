@@ -82,6 +82,6 @@ def test_seats_are_told_apart(vision: str, dark: bool) -> None:
     close = {
         pair: found
         for pair in combinations(seats, 2)
-        if (found := distance(*map(seats.__getitem__, pair), SEES[vision])) < APART[vision]
+        if (found := distance(seats[pair[0]], seats[pair[1]], SEES[vision])) < APART[vision]
     }
     assert close == {}
