@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 import pytest
 from sqlmodel import select
 
-from deadheat.api.pages.charts import bars
+from deadheat.api.pages.pictures.charts import bars
 from deadheat.api.pages.render import ms, shown
 from deadheat.api.pages.texts.docs import TITLES
 from deadheat.api.services import SITE
