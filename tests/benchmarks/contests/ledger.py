@@ -41,7 +41,9 @@ class Ledger:
 
     def table(self) -> str:
         """A line for each step, the most expensive first."""
-        lines = [f"    {'step':34}{'times':>8}{'CPU, ms: median':>17}{'most':>9}{'sum, s':>9}{'statements':>12}{'+MiB':>7}"]
+        lines = [
+            f"    {'step':34}{'times':>8}{'CPU, ms: median':>17}{'most':>9}{'sum, s':>9}{'statements':>12}{'+MiB':>7}"
+        ]
         for name, costs in sorted(self._costs.items(), key=lambda item: -sum(ms for ms, _ in item[1])):
             spent = [ms for ms, _ in costs]
             asked = statistics.median(count for _, count in costs)

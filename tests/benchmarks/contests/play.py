@@ -86,6 +86,7 @@ class Contest:
         self._playing: list[tuple[datetime, int, SeriesJob]] = []
         self._waiting: list[int] = []  # messages about series
         self._late = Lateness()
+        self._running = False  # an evaluation
         self._ended_at = world.clock.now  # when the newest series was over
         with world.db.transaction() as session:
             record_check(session, world.host, {"slots": slots}, (), 0)
@@ -102,7 +103,8 @@ class Contest:
                 name = f"team-{number:04}"
                 user = _added(session, User(name=name, name_key=name, created_at=at))
                 bot = _added(
-                    session, Bot(owner_id=user.id, game=GAME, name=f"bot-{number}", name_key=f"bot-{number}", created_at=at)
+                    session,
+                    Bot(owner_id=user.id, game=GAME, name=f"bot-{number}", name_key=f"bot-{number}", created_at=at),
                 )
                 version = _added(
                     session,
@@ -169,6 +171,7 @@ class Contest:
             after = self.world.read(_state)
             step.name = self._name(before, after, made)
         self._note(before, after)
+        self._running = after.evaluations > after.done
         self._waiting += made
 
     def _name(self, before: State, after: State, made: Sequence[int]) -> str:
@@ -198,6 +201,9 @@ class Contest:
     # Playing ------------------------------------------------------------------------------------------------------
 
     def _claim(self) -> None:
+        """Only while an evaluation is played: a ladder of 1,600 teams would take the simulation years."""
+        if not self._running:
+            return
         while self._free and self._waiting:
             nudged_id = self._waiting.pop(0)
             with self.ledger.step() as step:

@@ -46,7 +46,9 @@ class Pairing:
 def counted(world: World) -> str:
     """How much was computed again."""
     with world.db.reading() as session:
-        evaluations = session.connection().execute(text("SELECT count(*) FROM evaluation WHERE state = 'done'")).scalar()
+        evaluations = (
+            session.connection().execute(text("SELECT count(*) FROM evaluation WHERE state = 'done'")).scalar()
+        )
         pairings = session.connection().execute(text("SELECT count(*) FROM evaluation_pairing")).scalar()
     return f"{evaluations} evaluations with {pairings} pairings"
 
