@@ -48,9 +48,9 @@ def costs(world: World, season_id: int) -> Iterator[tuple[str, float]]:
             began = time.process_time()
             answer = client.get(path)
             spent.append(1000 * (time.process_time() - began))
-        if answer.status_code == 404:  # noqa: PLR2004
+        if answer.status_code == 404:
             continue
-        assert answer.status_code == 200, answer.text[:500]  # noqa: PLR2004
+        assert answer.status_code == 200, answer.text[:500]
         asked = len(statements)
         app.state.services.bodies._kept.clear()
         tracemalloc.start()
