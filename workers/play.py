@@ -222,7 +222,6 @@ def finish(
         log.warning("series %d: the results of attempt %d are not taken", job.series_id, job.attempt)
         return
     handed_in = {outcome.match_id for outcome in outcomes}
-    for item in (item for item in runs if item.match.match_id in handed_in):
-        metrics.record_attempts(job.game, [item.attempt.cause])
-        if item.played is not None:
-            metrics.record(item.played.transcript, job.season_id)
+    taken_runs = [item for item in runs if item.match.match_id in handed_in]
+    metrics.record_attempts(job.game, [item.attempt.cause for item in taken_runs])
+    metrics.record([item.played.transcript for item in taken_runs if item.played is not None], job.season_id)

@@ -14,15 +14,15 @@ from pathlib import Path
 
 from deadheat.sandbox.host.processors import RETRY_SECONDS, Hold, Processors
 
-CPUS_PER_SLOT = 2
 SHORT_RETRY_SECONDS = 0.002
 
 
 def plan(spec: str, cpus: Sequence[int]) -> list[tuple[int, ...]]:
     """Return the slots of a host with these CPUs.
 
-    `spec` names them ("2,3;4,5"). If it is empty, slots are pairs of CPUs, with the first CPU kept for the referees and
-    the engine if there are more than two.
+    `spec` names them ("2,3;4,5"). If it is empty, each CPU is a slot, but the first is kept for the referees and the
+    engine if there are more than two. The bots of a match then share a CPU: they hardly ever think at the same moment,
+    and what one of them waits for the other is not its own time.
 
     Raises:
         ValueError: `spec` is not of that form, or names a CPU twice.
@@ -33,9 +33,7 @@ def plan(spec: str, cpus: Sequence[int]) -> list[tuple[int, ...]]:
         if len(set(named)) != len(named):
             raise ValueError(f"slots {spec!r} name a CPU twice")
         return slots
-    free = list(cpus) if len(cpus) <= CPUS_PER_SLOT else list(cpus)[1:]
-    count = max(1, len(free) // CPUS_PER_SLOT)
-    return [tuple(free[i * CPUS_PER_SLOT : (i + 1) * CPUS_PER_SLOT]) for i in range(count)]
+    return [(cpu,) for cpu in (cpus if len(cpus) <= 2 else cpus[1:])]
 
 
 class Slots:

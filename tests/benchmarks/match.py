@@ -92,7 +92,7 @@ def play_series(sandbox: Sandbox, program: Program, length: int) -> None:
             assert not played.transcript.result.faults, played.transcript.result
             encode(played.transcript)
             latencies(played.transcript)
-            metrics.record(played.transcript, 0)
+            metrics.record([played.transcript], 0)
 
 
 def settle() -> None:

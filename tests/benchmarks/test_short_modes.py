@@ -9,6 +9,7 @@ import pytest
 
 from deadheat.workers.context import BOTS
 from tests.benchmarks.cluster import HOUSEKEEPING, report_shares
+from tests.benchmarks.where import PROFILE
 
 
 def short(name: str) -> str:
@@ -65,6 +66,15 @@ def test_what_a_cluster_plays_and_a_long_queue_costs() -> None:
     assert [line[:3] for line in lines if line.startswith("(")] == ["(a)", "(b)", "(c)"]
     assert sum(line.startswith(f"    {HOUSEKEEPING} ") for line in lines) == 1
     assert sum(line.strip().startswith(("SQLite: ", "PostgreSQL: ", "Redis: ")) for line in lines) == 11
+
+
+@pytest.mark.containers
+@pytest.mark.all
+def test_where_the_time_of_a_match_goes() -> None:
+    lines = short("where").splitlines()
+    assert [line[:3] for line in lines if line.startswith("(")] == ["(a)", "(b)", "(c)", "(d)"]
+    doing = {line[4:32].strip() for line in lines[lines.index(PROFILE) + 1 :]}
+    assert {"referee and clock", "meters", "rows", "metrics"} <= doing
 
 
 @pytest.mark.all

@@ -17,7 +17,7 @@ from deadheat.sandbox.arena import Arena, _Turns
 from deadheat.sandbox.box import Box, Channel, Exit, Limits, Program
 from deadheat.sandbox.cgroup import Cgroup
 from deadheat.sandbox.docker import DockerSandbox
-from deadheat.sandbox.host.slots import Slots
+from deadheat.sandbox.host.slots import Slots, plan
 from deadheat.sandbox.local import LocalSandbox
 
 CPUS = sorted(os.sched_getaffinity(0))
@@ -59,6 +59,21 @@ def test_a_processor_that_this_host_does_not_give_us_is_no_place(tmp_path: Path)
 
 def test_spare_processors_are_those_of_no_slot(tmp_path: Path) -> None:
     assert Slots(tmp_path, str(CPUS[0])).spare == tuple(CPUS[1:])
+
+
+@pytest.mark.parametrize(
+    ("spec", "cpus", "slots"),
+    [
+        ("", [5], [(5,)]),
+        ("", [0, 1], [(0,), (1,)]),
+        ("", [0, 1, 2, 3], [(1,), (2,), (3,)]),
+        ("2,3;1", [0], [(2, 3), (1,)]),
+    ],
+)
+def test_each_processor_is_a_slot_and_of_many_the_first_is_for_the_rest(
+    spec: str, cpus: list[int], slots: list[tuple[int, ...]]
+) -> None:
+    assert plan(spec, cpus) == slots
 
 
 def test_a_cpuset_is_read_as_the_kernel_writes_it() -> None:

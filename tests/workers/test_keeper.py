@@ -164,7 +164,8 @@ def test_the_keeper_is_heard_of_while_a_check_waits_for_a_slot(world: PlayingWor
     finds(monkeypatch, GOOD)
     watching = Keeper(world.context)
     with ExitStack() as others:
-        others.enter_context(world.context.slots.take())
+        for slot in world.context.slots.slots:
+            others.enter_context(world.context.slots.take(only=slot))
         beats: list[int] = []
 
         def beat() -> None:
