@@ -7,7 +7,6 @@ from fastapi import APIRouter
 from deadheat.api.pages import (
     audit,
     bot,
-    card,
     download,
     environment,
     evaluation,
@@ -36,6 +35,7 @@ from deadheat.api.pages.author import (
     webhooks,
 )
 from deadheat.api.pages.organiser import desk, evaluations, operator, season_file
+from deadheat.api.pages.pictures import card
 from deadheat.api.pages.player import exhibition
 from deadheat.api.pages.texts import docs, style
 

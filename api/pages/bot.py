@@ -10,8 +10,8 @@ from fastapi import APIRouter, Query
 from sqlmodel import Session
 
 from deadheat.api.deps import Id, Shared
-from deadheat.api.pages import charts
 from deadheat.api.pages.people import courses
+from deadheat.api.pages.pictures import charts
 from deadheat.api.pages.render import everyones, render
 from deadheat.api.schemas.base import RowId
 from deadheat.api.services import Services

@@ -10,8 +10,8 @@ from fastapi import APIRouter, Response
 from markupsafe import Markup
 
 from deadheat.api.deps import Shared
-from deadheat.api.pages.charts import bars
 from deadheat.api.pages.markdown import rendered
+from deadheat.api.pages.pictures.charts import bars
 from deadheat.api.pages.render import everyones, render
 from deadheat.api.services import SITE
 from deadheat.engine.games import GAMES

@@ -13,7 +13,7 @@ from pydantic import ConfigDict
 from sqlmodel import Session
 
 from deadheat.api.deps import Id, Shared
-from deadheat.api.pages.charts import Bar, Trend, bars, trend
+from deadheat.api.pages.pictures.charts import Bar, Trend, bars, trend
 from deadheat.api.pages.render import everyones, render
 from deadheat.api.schemas import base
 from deadheat.api.schemas.base import RowId

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from deadheat.api.pages import card
+from deadheat.api.pages.pictures import card
 from deadheat.league.config import Settings
 from tests.api.site import Site
 from tests.site.leagues import play

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from deadheat.api.pages.bot import near
-from deadheat.api.pages.charts import trend
+from deadheat.api.pages.pictures.charts import trend
 from deadheat.api.pages.statistics import cycles
 from deadheat.league.service.rankings.history import TREND_POINTS, trends
 from deadheat.league.service.rankings.standings import leaderboard, refit

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 
 from deadheat.api.deps import Shared
-from deadheat.api.pages.charts import trend
 from deadheat.api.pages.forms import Visiting, private
 from deadheat.api.pages.people import courses
+from deadheat.api.pages.pictures.charts import trend
 from deadheat.league.service.bots.bots import bots_of
 from deadheat.league.service.people import notices
 from deadheat.league.service.rankings.history import trends

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from fastapi import APIRouter
 
 from deadheat.api.deps import Shared
-from deadheat.api.pages import charts
+from deadheat.api.pages.pictures import charts
 from deadheat.api.pages.render import everyones, render
 from deadheat.api.pages.statistics import Cell
 from deadheat.engine.games import GAMES
