@@ -49,15 +49,15 @@ class Plan:
 
 
 def plans(days: int, short: bool) -> list[Plan]:
-    """The contests of CONTEST's year, or a tenth of each."""
-    first, part = START + timedelta(hours=3), 10 if short else 1
+    """The contests of CONTEST's year, or a twentieth of each."""
+    first, part = START + timedelta(hours=3), 20 if short else 1
     twice_a_day = [first + timedelta(days=day, hours=hour) for day in range(days) for hour in (0, 6)]
     swiss, everybody = EvaluationFormat.SWISS, EvaluationFormat.ROUND_ROBIN
-    final = {"every_minutes": 15, "from": first, "until": first + timedelta(hours=1 if short else 6)}
+    final = {"every_minutes": 15, "from": first, "until": first + timedelta(hours=0.25 if short else 6)}
     return [
-        Plan("online", 1600 // part, _line(swiss, at=twice_a_day, rounds=20 if not short else 8), 32),
-        Plan("system-test", 1600 // part, _line(swiss, at=[first], rounds=50 if not short else 12), 32),
-        Plan("first-100", 100 // part, _line(everybody, at=[first], matches=5), 32),
+        Plan("online", 1600 // part, _line(swiss, at=twice_a_day, rounds=20 if not short else 5), 32),
+        Plan("system-test", 1600 // part, _line(swiss, at=[first], rounds=50 if not short else 8), 32),
+        Plan("first-100", max(10, 100 // part), _line(everybody, at=[first], matches=5), 32),
         Plan("final", 23, _line(everybody, **final), 4),
     ]
 
@@ -69,7 +69,7 @@ def _line(format_: EvaluationFormat, **given: object) -> DeclaredEvaluation:
 def main() -> int:
     """Play, print, and say whether all is as it must be."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--short", action="store_true", help="a tenth of the teams, fewer rounds, a final of an hour")
+    parser.add_argument("--short", action="store_true", help="a twentieth of the teams, fewer rounds, two evaluations in the final")
     parser.add_argument("--days", type=int, help="of the online contest (10; short: 1)")
     parser.add_argument("--only", action="append", help="one contest; may be given again")
     parser.add_argument("--postgresql", action="store_true", help="instead of SQLite")

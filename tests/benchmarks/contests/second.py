@@ -74,7 +74,8 @@ def differences(world: World) -> Iterator[str]:
         for evaluation, format_, matches, number, board, first, second, one, other, pairing in connection.execute(
             text(HALVES)
         ):
-            mine = halves[pairing][first] if second is not None else 2 * matches
+            bye = 2 * matches if format_ == "swiss" else 0  # in a round robin everybody sits out as often
+            mine = halves[pairing][first] if second is not None else bye
             theirs = halves[pairing][second] if second is not None else 0
             drawn[evaluation].append(Pairing(number, board, first, second, mine, theirs, (one, other)))
             format_of[evaluation] = format_
