@@ -86,7 +86,6 @@ def test_what_is_wrong_with_a_season_is_said_beside_its_field_and_what_was_typed
 
 
 def test_the_form_takes_all_that_the_api_takes(boss: Browser, site: Site) -> None:
-    """And gives back what it took."""
     for name in ("sample", "another"):
         site.world.bot(name, owner=site.world.boss)
     boss.get("/desk/seasons/new")

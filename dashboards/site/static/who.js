@@ -30,6 +30,10 @@ async function ask() {
   if (!told) return;
   keep(told.unread);
   show(told.unread);
+  await learn();
+}
+
+async function learn() {
   const bots = await own("/v1/bots");
   if (bots) localStorage.setItem(BOTS, JSON.stringify(bots.items.map((bot) => bot.id)));
 }
@@ -63,12 +67,13 @@ async function begin() {
     localStorage.setItem(KEY, who.dataset.name); // empty: nobody is signed in
     if (!who.dataset.name) for (const key of [UNREAD, BOTS]) localStorage.removeItem(key);
     if (inbox.dataset.unread !== undefined) keep(Number(inbox.dataset.unread));
+    if (who.dataset.name && !localStorage.getItem(BOTS)) await learn();
   } else if (localStorage.getItem(KEY)) {
     who.textContent = localStorage.getItem(KEY);
     const known = JSON.parse(localStorage.getItem(UNREAD));
     show(known?.unread ?? 0);
     mark(document);
-    if (!(Date.now() - known?.at < FRESH_MS && localStorage.getItem(BOTS))) await ask();
+    if (!(Date.now() - known?.at < FRESH_MS)) await ask();
     mark(document);
   }
   document.querySelector("form[action='/sign-out']")?.addEventListener("submit", () => {
