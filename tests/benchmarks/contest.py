@@ -69,7 +69,7 @@ def _line(format_: EvaluationFormat, **given: object) -> DeclaredEvaluation:
 def main() -> int:
     """Play, print, and say whether all is as it must be."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--short", action="store_true", help="a twentieth of the teams, fewer rounds, two evaluations in the final")
+    parser.add_argument("--short", action="store_true", help="a twentieth of the teams, fewer rounds and evaluations")
     parser.add_argument("--days", type=int, help="of the online contest (10; short: 1)")
     parser.add_argument("--only", action="append", help="one contest; may be given again")
     parser.add_argument("--postgresql", action="store_true", help="instead of SQLite")
