@@ -112,6 +112,7 @@ def create_app(
     app.state.tables = Tables()
     for noun in NOUNS:  # each route as it is: `include_router` makes it again, in every process at its first request
         app.router.routes += noun.router.routes
+    app.mount("/static/reference", pages.docs.assets)
     app.mount("/static", StaticFiles(directory=SITE / "static"), name="static")
     errors.install(app)
     openapi.install(app)

@@ -35,6 +35,10 @@ STATUS: Mapping[type[errors.LeagueError], int] = {
     errors.BadToken: 401,
     errors.AccountClosed: 403,
     errors.NotInvited: 403,
+    errors.ProviderRefused: 403,
+    errors.ProviderAway: 503,
+    errors.AlreadyLinked: 409,
+    errors.SignInAgain: 403,
     errors.NotAllowed: 403,
     errors.NarrowToken: 403,
     errors.OwnMatch: 403,
@@ -65,6 +69,7 @@ INTERNAL = "Something went wrong on our side. An operator has been notified."
 
 OURS: Mapping[type[errors.LeagueError], str] = {
     errors.BlobsAway: "Nothing can be stored or fetched at the moment. Please try again in a minute.",
+    errors.ProviderAway: "The sign-in provider does not answer. Try again later, or sign in with a password.",
     errors.BlobMissing: "This is missing from the store. An operator has been notified.",
     errors.BlobDamaged: "This is damaged in the store. An operator has been notified.",
 }

@@ -16,7 +16,7 @@ from deadheat.league.service.series.live import Watched
 from deadheat.league.service.views.matches import match_detail
 from deadheat.league.states import JobState, MatchState
 
-VERSION = 2
+VERSION = 3
 """Of what is made here, see `api.replays.VERSION`."""
 
 

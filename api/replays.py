@@ -39,7 +39,7 @@ JSON: dict[int | str, dict[str, Any]] = {
 }
 """What the description says of routes that answer with `made_of`."""
 
-VERSION = 4
+VERSION = 5
 """Of what is made here: part of the ETag, so that browsers ask again when it changes."""
 
 

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from anyio import CapacityLimiter
 from fastapi.templating import Jinja2Templates
@@ -25,6 +25,9 @@ from deadheat.league.database import Database
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.people import access
 from deadheat.league.service.rankings.standings import Leaderboard, leaderboard, newest_snapshot
+
+if TYPE_CHECKING:
+    from deadheat.api.edge.openid import Provider
 
 log = logging.getLogger(__name__)
 
@@ -170,6 +173,23 @@ class Boards:
         return board
 
 
+class Choice:
+    """A number that takes a while to choose, and is chosen anew a minute later; None: there is nothing to choose."""
+
+    KEPT_SECONDS = 60.0
+
+    def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
+        self._seconds = seconds
+        self._kept: tuple[float, int | None] | None = None
+
+    def number(self, choose: Callable[[], int | None]) -> int | None:
+        """The number as it was chosen last; two threads may choose at once, and the later one's stays."""
+        kept = self._kept
+        if kept is None or self._seconds() - kept[0] > self.KEPT_SECONDS:
+            self._kept = kept = (self._seconds(), choose())
+        return kept[1]
+
+
 @dataclass
 class Services:
     """Shared by all requests of one application."""
@@ -182,12 +202,18 @@ class Services:
     rates: Rates
     bodies: Bodies = field(default_factory=Bodies)
     boards: Boards = field(default_factory=Boards)
+    featured: Choice = field(default_factory=Choice)
+    provider: Provider | None = field(init=False, default=None)
     room: Room = field(init=False)
     taking_in: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(TAKING_IN))
     showing: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(SHOWING))
 
     def __post_init__(self) -> None:
         self.room = room_for_uploads(self.settings.upload_limit_bytes)
+        if self.settings.openid_issuer:
+            from deadheat.api.edge.openid import Provider
+
+            self.provider = Provider(self.settings)
 
     def note_use(self, token_id: int) -> None:
         """When a token was used is worth a note, but no failed request."""

@@ -139,6 +139,7 @@ class Game(Protocol):
     """The rules of one game; see docs/adding-a-game.md."""
 
     name: str
+    title: str
     rules_version: int
     seats: range
 

@@ -31,7 +31,7 @@ def limit(value_ns: int) -> str:
 
 def counted(count: int, one: str, more: str = "") -> str:
     """A count with its noun: "1 match", "2 matches". `more` is the plural if it is not `one` with an s."""
-    return f"{count} {one if count == 1 else more or f'{one}s'}"
+    return f"{count:,} {one if count == 1 else more or f'{one}s'}"
 
 
 def span(counts: range) -> str:

@@ -61,6 +61,12 @@ class Settings(BaseSettings):
         default="",
         description="Public address of the site, e.g. `https://league.example`; empty: taken from each request.",
     )
+    embed_origins: str = Field(
+        default="",
+        pattern=r"^(\*|https?://[A-Za-z0-9.*-]+(:[0-9]+)?( https?://[A-Za-z0-9.*-]+(:[0-9]+)?)*)?$",
+        description="Sites that may show matches in a frame (`/matches/N/embed`), parted by spaces, e.g. "
+        "`https://blog.example https://*.example.org`, or `*` for all; empty: none.",
+    )
     smtp_url: str = Field(
         default="",
         repr=False,
@@ -68,6 +74,15 @@ class Settings(BaseSettings):
         "`smtp://host` (without TLS); empty: no mail. It needs the sender and the site's address.",
     )
     mail_from: str = Field(default="", description="Sender of mail, e.g. `Deadheat <league@league.example>`.")
+    openid_issuer: str = Field(
+        default="",
+        description="OpenID Connect provider through which people may sign in, e.g. `https://id.example`; empty: none. "
+        "It needs the client's id and the site's address; people come back to `/sign-in/openid/callback` there.",
+    )
+    openid_client_id: str = Field(default="", description="What the provider calls this league.")
+    openid_client_secret: str = Field(
+        default="", repr=False, description="The provider's secret for this league; empty: a public client."
+    )
     webhooks_inside: bool = Field(
         default=False,
         description="Let authors' webhooks reach private and loopback addresses; for a league in a closed network.",
@@ -189,6 +204,18 @@ class Settings(BaseSettings):
             raise ValueError(f"smtp_url must name a host after {', '.join(f'{scheme}://' for scheme in SMTP_PORTS)}")
         if self.smtp_url and not (self.mail_from.isprintable() and "@" in self.mail_from and self.site_url):
             raise ValueError("smtp_url needs mail_from, and site_url for the links in messages")
+        return self
+
+    @model_validator(mode="after")
+    def _can_reach_the_provider(self) -> Self:
+        parts = urlsplit(self.openid_issuer)
+        by_http = parts.scheme == "http" and parts.hostname in {"localhost", "127.0.0.1", "::1"}
+        if self.openid_issuer and not (parts.hostname and (parts.scheme == "https" or by_http)):
+            raise ValueError("openid_issuer must be an https:// address")
+        if self.openid_issuer and (parts.query or parts.fragment or "@" in parts.netloc):
+            raise ValueError("openid_issuer must be an address without a user, a query or a fragment")
+        if self.openid_issuer and not (self.openid_client_id and self.site_url):
+            raise ValueError("openid_issuer needs openid_client_id, and site_url for the way back")
         return self
 
     @property

@@ -90,6 +90,42 @@ class AccountClosed(LeagueError):
         self.reason = reason
 
 
+class ProviderRefused(LeagueError):
+    """Somebody was not let in through the OpenID provider; `text` says what they can do."""
+
+    code = "provider-refused"
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+
+
+class ProviderAway(LeagueError):
+    """The OpenID provider cannot be reached, or failed."""
+
+    code = "provider-away"
+
+    def __init__(self) -> None:
+        super().__init__("The provider does not answer. Try again later, or sign in with a password.")
+
+
+class AlreadyLinked(LeagueError):
+    """Each account has one identity at the provider, and each identity one account."""
+
+    code = "already-linked"
+
+    def __init__(self) -> None:
+        super().__init__("That identity opens another account, or this account is linked to another one.")
+
+
+class SignInAgain(LeagueError):
+    """Somebody without a password must show anew who they are."""
+
+    code = "sign-in-again"
+
+    def __init__(self) -> None:
+        super().__init__("Your sign-in is too old for this. Sign out, sign in again, and do it within ten minutes.")
+
+
 class NotInvited(LeagueError):
     """Sign-up is closed, or the invitation code is wrong."""
 

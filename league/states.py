@@ -121,6 +121,7 @@ class FinalsFormat(StrEnum):
     NONE = "none"  # the ladder decides
     ROUND_ROBIN = "round-robin"
     SWISS = "swiss"
+    STAGES = "stages"  # one after the other, each with fewer bots, as the season's `stages` say
 
 
 class FinalsLog(StrEnum):
@@ -177,10 +178,11 @@ class ChallengeState(StrEnum):
 
 
 class EvaluationFormat(StrEnum):
-    """Who meets whom in an evaluation."""
+    """Who meets whom in an evaluation, or a stage of the finals."""
 
     SWISS = "swiss"  # in each round those with equal scores
     ROUND_ROBIN = "round-robin"  # everybody meets everybody once
+    KNOCKOUT = "knockout"  # who loses is out; only as a stage
 
 
 class EvaluationState(StrEnum):

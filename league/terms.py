@@ -37,6 +37,12 @@ PANEL_BOT = r"^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9][A-Za-z0-9_-]*$"
 """A bot of a panel: its author's or team's name, and its own."""
 
 
+STAGE = r"^(swiss|round-robin|knockout)( (rounds|matches|keep|further)=[1-9][0-9]{0,4}| third-place)*$"
+"""A stage of the finals (`league.pairing.stages`)."""
+
+MOST_STAGES = 20
+
+
 class Group(StrEnum):
     """Settings that belong together; the values are the form's headings, the names in lower case a file's tables."""
 
@@ -125,10 +131,18 @@ class Terms(BaseModel, use_attribute_docstrings=True):
                 "none": "none: the ladder decides",
                 "round-robin": "everybody meets everybody",
                 "swiss": "Swiss rounds",
+                "stages": "stages, as declared below",
             },
         ),
     ] = FinalsFormat.NONE
     """How the finals are played."""
+
+    stages: Annotated[
+        list[Annotated[str, StringConstraints(pattern=STAGE, max_length=100)]] | None,
+        Field(min_length=1, max_length=MOST_STAGES),
+        Setting(Group.FINALS, "Stages"),
+    ] = None
+    """Stages of the finals, such as "swiss rounds=50 keep=100", "round-robin matches=6"; null: none."""
 
     finals_top: Annotated[int | None, Field(ge=2, le=10_000), Setting(Group.FINALS, "How many qualify")] = None
     """How many of each division qualify; null: all."""

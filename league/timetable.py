@@ -70,6 +70,8 @@ class DeclaredEvaluation(BaseModel):
     @property
     def faults(self) -> Iterator[str]:
         """Why it cannot be run like this, whenever: ends of sentences."""
+        if self.format is EvaluationFormat.KNOCKOUT:
+            yield "a knock-out is played as a stage of the finals only"
         if self.format is EvaluationFormat.SWISS and self.rounds is None:
             yield "a Swiss needs rounds"
         if self.format is EvaluationFormat.ROUND_ROBIN and self.rounds is not None:

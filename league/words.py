@@ -42,6 +42,7 @@ class NoticeKind(StrEnum):
     APPEAL_DECIDED = "appeal-decided"
     STANDINGS = "standings"  # the final ones
     DEADLINE = "deadline"
+    BEHIND = "behind"  # for organisers: an evaluation will not be done before its successor
     SEASON_INVITED = "season-invited"
     TEAM_INVITED = "team-invited"
 

@@ -60,6 +60,19 @@ class Recipe:
         others = tuple(name for name in self.entries if name != entry)
         return replace(_filled(table, entry), entries=(entry, *others))
 
+    def started_by(self, interpreter: str) -> Recipe:
+        """Return the recipe with another interpreter than the first of its tools."""
+        usual = self.tools[0]
+        assert self.run[0] == usual
+        quoted = shlex.quote(interpreter)
+        return replace(
+            self,
+            build=self.build.replace(usual, quoted),
+            run=(interpreter, *self.run[1:]),
+            tools=(interpreter,),
+            version=self.version.replace(usual, quoted),
+        )
+
     @property
     def needs_entry(self) -> bool:
         """Say whether the commands name the first file; if not, all files at the root are equal."""

@@ -96,6 +96,7 @@ class CanaryGame:
     """A game that follows its script and notes the verdicts. See `engine.core.Game`."""
 
     name = "canary"
+    title = "Canary"
     rules_version = 1
     seats = range(2, 3)
     commands = tuple(sorted({order.line.split()[0] for orders in SCRIPT for order in orders.values()}))

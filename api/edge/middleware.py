@@ -19,18 +19,21 @@ from deadheat.api.schemas.base import is_plain
 from deadheat.api.services import Bodies
 from deadheat.league import telemetry
 
-_POLICY = (
-    b"default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
-    b"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors {framed_by}"
 )
+"""Of every page. `framed_by`: the sites that may show it in a frame."""
+
+_OWN_POLICY = POLICY.format(framed_by="'none'").encode()
 _SECURITY = (
-    (b"content-security-policy", _POLICY),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"same-origin"),  # api.edge.sessions needs the Origin that no-referrer takes away
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"),
 )
+_POLICY_NAME = b"content-security-policy"
 _HTTPS_ALONE = (b"strict-transport-security", b"max-age=31536000")
 """Valid for a year. Browsers heed it only over https, and it applies to this host alone."""
 
@@ -42,8 +45,9 @@ client with another first number refuses to continue (`cli.server.api_client`)."
 
 
 class SecurityHeaders:
-    """Keeps pages from running foreign code, being framed, or revealing their address to other sites. Caches store no
-    answer to a request with a token or session, unless the route says otherwise.
+    """Keeps pages from running foreign code, being framed, or revealing their address to other sites. A route that may
+    be framed sets `POLICY` itself. Caches store no answer to a request with a token or session, unless the route says
+    otherwise.
     """
 
     def __init__(self, app: ASGIApp, by_https: bool) -> None:
@@ -63,6 +67,8 @@ class SecurityHeaders:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = [*message["headers"], *added]
+                if not any(name.lower() == _POLICY_NAME for name, _ in headers):  # the API's reference has its own
+                    headers.append((_POLICY_NAME, _OWN_POLICY))
                 if personal and not any(name.lower() == b"cache-control" for name, _ in headers):
                     headers.append(_NOT_KEPT)
                 message["headers"] = headers

@@ -97,6 +97,10 @@ class Rates:
         self._ask(lambda limiter: limiter.clear(self._guesses, _by_name(request, name)))
         self._ask(lambda limiter: limiter.clear(self._all_guesses, name.lower()))
 
+    def provider(self, request: Request) -> None:
+        """Count an answer that a browser brings from the OpenID provider, which is asked about it."""
+        self._spend(self._sign_ins, address(request), "sign-in attempts from one address", "a minute")
+
     def sign_up(self, request: Request) -> None:
         """Count a new account."""
         self._spend(self._sign_ups, address(request), "new accounts from one address", "an hour")

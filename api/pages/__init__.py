@@ -7,7 +7,6 @@ from fastapi import APIRouter
 from deadheat.api.pages import (
     audit,
     bot,
-    docs,
     download,
     environment,
     evaluation,
@@ -20,10 +19,25 @@ from deadheat.api.pages import (
     matches,
     people,
     season,
+    statistics,
 )
-from deadheat.api.pages.author import account, appeal, challenges, forgotten, inbox, mail, own_match, upload, webhooks
+from deadheat.api.pages.author import (
+    account,
+    appeal,
+    challenges,
+    forgotten,
+    inbox,
+    mail,
+    mine,
+    openid,
+    own_match,
+    upload,
+    webhooks,
+)
 from deadheat.api.pages.organiser import desk, evaluations, operator, season_file
+from deadheat.api.pages.pictures import card
 from deadheat.api.pages.player import exhibition
+from deadheat.api.pages.texts import docs, style
 
 router = APIRouter(include_in_schema=False)
 for _page in (
@@ -31,9 +45,11 @@ for _page in (
     lists,
     game,
     season,
+    statistics,
     evaluation,
     live,
     match,
+    card,
     matches,
     own_match,
     exhibition,
@@ -44,11 +60,14 @@ for _page in (
     environment,
     audit,
     docs,
+    style,
     account,
     inbox,
+    mine,
     webhooks,
     mail,
     forgotten,
+    openid,
     upload,
     challenges,
     appeal,

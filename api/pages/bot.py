@@ -10,7 +10,8 @@ from fastapi import APIRouter, Query
 from sqlmodel import Session
 
 from deadheat.api.deps import Id, Shared
-from deadheat.api.pages import charts
+from deadheat.api.pages.people import courses
+from deadheat.api.pages.pictures import charts
 from deadheat.api.pages.render import everyones, render
 from deadheat.api.schemas.base import RowId
 from deadheat.api.services import Services
@@ -23,14 +24,17 @@ from deadheat.league.service.rankings.history import history
 from deadheat.league.service.series.response_times import command_times
 from deadheat.league.service.views import careers
 from deadheat.league.service.views import matches as league_matches
-from deadheat.league.service.views.careers import Part
+from deadheat.league.service.views.careers import Opponent, Part
 from deadheat.league.service.views.waiting import waiting
 from deadheat.league.states import MatchState, SeasonState
+from deadheat.league.time_buckets import late_share
 
 router = APIRouter(include_in_schema=False)
 
-RECENT = 20
+RECENT = 10
 """Matches shown."""
+
+Row = Mapping[str, Any]
 
 
 @router.get("/bots/{bot_id}")
@@ -44,12 +48,40 @@ def bot(shared: Shared, bot_id: Id, season: Annotated[RowId | None, Query()] = N
         versions = careers.public_versions(session, bot_id)
         matches = league_matches.matches(session, bot_id=bot_id, state=MatchState.DONE, limit=RECENT)
         there = {} if part is None else _in_season(shared, session, bot_id, part)
+        career = courses(shared, session, [info])[bot_id] if len(parts) > 1 else []
     return render(
-        shared, "bot.html", bot=info, parts=parts, part=part, versions=versions, matches=matches, **(NOWHERE | there)
+        shared,
+        "bot.html",
+        bot=info,
+        parts=parts,
+        part=part,
+        career=career,
+        versions=versions,
+        matches=matches,
+        what_if_words=[words for words, _ in WHAT_IFS],
+        **(NOWHERE | there),
     )
 
 
+WHAT_IFS = (("now", 1.0), ("at 1.5 times the load", 2 / 3), ("with half the limit", 1 / 2), ("with a quarter", 1 / 4))
+"""Which part of the limit answers would have to keep to."""
+
+NEAR = 4
+"""Neighbours shown above and below, of those within reach."""
+
+EXTREMES = 3
+"""Best and worst opponents shown."""
+
+MET_OFTEN = 4
+"""Matches against an opponent from which it may be among them."""
+
 NOWHERE: dict[str, Any] = {
+    "near": [],
+    "best": [],
+    "worst": [],
+    "compared": [],
+    "gates": [],
+    "what_ifs": [],
     "row": None,
     "tally": "",
     "chart": None,
@@ -81,18 +113,55 @@ def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> d
     row = next((row for row in standings["rows"] if row["bot_id"] == bot_id), None)
     failures = careers.failures(session, part.season_id, bot_id)
     version_ids = [] if row is None else [row["version_id"]]
+    times = command_times(session, part.season_id, version_ids)
+    met = careers.opponents(session, part.season_id, bot_id)
+    best, worst = extremes(met)
     return {
+        "near": near(standings["rows"], row),
+        "best": best,
+        "worst": worst,
+        "compared": compared(standings, bot_id),
+        "gates": careers.gates(session, part.season_id, bot_id),
+        "what_ifs": [(time, [late_share(time.counts, part) for _, part in WHAT_IFS]) for time in times if time.counts],
         "row": row,
         "tally": tally(board.config, [] if row is None else [row["plackett_luce"]]),
         "chart": charts.history(history(session, part.season_id, bot_id)),
         "course": charts.courses(evaluations.courses(session, part.season_id, bot_id=bot_id)),
-        "opponents": careers.opponents(session, part.season_id, bot_id),
-        "times": command_times(session, part.season_id, version_ids),
+        "opponents": met,
+        "times": times,
         "failures": failures,
         "causes": _by_cause(careers.failure_counts(session, part.season_id, bot_id)),
         "waits": None if part.state is SeasonState.CLOSED else waiting(session, part.season_id, bot_id),
         "recent_failures": [failure for failure in failures if failure.version == part.version],
     }
+
+
+def near(rows: Sequence[Row], own: Row | None) -> list[tuple[Row, charts.Bar]]:
+    """The bot among its neighbours whose intervals overlap its own: who is within reach, and whose reach it is in."""
+    if own is None or own["rank"] is None:
+        return []
+    field = [row for row in rows if row["division"] == own["division"] and row["rank"] is not None]
+    at = field.index(own)
+    reach = [row for row in field if row["low"] <= own["high"] and row["high"] >= own["low"]]
+    above = [row for row in field[:at] if row in reach][-NEAR:]
+    below = [row for row in field[at + 1 :] if row in reach][:NEAR]
+    found = [*above, own, *below]
+    return list(zip(found, charts.bars(found), strict=True)) if len(found) > 1 else []
+
+
+def extremes(met: Sequence[Opponent]) -> tuple[list[Opponent], list[Opponent]]:
+    """Of the opponents met often enough those it took the most points from, and those it took the fewest from."""
+    often = sorted((one for one in met if one.matches >= MET_OFTEN), key=lambda one: one.share, reverse=True)
+    best = [one for one in often[:EXTREMES] if one.share > 0.5]
+    worst = [one for one in often[::-1][:EXTREMES] if one.share < 0.5]
+    return best, worst
+
+
+def compared(standings: Row, bot_id: int) -> list[tuple[Row, Row | None]]:
+    """The rows of the bot's versions with games, the newest first, each with its response times."""
+    rows = [row for part in ("rows", "unranked") for row in standings[part] if row["bot_id"] == bot_id]
+    times = standings.get("latency", {})
+    return [(row, times.get(str(row["version_id"]))) for row in sorted(rows, key=lambda row: -row["version"])]
 
 
 def _by_cause(counts: Mapping[tuple[int, Fault], int]) -> dict[str, Counter[int]]:

@@ -7,7 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from deadheat.api.deps import Id, Shared
-from deadheat.api.pages.charts import courses
+from deadheat.api.pages.pictures.bracket import name_of, picture
+from deadheat.api.pages.pictures.charts import courses
 from deadheat.api.pages.render import everyones, render
 from deadheat.api.schemas.base import RowId
 from deadheat.league.service.evaluations import views
@@ -61,4 +62,6 @@ def evaluation(
         pages=-(-len(info.standings) // STANDINGS),
         number=shown,
         pairings=pairings,
+        picture=picture(info.bracket),
+        names=[name_of(tie, info.bracket[-1].round) for tie in info.bracket],
     )

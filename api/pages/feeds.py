@@ -10,7 +10,6 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 from fastapi import APIRouter
 
 from deadheat.api.deps import Id, Shared
-from deadheat.api.pages.game import rules
 from deadheat.api.pages.render import everyones
 from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
@@ -53,9 +52,8 @@ def game(shared: Shared, name: str) -> str:
     """What happens in a game."""
     if name not in GAMES:
         raise NotFound("game", name)
-    title, _ = rules(name)
     with shared.db.reading() as session:
-        return atom(shared, feeds.game_feed(session, name, title, BEGINNING))
+        return atom(shared, feeds.game_feed(session, name, GAMES[name].title, BEGINNING))
 
 
 def atom(shared: Services, feed: Feed) -> str:

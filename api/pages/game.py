@@ -10,8 +10,8 @@ from fastapi import APIRouter, Response
 from markupsafe import Markup
 
 from deadheat.api.deps import Shared
-from deadheat.api.pages.charts import bars
 from deadheat.api.pages.markdown import rendered
+from deadheat.api.pages.pictures.charts import bars
 from deadheat.api.pages.render import everyones, render
 from deadheat.api.services import SITE
 from deadheat.engine.games import GAMES
@@ -47,14 +47,13 @@ def game(shared: Shared, name: str) -> str:
         counts = careers.game_counts(session, name)
         judged = environment(session)
         recent = matches(session, season_id=current.id, state=MatchState.DONE, limit=RECENT) if current else []
-    title, text = rules(name)
     top = [row for row in board.standings["rows"] if row["rank"] is not None][:TOP] if board else []
     return render(
         shared,
         "game.html",
         game=GAMES[name],
-        title=title,
-        rules=text,
+        title=GAMES[name].title,
+        rules=rules(name),
         seasons=seasons,
         current=current,
         top=list(zip(top, bars(top), strict=True)),
@@ -76,13 +75,10 @@ def kit(name: str, kit: str) -> Response:
 
 
 @cache
-def rules(name: str) -> tuple[str, Markup | None]:
-    """Its title and its page of docs/protocols; its name and None: it has none."""
+def rules(name: str) -> Markup | None:
+    """The game's page of docs/protocols; None: it has none."""
     path = ROOT / "docs" / "protocols" / f"{name}.md"
-    if not path.is_file():
-        return name, None
-    text = path.read_text(encoding="utf-8")
-    return text.splitlines()[0].removeprefix("# ").split(",")[0], rendered(text)
+    return rendered(path.read_text(encoding="utf-8"), prefix="rules-") if path.is_file() else None
 
 
 @cache

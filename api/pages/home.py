@@ -1,28 +1,49 @@
-"""Home: the seasons, what is being played, and what is new."""
+"""Home: a match that plays by itself, the seasons, the games, and what is new."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Query
+from sqlmodel import Session
 
 from deadheat.api.deps import Shared
 from deadheat.api.pages.render import everyones, render
 from deadheat.api.schemas.base import RowId
+from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
+from deadheat.league.errors import BlobsAway
+from deadheat.league.records.matches import Match
+from deadheat.league.records.seasons import Season
 from deadheat.league.service.people import announcements as league_announcements
 from deadheat.league.service.seasons import seasons as league_seasons
 from deadheat.league.service.views import matches as league_matches
+from deadheat.league.service.views import overview
 from deadheat.league.service.views.news import newest_versions, running_series
-from deadheat.league.states import MatchState
+from deadheat.league.states import MatchState, SeasonState, dated_steps
 
 router = APIRouter(include_in_schema=False)
 
 SEASONS = 24
 """Of one page."""
 
-NEWEST = 10
+NEWEST = 6
 """Matches, running series and versions shown."""
+
+TRIED = 5
+"""Matches whose transcripts are looked for before none is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A season as home shows it. `coming`: the next step on its timetable, if it has one."""
+
+    season: Season
+    bots: int
+    leader: overview.Leader | None
+    coming: tuple[str, datetime] | None
 
 
 @router.get("/")
@@ -35,15 +56,46 @@ def home(shared: Shared, before: Annotated[RowId | None, Query()] = None) -> str
         running = running_series(session, NEWEST)
         versions = newest_versions(session, NEWEST)
         matches = league_matches.matches(session, state=MatchState.DONE, limit=NEWEST)
+        cards = _cards(session, seasons[:SEASONS])
+        watched = None if before else _featured(shared, session)
     return render(
         shared,
         "home.html",
-        games=sorted(GAMES),
+        games=[GAMES[name] for name in sorted(GAMES)],
         announcements=announcements,
-        seasons=seasons[:SEASONS],
+        cards=[card for card in cards if card.season.state is not SeasonState.CLOSED],
+        past=[card for card in cards if card.season.state is SeasonState.CLOSED],
         older=seasons[SEASONS - 1].id if len(seasons) > SEASONS else None,
         newest=before is None,
         running=running,
         versions=versions,
         matches=matches,
+        featured=watched,
     )
+
+
+def _cards(session: Session, seasons: list[Season]) -> list[Card]:
+    numbers = [season.id for season in seasons]
+    leaders, entered = overview.leaders(session, numbers), overview.entry_counts(session, numbers)
+    cards = []
+    for season in seasons:
+        coming = next(((name.removesuffix("_at"), at) for _, name, at in dated_steps(season, season.state)), None)
+        cards.append(Card(season, entered.get(season.id, 0), leaders.get(season.id), coming))
+    return cards
+
+
+def _featured(shared: Services, session: Session) -> Match | None:
+    number = shared.featured.number(lambda: _chosen(shared, session))
+    return None if number is None else league_matches.match_detail(session, number)
+
+
+def _chosen(shared: Services, session: Session) -> int | None:
+    """The first of the matches worth watching whose transcript is public and in the store."""
+    for number in overview.worth_watching(session)[:TRIED]:
+        transcript = league_matches.match_detail(session, number).transcript_sha256
+        try:
+            if transcript is not None and shared.blobs.has(transcript):
+                return number
+        except BlobsAway:
+            return None
+    return None

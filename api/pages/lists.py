@@ -7,7 +7,6 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from deadheat.api.deps import Id, Shared
-from deadheat.api.pages.game import rules
 from deadheat.api.pages.render import everyones, render
 from deadheat.api.schemas.base import RowId
 from deadheat.engine.games import GAMES
@@ -32,10 +31,7 @@ Page = Annotated[RowId, Query(le=100_000)]
 def games(shared: Shared) -> str:
     """All games, each with its league."""
     with shared.db.reading() as session:
-        lines = [
-            (game, rules(name)[0], game_counts(session, name), leading_season(session, name))
-            for name, game in GAMES.items()
-        ]
+        lines = [(game, game_counts(session, name), leading_season(session, name)) for name, game in GAMES.items()]
     return render(shared, "games.html", games=lines)
 
 
@@ -66,7 +62,7 @@ def submissions(shared: Shared, name: str, before: Annotated[RowId | None, Query
         shared,
         "submissions.html",
         game=name,
-        title=rules(name)[0],
+        title=GAMES[name].title,
         versions=found[:ROWS],
         older=older,
         newest=before is None,

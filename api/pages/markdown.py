@@ -29,18 +29,29 @@ ABOUT = {
 """Texts of docs/ that have pages, with their titles."""
 
 
-def rendered(text: str, *, titled: bool = False) -> Markup:
-    """The text as HTML; `titled`: it begins with the page's title, else every heading goes a step down, for a page has
-    one title. Raw HTML in the text stays text; links lead to pages of ours, or are none.
+def anchor(heading: str) -> str:
+    """A heading's name in addresses."""
+    return re.sub(r"[^a-z0-9]+", "-", heading.replace("`", "").lower()).strip("-")
+
+
+def rendered(text: str, *, titled: bool = False, prefix: str = "") -> Markup:
+    """The text as HTML. `titled`: it begins with the page's title, else every heading goes a step down, for a page has
+    one title. Each heading is named by its words, after `prefix`. Raw HTML in the text stays text; links lead to pages
+    of ours, or are none.
     """
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     markdown.add_render_rule("table_open", _open_table)
     markdown.add_render_rule("table_close", _close_table)
     tokens = markdown.parse(text)
     _name_tables(tokens)
-    for token in tokens:
+    named = Counter[str]()
+    for token, inner in zip(tokens, [*tokens[1:], None], strict=True):
         if token.type in {"heading_open", "heading_close"} and not titled:
             token.tag = f"h{int(token.tag[1]) + 1}"
+        if token.type == "heading_open" and inner is not None:
+            name = prefix + anchor(inner.content)
+            named[name] += 1
+            token.attrSet("id", name if named[name] == 1 else f"{name}-{named[name]}")
         if token.children:
             token.children = _linked(token.children)
     return Markup(markdown.renderer.render(tokens, markdown.options, {}))  # noqa: S704  ours, escaped by its renderer

@@ -6,10 +6,11 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 
 from deadheat.api.deps import Id, Shared, Viewer
 from deadheat.api.edge.caching import NOWHERE
+from deadheat.api.edge.middleware import POLICY
 from deadheat.api.live import Telling, telling
 from deadheat.api.pages.render import render
 from deadheat.api.replays import transcript_of
@@ -23,6 +24,7 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.service.series import live
 from deadheat.league.service.views.matches import match_detail
+from deadheat.league.service.views.neighbours import neighbours
 from deadheat.league.states import Asked, MatchState
 
 router = APIRouter(include_in_schema=False)
@@ -35,11 +37,12 @@ MAX_RULINGS = 100
 
 
 @router.get("/matches/{match_id}")
-def match(shared: Shared, viewer: Viewer, match_id: Id) -> Response:
+def match(shared: Shared, request: Request, viewer: Viewer, match_id: Id) -> Response:
     """One match."""
     with shared.db.reading() as session:
         detail = match_detail(session, match_id, viewer)
         info = season_info(session, detail.season_id)
+        near = neighbours(session, detail)
         rulings = audit_log(session, subject=f"match/{match_id}", limit=MAX_RULINGS)
     transcript = transcript_of(shared, detail)
     moves = scenes(transcript, detail.names) if transcript else []  # the page does without where the store has lost it
@@ -48,6 +51,7 @@ def match(shared: Shared, viewer: Viewer, match_id: Id) -> Response:
         "match.html",
         match=detail,
         season=info,
+        neighbours=near,
         rulings=[_ruling(entry) for entry in rulings],
         max_rulings=MAX_RULINGS,
         moves=moves[:MAX_MOVES],
@@ -55,9 +59,22 @@ def match(shared: Shared, viewer: Viewer, match_id: Id) -> Response:
         watched=_watched(shared, detail, viewer),
         ended=ended(detail),
         withheld=WITHHELD,
+        site=shared.settings.site_url.rstrip("/") or str(request.base_url).rstrip("/"),
+        embeds=bool(shared.settings.embed_origins),
     )
     headers = {"Cache-Control": NOWHERE} if detail.asked is Asked.PRIVATE else None
     return Response(content, headers=headers, media_type="text/html")
+
+
+@router.get("/matches/{match_id}/embed")
+def embedded(shared: Shared, match_id: Id) -> Response:
+    """The board of a match that everybody may see, for a frame on sites that the operator allows."""
+    with shared.db.reading() as session:
+        detail = match_detail(session, match_id)
+    played = detail.state is MatchState.DONE and not detail.withheld
+    content = render(shared, "embed.html", match=detail, played=played, told=ended(detail) if played else "")
+    policy = POLICY.format(framed_by=shared.settings.embed_origins or "'none'")
+    return Response(content, headers={"Content-Security-Policy": policy}, media_type="text/html")
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,8 @@ def author(shared: Shared, name: Annotated[str, Path(min_length=1, max_length=32
     with shared.db.reading() as session:
         written, bots = careers.author_bots(session, name)
         teams = careers.teams_of_author(session, name)
-        courses = _courses(shared, session, bots)
-    return render(shared, "people.html", who=written, team=None, teams=teams, bots=bots, courses=courses)
+        found = courses(shared, session, bots)
+    return render(shared, "people.html", who=written, team=None, teams=teams, bots=bots, courses=found)
 
 
 @router.get("/teams/{team_id}")
@@ -40,11 +40,12 @@ def team(shared: Shared, team_id: Id) -> str:
     with shared.db.reading() as session:
         info = team_info(session, team_id)
         bots = careers.team_bots(session, team_id)
-        courses = _courses(shared, session, bots)
-    return render(shared, "people.html", who=info.name, team=info, teams=[], bots=bots, courses=courses)
+        found = courses(shared, session, bots)
+    return render(shared, "people.html", who=info.name, team=info, teams=[], bots=bots, courses=found)
 
 
-def _courses(shared: Services, session: Session, bots: Sequence[Bot]) -> dict[int, Course]:
+def courses(shared: Services, session: Session, bots: Sequence[Bot]) -> dict[int, Course]:
+    """The seasons of each of these bots."""
     parts = {bot.id: careers.parts_of(session, bot.id) for bot in bots}
     seasons = {part.season_id for found in parts.values() for part in found if part.has_results}
     standings = {season_id: shared.boards.newest(session, season_id).standings["rows"] for season_id in seasons}

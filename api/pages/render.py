@@ -11,18 +11,20 @@ import inspect
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from anyio import to_thread
 from fastapi import Request, Response
 from fastapi.templating import Jinja2Templates
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from deadheat.api.edge.caching import answer
 from deadheat.api.services import SITE, Body, Services
-from deadheat.engine.core import NS_PER_MS
+from deadheat.engine.core import NS_PER_MS, Points
 from deadheat.engine.figures import counted, duration, limit, points, seat_number
+from deadheat.engine.games import GAMES
 
 MAX_SHOWN = 300
 """Characters of one cell."""
@@ -35,14 +37,17 @@ def templates() -> Jinja2Templates:
     )
     environment.filters |= {
         "shown": shown,
-        "points": points,
+        "points": grouped_points,
+        "number": number,
+        "game_title": game_title,
+        "game_picture": game_picture,
         "lines": lines,
         "ms": ms,
         "duration": duration,
         "counted": counted,
         "seat_number": seat_number,
         "limit": limit,
-        "instant": instant,
+        "instant": moment,
         "elo": elo,
         "share": share,
         "size": size,
@@ -108,6 +113,34 @@ def ms(nanoseconds: float) -> str:
 def instant(at: datetime) -> str:
     """UTC to the second."""
     return f"{at:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def moment(at: datetime) -> Markup:
+    """An instant as an element: UTC to the minute for everybody, which `times.js` turns into the reader's own time."""
+    return Markup('<time datetime="{:%Y-%m-%dT%H:%M:%SZ}">{:%Y-%m-%d %H:%M} UTC</time>').format(at, at)
+
+
+def number(value: int) -> str:
+    """A count with its thousands set apart."""
+    return f"{value:,}"
+
+
+def grouped_points(value: Points | str) -> str:
+    """Points with their thousands set apart; text that is no number stays."""
+    whole, dot, rest = points(value).partition(".")
+    return f"{int(whole):,}{dot}{rest}" if whole.removeprefix("-").isdecimal() and whole != "-0" else whole + dot + rest
+
+
+def game_title(name: str) -> str:
+    """A game's title; a game that this server does not have (any more) keeps its name."""
+    return GAMES[name].title if name in GAMES else name
+
+
+@cache
+def game_picture(name: str) -> str:
+    """The address of a game's picture, or of one that stands for any game."""
+    own = f"games/{name}.svg"
+    return f"/static/{own if name in GAMES and (SITE / 'static' / own).is_file() else 'games/any.svg'}"
 
 
 def declared(value: object) -> str:

@@ -1,4 +1,4 @@
-"""A season: its leaderboard, who took points from whom, and its newest matches."""
+"""A season: its leaderboard and its newest matches."""
 
 from __future__ import annotations
 
@@ -13,17 +13,20 @@ from pydantic import ConfigDict
 from sqlmodel import Session
 
 from deadheat.api.deps import Id, Shared
-from deadheat.api.pages.charts import Bar, bars
+from deadheat.api.pages.pictures.charts import Bar, Trend, bars, trend
 from deadheat.api.pages.render import everyones, render
 from deadheat.api.schemas import base
 from deadheat.api.schemas.base import RowId
 from deadheat.api.services import Services
-from deadheat.league.beside import sentences, tally
+from deadheat.league.beside import tally
+from deadheat.league.database import now
 from deadheat.league.records.seasons import Progress, Season
 from deadheat.league.service.course import states
 from deadheat.league.service.course.finals_played import finals_progress
+from deadheat.league.service.evaluations.staged import stages_of
 from deadheat.league.service.evaluations.views import evaluations
 from deadheat.league.service.people import announcements as league_announcements
+from deadheat.league.service.rankings.history import trends
 from deadheat.league.service.seasons.participation import AbsentBot, absent_bots
 from deadheat.league.service.seasons.seasons import season_info, season_progress, season_waiting
 from deadheat.league.service.views.matches import matches
@@ -36,9 +39,6 @@ RECENT = 20
 
 ROWS = 100
 """Of one page of the leaderboard."""
-
-PAIRS = 12
-"""Bots in the table of points on the season's own page; the rest of them is on a page of its own."""
 
 Row = Mapping[str, Any]
 
@@ -75,9 +75,9 @@ class Chosen(base.Query):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A page of the leaderboard: rows with the pictures of their intervals, by the name of their division."""
+    """A page of the leaderboard: rows with pictures of their intervals and trends, by the name of their division."""
 
-    divisions: Mapping[str, Sequence[tuple[Row, Bar]]]
+    divisions: Mapping[str, Sequence[tuple[Row, Bar, Trend | None]]]
     found: int
     pages: int
     languages: Sequence[str]
@@ -90,27 +90,20 @@ def season(shared: Shared, season_id: Id, chosen: Annotated[Chosen, Query()]) ->
     return _season(shared, season_id, chosen)
 
 
-@router.get("/matrix")
-@everyones
-def matrix(shared: Shared, season_id: Id) -> str:
-    """Who took how many points from whom, among the first."""
-    with shared.db.reading() as session:
-        info = season_info(session, season_id)
-        board = shared.boards.newest(session, season_id)
-    return render(shared, "matrix.html", season=info, board=board, pairs=points(board.standings))
-
-
 def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
     with shared.db.reading() as session:
         info = season_info(session, season_id)
         board = shared.boards.newest(session, season_id)
         progress = _progress(session, season_id, board.standings["totals"])
         finals = finals_progress(session, season_id) if info.state is SeasonState.FINALS else []
+        stages = stages_of(session, season_id)
         waits_for = states.waits_for(session, season_id)
         announcements = league_announcements.announcements(session, season_id, limit=3)
         recent = matches(session, season_id=season_id, state=MatchState.DONE, limit=RECENT)
         absent = absent_bots(session, season_id)
         evaluation = next(iter(evaluations(session, season_id, limit=1)), None)
+        at = now(session)
+        page = shown(session, board.standings["rows"], chosen, info)
     standings = board.standings
     return render(
         shared,
@@ -118,8 +111,10 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
         season=info,
         announcements=announcements,
         dates=dates(info),
+        coming=[date for date in dates(info) if date[1] > at],
         note=step.note if (step := SEASON_STEPS.get(info.state)) else "",
         finals=finals,
+        stages=stages,
         divisions={division.number: division.name for division in info.divisions},
         waits_for=waits_for,
         evaluation=evaluation,
@@ -127,13 +122,11 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
         board=board,
         rows=standings["rows"],
         chosen=chosen,
-        shown=shown(standings["rows"], chosen, info),
+        shown=page,
         absent=_absent(absent, standings["rows"]),
         latency=standings.get("latency", {}),
         tally=tally(board.config, (row["plackett_luce"] for row in standings["rows"])),
         totals=standings["totals"],
-        beside=sentences(standings["fit"], standings["seats"]) if standings["fit"] else [],
-        pairs=points(standings, PAIRS),
         matches=recent,
     )
 
@@ -154,29 +147,19 @@ def _progress(session: Session, season_id: int, totals: Row | None) -> Progress:
     return Progress(entries, scheduled, totals["matches"], totals["rated"], held, totals["abandoned"], totals["voids"])
 
 
-def shown(rows: Sequence[Row], chosen: Chosen, info: Season) -> Shown:
-    """The page asked for of the rows asked for; their pictures share the scale of all rows."""
+def shown(session: Session, rows: Sequence[Row], chosen: Chosen, info: Season) -> Shown:
+    """The page asked for of the rows asked for; their intervals share the scale of all rows."""
     found = [row for row in rows if chosen.fits(row)]
     part = found[(chosen.page - 1) * ROWS : chosen.page * ROWS]
+    ways = trends(session, info.id, [row["bot_id"] for row in part])
     names = {one.number: one.name for one in info.divisions}
-    divisions: dict[str, list[tuple[Row, Bar]]] = {}
+    divisions: dict[str, list[tuple[Row, Bar, Trend | None]]] = {}
     for row, bar in zip(part, bars(part, rows), strict=True):
-        divisions.setdefault(names[row["division"]], []).append((row, bar))
+        way = trend(ways.get(row["bot_id"], []))
+        divisions.setdefault(names[row["division"]], []).append((row, bar, way))
     return Shown(divisions, len(found), -(-len(found) // ROWS), sorted({row["language"] for row in rows}))
 
 
 def dates(info: Season) -> list[tuple[str, datetime]]:
     """What happens by date, in order."""
     return [(name.removesuffix("_at"), at) for _, name, at in dated_steps(info, SeasonState.SCHEDULED)]
-
-
-def points(standings: Row, most: int | None = None) -> list[tuple[Row, list[str]]]:
-    """The first bots (as many as were counted, or `most`), each with what it took from the others: points of games."""
-    pairs = standings["pairs"]
-    if pairs is None or len(standings["rows"]) < 2:
-        return []
-    first = standings["rows"][: len(pairs["version_ids"])][:most]
-    return [
-        (row, [f"{took:g}/{of}" if of else "" for took, of in zip(won, played, strict=True)][: len(first)])
-        for row, won, played in zip(first, pairs["points"], pairs["games"], strict=False)
-    ]

@@ -15,12 +15,17 @@ Password = Annotated[str, StringConstraints(min_length=10, max_length=256)]
 TokenDays = Annotated[int, Field(ge=1, le=3650)]
 
 
-class SignUp(Input):
-    """A new author."""
+class NewAuthor(Input):
+    """A name for an author without a password."""
 
     name: Name
-    password: Password = Field(examples=["correct horse battery staple"])
     code: str = Field(default="", max_length=64, description="The invitation code, if sign-up requires one.")
+
+
+class SignUp(NewAuthor):
+    """A new author."""
+
+    password: Password = Field(examples=["correct horse battery staple"])
 
 
 class TokenRequest(Input):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -11,6 +11,8 @@ from deadheat.league.records.seasons import Season
 from deadheat.league.season_file import MAX_CHARACTERS
 from deadheat.league.states import SeasonState
 from deadheat.league.terms import MAX_DIVISIONS, DivisionName, DivisionSize, SeasonName, Terms
+
+Bots = Annotated[int, Field(ge=2, le=100_000)]
 
 
 class DivisionRequest(Input):
@@ -65,6 +67,7 @@ class SeasonFileRequest(Input):
 
     document: str = Field(max_length=MAX_CHARACTERS, description="TOML (docs/organisers.md).")
     preview: bool = Field(default=False, description="Check it and say what would change, but change nothing.")
+    bots: Bots | None = Field(default=None, description="With `preview`: how many bots the forecast reckons with.")
 
 
 class Invited(BaseModel):

@@ -13,6 +13,7 @@ from deadheat.cli.output import Column, Columns, Output, table, tabled
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import visits
 from deadheat.league.records.evaluations import (
+    BracketTie,
     Evaluation,
     EvaluationDetail,
     EvaluationPairing,
@@ -46,11 +47,22 @@ def evaluations(
 def _shown(found: EvaluationDetail) -> Iterator[RenderableType]:
     said = f"{found.name}, number {found.number}: {found.state}, round {found.round} of {found.rounds}."
     yield f"{said} {found.reason}".strip()
-    yield table(found.standings, (*PLACES, *(SWISS if found.format == EvaluationFormat.SWISS else ROUND_ROBIN), SEED))
+    yield table(found.standings, (*PLACES, *TIES.get(found.format, ()), SEED))
+    if found.bracket:
+        yield table(found.bracket, BRACKET)
 
 
 def _seat(one: EvaluationSeat) -> str:
     return f"{one.bot} v{one.version}"
+
+
+def _tie(one: BracketTie) -> str:
+    other = _seat(one.second) if one.second else "bye" if one.is_bye else "?"
+    return f"{_seat(one.first) if one.first else '?'} - {other}"
+
+
+def _winner(one: BracketTie) -> str:
+    return next((_seat(seat) for seat in (one.first, one.second) if seat and seat.version_id == one.winner), "")
 
 
 LIST: Columns[Evaluation] = (
@@ -79,6 +91,14 @@ SWISS: Columns[EvaluationStanding] = (
 
 ROUND_ROBIN: Columns[EvaluationStanding] = (Column("S-B", lambda one: f"{one.sonneborn_berger:g}", right=True),)
 
+KNOCKOUT: Columns[EvaluationStanding] = (Column("won", lambda one: one.rounds_won, right=True),)
+
+TIES = {
+    EvaluationFormat.SWISS: SWISS,
+    EvaluationFormat.ROUND_ROBIN: ROUND_ROBIN,
+    EvaluationFormat.KNOCKOUT: KNOCKOUT,
+}
+
 SEED: Column[EvaluationStanding] = Column("seed", lambda one: one.seed, right=True)
 
 PAIRINGS: Columns[EvaluationPairing] = (
@@ -87,4 +107,12 @@ PAIRINGS: Columns[EvaluationPairing] = (
     Column("points", lambda one: f"{one.first_points:g} : {one.second_points:g}", right=True),
     Column("", lambda one: "" if one.settled else "in progress"),
     Column("matches", lambda one: ", ".join(map(str, one.match_ids))),
+)
+
+BRACKET: Columns[BracketTie] = (
+    Column("round", lambda one: one.round, right=True),
+    Column("slot", lambda one: one.slot, right=True),
+    Column("bots", _tie),
+    Column("points", lambda one: f"{one.first_points:g} : {one.second_points:g}", right=True),
+    Column("goes on", _winner),
 )

@@ -12,6 +12,7 @@ import typer
 
 from deadheat.cli.console import ROOT, USAGE, cannot, command, fail, nearby
 from deadheat.cli.local.bots import BOTS
+from deadheat.cli.local.play import USUAL, Backend
 from deadheat.cli.output import Output, says
 from deadheat.cli.server.client import LOCAL_SERVER, logged_in
 from deadheat.engine.games import GAMES
@@ -89,10 +90,11 @@ def _rules_beside(game: str, folder: Path) -> Path | None:
 def _steps(game: str, folder: Path, rules: Path | None) -> tuple[tuple[str, str], ...]:
     """Return the next steps: purpose and command."""
     bot = str(folder)
+    play = ("play", game, bot, "house:random")
     sign_up = command("login", "--sign-up", "--server", LOCAL_SERVER)
     return (
-        ("play a few matches with the real referee", command("play", game, bot, "house:random")),
-        ("the same without Docker", command("play", game, bot, "house:random", "--sandbox", "local")),
+        ("play a few matches with the real referee", command(*play)),
+        *([] if USUAL == Backend.LOCAL else [("the same without Docker", command(*play, "--sandbox", "local"))]),
         *([("read the rules and the protocol", shlex.join(["less", nearby(rules)]))] if rules else []),
         *([] if logged_in() else [("create an account with your league's server (here: this machine)", sign_up)]),
         ("send it in", command("submit", bot, "--game", game, "--name", "my-bot")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import zipfile
 from collections.abc import Iterator
 from itertools import islice
@@ -14,7 +15,8 @@ from deadheat.engine.core import Game
 from deadheat.sandbox.archive import BadArchive, extract_program
 from deadheat.sandbox.box import Program, Sandbox
 from deadheat.sandbox.build import MAX_PROGRAM_BYTES, BuildFailed, build
-from deadheat.sandbox.languages import LANGUAGES, LanguageError, detect
+from deadheat.sandbox.languages import LANGUAGES, LanguageError, Recipe, detect
+from deadheat.sandbox.local import LocalSandbox
 
 BOTS = Path(__file__).resolve().parents[2] / "bots"
 HOUSE = "house:"
@@ -50,7 +52,7 @@ def _built(path: Path, name: str, sandbox: Sandbox, folder: Path) -> Program:
     sources = folder / "sources"
     language, entry = _copy_sources(path, sources)
     _let_all_read(sources)
-    recipe = LANGUAGES[language].starting_with(entry)
+    recipe = _as_here(LANGUAGES[language].starting_with(entry), sandbox)
     try:
         built = build(sandbox, sources, recipe)
         program = folder / "program"
@@ -61,6 +63,13 @@ def _built(path: Path, name: str, sandbox: Sandbox, folder: Path) -> Program:
     except BadArchive as failure:
         raise BadBot(f"{name} does not build to a usable program: {failure}") from failure
     return Program(program, recipe.run, name)
+
+
+def _as_here(recipe: Recipe, sandbox: Sandbox) -> Recipe:
+    """Start a plain program with the author's own Python where the system brings none, as with one of uv or pyenv."""
+    if recipe.name != "python" or not isinstance(sandbox, LocalSandbox) or Path(recipe.tools[0]).exists():
+        return recipe
+    return recipe.started_by(shutil.which("python3") or sys.executable)
 
 
 def locate(game: Game, name: str) -> Path:

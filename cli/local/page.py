@@ -45,7 +45,7 @@ _RIGHT = {False: "", True: ' class="number"'}
 
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "(\./[\w-]+\.js)";', re.MULTILINE)
 _LATE_IMPORT = re.compile(r"\bawait import\(([^()]*)\)")
-_EXPORT = re.compile(r"^export ((?:async )?function (\w+))", re.MULTILINE)
+_EXPORT = re.compile(r"^export ((?:(?:async )?function|class) (\w+))", re.MULTILINE)
 _OTHERWISE = re.compile(r"^\s*(?:import|export)\b|\bimport\s*\(|</script", re.MULTILINE | re.IGNORECASE)
 
 
@@ -163,7 +163,8 @@ def _static(name: str) -> str:
 
 def _viewer_scripts() -> list[str]:
     """List the viewer's modules, each after those that it imports."""
-    return ["text.js", "replay.js", *sorted(file.name for file in (SITE / "static").glob("replay-*.js"))]
+    first = ["text.js", "replay-draw.js", "replay-chart.js", "replay.js"]
+    return first + sorted(file.name for file in (SITE / "static").glob("replay-*.js") if file.name not in first)
 
 
 def _script(names: Iterable[str]) -> str:

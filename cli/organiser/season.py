@@ -18,7 +18,7 @@ from deadheat.cli.author.leaderboard import standings_table
 from deadheat.cli.console import USAGE, fail, harmless, note, number_in
 from deadheat.cli.organiser.archive import archive
 from deadheat.cli.organiser.archive_checks import verify
-from deadheat.cli.organiser.season_file import apply, export, instant, shown
+from deadheat.cli.organiser.season_file import apply, export, forecast, instant, shown
 from deadheat.cli.output import Column, Columns, Output, says, table, tabled
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import asks, visits
@@ -167,6 +167,7 @@ def edit(
 
 group.command()(asks(apply))
 group.command()(asks(export))
+group.command()(asks(forecast))
 group.command()(asks(archive))
 group.command()(says(verify))
 
@@ -326,7 +327,7 @@ def _state(season: Season) -> str:
 
 
 def _finals(season: SeasonDetail) -> Iterator[str]:
-    """Say how far the finals are, in a line for each division."""
+    """Say how far the finals are, in a line for each division or stage."""
     names = {division.number: division.name for division in season.divisions}
     for part in season.finals_progress:
         where = f"{names[part.division]}: " if len(names) > 1 else ""
@@ -335,6 +336,10 @@ def _finals(season: SeasonDetail) -> Iterator[str]:
         if part.extra_games or part.extra_left:
             line += f"; {counted(part.extra_games, 'extra game')}, {part.extra_left} left"
         yield f"  Finals: {line}"
+    for stage in season.stage_progress:
+        how = f"{stage.state}, evaluation {stage.evaluation_id}" if stage.state else "not begun"
+        left = ", ".join(bot.bot for bot in stage.first) + (", ..." if stage.left > len(stage.first) else "")
+        yield f"  Stage {stage.number} ({stage.words}): {how}{f'; left: {left}' if left else ''}"
 
 
 def _next_date(season: Season) -> str:

@@ -1,4 +1,4 @@
-"""A season as a file: `deadheat season apply` and `export`. What a file may say is in docs/organisers.md.
+"""A season as a file: `deadheat season apply`, `export` and `forecast`. What a file may say is in docs/organisers.md.
 
 The file goes to the server as it is, and the server reads it. So every mistake in it is told at once, those that only
 the league can see among them, and a command that is older than its server does not refuse what it does not know.
@@ -20,8 +20,11 @@ from deadheat.cli.console import USAGE, cannot, fail, note, say
 from deadheat.cli.output import Column, Columns, Output, table
 from deadheat.cli.server.api_client import Client
 from deadheat.engine.figures import away
+from deadheat.league.records.forecasts import Forecast, ForecastEvaluation
 from deadheat.league.records.seasons import Declared, DeclaredChange, DeclaredDate
 from deadheat.league.season_file import MAX_CHARACTERS
+
+Expected = Annotated[int, typer.Option(help="Reckon with so many bots; 0: those that have entered.", min=0)]
 
 
 def apply(
@@ -30,15 +33,16 @@ def apply(
     season: Annotated[int, typer.Option(help="Change this season; 0: create one.", min=0)] = 0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Apply it without asking.")] = False,
+    bots: Expected = 0,
     as_json: bool = False,
 ) -> Output:
     """Create or change a season as a file declares it: settings, dates, divisions, who may enter.
 
-    You see what differs and the timetable in your time zone before you confirm. What the file leaves out gets its
-    default. Applying a file twice changes nothing.
+    You see what differs, the timetable in your time zone and whether the machines suffice before you confirm. What the
+    file leaves out gets its default. Applying a file twice changes nothing.
     """
     text = _read(file)
-    seen = client.apply_season_file(text, season, preview=True)
+    seen = client.apply_season_file(text, season, preview=True, bots=bots or None)
     if dry_run or not seen.changes:
         return Output(seen, _shown_file(seen, season))
     if not yes:
@@ -66,6 +70,16 @@ def export(
         cannot(f"write {output}", error)
     note(f"Written to {output}.")
     return Output({"season_id": season, "file": str(output)})
+
+
+def forecast(
+    client: Client,
+    season: Annotated[int, typer.Argument(metavar="SEASON", help="The season's number.", min=1)],
+    bots: Expected = 0,
+) -> Output:
+    """Say whether the machines suffice for a season's timetable, and when each evaluation will be done."""
+    found = client.season_forecast(season, bots or None)
+    return Output(found, [*_forecast(found), *(f"Note: {one}" for one in found.warnings)])
 
 
 def shown(value: Any) -> str:
@@ -109,10 +123,25 @@ def _shown_file(told: Declared, season: int) -> Iterator[RenderableType]:
         yield table(told.changes, CHANGES if season else NEW)
     now = datetime.now(UTC)
     yield table(told.timetable, _timetable(now))
+    yield from _forecast(told.forecast)
     for warning in told.warnings:
         yield f"Note: {warning}"
     if not told.changes:
         yield "There is nothing to change."
+
+
+def _forecast(found: Forecast) -> Iterator[RenderableType]:
+    yield f"Forecast: {found.words}."
+    if found.panel_matches:
+        yield f"Each version plays {found.panel_matches} matches against the panel: {found.panel_seconds:.0f} s."
+    if found.ladder_done_at:
+        yield f"The ladder's {found.ladder_matches} matches are played by {instant(found.ladder_done_at)}."
+    if found.evaluations:
+        yield table(found.evaluations[:MOST_SHOWN], FORESEEN)
+        if (more := len(found.evaluations) - MOST_SHOWN) > 0:
+            yield f"... and {more} more."
+    if found.finals_done_at:
+        yield f"The finals' {found.finals_matches} matches are played by {instant(found.finals_done_at)}."
 
 
 def _value(change: DeclaredChange, value: Any) -> str:
@@ -128,6 +157,17 @@ def _timetable(now: datetime) -> Columns[DeclaredDate]:
         Column("", lambda date: away((date.at - now).total_seconds()) if date.at else ""),
     )
 
+
+MOST_SHOWN = 12
+"""Evaluations that a forecast lists; --json has them all."""
+
+FORESEEN: Columns[ForecastEvaluation] = (
+    Column("evaluation", lambda one: one.name),
+    Column("due", lambda one: instant(one.due_at), whole=True),
+    Column("matches", lambda one: one.matches, right=True),
+    Column("done", lambda one: f"{one.done_at.astimezone():%H:%M:%S}", whole=True),
+    Column("", lambda one: "late" if one.late else ""),
+)
 
 CHANGES: Columns[DeclaredChange] = (
     Column("key", lambda change: change.path),

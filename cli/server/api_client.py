@@ -26,6 +26,7 @@ from deadheat.league.records.bots import Bot, BuildLog, Version
 from deadheat.league.records.challenges import AskedChallenge
 from deadheat.league.records.entries import Challenge, Entry, Waiting
 from deadheat.league.records.evaluations import Evaluation, EvaluationDetail, EvaluationPairing
+from deadheat.league.records.forecasts import Forecast
 from deadheat.league.records.hosts import Workers
 from deadheat.league.records.matches import EndingView, Match, MatchDetail
 from deadheat.league.records.panels import PanelResult
@@ -159,10 +160,20 @@ class Client:
         """Return the file that declares a season as it is, as TOML; organisers only."""
         return self.download(f"/v1/seasons/{season_id}/file").decode()
 
-    def apply_season_file(self, document: str, season_id: int = 0, preview: bool = False) -> Declared:
-        """Make a season what a file declares (0: make one), or only say what would change; organisers only."""
+    def apply_season_file(
+        self, document: str, season_id: int = 0, preview: bool = False, bots: int | None = None
+    ) -> Declared:
+        """Make a season what a file declares (0: make one), or only say what would change; organisers only.
+
+        `bots`: the preview's forecast reckons with so many.
+        """
         method, path = ("PUT", f"/v1/seasons/{season_id}/file") if season_id else ("POST", "/v1/season-files")
-        return self._ask(Declared, method, path, json={"document": document, "preview": preview})
+        body = {"document": document, "preview": preview, **({"bots": bots} if bots else {})}
+        return self._ask(Declared, method, path, json=body)
+
+    def season_forecast(self, season_id: int, bots: int | None = None) -> Forecast:
+        """Say whether the machines suffice for a season's timetable; organisers only. `bots`: reckon with so many."""
+        return self._ask(Forecast, "GET", f"/v1/seasons/{season_id}/forecast", params={"bots": bots} if bots else {})
 
     def invited(self, season_id: int) -> list[str]:
         """List who may enter a season for invited authors; organisers only."""

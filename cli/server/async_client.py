@@ -93,6 +93,7 @@ class AsyncClient:
     change_season = _awaited(Client.change_season)
     season_file = _awaited(Client.season_file)
     apply_season_file = _awaited(Client.apply_season_file)
+    season_forecast = _awaited(Client.season_forecast)
     invited = _awaited(Client.invited)
     invite_to_season = _awaited(Client.invite_to_season)
     uninvite_from_season = _awaited(Client.uninvite_from_season)

@@ -187,9 +187,12 @@ class Run:
         with Screen(request, self.standings, not self.as_json and err.is_terminal) as screen:
             runner = Runner(job, at_once(workers, request.seats, cpus), self._ended, self._void)
 
+            told: set[tuple[str, ...]] = set()
+
             def look() -> None:
-                if runner.waits != screen.waits and not screen.wanted and runner.waits:
+                if runner.waits and not screen.wanted and runner.waits not in told:
                     note(f"for processors. Taken: {'; '.join(runner.waits)}", "waiting")
+                    told.add(runner.waits)  # once: tournaments take turns every few seconds
                 screen.waits = runner.waits
                 screen.draw()
 

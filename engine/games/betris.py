@@ -172,6 +172,7 @@ class Betris:
     """The rules, as `engine.core.Game`."""
 
     name = "betris-large"
+    title = "Betris (Large)"
     rules_version = 1
     seats = range(2, 3)
     commands = ("READY", "PHASE1", "PHASE2")

@@ -122,6 +122,7 @@ class LiarsDice:
     """The rules, as `engine.core.Game`."""
 
     name = "liars-dice"
+    title = "Liar's Dice"
     rules_version = 1
     seats = range(2, len(IDS) + 1)
     commands = ("READY", "TURN")

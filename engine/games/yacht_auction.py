@@ -204,6 +204,7 @@ class YachtAuction:
     """The rules, as `engine.core.Game`."""
 
     name = "yacht-auction"
+    title = "Yacht Auction"
     rules_version = 1
     seats = range(2, 3)
     commands = ("READY", "ROLL", "SCORE")

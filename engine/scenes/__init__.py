@@ -4,77 +4,75 @@ or a match under rules of another version, is told event by event.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 from deadheat.engine.core import Game
 from deadheat.engine.replay import known_rules
 from deadheat.engine.scenes import betris_large, liars_dice, yacht_auction
-from deadheat.engine.scenes.core import MAX_SCENES, Moment, Scene, moments, outcome
+from deadheat.engine.scenes.core import MAX_SCENES, Director, Moment, Scene, moments, outcome
+from deadheat.engine.scenes.deciding import deciding_scene
 from deadheat.engine.transcript import Transcript
 from deadheat.engine.unfinished import Unfinished
 
 __all__ = ["Scene", "document", "document_so_far", "scenes", "scenes_so_far"]
 
-Director = Callable[[Iterator[Moment], Sequence[str]], Iterator[Scene]]
-"""From a verified transcript's events and the names by seat to a scene for each event that a viewer should see."""
-
 DIRECTORS: Mapping[str, Director] = {
-    "betris-large": betris_large.scenes,
-    "liars-dice": liars_dice.scenes,
-    "yacht-auction": yacht_auction.scenes,
+    "betris-large": betris_large.DIRECTOR,
+    "liars-dice": liars_dice.DIRECTOR,
+    "yacht-auction": yacht_auction.DIRECTOR,
 }
 
 
 def scenes(transcript: Transcript, names: Sequence[str]) -> list[Scene]:
     """A verified transcript as scenes; `names` by seat. At most `MAX_SCENES`, and one for the end."""
-    director = DIRECTORS.get(transcript.game, _plainly) if known_rules(transcript) else _plainly
-    found: list[Scene] = []
-    for scene in director(moments(transcript), names):
-        if len(found) == MAX_SCENES:
-            break
-        found.append(scene)
+    director = _director(transcript.game if known_rules(transcript) else "")
+    found = list(islice(director.scenes(moments(transcript), names), MAX_SCENES))
     last = found[-1].state if found else {}
     found.append(Scene(outcome(transcript, names), last, None, len(transcript.exchanges) - 1))
     return found
 
 
 def document(transcript: Transcript, names: Sequence[str]) -> dict[str, Any]:
-    """The JSON document for a viewer: ``game``, ``names``, ``board`` (the constant part), ``scenes``.
+    """The JSON document for a viewer: ``game``, ``names``, ``board`` (the constant part), ``figure`` (what the chart
+    draws, see `core.Director`), ``scenes``, each with its ``figures`` by seat, and ``opens``, the deciding one.
 
     ``game`` is empty where no picture could draw the scenes: the match was played by other rules than today's.
     """
     game = transcript.game if known_rules(transcript) else ""
-    return {
-        "game": game,
-        "names": list(names),
-        "board": _board(game),
-        "ranks": list(transcript.result.ranks),
-        "scenes": [scene.as_json() for scene in scenes(transcript, names)],
-    }
+    told, ranks = scenes(transcript, names), transcript.result.ranks
+    made = _document(game, names, told)
+    opens = deciding_scene(told, [scene["figures"] for scene in made["scenes"]], ranks)
+    return made | {"ranks": list(ranks), "opens": opens}
 
 
 def scenes_so_far(game: Game, match: Unfinished, names: Sequence[str]) -> list[Scene]:
     """A match that is still being played, or just over, as scenes; what is hidden was left out before (`seen_by`)."""
-    told = DIRECTORS.get(game.name, _plainly)(moments(match), names)
-    return list(islice(told, MAX_SCENES))
+    return list(islice(_director(game.name).scenes(moments(match), names), MAX_SCENES))
 
 
 def document_so_far(game: Game, match: Unfinished, names: Sequence[str]) -> dict[str, Any]:
-    """The document of an unfinished match, which has no ranks yet; see `document`."""
-    found = scenes_so_far(game, match, names)
+    """The document of an unfinished match, which has no ranks yet, and opens with its newest scene; see `document`."""
+    told = scenes_so_far(game, match, names)
+    return _document(game.name, names, told) | {"ranks": None, "opens": max(0, len(told) - 1)}
+
+
+def _document(game: str, names: Sequence[str], told: Sequence[Scene]) -> dict[str, Any]:
+    director = _director(game)
     return {
-        "game": game.name,
+        "game": game,
         "names": list(names),
-        "board": _board(game.name),
-        "ranks": None,
-        "scenes": [scene.as_json() for scene in found],
+        "board": director.board(),
+        "figure": director.figure,
+        "scenes": [
+            scene.as_json() | {"figures": list(director.figures(scene.state)) if scene.state else []} for scene in told
+        ],
     }
 
 
-def _board(game: str) -> dict[str, Any]:
-    return betris_large.shapes() if game == "betris-large" else {}
+def _director(game: str) -> Director:
+    return DIRECTORS.get(game, _PLAIN)
 
 
 def _plainly(happened: Iterator[Moment], _: Sequence[str]) -> Iterator[Scene]:
@@ -86,3 +84,6 @@ def _plainly(happened: Iterator[Moment], _: Sequence[str]) -> Iterator[Scene]:
         place = moment.event.get("round", number)
         number = place if isinstance(place, int) else number
         yield Scene(f"{moment.event.get('type')}: {said}", dict(moment.event), number, moment.exchange, moment.answers)
+
+
+_PLAIN = Director(_plainly, figure="", figures=lambda _: ())

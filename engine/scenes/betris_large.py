@@ -1,19 +1,21 @@
 """Betris (Large): two blocks on offer, bets in chips, two boards that fill, and the clocks.
 
 State: ``offer`` [block, block] or null; ``bets`` [{choice, bet, acquired, paid}, ...] or null, and ``coin``; for each
-seat ``boards`` (cells as [row, column], 1-based), ``last`` (cells just filled), ``blocks`` (acquired this round or
-null), ``chips``, ``bank_ms``, ``filled``, ``square``, ``totals``; ``shapes`` of the blocks on offer and ``side`` are in
-the document's ``game`` part (`shapes()`), for they do not change.
+seat ``boards`` (cells as [row, column], 1-based, block after block), ``pieces`` (the blocks' names in the same
+order), ``last`` (cells just filled), ``blocks`` (acquired this round or null), ``chips``, ``bank_ms``, ``filled``,
+``square``, ``totals``. What does not change, such as the shapes of blocks, is in the document's ``board`` part
+(`shapes()`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from deadheat.engine.core import NS_PER_MS, Event
+from deadheat.engine.games.betris import BANK_NS, CHIPS
 from deadheat.engine.games.polyominoes import SHAPES, SIDE
-from deadheat.engine.scenes.core import Moment, Scene, at_fault, fault_words
+from deadheat.engine.scenes.core import Director, Figures, Moment, Scene, at_fault, fault_words
 
 
 def scenes(moments: Iterator[Moment], names: Sequence[str]) -> Iterator[Scene]:
@@ -28,8 +30,17 @@ def scenes(moments: Iterator[Moment], names: Sequence[str]) -> Iterator[Scene]:
 
 
 def shapes() -> dict[str, Any]:
-    """The constant part: every block's shape (rows of # and ., separated by /) and the boards' side."""
-    return {"shapes": dict(SHAPES), "side": SIDE}
+    """The constant part: every block's shape (rows of # and ., separated by /), the boards' side, and with how many
+    chips and how much time a seat begins.
+    """
+    return {"shapes": dict(SHAPES), "side": SIDE, "chips": CHIPS, "bank_ms": BANK_NS // NS_PER_MS}
+
+
+def _points(state: Mapping[str, Any]) -> Figures:
+    return [None if total is None else float(total) for total in state["totals"]]
+
+
+DIRECTOR = Director(scenes, figure="points", figures=_points, board=shapes)
 
 
 class _Table:
@@ -41,6 +52,7 @@ class _Table:
         self.bets: list[dict[str, Any]] | None = None
         self.coin = False
         self.boards: tuple[list[list[int]], list[list[int]]] = ([], [])
+        self.pieces: tuple[list[str], list[str]] = ([], [])
         self.last: list[list[list[int]]] = [[], []]
         self.blocks: list[str | None] = [None, None]
         self.numbers: dict[str, list[Any]] = {
@@ -84,6 +96,8 @@ class _Table:
         if seat == 0:
             self.last = [[], []]
         self.boards[seat].extend(cells)
+        if cells:
+            self.pieces[seat].append(event["block"])
         self.last[seat] = cells
         for name, value in (("filled", event["filled"]), ("square", event["square"]), ("totals", event["total"])):
             self.numbers[name][seat] = value
@@ -99,6 +113,7 @@ class _Table:
             "bets": self.bets,
             "coin": self.coin,
             "boards": [list(board) for board in self.boards],
+            "pieces": [list(pieces) for pieces in self.pieces],
             "last": [list(cells) for cells in self.last],
             "blocks": list(self.blocks),
             **{name: list(values) for name, values in self.numbers.items()},

@@ -6,7 +6,7 @@ state is JSON with exactly what a game's picture needs; the sentence says the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,6 +62,25 @@ class Scene:
             "answers": [answer.as_json() for answer in self.answers],
             "fault": self.fault,
         }
+
+
+Figures = Sequence[float | None]
+"""How each seat stands in one scene; None: nothing is known of it yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Director:
+    """How a game is shown: all that viewers know of it, beside the module that draws its states.
+
+    `scenes`: from a verified transcript's events and the names by seat to a scene for each event that a viewer should
+    see. `figure` names what the chart of a match draws, in the plural ("points"); `figures` reads it from a state, for
+    each seat; more is better. `board`: what the drawings need and no scene changes.
+    """
+
+    scenes: Callable[[Iterator[Moment], Sequence[str]], Iterator[Scene]]
+    figure: str
+    figures: Callable[[Mapping[str, Any]], Figures]
+    board: Callable[[], dict[str, Any]] = dict
 
 
 @dataclass(slots=True)

@@ -9,11 +9,11 @@ hands} or null, ``places`` (of seats that are out, else null).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from deadheat.engine.core import Event
-from deadheat.engine.scenes.core import Moment, Scene, at_fault, fault_words
+from deadheat.engine.scenes.core import Director, Figures, Moment, Scene, at_fault, fault_words
 
 
 def scenes(moments: Iterator[Moment], names: Sequence[str]) -> Iterator[Scene]:
@@ -39,6 +39,13 @@ def scenes(moments: Iterator[Moment], names: Sequence[str]) -> Iterator[Scene]:
             yield scene
     if waiting is not None:
         yield waiting
+
+
+def _dice_left(state: Mapping[str, Any]) -> Figures:
+    return list(state["counts"]) if any(state["counts"]) else [None] * len(state["counts"])
+
+
+DIRECTOR = Director(scenes, figure="dice", figures=_dice_left)
 
 
 class _Table:

@@ -1,18 +1,19 @@
 """Yacht Auction: two bundles of dice, two secret bids, two score sheets that fill up.
 
 State: ``bundles`` {A, B} or null; ``bids`` [{target, bid, received, change}, ...] or null, and ``coin``; for each seat
-``hands`` (dice), ``sheets`` {category: {dice, points}}, ``bonus``, ``money`` (net bids) and ``totals``; ``last``
-[seat, category] of the scoring just shown, or null.
+``hands`` (dice), ``sheets`` {category: {dice, lit, points}} (the first ``lit`` of the dice score), ``bonus``, ``money``
+(net bids) and ``totals``; ``last`` [seat, category] of the scoring just shown, or null.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from deadheat.engine.core import Event
-from deadheat.engine.games.yacht_auction import LAST_BIDDING, ROUNDS, Player
-from deadheat.engine.scenes.core import Moment, Scene, at_fault, fault_words
+from deadheat.engine.games.yacht_auction import BASIC, LAST_BIDDING, ROUNDS, Player
+from deadheat.engine.scenes.core import Director, Figures, Moment, Scene, at_fault, fault_words
 
 
 def scenes(moments: Iterator[Moment], names: Sequence[str]) -> Iterator[Scene]:
@@ -24,6 +25,13 @@ def scenes(moments: Iterator[Moment], names: Sequence[str]) -> Iterator[Scene]:
             break
         words = table.show(event, names)
         yield Scene(words, table.state(), table.round, moment.exchange, moment.answers, at_fault(event))
+
+
+def _totals(state: Mapping[str, Any]) -> Figures:
+    return list(state["totals"])
+
+
+DIRECTOR = Director(scenes, figure="points", figures=_totals)
 
 
 class _Table:
@@ -74,7 +82,9 @@ class _Table:
             self.bundles, self.bids = {}, None
         self.auctioned = self.auctioned and seat == 0
         points = self.players[seat].score(category, dice)
-        self.used[seat][category] = {"dice": dice, "points": points}
+        lit = _lit(category, dice, points)
+        rest = sorted((Counter(dice) - Counter(lit)).elements())
+        self.used[seat][category] = {"dice": "".join([*lit, *rest]), "lit": len(lit), "points": points}
         self.last = [seat, category]
         return f"{names[seat]} puts {_spaced(dice)} on {category}: {points} points, {self.players[seat].total} in all."
 
@@ -91,6 +101,25 @@ class _Table:
             "totals": [player.total for player in self.players],
             "last": self.last,
         }
+
+
+_FACES = "123456"
+_FOUR = 4
+
+
+def _lit(category: str, dice: str, points: int) -> str:
+    """Return the dice that make what the category asks for, sorted; none where it scores nothing."""
+    if points == 0:
+        return ""
+    if category in BASIC:
+        face = _FACES[[*BASIC].index(category)]
+        return face * dice.count(face)
+    if category == "FOUR_OF_A_KIND":
+        return _FOUR * max(dice, key=dice.count)
+    if category == "SMALL_STRAIGHT":
+        runs = (_FACES[start : start + _FOUR] for start in (0, 1, 2))
+        return next(run for run in runs if set(run) <= set(dice))
+    return "".join(sorted(dice))
 
 
 def _spaced(dice: object) -> str:

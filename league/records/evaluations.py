@@ -14,7 +14,7 @@ from deadheat.league.states import EvaluationFormat, EvaluationState
 
 @dataclass(frozen=True, slots=True)
 class Evaluation(Record):
-    """A tournament beside a season's ladder, of the versions that were chosen when it began."""
+    """A tournament beside a season's ladder, of the versions chosen when it began, or a stage of its finals."""
 
     id: int
     season_id: int
@@ -26,6 +26,10 @@ class Evaluation(Record):
     rounds: int
     matches: Annotated[int, Field(description="Of each pair in a round.")]
     rated: Annotated[bool, Field(description="Whether its matches count in the season's ranking, too.")]
+    stage: Annotated[int | None, Field(description="Its number among the stages of the finals; null: it is none.")]
+    keep: Annotated[int | None, Field(description="How many go on from a stage; 1: the winner.")]
+    further: Annotated[int, Field(description="How often two at the cut, or level in a knock-out, meet again at most.")]
+    third_place: bool
     state: EvaluationState
     reason: Annotated[str, Field(description="Why it was cancelled; empty where it was not.")]
     players: int
@@ -56,13 +60,7 @@ class EvaluationStanding(Record):
     sonneborn_berger: Annotated[
         float | None, Field(description="Sum of each opponent's points times the points taken from it.")
     ]
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluationDetail(Evaluation):
-    """An evaluation with its standings: final ones, or after what is over by now."""
-
-    standings: list[EvaluationStanding]
+    gone: Annotated[bool, Field(description="Whether organisers took it out; in a stage, others come before it.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +71,44 @@ class EvaluationSeat:
     bot: str
     version: int
     version_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class BracketTie:
+    """A place in a bracket where two meet. The final is slot 1 of the last round, the match for the third place slot 2.
+
+    `first` and `second` are null until they are known.
+    """
+
+    round: int
+    slot: int
+    first: EvaluationSeat | None
+    second: Annotated[EvaluationSeat | None, Field(description="Stays null where the first has a bye.")]
+    first_points: Annotated[float, Field(description="From all that is over by now.")]
+    second_points: float
+    is_bye: bool
+    winner: Annotated[int | None, Field(description="The `version_id` of who goes on; null: not decided.")]
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationDetail(Evaluation):
+    """An evaluation with its standings: final ones, or after what is over by now."""
+
+    standings: list[EvaluationStanding]
+    bracket: Annotated[list[BracketTie], Field(description="Of a knock-out, round by round; empty: it is none.")]
+
+
+@dataclass(frozen=True, slots=True)
+class StageProgress:
+    """A stage of a season's finals. `evaluation_id`, `state` and `players` are null until it has begun."""
+
+    number: int
+    words: Annotated[str, Field(description="How it is played.")]
+    evaluation_id: int | None
+    state: EvaluationState | None
+    players: int | None
+    left: Annotated[int, Field(description="How many went on; 0: it is not over.")]
+    first: Annotated[list[EvaluationSeat], Field(description="The first ten of those who went on, the best first.")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,9 @@ class Standing(Unranked):
     gap_se: Annotated[float | None, Field(description="Standard error of the distance to the next place.")]
     division: int
     finalist: Annotated[bool, Field(description="Finalists rank above all others of their division.")]
+    finals_place: Annotated[
+        int | None, Field(description="After the stages of the finals, which then decides its rank; null: it has none.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

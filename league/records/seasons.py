@@ -9,6 +9,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from deadheat.league.records import Record
+from deadheat.league.records.evaluations import StageProgress
+from deadheat.league.records.forecasts import Forecast
 from deadheat.league.states import SeasonState
 from deadheat.league.terms import Terms
 
@@ -128,7 +130,9 @@ class SeasonDetail(Season):
     waits_for: list[str]
     """Why it does not close although it is due, in words."""
     finals_progress: list[FinalsProgress]
-    """By division, once the finalists are determined."""
+    """By division, once the finalists are determined; of finals in stages none."""
+    stage_progress: list[StageProgress]
+    """The stages of its finals, if it has any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,4 +162,5 @@ class Declared(Record):
     timezone: Annotated[str | None, Field(description="Of the file's dates without an offset, if it has any.")]
     changes: list[DeclaredChange]
     timetable: list[DeclaredDate]
+    forecast: Annotated[Forecast, Field(description="Whether the machines suffice for it.")]
     warnings: list[str]

@@ -18,6 +18,7 @@ from deadheat.league.tables.people import (
     AuditRecord,
     Channel,
     Delivery,
+    Identity,
     Newcomers,
     Notice,
     Team,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import CheckConstraint, Column, ForeignKeyConstraint, Index, Text, UniqueConstraint
+from sqlalchemy import CheckConstraint, Column, ForeignKeyConstraint, Index, Text, UniqueConstraint, false
 from sqlmodel import Field, SQLModel
 
 from deadheat.league.states import EvaluationFormat, EvaluationState
@@ -17,6 +17,9 @@ class Evaluation(Staged, table=True):
     `due_at`: the instant of the timetable that it stands for, or when an organiser began it. `matches`: of each pair
     in a round. `rounds`: how many there are. `rated`: whether its matches count in the season's ranking. `reason`: of
     a cancellation.
+
+    `stage`: its number among the stages of the season's finals, from 1; None: it is none, and nobody goes on. `keep`:
+    how many go on. `further`: how often two meet again at most (`league.pairing.tournament`).
     """
 
     __table_args__ = (
@@ -27,6 +30,10 @@ class Evaluation(Staged, table=True):
         CheckConstraint("number >= 1", name="number"),
         CheckConstraint("rounds >= 0", name="rounds"),
         CheckConstraint("matches >= 1", name="matches"),
+        index_where("ix_evaluation_stage", "season_id", "stage", unique=True, where="stage IS NOT NULL"),
+        CheckConstraint("stage >= 1", name="stage"),
+        CheckConstraint("keep >= 1", name="keep"),
+        CheckConstraint("further >= 0", name="further"),
     )
 
     season_id: int = Field(foreign_key="season.id")
@@ -36,6 +43,10 @@ class Evaluation(Staged, table=True):
     rounds: int
     matches: int
     rated: bool = False
+    stage: int | None = None
+    keep: int | None = None
+    further: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
+    third_place: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
     state: EvaluationState = Field(default=EvaluationState.RUNNING, sa_column=word(EvaluationState, "state"))
     reason: str = Field(default="", sa_column=Column(Text, nullable=False))
     due_at: datetime = Field(sa_type=UtcDateTime)
@@ -44,7 +55,11 @@ class Evaluation(Staged, table=True):
 
 
 class EvaluationPlayer(SQLModel, table=True):
-    """A version in an evaluation's field. `place`: in its final standings; None: they are not final."""
+    """A version in an evaluation's field. `place`: in its final standings; None: they are not final.
+
+    `gone_after`: how many rounds were drawn when it was seen that an organiser had taken it out. It does not come back
+    into this evaluation. None: it is there.
+    """
 
     __tablename__ = "evaluation_player"
     __table_args__ = (
@@ -53,6 +68,7 @@ class EvaluationPlayer(SQLModel, table=True):
         ForeignKeyConstraint(["version_id", "bot_id"], ["bot_version.id", "bot_version.bot_id"]),
         CheckConstraint("seed >= 1", name="seed"),
         CheckConstraint("place >= 1", name="place"),
+        CheckConstraint("gone_after >= 0", name="gone_after"),
         Index(None, "bot_id"),
     )
 
@@ -61,6 +77,7 @@ class EvaluationPlayer(SQLModel, table=True):
     bot_id: int
     seed: int
     place: int | None = None
+    gone_after: int | None = None
 
 
 class EvaluationPairing(SQLModel, table=True):

@@ -28,6 +28,18 @@ class User(SQLModel, table=True):
     ban_reason: str | None = Field(default=None, max_length=1000)  # None: nobody, or the owner, closed it
 
 
+class Identity(SQLModel, table=True):
+    """Somebody at an OpenID provider (`issuer`), known there as `subject`, who gets into this account."""
+
+    __table_args__ = (UniqueConstraint("issuer", "subject"), UniqueConstraint("user_id", "issuer"))
+
+    id: int = Field(default=None, primary_key=True)
+    user_id: int = Field(foreign_key="user_account.id")
+    issuer: str = Field(max_length=500)
+    subject: str = Field(max_length=255)
+    created_at: datetime = Field(sa_type=UtcDateTime)
+
+
 class Newcomers(SQLModel, table=True):
     """Who may sign up: one row, or none as long as everybody may. `code`: the invitation code."""
 

@@ -127,6 +127,7 @@ class Entry(SQLModel, table=True):
 
     `gate`: the terms on which a new version takes over instead (see `league.service.seasons.gates`); None: none.
     `finals_seed`: its place in its division's frozen ladder if it qualified for the finals, 1 for the first.
+    `finals_place`: its place after the stages of the finals; None: they are not over for it, or the finals have none.
     `waiting_since`: how many series the ladder had planned when the bot was last planned, or came; None: it just came.
     `chosen_at`: when its author last chose another version; None: never.
     `waits_for_panel`: no version of it has the points that the season's panel asks for yet, so nothing is drawn for it.
@@ -139,6 +140,7 @@ class Entry(SQLModel, table=True):
         ForeignKeyConstraint(["version_id", "bot_id"], ["bot_version.id", "bot_version.bot_id"]),
         ForeignKeyConstraint(["season_id", "division"], ["division.season_id", "division.number"]),
         CheckConstraint("finals_seed >= 1", name="finals_seed"),
+        CheckConstraint("finals_place >= 1", name="finals_place"),
         Index(None, "bot_id"),
     )
 
@@ -149,6 +151,7 @@ class Entry(SQLModel, table=True):
     follows: bool = True
     division: int = 1
     finals_seed: int | None = None
+    finals_place: int | None = None
     gate: dict[str, Any] | None = Field(default=None, sa_column=json_column(nullable=True))
     waiting_since: int | None = None
     chosen_at: datetime | None = Field(default=None, sa_type=UtcDateTime)

@@ -113,9 +113,10 @@ def _prior(row: Row) -> Prior:
     return Prior(None if parent is None else str(parent), row["prior_elo"], row["prior_sd"])
 
 
-def _field(row: Row) -> tuple[int, bool, bool, bool]:
+def _field(row: Row) -> tuple[int, bool, bool, bool, int | None]:
     """What rows that are ranked against each other share (see `league.service.rankings.places`)."""
-    return row["division"], row["rank"] is None, row["finalist"], row["season_elo"] is None
+    in_finals = (row["season_elo"] is None, row.get("finals_place"))  # which rankings of before do not have
+    return row["division"], row["rank"] is None, row["finalist"], *in_finals
 
 
 def _figures(row: Row, entry: Rating, before: int = 0) -> Row:

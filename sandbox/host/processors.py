@@ -43,6 +43,8 @@ MOST_CHARACTERS = 80
 """Of the command of whoever holds a processor."""
 
 _INTERPRETER = re.compile(r"(python|pypy)[0-9.]*|(ba|da|z)?sh")
+_OPTION = re.compile(r"-[BEIPsSu]+")
+"""What may stand before a script, as pipx starts its programs with python -E."""
 
 
 class NoRegistry(Exception):
@@ -239,7 +241,12 @@ def _described(pid: int) -> str:
 def _shown(words: Sequence[str]) -> str:
     """Return a command as people know it: without an interpreter before a script, and without their folders."""
     words = [word for word in words if word]
-    while len(words) > 1 and _INTERPRETER.fullmatch(Path(words[0]).name) and not words[1].startswith("-"):
-        words = words[1:]
+    if words[1:3] == ["-m", "deadheat.cli.main"]:  # how a server starts its own processes
+        words = ["deadheat", *words[3:]]
+    while len(words) > 1 and _INTERPRETER.fullmatch(Path(words[0]).name):
+        script = next((place for place, word in enumerate(words[1:], 1) if not _OPTION.fullmatch(word)), 0)
+        if not script or words[script].startswith("-"):
+            break
+        words = words[script:]
     line = " ".join([Path(words[0]).name, *words[1:]]) if words else ""
     return line if len(line) <= MOST_CHARACTERS else f"{line[: MOST_CHARACTERS - 1]}…"

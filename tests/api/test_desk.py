@@ -86,7 +86,6 @@ def test_what_is_wrong_with_a_season_is_said_beside_its_field_and_what_was_typed
 
 
 def test_the_form_takes_all_that_the_api_takes(boss: Browser, site: Site) -> None:
-    """And gives back what it took."""
     for name in ("sample", "another"):
         site.world.bot(name, owner=site.world.boss)
     boss.get("/desk/seasons/new")
@@ -103,6 +102,7 @@ def test_the_form_takes_all_that_the_api_takes(boss: Browser, site: Site) -> Non
         "ladder_during_evaluations": "false",
         "opens_at": "2099-01-01T00:00:00",
         "finals": "swiss",
+        "stages": "",
         "freezes_at": "2099-01-02T00:00:00",
         "finals_at": "2099-01-03T00:00:00",
         "closes_at": "2099-01-04T00:00:00",

@@ -61,7 +61,7 @@ def test_a_move_is_posted_and_heard(site: Site) -> None:
     ada, job = seated(site)
     path = f"/play/{job.exhibition_id}"
     assert "as soon as a worker is free" not in ada.get(path).text
-    assert "share the address" not in ada.page.text
+    assert "share it" not in ada.page.text
     assert "greedy is thinking" in ada.page.text
     ask(site, job, READY)
     assert "It is your move." in ada.get(path).text
@@ -189,7 +189,7 @@ def test_when_it_is_over_everyone_can_watch_and_verify_it(site: Site) -> None:
     page = Browser(site).get(f"/play/{job.exhibition_id}")
     assert "ada lost." in page.text or "ada won." in page.text
     assert "Verify" in page.text
-    assert "share the address" in page.text
+    assert "share it" in page.text
     mine = ada.get("/play")
     assert "against greedy" in mine.text
     ada.close()

@@ -12,9 +12,9 @@ from html.parser import HTMLParser
 import pytest
 from sqlmodel import select
 
-from deadheat.api.pages.charts import bars
-from deadheat.api.pages.docs import TITLES
+from deadheat.api.pages.pictures.charts import bars
 from deadheat.api.pages.render import ms, shown
+from deadheat.api.pages.texts.docs import TITLES
 from deadheat.api.services import SITE
 from deadheat.engine.figures import nice
 from deadheat.engine.games import GAMES
@@ -81,6 +81,8 @@ def test_every_link_of_every_page_leads_somewhere(played: Played) -> None:
         if path in done:
             continue
         done.add(path)
+        if path == "/style":
+            continue  # what it shows is made up
         answer = site.client.get(path, headers=HTML)
         if path == f"/v1/matches/{played.ids[1]}/transcript":
             continue  # its transcript was never stored in this test
@@ -100,12 +102,12 @@ def test_a_leaderboard_shows_ratings_with_their_intervals(site: Site) -> None:
     site.world.write(refit, season)
     site.app.state.services.bodies._seconds = lambda: 10**9
     found = page(site, f"/seasons/{season}")
-    assert found.tags.count("svg") == 3
+    assert found.text.count("±") == 3
     assert "±" in found.text
     assert "1=" in found.text and "1\u20133" in found.text  # a tie, and how far it may be from the truth
-    assert "Seats at tables of 2" in found.text
-    assert "Points of the first 3" in found.text and "1/2" in found.text
-    assert "/about/ratings" in found.links
+    assert {"/about/ratings", f"/seasons/{season}/statistics"} <= set(found.links)
+    beside = page(site, f"/seasons/{season}/statistics").text
+    assert "What a seat is worth" in beside and "Who took points from whom" in beside and "1/2" in beside
     assert "6 matches played" in found.text
 
 
@@ -151,10 +153,9 @@ def test_how_the_ratings_are_made_is_told(site: Site) -> None:
     ("name", "link"),
     [("authors", "/about/client"), ("players", "/games/liars-dice"), ("organisers", "/about/export")],
 )
-def test_what_people_should_know_has_a_page_that_home_leads_to(site: Site, name: str, link: str) -> None:
-    home = page(site, "/")
-    assert f"/about/{name}" in home.links
-    assert "Write one in any of these languages" in home.text
+def test_what_people_should_know_has_a_page_that_the_index_leads_to(site: Site, name: str, link: str) -> None:
+    assert "/docs" in page(site, "/").links
+    assert f"/about/{name}" in page(site, "/docs").links
     assert link in page(site, f"/about/{name}").links
 
 
@@ -222,7 +223,7 @@ def test_no_template_or_style_names_another_host() -> None:
         text = path.read_text(encoding="utf-8")
         for unfetched in ("http://www.w3.org/2000/svg", "such as https://discord.com/"):
             text = text.replace(unfetched, "")
-        assert not re.search(r"https?:|//cdn|@import|url\(", text), path
+        assert not re.search(r"https?:|//cdn|@import|url\((?!#)", text), path
 
 
 def test_control_and_direction_marks_are_spelled_out() -> None:
@@ -273,7 +274,6 @@ def test_a_leaderboard_is_searched_filtered_and_paged(site: Site, monkeypatch: p
         shown = [int(link.removeprefix("/bots/")) for link in links if re.fullmatch(r"/bots/\d+", link)]
         return [row["bot"] for row in rows if row["bot_id"] in shown]
 
-    monkeypatch.setattr("deadheat.api.pages.season.PAIRS", 0)
     monkeypatch.setattr("deadheat.api.pages.season.RECENT", 0)
     everybody = [row["bot"] for row in rows]
     assert [names(f"?page={number}") for number in (1, 2, 3)] == [everybody[:2], everybody[2:4], everybody[4:]]
@@ -307,11 +307,11 @@ def test_a_division_has_a_page_of_its_own(site: Site) -> None:
 
 def test_who_took_points_from_whom_has_a_page(site: Site) -> None:
     season = site.world.season(3, series_length=2, games_per_pair=2)
-    assert "No ranking" in page(site, f"/seasons/{season}/matrix").text
+    assert "No ranking" in page(site, f"/seasons/{season}/statistics").text
     site.world.play_all()
     site.world.write(refit, season)
     site.app.state.services.bodies._seconds = lambda: 10**9
-    found = page(site, f"/seasons/{season}/matrix")
+    found = page(site, f"/seasons/{season}/statistics")
     assert found.text.count("1/2") == 6
     assert {"/bots/1", "/bots/2", "/bots/3"} <= set(found.links)
 

@@ -230,7 +230,7 @@ def test_entering(site: Site) -> None:
     site.problem(404, site.client.put(path, json={"version": 9}, headers=ada), "not-found")
     site.problem(422, site.client.put(path, json={"versoin": 1}, headers=ada), "invalid")
     entry = {"bot_id": bot_id, "bot": "greedy", "author": "ada", "team": None, "version": 1, "follows": True}
-    entry |= {"division": 1, "finals_seed": None, "gated": False, "challenger": None}
+    entry |= {"division": 1, "finals_seed": None, "finals_place": None, "gated": False, "challenger": None}
     entry |= {"absence": None, "absence_reason": "", "waits_for_panel": False, "rests": ""}
     assert site.ok(200, site.client.put(path, headers=ada)) == entry
     assert site.ok(200, site.client.put(path, json={"version": 1}, headers=ada)) == entry | {"follows": False}

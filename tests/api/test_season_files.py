@@ -89,3 +89,18 @@ def test_the_desk_lists_every_mistake_and_keeps_what_was_typed(boss: Browser) ->
     answer = boss.client.post(PAGE, data=sent, files={"file": ("x.toml", b"\xff\xfe")}, headers=OURS)
     assert answer.status_code == 422
     assert "not text in UTF-8" in answer.text
+
+
+def test_a_forecast_is_told_over_http_and_at_the_desk(site: Site, boss: Browser) -> None:
+    season_id = site.world.season(3)
+    path = f"/v1/seasons/{season_id}/forecast"
+    told = site.ok(200, site.client.get(path, params={"bots": 23}, headers=site.organiser()))
+    assert (told["bots"], told["series_measured"]) == (23, 0)
+    site.problem(422, site.client.get(path, params={"bots": 1}, headers=site.organiser()))
+    site.problem(403, site.client.get(path, headers=site.author()))
+    boss.get(f"/desk/seasons/{season_id}?bots=17")
+    assert "17 bots" in boss.page.text
+    boss.get("/desk/season-file")
+    file = f'[season]\nname = "Final"\ngame = "{GAME}"\n'
+    boss.submit("/desk/season-file", document=file, bots="12")
+    assert "12 bots" in boss.page.text

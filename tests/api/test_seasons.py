@@ -78,7 +78,7 @@ def test_whole_deals_are_told_when_a_season_is_made_and_on_its_page(site: Site) 
         "8 at each meeting in the finals, not 10."
     )
     page = site.client.get(f"/seasons/{found['id']}").text
-    assert "8 matches per series, at least 20 per pair" in page
+    assert "8 matches, at least 20 per pair" in page
     assert found["rounded"] in page
 
 

@@ -35,7 +35,7 @@ ASYNCIO, BARE, EVERYTHING = "asyncio", "bare", "everything"
 class Ping:
     """Asks every seat the same, again and again: a game that costs next to nothing itself."""
 
-    name, rules_version, commands = "ping", 1, ("PING",)
+    name, title, rules_version, commands = "ping", "Ping", 1, ("PING",)
 
     def __init__(self, seats: int, exchanges: int) -> None:
         self.seats = range(seats, seats + 1)

@@ -191,7 +191,7 @@ def pages(client: httpx.Client) -> list[tuple[str, str]]:
         ("leaderboard", "/seasons/1"),
         ("leaderboard, page 15", "/seasons/1?page=15"),
         ("leaderboard, search", "/seasons/1?q=bot-77"),
-        ("matrix", "/seasons/1/matrix"),
+        ("statistics", "/seasons/1/statistics"),
         ("bot", f"/bots/{bot}"),
         ("author", f"/authors/{match['seats'][0]['author']}"),
         ("game", f"/games/{match['game']}"),

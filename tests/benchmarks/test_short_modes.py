@@ -92,6 +92,15 @@ def test_what_the_pages_of_a_large_league_cost() -> None:
 
 
 @pytest.mark.all
+def test_a_contest_is_played_on_time_and_computed_again() -> None:
+    table = short("contest")
+    assert [line.partition(":")[0] for line in table.splitlines() if " teams, " in line] == [
+        *("online", "system-test", "first-100", "final", "too-slow")
+    ]
+    assert "WRONG" not in table
+
+
+@pytest.mark.all
 def test_how_fast_training_is() -> None:
     table = short("training")
     assert all(f"\n{row} " in table for row in ("betris-large", "liars-dice", "yacht-auction"))

@@ -22,7 +22,7 @@ from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.evaluations.beginning import begin_now
 from deadheat.league.service.rankings import standings
 from deadheat.league.service.rankings.publishing import publish
-from deadheat.league.states import EvaluationFormat, SeasonState
+from deadheat.league.states import EvaluationFormat, FinalsFormat, SeasonState
 from deadheat.league.timetable import DeclaredEvaluation
 from tests.api.site import Site
 from tests.bots.loading import bot_class
@@ -63,15 +63,19 @@ def play_all(world: World, play: Callable[[MatchJob], MatchOutcome]) -> None:
 
 @pytest.fixture
 def written(site: Site, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The archive of a closed season with two evaluations."""
+    """The archive of a closed season with two evaluations, and finals in two stages."""
     monkeypatch.setenv("DEADHEAT_SERVER", server)
     world, play = site.world, playing(site)
-    assert world.season(5, games_per_pair=2) == SEASON
+    stages = ["round-robin matches=2 keep=4 further=6", "knockout matches=2 further=2 third-place"]
+    assert world.season(5, games_per_pair=2, finals=FinalsFormat.STAGES, stages=stages) == SEASON
     play_all(world, play)
     for format_, rounds in ((EvaluationFormat.SWISS, 3), (EvaluationFormat.ROUND_ROBIN, None)):
         world.write(begin_now, world.boss, SEASON, DeclaredEvaluation(name="E", format=format_, rounds=rounds))
         play_all(world, play)
-    world.write(set_season_state, world.boss, SEASON, SeasonState.CLOSED)
+    world.settle_rankings()
+    world.write(set_season_state, world.boss, SEASON, SeasonState.FINALS)
+    world.settle_rankings()
+    play_all(world, play)
     world.write(standings.refit, SEASON)
     assert world.write(publish, SEASON)
     path = tmp_path / "season.zip"
@@ -123,13 +127,35 @@ def first_row(**values: object) -> Callable[[bytes], bytes]:
     return edit
 
 
+def row_of(evaluation_id: int, **values: object) -> Callable[[bytes], bytes]:
+    """The first row of an evaluation is changed."""
+
+    def edit(content: bytes) -> bytes:
+        lines = content.splitlines(keepends=True)
+        number = next(n for n, line in enumerate(lines) if json.loads(line)["evaluation_id"] == evaluation_id)
+        lines[number] = json.dumps(json.loads(lines[number]) | values).encode() + b"\n"
+        return b"".join(lines)
+
+    return edit
+
+
+def without_pairings(content: bytes) -> bytes:
+    rows = [json.loads(line) | {"pairing_id": None} for line in content.splitlines()]
+    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+
+
+def without_the_last(content: bytes) -> bytes:
+    return b"".join(content.splitlines(keepends=True)[:-1])
+
+
 def test_an_archive_is_right_and_every_lie_in_it_is_found(written: Path) -> None:
     done = invoke("season", "verify", str(written), "--json")
     told = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0, done.stdout
-    assert [one["check"] for one in told] == ["members", "transcripts", "ranking", "dice", "evaluations"]
+    assert [one["check"] for one in told] == ["members", "transcripts", "ranking", "dice", "evaluations", "finals"]
     assert all(one["verified"] for one in told)
-    assert "2 evaluations" in told[4]["detail"]
+    assert "4 evaluations" in told[4]["detail"]
+    assert "2 stages" in told[5]["detail"]
     with zipfile.ZipFile(written) as file:
         matches = [json.loads(row) for row in file.read(table("matches")).splitlines()]
     number = matches[0]["match_id"]
@@ -145,6 +171,13 @@ def test_an_archive_is_right_and_every_lie_in_it_is_found(written: Path) -> None
     assert "its places do not follow" in changed(written, table("evaluation_players"), first_row(place=9))
     points = changed(written, table("evaluation_pairings"), first_row(first_points=1.5, second_points=0.5))
     assert "are not those of its matches" in points
+    assert "its places do not follow" in changed(written, table("evaluation_players"), row_of(3, place=4))
+    assert "does not follow from what was before" in changed(written, table("evaluation_players"), row_of(4, seed=9))
+    assert "is not what its rules draw" in changed(written, table("evaluation_pairings"), row_of(4, board=9))
+    assert "come from no match" in changed(written, table("series"), without_pairings)
+    assert "not played as it was declared" in changed(written, table("evaluations"), row_of(3, further=0))
+    assert "ended before everything" in changed(written, table("evaluation_pairings"), without_the_last)
+    assert "places in the finals do not follow" in changed(written, table("entries"), first_row(finals_place=9))
     assert "WRONG dice" in changed(written, f"v1/seasons/{SEASON}.json", edited('"dice_secret":"', '"dice_secret":"00'))
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from deadheat.cli.author.new import STARTERS, Language
 from deadheat.cli.console import ROOT, command
+from deadheat.cli.local.play import Backend
 from deadheat.cli.server import profiles
 from deadheat.cli.server.client import LOCAL_SERVER
 from deadheat.engine.games import GAMES
@@ -57,6 +58,9 @@ def test_the_commands_to_type_next_are_told_and_begin_with_an_account(tmp_path: 
     (guide,) = (Path(path) for path, *more in (words[1:] for words in told("one")) if path.endswith(".md"))
     assert guide.is_file()
     verbs = [words[1:] for words in told("two")]
+    assert sum("play" in words for words in verbs) == 2, "also without Docker, where that is usual"
+    monkeypatch.setattr("deadheat.cli.author.new.USUAL", Backend.LOCAL)
+    assert sum("play" in words[1:] for words in told("of-an-author")) == 1
     assert ["play", GAME, "two", "house:random"] in verbs
     login = ["login", "--sign-up", "--server", LOCAL_SERVER]
     submit = ["submit", "two", "--game", GAME, "--name", "my-bot"]

@@ -44,11 +44,14 @@ def test_a_season_is_previewed_made_changed_and_written(site: Site, server: str,
     assert "matches.games_per_pair" in seen
     assert "2098-12-01 04:00 EST" in seen
     assert "days" in seen
+    assert "23 bots" in desk.says("boss", "season", "apply", contest, "--dry-run", "--bots", 23)
     assert "no seasons" in invoke("season", "list", "--server", server).stdout
     assert_one_sentence(desk.run("boss", "season", "apply", contest), "give --yes to apply this", 2)
     assert "Season 1 is created." in desk.says("boss", "season", "apply", contest, "--yes")
     assert_one_sentence(desk.run("boss", "season", "apply", contest, "--yes"), "season 1 has this name", 1)
     assert "nothing to change" in desk.says("boss", "season", "apply", contest, "--season", 1)
+    assert "an estimate" in desk.says("boss", "season", "forecast", 1, "--bots", 23)
+    assert json.loads(desk.says("boss", "season", "forecast", 1, "--bots", 23, "--json"))["ladder_matches"] == 253 * 20
     desk.says("boss", "season", "export", 1, "-o", contest)
     assert desk.says("boss", "season", "export", 1) == contest.read_text(encoding="utf-8")
     assert "nothing to change" in desk.says("boss", "season", "apply", contest, "--season", 1)

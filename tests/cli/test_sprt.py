@@ -13,7 +13,7 @@ def test_it_says_the_ratio_and_the_verdict() -> None:
     done = invoke("sprt", "--elo0", "0", "--elo1", "2", "--counts", "365,16618,36229,16974,390")
     assert done.returncode == 0, done.stderr
     assert done.stdout == (
-        "LLR 2.25 in [-2.94, 2.94] after 141152 games, score 50.14 %\nUndecided: more games are needed.\n"
+        "LLR 2.25 in [-2.94, 2.94] after 141,152 games, score 50.14 %\nUndecided: more games are needed.\n"
     )
 
 

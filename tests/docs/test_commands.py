@@ -36,8 +36,7 @@ def prepare(address: str, organiser: str) -> str:
     """The token of an author whose bot waits in season 1."""
     password = ANSWERS["Password: "]
     with Client(address, organiser) as boss:
-        few = {"series_length": 2, "games_per_pair": 4}  # of what is played on, nobody reads more
-        season = boss.create_season({"name": "Winter 2026", "game": GAME} | few)
+        season = boss.create_season({"name": "Winter 2026", "game": GAME, "series_length": 2, "games_per_pair": 10})
         boss.change_season(season.id, {"state": "open"})
     with Client(address) as stranger:
         stranger.sign_up("charles", password)

@@ -41,6 +41,7 @@ class Tricks:
     """Two or three seats get three cards each and play one at a time, all at once; the highest card makes the trick."""
 
     name = "tricks"
+    title = "Tricks"
     rules_version = 1
     seats = range(2, 4)
     commands = ("READY", "PLAY")

@@ -19,6 +19,7 @@ class GuessTheDie:
     """Every seat guesses one die; who is right wins. Takes one exchange, and one more to say farewell."""
 
     name = "guess"
+    title = "Guess"
     rules_version = 3
     seats = range(1, 5)
     commands = ("GUESS",)

@@ -87,7 +87,7 @@ def test_a_scene_is_not_changed_by_those_after_it(path: Path) -> None:
     transcript = decode(path.read_bytes())
     names = NAMES[: transcript.seats]
     one_by_one = [
-        json.dumps(scene.as_json()) for scene in DIRECTORS[transcript.game](moments(transcript), names)
+        json.dumps(scene.as_json()) for scene in DIRECTORS[transcript.game].scenes(moments(transcript), names)
     ]  # each written down before the next is made
     assert one_by_one == [json.dumps(scene.as_json()) for scene in scenes(transcript, names)[:-1]]
 
@@ -101,6 +101,14 @@ def test_a_match_under_other_rules_is_told_event_by_event_and_names_no_picture(p
     assert [scene["words"] for scene in made["scenes"]][-1] == scenes(transcript, NAMES)[-1].words
     assert made["scenes"][0]["state"] == next(iter(transcript.events()))
     assert document(transcript, NAMES)["game"] == transcript.game
+
+
+@pytest.mark.parametrize("name", ["yacht-auction", "betris-large", "liars-dice"])
+def test_a_match_without_an_event_has_its_end_alone(name: str) -> None:
+    transcript = read(name)
+    silent = tuple(replace(exchange, events=()) for exchange in transcript.exchanges)
+    made = document(replace(transcript, exchanges=silent), NAMES[: transcript.seats])
+    assert ([scene["state"] for scene in made["scenes"]], made["opens"]) == ([{}], 0)
 
 
 def test_every_registered_game_has_a_director() -> None:

@@ -298,6 +298,9 @@ def values(term: Term) -> st.SearchStrategy[Any]:
     elif term.name == "panel":
         names = st.text("abz09-_", min_size=1, max_size=32).map(lambda name: f"A{name[1:]}")
         found = st.lists(st.tuples(names, names).map("/".join), min_size=1, max_size=50)
+    elif term.name == "stages":
+        numbers = st.integers(1, 99_999).map(lambda number: f"round-robin keep={number}")
+        found = st.lists(numbers, min_size=1, max_size=20)
     elif term.kind is list:
         found = st.lists(st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=32), min_size=1)
     else:

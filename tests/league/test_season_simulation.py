@@ -46,13 +46,15 @@ class Chaos:
 
     def __init__(self, world: World, seed: int) -> None:
         self.world, self.chance = world, random.Random(seed)
-        self.format = self.chance.choice([FinalsFormat.NONE, FinalsFormat.ROUND_ROBIN, FinalsFormat.SWISS])
+        self.format = self.chance.choice(list(FinalsFormat))
+        stages = ["round-robin matches=2 keep=2 further=4", "knockout matches=2 further=2"]
         self.season = world.season(
             0,
             divisions=[("First", 3), ("Second", None)],
             games_per_pair=6,
             series_length=3,
             finals=self.format,
+            stages=stages if self.format is FinalsFormat.STAGES else None,
             finals_top=self.chance.choice([None, 2]),
             finals_games=2,
             finals_extra_games=self.chance.choice([0, 8]),

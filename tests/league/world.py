@@ -259,6 +259,10 @@ class World:
     def settle(self) -> None:
         """What scheduler, workers and rankings do at their next turns."""
         self.play_all()
+        self.settle_rankings()
+
+    def settle_rankings(self) -> None:
+        """The same without anything being played."""
         self.clock.turn(self.settings.refit_seconds)
         for season_id in self.write(seasons_to_refit):
             self.write(refit, season_id)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.sandbox.host import processors
-from deadheat.sandbox.host.processors import NoRegistry, Processors, _described, shared_folder
+from deadheat.sandbox.host.processors import NoRegistry, Processors, _described, _shown, shared_folder
 from deadheat.sandbox.host.slots import Slots
 
 HOLDER = """
@@ -69,8 +69,9 @@ def test_a_holders_command_is_shown_as_people_know_it(tmp_path: Path) -> None:
     words = ["tournament", "yacht-auction", *(f"bot-{number}" for number in range(100))]
     started = subprocess.Popen([script, *words], start_new_session=True)
     try:
-        while (told := _described(started.pid)).startswith("test"):  # until it has become another program
-            time.sleep(0.001)
+        give_up_at = time.monotonic() + 10
+        while "tournament" not in (told := _described(started.pid)) and time.monotonic() < give_up_at:
+            time.sleep(0.001)  # until it has become another program, whose arguments come a moment later
         assert told.startswith("deadheat tournament yacht-auction bot-0 bot-1 ")
         assert f"… (process {started.pid}, " in told
     finally:
@@ -79,6 +80,13 @@ def test_a_holders_command_is_shown_as_people_know_it(tmp_path: Path) -> None:
         assert _described(started.pid).startswith("deadheat (process"), "of one that has ended the name remains"
         started.wait()
     assert _described(started.pid) == f"process {started.pid}"
+
+
+def test_a_servers_own_processes_are_shown_as_commands_of_deadheat() -> None:
+    assert _shown(["/srv/env/bin/python", "-m", "deadheat.cli.main", "jobs", "play", "1"]) == "deadheat jobs play 1"
+    assert _shown(["/env/bin/python", "-E", "/env/bin/deadheat", "run"]) == "deadheat run"
+    assert _shown(["/bin/sh", "-c", "sleep 1"]) == "sh -c sleep 1"
+    assert _shown(["/usr/bin/python3.13", "-m", "pytest"]) == "python3.13 -m pytest"
 
 
 def test_those_who_wait_come_before_those_who_let_go(tmp_path: Path) -> None:

@@ -63,6 +63,7 @@ def inside(owner: str, others: str | None = None) -> dict[str, frozenset[str]]:
 
 RECORD, WORDS, LINK = "transcript 9 of a challenge", "words of a challenge", "match 9 of a challenge"
 STDERR = "stderr of a challenge"
+BEFORE_IT = "match 8 of a challenge"  # of the same series
 
 TABLE: tuple[Line, ...] = (
     Line("GET", "/healthz", ALL),
@@ -77,11 +78,23 @@ TABLE: tuple[Line, ...] = (
     Line("GET", "/v1/inbox", SIGNED, shows=NOTICES),
     Line("POST", "/v1/inbox/read", SIGNED, {"up_to": 1}),
     Line("GET", "/inbox", "in 200 200 200 200", shows=NOTICES),
+    Line("GET", "/mine", "in 200 200 200 200", shows=NOTICES),
     Line("POST", "/inbox/read", "in 303 303 303 303", form={"up_to": "1"}),
     Line("GET", "/account/webhooks", "in 200 200 200 200", shows=HOOK),
     Line("POST", "/account/webhooks", "in 200 200 200 200", form={"url": "https://a.example/"}, shows=HOOK),
     Line("POST", "/account/webhooks", "in 422 422 422 422", form={"url": "http://127.0.0.1/"}, shows=HOOK),
     Line("POST", "/account/webhooks/mail", "in 422 422 422 422", form={"address": "ada@a.example"}, shows=HOOK),
+    Line("GET", "/sign-in/openid", "404 303 303 303 303"),
+    Line("GET", "/sign-in/openid/callback", "404 404 404 404 404"),
+    Line("POST", "/sign-up/openid", "404 404 404 404 404", form={"name": "newcomer"}),
+    Line("POST", "/account/openid", "in 404 404 404 404", form={"password": "a long enough password"}, shows=ACCOUNT),
+    Line(
+        "POST",
+        "/account/openid/unlink",
+        "in 404 404 404 404",
+        form={"password": "a long enough password"},
+        shows=ACCOUNT,
+    ),
     Line("GET", "/forgotten", "404 404 404 404 404"),
     Line("POST", "/forgotten", "404 404 404 404 404", form={"name": "ada"}),
     Line("GET", "/reset", "404 404 404 404 404", query="?channel=1&until=9999999999&token=guessed"),
@@ -128,6 +141,7 @@ TABLE: tuple[Line, ...] = (
     Line("POST", "/v1/season-files", "401 403 403 200 200", {"document": FILE}),
     Line("GET", f"{SEASON}/file", "401 403 403 200 200", shows=LIST),
     Line("PUT", f"{SEASON}/file", "401 403 403 200 200", {"document": FILE}),
+    Line("GET", f"{SEASON}/forecast", "401 403 403 200 200"),
     Line("GET", f"{SEASON}/invitations", "401 403 403 200 200", shows=LIST),
     Line("PUT", f"{SEASON}/invitations/{{name}}", "401 403 403 200 200", shows=LIST),
     Line("DELETE", f"{SEASON}/invitations/{{name}}", "401 403 403 200 200", shows=LIST),
@@ -176,7 +190,7 @@ TABLE: tuple[Line, ...] = (
     ),
     Line("POST", "/v1/challenges/{challenge_id}/stop", "401 404 200 404 404"),
     Line("GET", "/challenges", "in 200 200 200 200"),
-    Line("GET", "/challenges/{challenge_id}", PRIVATE, shows=inside(f"match 8 of a challenge, {LINK}")),
+    Line("GET", "/challenges/{challenge_id}", PRIVATE, shows=inside(f"{BEFORE_IT}, {LINK}")),
     Line("POST", "/challenges/{challenge_id}/stop", "in 404 303 404 404"),
     Line("GET", "/bots/{bot_id}/challenge", "in 200 200 200 200", query="?season=1"),
     Line(
@@ -195,7 +209,9 @@ TABLE: tuple[Line, ...] = (
     Line("GET", f"{MATCH}/live", PRIVATE, params=PRIVATE_MATCH),
     Line("GET", f"{MATCH}/logs", "401 404 200 404 404", params=PRIVATE_MATCH, shows=shows(owner=STDERR)),
     Line("POST", f"{MATCH}/appeals", "401 404 409 404 404", {"text": "mine"}, params=PRIVATE_MATCH),
-    Line("GET", "/matches/{match_id}", PRIVATE, params=PRIVATE_MATCH, shows=inside(WORDS)),
+    Line("GET", "/matches/{match_id}", PRIVATE, params=PRIVATE_MATCH, shows=inside(f"{WORDS}, {BEFORE_IT}")),
+    Line("GET", "/matches/{match_id}/embed", "404 404 404 404 404", params=PRIVATE_MATCH),
+    Line("GET", "/matches/{match_id}/card.png", "404 404 404 404 404", params=PRIVATE_MATCH),
     Line(
         "GET",
         "/matches/{match_id}/mine",
@@ -238,7 +254,7 @@ TABLE: tuple[Line, ...] = (
     Line("GET", "/matches/{match_id}/appeal", "in 200 200 200 200", params={"match_id": "held"}),
     *(
         Line("GET", route, ALL, params=DEALS)
-        for route in (SEASON, "/seasons/{season_id}", "/seasons/{season_id}/matches", "/seasons/{season_id}/matrix")
+        for route in (SEASON, "/seasons/{season_id}", "/seasons/{season_id}/matches", "/seasons/{season_id}/statistics")
     ),
     *(
         Line("GET", f"{SEASON}/export/{{table}}.{{form}}", ALL, params={"table": table, "form": "jsonl", **DEALS})
@@ -289,12 +305,15 @@ TABLE: tuple[Line, ...] = (
     Line("GET", "/seasons/{season_id}/feed", ALL),
     Line("GET", "/bots/{bot_id}/feed", ALL),
     Line("GET", "/games/{name}/feed", ALL, params={"name": "yacht-auction"}),
-    Line("GET", "/seasons/{season_id}/matrix", ALL),
+    Line("GET", "/seasons/{season_id}/statistics", ALL),
+    Line("GET", "/seasons/{season_id}/matrix", "308 308 308 308 308"),
     Line("GET", "/seasons/{season_id}/evaluations", ALL),
     Line("GET", "/evaluations/{evaluation_id}", ALL),
     Line("GET", "/seasons/{season_id}/matches", ALL),
     Line("GET", "/matches/{match_id}", ALL),
     Line("GET", "/matches/{match_id}", ALL, params={"match_id": "waiting"}),
+    Line("GET", "/matches/{match_id}/embed", ALL),
+    Line("GET", "/matches/{match_id}/card.png", ALL),
     Line("GET", "/bots/{bot_id}", ALL),
     Line("GET", "/bots/{bot_id}/matches", ALL, query="?opponent=1"),
     Line("GET", "/authors/{name}", ALL),
@@ -307,6 +326,10 @@ TABLE: tuple[Line, ...] = (
     Line("GET", "/download", ALL),
     Line("GET", "/download/{name}", ALL, params={"name": WHEEL}),
     Line("GET", "/audit", ALL),
+    Line("GET", "/docs", ALL),
+    Line("GET", "/docs/api", ALL),
+    Line("GET", "/search", ALL),
+    Line("GET", "/style", ALL),
     Line("GET", "/about/{name}", ALL, params={"name": "authors"}),
     # --- one's own pages
     Line("GET", "/sign-in", "200 303 303 303 303"),

@@ -41,7 +41,7 @@ def explode(*_: object) -> None:
         ("POST", "/sign-in", 403),
         ("POST", "/v1/users", 422),
         ("GET", "/v1/seasons", 500),
-        ("GET", "/seasons/1/matrix", 404),
+        ("GET", "/seasons/1/statistics", 404),
     ],
 )
 def test_every_answer_has_them(site: Site, monkeypatch, method: str, path: str, status: int) -> None:

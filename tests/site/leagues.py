@@ -41,12 +41,12 @@ SHOWN = {
 
 def furnish(site: Site) -> dict[str, int]:
     """Fill the league; the match of each transcript."""
-    shown = {name: _play(site, name, game) for name, game in SHOWN.items()}
+    shown = {name: play(site, name, game) for name, game in SHOWN.items()}
     _evaluate(site)
     return shown
 
 
-def _play(site: Site, name: str, game: str) -> int:
+def play(site: Site, name: str, game: str) -> int:
     """A season whose first match has that transcript. All series are played: of a deal nothing is told before."""
     world = site.world
     transcript = decode((TRANSCRIPTS / f"{name}.jsonl").read_bytes())

@@ -108,8 +108,8 @@ def test_spectators_see_hands_only_when_they_are_revealed(visit: Open, league: L
     page = visit(f"/matches/{played.match_id}")
     page.wait_for_selector("#live-match:not([hidden])")
     expect(page.locator("[data-part=sight]")).to_be_hidden()
-    assert page.locator(".liars .seat .die:not(.down)").count() == 0
+    assert page.locator(".liars .chair .die:not(.down)").count() == 0
     played.show(challenge)
     expect(page.locator("[data-part=where]")).to_contain_text("round 2", timeout=10_000)
     page.get_by_role("button", name="Back", exact=True).click()
-    expect(page.locator(".liars .seat .die:not(.down)").first).to_be_visible(timeout=10_000)
+    expect(page.locator(".liars .chair .die:not(.down)").first).to_be_visible(timeout=10_000)

@@ -15,6 +15,7 @@ SEATS = {
     "betris-large-bank": (0, "timeout"),
     "betris-large": (0, ""),
     "liars-dice": (1, ""),
+    "yacht-auction": (0, ""),
 }
 """By transcript, whose owner looks, and by which fault the seat lost."""
 
@@ -65,3 +66,24 @@ def test_hostile_stderr_is_text(visit: Open, league: League, scripts: bool) -> N
     expect(page.get_by_role("region", name="Stderr of seat")).to_contain_text(r"\x1b[31mred\x1b[0m \u202etxt")
     expect(page.locator("main script")).to_have_count(0)
     assert "taken" not in page.title()
+
+
+NOTES = "hello\n# note 3: they bid low\n# note without a place\n# note 3: so do I\n"
+
+
+def test_notes_of_ones_bot_stand_beside_the_move_and_nowhere_else(visit: Open, league: League) -> None:
+    match_id = league.matches["yacht-auction"]
+    with league.site.world.db.transaction() as session:
+        session.exec(update(Ending).where(col(Ending.match_id) == match_id, col(Ending.seat) == 0).values(stderr=NOTES))
+    page = opened(visit, league, "yacht-auction")
+    page.get_by_text("3 notes of seat 1").click()
+    links = page.get_by_role("region", name="Notes of seat 1").get_by_role("link")
+    expect(links).to_have_count(2)
+    links.first.click()
+    expect(page.locator("#replay .noted")).to_have_text("they bid low\nso do I")
+    expect(page.locator("#replay .words")).to_contain_text("expert")
+    page.get_by_role("button", name="First move").click()
+    expect(page.locator("#replay .noted")).to_have_text("")
+    assert keeps_out(page) == []
+    for path in (f"/matches/{match_id}", f"/v1/matches/{match_id}/replay", f"/matches/{match_id}/embed"):
+        assert "they bid low" not in league.site.client.get(path).text

@@ -8,17 +8,19 @@ import unicodedata
 from dataclasses import replace
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
 from deadheat.api.pages.render import lines
 from deadheat.engine.scenes import document
 from deadheat.engine.transcript import decode
 from tests.lanes import scaled
-from tests.site.conftest import League, Open, keeps_out
+from tests.site.conftest import PHONE, League, Open, keeps_out
 from tests.site.leagues import SHOWN, TRANSCRIPTS
 
 WATCHED = ("yacht-auction", "betris-large-bank", "liars-dice-six")
 """One of each game, with and without a fault."""
+
+DESK: ViewportSize = {"width": 1280, "height": 720}
 
 LIMITED = """
 const change = history.replaceState.bind(history);
@@ -43,6 +45,7 @@ def moves(page: Page) -> int:
 
 def watch_to_its_end(page: Page) -> None:
     """By the button, at the usual speed, on a page whose clock is ours."""
+    page.get_by_role("button", name="First move").click()
     page.get_by_role("button", name="Play", exact=True).click()
     last = moves(page)
     page.clock.run_for(1000)
@@ -117,6 +120,7 @@ def test_keys_work_after_a_link_and_after_a_click_on_the_picture(visit: Open, le
     page.get_by_text("Lines as sent").focus()
     page.keyboard.press(" ")
     expect(page.locator("[data-part=lines]")).to_have_attribute("open", "")
+    page.set_viewport_size({"width": 1280, "height": 400})
     page.evaluate("scrollTo(0, document.body.scrollHeight)")
     page.locator("h2").last.click()
     page.keyboard.press("Home")
@@ -124,16 +128,169 @@ def test_keys_work_after_a_link_and_after_a_click_on_the_picture(visit: Open, le
 
 
 def test_keys_step_jump_and_play(visit: Open, league: League) -> None:
-    page = viewer(visit(f"/matches/{league.matches['betris-large']}"))
+    page = viewer(visit(f"/matches/{league.matches['betris-large']}#move-0"))
     page.get_by_role("button", name="Next").focus()
     for key, place in (("ArrowRight", 2), ("ArrowRight", 3), ("ArrowLeft", 2), ("End", moves(page)), ("Home", 1)):
         page.keyboard.press(key)
         expect(page.locator("[data-part=where]")).to_contain_text(f"move {place} of")
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("yacht-auction", "puts 2 6 5 1 2 on SIX: 6000 points"),
+        ("yacht-auction-forfeit", "fails by malformed at SCORE"),
+        ("betris-large", "passes with L5"),
+        ("liars-dice-six", "calls 2 of face 1 a lie"),
+    ],
+)
+def test_a_match_opens_with_the_moment_that_decided_it(visit: Open, league: League, name: str, told: str) -> None:
+    page = viewer(visit(f"/matches/{league.matches[name]}"))
+    words = page.locator("[data-part=words]")
+    expect(words).to_contain_text(told)
+    assert "#" not in page.url, "a viewer that has just opened leaves the address alone"
+    page.get_by_role("button", name="First move").click()
+    expect(words).not_to_contain_text(told)
+    page.keyboard.press("d")
+    expect(words).to_contain_text(told)
+
+
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize("name", WATCHED)
+def test_nothing_jumps_while_a_match_plays(visit: Open, league: League, name: str, size: ViewportSize) -> None:
+    page = viewer(visit(f"/matches/{league.matches[name]}", viewport=size))
+    heights = page.evaluate(
+        """async () => {
+          const parts = ["[data-part=stage]", "[data-part=scrub]", "#replay"];
+          const [stage, scrub, whole] = parts.map((part) => document.querySelector(part));
+          const seen = new Set();
+          for (let at = 0; at <= Number(scrub.max); at += 1) {
+            scrub.value = at;
+            scrub.dispatchEvent(new Event("input"));
+            seen.add(`${stage.offsetHeight} ${whole.offsetHeight} ${stage.scrollWidth <= stage.clientWidth}`);
+          }
+          return [...seen];
+        }"""
+    )
+    assert len(heights) == 1 and heights[0].endswith("true"), heights
+
+
+@pytest.mark.parametrize("name", WATCHED)
+def test_board_and_buttons_are_in_sight_at_once(visit: Open, league: League, name: str) -> None:
+    page = viewer(visit(f"/matches/{league.matches[name]}", viewport=DESK))
+    for part in ("stage", "words", "last", "scrub"):
+        place = page.locator(f"[data-part={part}]").bounding_box()
+        assert place is not None and place["y"] + place["height"] <= DESK["height"], part
+
+
+def test_a_press_on_the_chart_jumps_to_the_move_there(visit: Open, league: League) -> None:
+    page = viewer(visit(f"/matches/{league.matches['betris-large']}"))
+    chart = page.locator(".chart .bands")
+    place = chart.bounding_box()
+    assert place is not None
+    chart.click(position={"x": place["width"] - 1, "y": 10})
+    last = moves(page)
+    expect(page.locator("[data-part=where]")).to_contain_text(f"move {last} of {last}")
+    chart.click(position={"x": 1, "y": place["height"] - 2})
+    expect(page.locator("[data-part=where]")).to_contain_text("move 1 of")
+    assert "expert 45.5, counter 42.5" in (chart.get_attribute("aria-label") or "")
+
+
+def test_the_chart_tells_apart_the_bots_time_the_hosts_and_faults(visit: Open, league: League) -> None:
+    page = viewer(visit(f"/matches/{league.matches['yacht-auction-busy']}"))
+    assert page.locator(".chart .host").count() >= 1
+    assert page.locator(".chart .fault-line").count() == 0
+    page = viewer(visit(f"/matches/{league.matches['liars-dice-six']}"))
+    assert page.locator(".chart .fault-line").count() == 2
+    assert page.locator(".chart .line").count() == 6, "a line for each seat"
+
+
+def test_rounds_are_stepped_with_shift(visit: Open, league: League) -> None:
+    page = viewer(visit(f"/matches/{league.matches['betris-large']}#move-0"))
+    where = page.locator("[data-part=where]")
+    page.get_by_role("button", name="Next").focus()
+    page.keyboard.press("Shift+ArrowRight")
+    page.keyboard.press("Shift+ArrowRight")
+    expect(where).to_contain_text("round 3, move 9 of")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Shift+ArrowLeft")
+    expect(where).to_contain_text("round 3, move 9 of")
+
+
+def test_a_move_is_shared_by_a_button(visit: Open, league: League) -> None:
+    page = viewer(
+        visit(f"/matches/{league.matches['betris-large']}#move-5", permissions=["clipboard-read", "clipboard-write"])
+    )
+    page.get_by_role("button", name="Next").click()
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()").endswith(f"/matches/{league.matches['betris-large']}#move-6")
+
+
+def test_dice_that_score_are_lit(visit: Open, league: League) -> None:
+    page = viewer(visit(f"/matches/{league.matches['yacht-auction']}#move-99999"))
+    used = page.locator("[data-category=SIX][data-seat='0']")
+    expect(used.locator(".points")).to_have_text(re.compile("6.000"))
+    assert used.locator(".die").count() == 5
+    assert [die.get_attribute("data-face") for die in used.locator(".die.lit").all()] == ["6"]
+
+
+@pytest.mark.parametrize(
+    ("quantity", "face", "hand", "hidden", "chance"),
+    [
+        (1, 6, [], 1, 1 / 3),  # a six or a one
+        (1, 1, [], 1, 1 / 6),
+        (2, 4, [], 2, 1 / 9),
+        (1, 4, [], 2, 5 / 9),
+        (2, 4, [1, 4, 5], 3, 1.0),  # both are in the hand
+        (3, 1, [1, 4, 5], 2, 1 / 36),  # two more ones of two
+        (4, 3, [3], 2, 0.0),  # more than there can be
+        (30, 6, [], 30, (1 / 3) ** 30),
+    ],
+)
+def test_the_odds_of_a_bid_are_exact(
+    visit: Open, quantity: int, face: int, hand: list[int], hidden: int, chance: float
+) -> None:
+    page = visit("/about/ratings")
+    found = page.evaluate(
+        """async ([quantity, face, hand, hidden]) => {
+          const { odds } = await import("/static/replay-liars.js");
+          return odds({ quantity, face }, hand, hidden);
+        }""",
+        [quantity, face, hand, hidden],
+    )
+    assert found == pytest.approx(chance, abs=1e-12)
+
+
+def test_odds_tell_nothing_of_the_dice_of_others(visit: Open, league: League) -> None:
+    """With one seat's eyes there are the odds of the dice alone and that seat's; never another's."""
+    page = viewer(visit(f"/matches/{league.matches['liars-dice']}#move-1"))
+    expect(page.locator(".odds li")).to_have_count(3)
+    page.locator("[data-part=sight]").select_option("0")
+    expect(page.locator(".odds li")).to_have_count(2)
+    expect(page.locator(".odds li").last).to_contain_text(re.compile(r"^as \w+ sees it"))
+
+
+@pytest.mark.parametrize("name", ["betris-large", "liars-dice-six"])
+def test_a_frame_shows_the_board_and_keeps_nobody_out(visit: Open, league: League, name: str) -> None:
+    page = viewer(visit(f"/matches/{league.matches[name]}/embed"))
+    page.get_by_role("button", name="Next").click()
+    assert page.locator("[data-part=stage] *").count() > 10
+    expect(page.get_by_role("button", name="Copy link")).to_be_hidden()
+    assert keeps_out(page) == []
+
+
+def test_nothing_moves_for_those_who_want_less_motion(visit: Open, league: League) -> None:
+    """The cups lift, unless motion is unwanted."""
+    moving = "getComputedStyle(document.querySelector('.cup.lifted')).animationName"
+    for wanted, motion in (("lift", "no-preference"), ("none", "reduce")):
+        page = viewer(visit(f"/matches/{league.matches['liars-dice']}", reduced_motion=motion))
+        assert page.evaluate(moving) == wanted
+
+
 def test_a_fault_is_found_with_one_press(visit: Open, league: League) -> None:
-    page = viewer(visit(f"/matches/{league.matches['yacht-auction-forfeit']}"))
-    page.get_by_role("button", name="Go to the fault").click()
+    page = viewer(visit(f"/matches/{league.matches['yacht-auction-forfeit']}#move-0"))
+    page.get_by_role("button", name="Fault").click()
     expect(page.locator("[data-part=words]")).to_contain_text("fails by malformed at SCORE")
 
 

@@ -46,6 +46,7 @@ class Told:
     """Liar's Dice with dice that fall as told."""
 
     name = "liars-dice"
+    title = "Liar's Dice"
     rules_version = 1
     seats = range(2, 7)
     commands = ("READY", "TURN")

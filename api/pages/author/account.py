@@ -32,10 +32,20 @@ from deadheat.api.schemas.bots import BotRequest
 from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
 from deadheat.league.database import now
+from deadheat.league.errors import BadSetting, SignInAgain
 from deadheat.league.service.bots import bots
 from deadheat.league.service.bots.bots import bots_of
 from deadheat.league.service.people import access, teams, users
-from deadheat.league.service.people.access import Issued, begin_session, end_session, issue_token, look_up, tokens
+from deadheat.league.service.people.access import (
+    Issued,
+    begin_session,
+    end_session,
+    issue_token,
+    look_up,
+    session_began_at,
+    tokens,
+)
+from deadheat.league.service.people.identities import FRESH, has_password, is_linked
 from deadheat.league.service.people.newcomers import newcomer_rule
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import hand_over_team, invite_to_team, join_team, leave_team, teams_of
@@ -77,15 +87,15 @@ class TokenForm(BaseModel):
 
 
 class CloseForm(BaseModel):
-    """One's own account is closed by its password."""
+    """One's own account is closed by its password, if it has one."""
 
-    password: str
+    password: str = ""
 
 
 class PasswordForm(BaseModel):
-    """Another password."""
+    """Another password, or the first."""
 
-    password: str
+    password: str = ""
     new_password: schemas.Password
     keep_tokens: bool = False
 
@@ -93,15 +103,15 @@ class PasswordForm(BaseModel):
 @router.get("/sign-in")
 def sign_in_page(shared: Shared, visit: Present, next_path: Next = None) -> Response:
     """Name and password."""
-    return onward(local_path(next_path)) if visit else _door(shared, "sign-in", None, local_path(next_path))
+    return onward(local_path(next_path)) if visit else door(shared, "sign-in", None, local_path(next_path))
 
 
 def _door_again(complaint: Complaint, shared: Services, sent: Fields, **_: Any) -> Response:
-    return _door(shared, complaint.form, complaint, local_path(sent.get("next")))
+    return door(shared, complaint.form, complaint, local_path(sent.get("next")))
 
 
 def _again(complaint: Complaint, shared: Services, posted: Posted, **_: Any) -> Response:
-    return _account(shared, posted.visit, complaint)
+    return account_page(shared, posted.visit, complaint)
 
 
 @router.post("/sign-in")
@@ -110,13 +120,15 @@ def sign_in(shared: Shared, request: Request, sent: Sent) -> Response:
     """Begin a session."""
     name, password = sent.get("name", "")[:64], sent.get("password", "")[:256]
     person = checked_person(shared, request, name, password)
-    return _begin(shared, request, person, password, local_path(sent.get("next")))
+    with shared.db.transaction() as session:
+        keep_hash_current(session, person, password)
+    return begin(shared, request, person, local_path(sent.get("next")))
 
 
 @router.get("/sign-up")
 def sign_up_page(shared: Shared, visit: Present, next_path: Next = None) -> Response:
     """A new account."""
-    return onward(local_path(next_path)) if visit else _door(shared, "sign-up", None, local_path(next_path))
+    return onward(local_path(next_path)) if visit else door(shared, "sign-up", None, local_path(next_path))
 
 
 @router.post("/sign-up")
@@ -127,7 +139,7 @@ def sign_up(shared: Shared, request: Request, sent: Sent) -> Response:
     shared.rates.sign_up(request)
     with shared.db.transaction() as session:
         person = users.sign_up(session, body.name, body.password, body.code)
-    return _begin(shared, request, person, body.password, local_path(sent.get("next")))
+    return begin(shared, request, person, local_path(sent.get("next")))
 
 
 @router.post("/sign-out")
@@ -144,7 +156,7 @@ def sign_out(shared: Shared, request: Request, posted: Submitted) -> Response:
 @router.get("/account")
 def account(shared: Shared, visit: Visiting) -> Response:
     """All that is one's own."""
-    return _account(shared, visit, None)
+    return account_page(shared, visit, None)
 
 
 @router.post("/account/bots")
@@ -164,7 +176,7 @@ def create_token(shared: Shared, posted: Submitted) -> Response:
     body = checked(TokenForm, posted.fields)
     with shared.db.transaction() as session:
         issued = issue_token(session, posted.visit.person.id, body.label, body.scope, body.days)
-    return _account(shared, posted.visit, None, issued)
+    return account_page(shared, posted.visit, None, issued)
 
 
 @router.post("/account/tokens/{token_id}/revoke")
@@ -181,20 +193,19 @@ def change_password(shared: Shared, request: Request, posted: Submitted) -> Resp
     """Another password; every other browser is signed out, and every token ended unless they are to stay."""
     person = posted.visit.person
     body = checked(PasswordForm, posted.fields)
-    checked_person(shared, request, person.name, body.password)
+    confirm(shared, request, posted.visit, body.password)
     with shared.db.transaction() as session:
         access.change_password(session, person, body.new_password, body.keep_tokens)
-    return _begin(shared, request, person, body.new_password, f"{HOME}#password")
+    return begin(shared, request, person, f"{HOME}#password")
 
 
 @router.post("/account/close")
 @posting("close", _again)
 def close(shared: Shared, request: Request, posted: Submitted) -> Response:
     """Close one's own account; the browser is signed out with all others."""
-    person = posted.visit.person
-    checked_person(shared, request, person.name, checked(CloseForm, posted.fields).password)
+    confirm(shared, request, posted.visit, checked(CloseForm, posted.fields).password)
     with shared.db.transaction() as session:
-        close_account(session, person)
+        close_account(session, posted.visit.person)
     return onward("/")
 
 
@@ -224,11 +235,29 @@ def change_team(shared: Shared, posted: Submitted, team_id: Id, verb: str) -> Re
     return onward(f"{HOME}#teams")
 
 
-def _begin(shared: Services, request: Request, person: Person, password: str, path: str) -> Response:
+def confirm(shared: Services, request: Request, visit: Visit, password: str) -> None:
+    """That the owner sits at this browser: by the password, or where there is none by a sign-in a moment ago.
+
+    Raises:
+        WrongCredentials, AccountClosed, OverQuota.
+        BadSetting: the password is missing.
+        SignInAgain.
+    """
+    with shared.db.reading() as session:
+        by_password = has_password(session, visit.person)
+        age = now(session) - session_began_at(session, visit.secret)
+    if by_password and not password:
+        raise BadSetting("password", "enter your password")
+    if by_password:
+        checked_person(shared, request, visit.person.name, password)
+    elif age > FRESH:
+        raise SignInAgain
+
+
+def begin(shared: Services, request: Request, person: Person, path: str) -> Response:
     """A new session in place of whatever the browser came with."""
     former = sessions.secret_of(request, shared.settings)
     with shared.db.transaction() as session:
-        keep_hash_current(session, person, password)
         issued = begin_session(session, person.id, _browser(request.headers.get("user-agent", "")), former)
     answer = onward(path)
     sessions.keep(answer, request, shared.settings, issued)
@@ -241,15 +270,15 @@ def _browser(agent: str) -> str:
     return f"{browser} on {system}" if system else browser
 
 
-def _door(shared: Services, name: str, complaint: Complaint | None, back: str) -> Response:
+def door(shared: Services, name: str, complaint: Complaint | None, back: str) -> Response:
     """Signing in or up, either with a way to the other; both lead to `back`."""
     with shared.db.reading() as session:
         rule = newcomer_rule(session).value
-    mail = bool(shared.settings.smtp_url)
-    return private(shared, f"{name}.html", None, complaint, back=back, rule=rule, mail=mail)
+    mail, provider = bool(shared.settings.smtp_url), shared.provider and shared.provider.host
+    return private(shared, f"{name}.html", None, complaint, back=back, rule=rule, mail=mail, provider=provider)
 
 
-def _account(shared: Services, visit: Visit, complaint: Complaint | None, issued: Issued | None = None) -> Response:
+def account_page(shared: Services, visit: Visit, complaint: Complaint | None, issued: Issued | None = None) -> Response:
     person = visit.person
     with shared.db.reading() as session:
         present = look_up(session, visit.secret, TokenKind.SESSION).token_id
@@ -259,6 +288,8 @@ def _account(shared: Services, visit: Visit, complaint: Complaint | None, issued
             "tokens": tokens(session, person.id),
             "browsers": tokens(session, person.id, TokenKind.SESSION),
             "now": now(session),
+            "by_password": has_password(session, person),
+            "linked": shared.provider is not None and is_linked(session, person, shared.provider.issuer),
         }
     days = [count for count in TOKEN_DAYS if count < shared.settings.token_days] + [shared.settings.token_days]
     return private(
@@ -268,6 +299,7 @@ def _account(shared: Services, visit: Visit, complaint: Complaint | None, issued
         complaint,
         issued=issued,
         present=present,
+        provider=shared.provider and shared.provider.host,
         games=[(game, game) for game in sorted(GAMES)],
         teams=own_teams,
         whose=[("", "mine"), *((team.id, f"team {team.name}") for team in own_teams if person.name in team.members)],

@@ -18,7 +18,8 @@ from deadheat.api.pages.forms import Visiting, private
 from deadheat.api.replays import transcript_of
 from deadheat.engine.core import Fault
 from deadheat.engine.figures import duration, limit, points, seat_number
-from deadheat.engine.scenes import scenes
+from deadheat.engine.notes import Note, notes
+from deadheat.engine.scenes import Scene, scenes
 from deadheat.engine.transcript import Exchange, Prompt, Transcript
 from deadheat.engine.verdicts import (
     VERDICTS,
@@ -40,6 +41,9 @@ router = APIRouter(include_in_schema=False)
 
 EXCHANGES = 3
 """Shown before the end, and the one after it."""
+
+MAX_NOTES = 1000
+"""Of each seat; its stderr has all that were kept."""
 
 _Seat = Annotated[int, Path(ge=0, le=255)]
 _Where = tuple[int, int | None]
@@ -80,6 +84,7 @@ class OwnSeat:
     slowest: tuple[Prompt, ...]
     taken: Taken
     lines: tuple[Line, ...]
+    notes: tuple[Note, ...]
 
 
 @router.get("/matches/{match_id}/mine")
@@ -91,11 +96,8 @@ def own_match(shared: Shared, visit: Visiting, match_id: Id) -> Response:
         detail = match_detail(session, match_id, visit.person)
     transcript = transcript_of(shared, detail)
     moves = scenes(transcript, detail.names) if transcript else []
-    faults = {scene.fault: (number, scene.round) for number, scene in enumerate(moves) if scene.fault is not None}
     own = [
-        _own(detail, seat, endings.get(seat.seat), transcript, faults.get(seat.seat))
-        for seat in detail.seats
-        if seat.seat in seated
+        _own(detail, seat, endings.get(seat.seat), transcript, moves) for seat in detail.seats if seat.seat in seated
     ]
     return private(
         shared,
@@ -129,9 +131,10 @@ def _own(
     seat: SeatView,
     ending: EndingView | None,
     transcript: Transcript | None,
-    at: _Where | None,
+    moves: Sequence[Scene],
 ) -> OwnSeat:
     number = seat.seat
+    at = next(((place, scene.round) for place, scene in enumerate(moves) if scene.fault == number), None)
     failure = None
     if seat.fault is not None:
         prompt = transcript.last_prompt(number) if transcript else None
@@ -150,6 +153,7 @@ def _own(
         slowest=tuple(slowest(transcript, number)) if transcript and failure is None else (),
         taken=Taken.of(p for p in transcript.prompts() if p.message.seat == number) if transcript else Taken(),
         lines=tuple(_lines(transcript, number)) if transcript else (),
+        notes=tuple(notes(ending.stderr, transcript, moves, number)[:MAX_NOTES]) if transcript and ending else (),
     )
 
 

@@ -8,10 +8,11 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
 from deadheat.api.deps import Id, Shared
+from deadheat.api.pages.author.account import confirm
 from deadheat.api.pages.forms import Complaint, Posted, Submitted, Visit, Visiting, checked, onward, posting, private
-from deadheat.api.routes.people.tokens import checked_person
 from deadheat.api.services import Services
 from deadheat.league.service.people import channels
+from deadheat.league.service.people.identities import has_password
 
 router = APIRouter(prefix="/account/webhooks", include_in_schema=False)
 
@@ -30,7 +31,7 @@ class AddressForm(BaseModel):
     """A new e-mail address, and the account's password: a forgotten one is replaced by mail."""
 
     address: str
-    password: str
+    password: str = ""
 
 
 @router.get("")
@@ -58,7 +59,7 @@ def add(shared: Shared, posted: Submitted) -> Response:
 def add_address(shared: Shared, request: Request, posted: Submitted) -> Response:
     """Add an e-mail address, and send it a link."""
     body, person = checked(AddressForm, posted.fields), posted.visit.person
-    checked_person(shared, request, person.name, body.password)
+    confirm(shared, request, posted.visit, body.password)
     shared.rates.mail_by(person.id)
     with shared.db.transaction() as session:
         channels.add_address(session, person, body.address.strip())
@@ -77,5 +78,6 @@ def change(shared: Shared, posted: Submitted, channel_id: Id, verb: str) -> Resp
 def _page(shared: Services, visit: Visit, complaint: Complaint | None, secret: str = "") -> Response:
     with shared.db.reading() as session:
         found, sent = channels.channels(session, visit.person), channels.deliveries(session, visit.person)
-    mail = bool(shared.settings.smtp_url)
-    return private(shared, "webhooks.html", visit, complaint, webhooks=found, deliveries=sent, secret=secret, mail=mail)
+        by_password = has_password(session, visit.person)
+    told = {"webhooks": found, "deliveries": sent, "secret": secret, "by_password": by_password}
+    return private(shared, "webhooks.html", visit, complaint, mail=bool(shared.settings.smtp_url), **told)

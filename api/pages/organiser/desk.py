@@ -53,6 +53,7 @@ from deadheat.league.service.seasons import entries as league_entries
 from deadheat.league.service.seasons.admission import invited_to_season
 from deadheat.league.service.seasons.entries import entries_named
 from deadheat.league.service.seasons.seasons import season_info, season_progress, seasons
+from deadheat.league.service.views.forecasts import season_forecast
 from deadheat.league.service.views.voids import LEAST_VOIDS, season_voids
 from deadheat.league.states import ENTERABLE, IN_PLAY, SEASON_STEPS, FinalsFormat, NewcomerRule, SeasonState, allowed
 from deadheat.league.words import Remedy
@@ -119,6 +120,8 @@ class Listed(base.Query):
 
     q: Annotated[str, Query(max_length=64)] = ""
     page: base.RowId = 1
+    bots: schemas.Bots | None = None
+    """How many the forecast reckons with; None: those that have entered."""
 
     @property
     def query(self) -> str:
@@ -365,7 +368,10 @@ def season_page(
             "unfinished": season_unfinished(session, season_id),
             "invited": invited_to_season(session, visit.person, season_id),
             "evaluation": next(iter(evaluations(session, season_id, limit=1)), None),
+            "forecast": None,
         }
+        if info.state is not SeasonState.CLOSED:
+            values["forecast"] = season_forecast(session, visit.person, season_id, listed.bots)
     following = {
         state.value: step.verb
         for state, step in SEASON_STEPS.items()

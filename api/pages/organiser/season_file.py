@@ -58,9 +58,8 @@ def _again(complaint: Complaint, shared: Services, posted: Posted, season: int |
 def declare_season(shared: Shared, posted: Submitted, season: Which = None) -> Response:
     """Preview a file, or apply the one that was previewed."""
     text, apply = _sent(posted), "apply" in posted.fields
-    told = declare(
-        shared, posted.visit.person, checked(SeasonFileRequest, {"document": text, "preview": not apply}), season
-    )
+    asked = {"document": text, "preview": not apply, "bots": posted.fields.get("bots", "")}
+    told = declare(shared, posted.visit.person, checked(SeasonFileRequest, asked), season)
     return onward(f"/desk/seasons/{told.season_id}") if apply else _page(shared, posted.visit, season, None, text, told)
 
 

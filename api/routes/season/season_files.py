@@ -1,19 +1,33 @@
-"""A season as a file: fetched, previewed, applied. Organisers only; the file names who is invited."""
+"""A season as a file: fetched, previewed, applied, and a forecast of its timetable. Organisers only; the file names who
+is invited.
+"""
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+from pydantic import Field
 
 from deadheat.api.deps import Asker, Id, Shared
-from deadheat.api.schemas.seasons import SeasonFileRequest
+from deadheat.api.schemas import base
+from deadheat.api.schemas.seasons import Bots, SeasonFileRequest
 from deadheat.api.services import Services
+from deadheat.league.records.forecasts import Forecast
 from deadheat.league.records.seasons import Declared
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.declared import apply_file, preview_file, season_as_file
+from deadheat.league.service.views.forecasts import season_forecast
 
 router = APIRouter(prefix="/v1", tags=["seasons"])
 
 TOML = "application/toml"
+
+
+class Reckoned(base.Query):
+    """What a forecast is made for."""
+
+    bots: Bots | None = Field(None, description="How many bots; left out: those that have entered.")
 
 
 @router.post("/season-files", responses={401: {}, 403: {}, 404: {}, 409: {}, 422: {}})
@@ -41,10 +55,17 @@ def get_file(shared: Shared, asker: Asker, season_id: Id) -> Response:
     return Response(text, headers=headers, media_type=TOML)
 
 
+@router.get("/seasons/{season_id}/forecast", responses={401: {}, 403: {}, 404: {}, 422: {}})
+def get_forecast(shared: Shared, asker: Asker, season_id: Id, chosen: Annotated[Reckoned, Query()]) -> Forecast:
+    """Whether the machines suffice for the season's timetable, and when evaluations will be done; organisers only."""
+    with shared.db.reading() as session:
+        return season_forecast(session, asker, season_id, chosen.bots)
+
+
 def declare(shared: Services, asker: Person, body: SeasonFileRequest, season_id: int | None) -> Declared:
     """Preview or apply a file; None: it makes a season."""
     if body.preview:
         with shared.db.reading() as session:
-            return preview_file(session, asker, body.document, season_id)
+            return preview_file(session, asker, body.document, season_id, body.bots)
     with shared.db.transaction() as session:
         return apply_file(session, asker, body.document, season_id)

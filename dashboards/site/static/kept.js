@@ -1,5 +1,6 @@
 // Matches inside a page that is one file: unpacks the one that the address names and gives it to the viewer.
-import { make, viewer } from "./replay.js";
+import { viewer } from "./replay.js";
+import { make } from "./replay-draw.js";
 
 const place = document.getElementById("watched");
 let open = null;

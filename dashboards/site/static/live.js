@@ -1,6 +1,9 @@
 // Keeps a page current: where the server tells of a new ranking (data-events), or else every few seconds, it asks for
 // the page again and exchanges the parts that changed. The server answers 304 with no body while nothing did.
 
+import { tell } from "./times.js";
+import { mark } from "./who.js";
+
 const EVERY_MS = 3000;
 const SETTLED_MS = 1200; // for a second the server may still answer as it did before a new ranking
 const LISTENING_EVERY_MS = 30000; // what a ranking does not tell: matches, announcements
@@ -13,9 +16,11 @@ async function refresh() {
   const response = await fetch(location.href, { headers: { accept: "text/html" }, cache: "no-cache" });
   if (!response.ok) return;
   const next = new DOMParser().parseFromString(await response.text(), "text/html");
+  tell(document, asked); // both as of now, so that only what changed differs
   const named = [...document.querySelectorAll("[data-live][id]")];
   for (const present of named.length ? named : [document.getElementById("live")]) {
     const wanted = next.getElementById(present.id);
+    if (wanted) { tell(wanted, asked); mark(wanted); }
     if (wanted && wanted.innerHTML !== present.innerHTML) exchange(present, wanted);
   }
 }

@@ -1,59 +1,131 @@
-// Betris (Large): two boards that fill, the blocks on offer between them, chips and clocks below.
-import { drawn, make } from "./replay.js";
+// Betris (Large): two boards that fill piece by piece, the blocks on offer and the bets between them, chips and clocks.
+import { bar, box, drawn, make, spaced } from "./replay-draw.js";
 
 const CELL = 10;
+const SHADES = 4; // a plane needs no more for neighbours to differ; greedily taken, sometimes two do not: the outline tells
+const SIDES = [[-1, 0, 0, 0, 1, 0], [1, 0, 0, 1, 1, 1], [0, -1, 0, 0, 0, 1], [0, 1, 1, 0, 1, 1]]; // a neighbour, the edge towards it
 
 export function stage(place, match) {
-  const { side, shapes } = match.board;
   return {
     draw(state) {
-      const box = make("div", "betris");
-      box.append(seat(state, match.names, 0, side), offer(state, shapes, match.names), seat(state, match.names, 1, side));
-      place.replaceChildren(box);
+      place.replaceChildren(box("div", "betris", seat(state, match, 0), offer(state, match), seat(state, match, 1)));
     },
   };
 }
 
-function seat(state, names, number, side) {
-  const box = make("section", `seat seat${number}`);
-  const last = new Set(state.last[number].map(String));
-  const board = drawn("svg", { class: "board", viewBox: `0 0 ${side * CELL} ${side * CELL}`, role: "img", "aria-label": `${names[number]}: ${state.filled[number]} cells filled` });
-  for (let row = 0; row < side; row += 1) {
-    for (let column = 0; column < side; column += 1) board.append(cell(row, column, "empty"));
-  }
-  for (const [row, column] of state.boards[number]) {
-    board.append(cell(row - 1, column - 1, last.has(String([row, column])) ? "filled last" : "filled"));
-  }
-  box.append(make("h3", "", names[number]), board);
+function seat(state, match, number) {
+  const { side, chips, bank_ms: bank } = match.board;
+  const total = state.totals[number];
+  const leads = Number(total) > Number(state.totals[1 - number]);
+  const head = box("header", "", make("h3", "", match.names[number]), make("strong", leads ? "total leads" : "total", total ?? "–"));
+  const square = state.square[number];
   const facts = make("dl");
-  const fact = (label, value) => facts.append(make("dt", "", label), make("dd", "", value));
-  fact("points", state.totals[number] ?? "–");
-  fact("square", `${state.square[number]} × ${state.square[number]}`);
-  fact("chips", state.chips[number] ?? "–");
-  fact("clock", state.bank_ms[number] === null ? "–" : `${(state.bank_ms[number] / 1000).toFixed(2)} s`);
-  box.append(facts);
-  return box;
+  const fact = (label, value, ...more) => facts.append(make("dt", "", label), box("dd", "", value, ...more));
+  const left = state.bank_ms[number] ?? bank;
+  fact("cells", `${state.filled[number]} / ${side * side}`);
+  fact("square", `${square} × ${square}`);
+  fact("chips", String(state.chips[number] ?? chips), bar((state.chips[number] ?? chips) / chips, `${state.chips[number] ?? chips} of ${chips} chips`));
+  fact("clock", `${(left / 1000).toFixed(2)} s`, bar(left / bank, `${spaced(left)} of ${spaced(bank)} ms left`, left < bank / 5 ? "short" : ""));
+  return box("section", `player seat${number}`, head, board(state, number, side, match.names[number]), facts);
 }
 
-function cell(row, column, className) {
-  return drawn("rect", { class: className, x: column * CELL + 0.5, y: row * CELL + 0.5, width: CELL - 1, height: CELL - 1, rx: 1.5 });
-}
-
-function offer(state, shapes, names) {
-  const box = make("section", "offer");
-  box.append(make("h3", "", "On offer"));
-  (state.offer ?? []).forEach((name, place) => {
-    const rows = shapes[name].split("/");
-    const picture = drawn("svg", { class: "block", viewBox: `0 0 ${5 * CELL} ${5 * CELL}`, role: "img", "aria-label": `block ${name}` });
-    rows.forEach((line, row) => [...line].forEach((mark, column) => { if (mark === "#") picture.append(cell(row, column, "filled")); }));
-    const holder = make("div", "choice");
-    holder.append(make("strong", "", name), picture);
-    // Both blocks can be the same, so the second place takes the second seat's.
-    const takers = names.map((_, number) => number).filter((number) => state.bets && state.bets[number].acquired === name);
-    const taker = state.offer[0] === state.offer[1] ? (state.bets ? place : undefined) : takers[0];
-    holder.append(make("span", "note taker", taker === undefined ? "" : `${names[taker]}: bet ${state.bets[taker].bet}, pays ${state.bets[taker].paid}`));
-    box.append(holder);
+// A board: each piece in a shade of its seat with an outline, the newest bright, the largest square in a frame.
+export function board(state, number, side, name) {
+  const pieces = [...cut(state, number)];
+  const owner = new Map(pieces.flatMap((piece, index) => piece.map(([row, column]) => [`${row},${column}`, index])));
+  const shades = shaded(pieces, owner);
+  const fresh = state.last[number].length > 0;
+  const label = `${name}: ${state.filled[number]} cells filled, largest square ${state.square[number]}`;
+  const picture = drawn("svg", { class: "board", viewBox: `-1 -1 ${side * CELL + 2} ${side * CELL + 2}`, role: "img", "aria-label": label });
+  for (let row = 1; row <= side; row += 1) {
+    for (let column = 1; column <= side; column += 1) {
+      const cell = square(row, column, 1, owner.has(`${row},${column}`) ? "under" : "empty");
+      Object.assign(cell.dataset, { cell: `${row},${column}`, seat: number });
+      picture.append(cell);
+    }
+  }
+  pieces.forEach((piece, index) => {
+    const newest = index === pieces.length - 1;
+    const shown = drawn("g", { class: `piece shade${shades[index]}${newest ? (fresh ? " fresh" : " ghost") : ""}` });
+    shown.append(...piece.map(([row, column]) => square(row, column, 1, "filled")), outline(piece, owner, index));
+    picture.append(shown);
   });
-  box.append(make("p", "note coin", state.coin ? "Equal bets: the coin decides." : ""));
-  return box;
+  const found = largest(owner, side, state.square[number]);
+  if (found && state.square[number] > 1) picture.append(square(...found, state.square[number], "frame"));
+  return picture;
+}
+
+// The pieces of a board, each as its cells.
+function* cut(state, number) {
+  const sizes = state.pieces[number].map((name) => Number(name.slice(1)));
+  let from = 0;
+  for (const size of sizes) yield state.boards[number].slice(from, (from += size));
+}
+
+function shaded(pieces, owner) {
+  const shades = [];
+  pieces.forEach((piece, index) => {
+    const around = new Set(piece.flatMap(([row, column]) => SIDES.map(([down, across]) => shades[owner.get(`${row + down},${column + across}`)])));
+    const free = [...Array(SHADES).keys()].map((step) => (index + step) % SHADES).find((shade) => !around.has(shade));
+    shades.push(free ?? index % SHADES);
+  });
+  return shades;
+}
+
+function square(row, column, size, className) {
+  return drawn("rect", { class: className, x: (column - 1) * CELL, y: (row - 1) * CELL, width: size * CELL, height: size * CELL });
+}
+
+function outline(piece, owner, index) {
+  const edges = piece.flatMap(([row, column]) => SIDES.filter(([down, across]) => owner.get(`${row + down},${column + across}`) !== index).map(([, , x1, y1, x2, y2]) => {
+    const [left, top] = [(column - 1) * CELL, (row - 1) * CELL];
+    return `M${left + x1 * CELL} ${top + y1 * CELL}L${left + x2 * CELL} ${top + y2 * CELL}`;
+  }));
+  return drawn("path", { class: "outline", d: edges.join("") });
+}
+
+// Where the largest filled square begins, the first one if there are several.
+function largest(owner, side, size) {
+  for (let row = 1; row + size - 1 <= side; row += 1) {
+    for (let column = 1; column + size - 1 <= side; column += 1) {
+      const cells = [...Array(size * size).keys()].map((place) => `${row + Math.floor(place / size)},${column + (place % size)}`);
+      if (cells.every((cell) => owner.has(cell))) return [row, column];
+    }
+  }
+  return null;
+}
+
+function offer(state, match) {
+  const middle = box("section", "offer", make("h3", "", "On offer"));
+  for (const place of [0, 1]) {
+    const name = state.offer?.[place];
+    const choice = make("div", "choice");
+    if (name) choice.dataset.block = name;
+    choice.append(bet(state, 0, place), box("div", "lot", make("strong", "", name ?? ""), block(match.board.shapes[name] ?? "", name)), bet(state, 1, place));
+    middle.append(choice);
+  }
+  middle.append(make("p", "note", state.coin ? "Equal bets: the coin decides." : state.bets ? "" : "Both bet in secret."));
+  return middle;
+}
+
+// Both blocks can be the same: then the second place is the second seat's.
+function bet(state, number, place) {
+  const cell = make("div", `bid seat${number}`);
+  const made = state.bets?.[number];
+  const name = state.offer?.[place];
+  if (!made) return cell;
+  const same = state.offer[0] === state.offer[1];
+  if (same ? place === number : made.choice === name) cell.append(box("span", "", "bets ", make("strong", "", String(made.bet))));
+  if (!(same ? place === number : made.acquired === name)) return cell;
+  cell.classList.add("taken");
+  cell.append(make("strong", "", number === 0 ? "◀ takes" : "takes ▶"), make("span", made.paid ? "fault" : "met", made.paid ? `pays ${made.paid}` : "free"));
+  return cell;
+}
+
+function block(shape, name) {
+  const picture = drawn("svg", { class: "block", viewBox: `-1 -1 ${5 * CELL + 2} ${5 * CELL + 2}`, role: "img", "aria-label": name ? `block ${name}` : "no block" });
+  const cells = shape.split("/").flatMap((line, row) => [...line].flatMap((mark, column) => (mark === "#" ? [[row + 1, column + 1]] : [])));
+  const owner = new Map(cells.map(([row, column]) => [`${row},${column}`, 0]));
+  picture.append(...cells.map(([row, column]) => square(row, column, 1, "filled")), outline(cells, owner, 0));
+  return picture;
 }

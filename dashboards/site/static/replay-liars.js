@@ -1,56 +1,110 @@
-// Liar's Dice: everybody around the table with their dice, the bids of the round in the middle.
-import { die, make } from "./replay.js";
+// Liar's Dice: everybody around a table with a cup over their dice, and on the table the bid with its odds.
+import { box, die, drawn, make, percent } from "./replay-draw.js";
 
-const NEWEST = 8; // bids that are shown: the box stays as high as the table
+const NEWEST = 10; // bids that are shown: the table stays as high
 
 export function stage(place, match) {
   return {
     sights: true,
     draw(state, sight) {
-      const table = make("div", `liars seats${match.names.length}`);
-      match.names.forEach((name, seat) => table.append(player(state, name, seat, sight)));
-      table.append(bids(state, match.names));
+      const seats = match.names.length;
+      const table = make("div", `liars seats${seats}`);
+      const across = Math.ceil(seats / 2);
+      const chair = (seat) => player(state, match.names[seat], seat, sight);
+      const far = [...Array(across).keys()];
+      const near = [...Array(seats - across).keys()].map((step) => seats - 1 - step); // the other way: around the table
+      table.append(box("div", "side", ...far.map(chair)), felt(state, match.names, sight), box("div", "side", ...near.map(chair)));
       place.replaceChildren(table);
     },
   };
 }
 
 function player(state, name, seat, sight) {
-  const box = make("section", `seat ${state.turn === seat ? "turn" : ""} ${state.counts[seat] === 0 ? "out" : ""}`);
-  box.append(make("h3", "", name));
+  const out = state.counts[seat] === 0 && !(state.reveal?.hands[seat].length > 0);
+  const bidding = state.bids.at(-1)?.seat === seat;
+  const chair = make("section", `chair seat${seat}${state.turn === seat ? " turn" : ""}${out ? " out" : ""}${bidding ? " bidder" : ""}`);
+  chair.dataset.seat = seat;
   const hand = state.reveal ? state.reveal.hands[seat] : state.hands[seat];
   const seen = sight === null || sight === seat || state.reveal !== null;
-  const row = make("span", "dice");
   const shown = hand.length ? hand : Array(state.counts[seat]).fill(null);
-  row.append(...shown.map((face) => die(seen ? face : null, seen && counted(state.reveal, face) ? "hit" : "")));
-  box.append(row);
-  const lost = state.reveal && state.reveal.loser === seat ? " – loses a die" : "";
-  const place = state.places[seat] === null ? `${state.counts[seat]} ${state.counts[seat] === 1 ? "die" : "dice"}${lost}` : `out, place ${state.places[seat]}`;
-  box.append(make("p", "note", place));
-  return box;
+  const bid = state.reveal ?? state.bids.at(-1);
+  const row = make("span", "dice");
+  row.append(...shown.map((face) => die(seen ? face : null, seen && bid && counts(face, bid.face) ? "hit" : "")));
+  const hidden = shown.length > 0 && (!seen || hand.length === 0);
+  const cup = hidden ? "covers" : state.reveal && shown.length ? "lifted" : "peeked";
+  const hands = box("div", "hand", row, ...(out ? [] : [cover(cup)]));
+  hands.style.setProperty("--dice", shown.length);
+  chair.append(box("header", "", make("h3", "", name), make("span", "note", standing(state, seat))), hands);
+  return chair;
+}
+
+function cover(how) {
+  const shapes = [drawn("path", { d: "M20 4Q60 -2 100 4L118 38Q60 46 2 38Z" }), drawn("path", { class: "rim", d: "M4 33Q60 41 116 33" })];
+  return drawn("svg", { class: `cup ${how}`, viewBox: "0 0 120 44", preserveAspectRatio: "none", "aria-hidden": "true" }, shapes);
+}
+
+function standing(state, seat) {
+  if (state.places[seat] !== null) return `out, place ${state.places[seat]}`;
+  const left = `${state.counts[seat]} ${state.counts[seat] === 1 ? "die" : "dice"}`;
+  return state.reveal?.loser === seat ? `${left} (−1)` : left;
 }
 
 // Ones are wild, but not for a bid on ones.
-function counted(reveal, face) {
-  return reveal !== null && (face === reveal.face || (face === 1 && reveal.face !== 1));
+function counts(face, bid) {
+  return face !== null && (face === bid || face === 1);
 }
 
-function bids(state, names) {
-  const box = make("section", "bids");
-  box.append(make("h3", "", "Bids of this round"));
-  const list = make("ol");
-  const earlier = Math.max(0, state.bids.length - NEWEST);
-  list.start = earlier + 1;
-  if (earlier) box.append(make("p", "note", `The newest ${NEWEST} of ${state.bids.length}.`));
-  for (const bid of state.bids.slice(earlier)) {
-    const item = make("li", "", `${names[bid.seat]}: ${bid.quantity} × `);
-    item.append(die(bid.face, "small"));
-    list.append(item);
-  }
-  box.append(list);
+function felt(state, names, sight) {
+  const middle = make("section", "felt");
+  const bid = state.bids.at(-1);
+  const claim = make("p", "claim");
+  const odds = make("ul", "odds");
+  if (bid) claim.append(make("strong", `seat${bid.seat}`, names[bid.seat]), ` bids ${bid.quantity} × `, die(bid.face));
+  else claim.append("No bid yet.");
   if (state.reveal) {
     const met = state.reveal.count >= state.reveal.quantity;
-    box.append(make("p", met ? "met" : "fault", `${names[state.reveal.seat]} challenges: there are ${state.reveal.count}. ${met ? "The bid was right." : "The bid was a lie."}`));
+    claim.append(box("strong", met ? "met" : "fault", ` There ${state.reveal.count === 1 ? "is" : "are"} ${state.reveal.count}: ${met ? "it is true." : "a lie."}`));
+    odds.append(make("li", "", `${names[state.reveal.seat]} called it. ${names[state.reveal.loser]} loses a die.`));
+  } else if (bid) odds.append(...chances(state, names, bid, sight).map(([who, share]) => box("li", "", `${who} `, make("strong", "", percent(share)))));
+  const list = make("ol", "bids");
+  const earlier = Math.max(0, state.bids.length - NEWEST);
+  list.start = earlier + 1;
+  list.setAttribute("aria-label", earlier ? `The newest ${NEWEST} of ${state.bids.length} bids of this round` : "Bids of this round");
+  for (const made of state.bids.slice(earlier)) list.append(box("li", `seat${made.seat}`, `${made.quantity} × `, die(made.face, "small")));
+  middle.append(claim, odds, list);
+  return middle;
+}
+
+// How likely the bid is true: to somebody who sees no dice, and to the bidder and whoever is to answer, as far as one may
+// see theirs. Every hidden die is fair and tells nothing of the others; what people bid is not taken into account.
+function chances(state, names, bid, sight) {
+  const all = state.counts.reduce((sum, count) => sum + count, 0);
+  const found = [["True, by the dice alone:", odds(bid, [], all)]];
+  for (const seat of new Set([bid.seat, next(state, bid.seat)])) {
+    const hand = state.hands[seat];
+    if (hand.length === 0 || (sight !== null && sight !== seat)) continue;
+    found.push([`as ${names[seat]} sees it:`, odds(bid, hand, all - hand.length)]);
   }
-  return box;
+  return found;
+}
+
+function next(state, seat) {
+  const seats = state.counts.length;
+  for (let step = 1; step < seats; step += 1) {
+    if (state.counts[(seat + step) % seats] > 0) return (seat + step) % seats;
+  }
+  return seat;
+}
+
+// The chance that among `hidden` fair dice there are as many as the bid needs beside those in `hand`.
+export function odds(bid, hand, hidden) {
+  const needed = bid.quantity - hand.filter((face) => counts(face, bid.face)).length;
+  const chance = bid.face === 1 ? 1 / 6 : 1 / 3;
+  let exactly = (1 - chance) ** hidden; // that many of them count
+  let fewer = 0;
+  for (let count = 0; count < needed && count <= hidden; count += 1) {
+    fewer += exactly;
+    exactly *= ((hidden - count) / (count + 1)) * (chance / (1 - chance));
+  }
+  return needed <= 0 ? 1 : needed > hidden ? 0 : Math.max(0, 1 - fewer);
 }

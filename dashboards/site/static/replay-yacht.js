@@ -1,65 +1,72 @@
-// Yacht Auction: the bundles and bids above, both score sheets below.
-import { dice, make } from "./replay.js";
+// Yacht Auction: the two sheets face each other, and between them the auction, bid against bid.
+import { bar, box, dice, make, signed, spaced } from "./replay-draw.js";
 
 const BASIC = ["ONE", "TWO", "THREE", "FOUR", "FIVE", "SIX"];
 const COMBINATION = ["CHOICE", "FOUR_OF_A_KIND", "FULL_HOUSE", "SMALL_STRAIGHT", "LARGE_STRAIGHT", "YACHT"];
+const LABELS = { FOUR_OF_A_KIND: "4 of a kind", FULL_HOUSE: "full house", SMALL_STRAIGHT: "small str.", LARGE_STRAIGHT: "large str." };
+const BONUS_AT = 63000; // points of the basic categories
 
 export function stage(place, match) {
-  return { draw: (state) => place.replaceChildren(auction(state, match.names), sheets(state, match.names)) };
+  return {
+    draw(state) {
+      const table = make("div", "yacht");
+      table.append(player(state, match.names, 0), auction(state, match.names), player(state, match.names, 1));
+      place.replaceChildren(table);
+    },
+  };
 }
 
 function auction(state, names) {
-  const box = make("div", "auction");
+  const middle = box("section", "auction", make("h3", "", "Auction"));
   for (const letter of ["A", "B"]) {
-    const bundle = make("div", "bundle");
-    bundle.append(make("h3", "", `Bundle ${letter}`), state.bundles ? dice(state.bundles[letter]) : make("span", "dice none"));
-    const bids = make("ul");
-    names.forEach((name, seat) => {
-      const bid = state.bids?.[seat];
-      const text = !bid ? "" : bid.target === letter ? `${name} bids ${bid.bid}` : "";
-      const won = bid && bid.received === letter ? ` → ${name} gets it (${signed(bid.change)})` : "";
-      bids.append(make("li", won ? "won" : "", `${text}${won}`));
-    });
-    bundle.append(bids);
-    box.append(bundle);
+    const lot = box("div", "lot", make("strong", "", letter), state.bundles ? dice(state.bundles[letter]) : make("span", "dice"));
+    const row = box("div", "bundle", bid(state, names, 0, letter), lot, bid(state, names, 1, letter));
+    row.dataset.bundle = letter;
+    middle.append(row);
   }
-  box.append(make("p", "note coin", state.coin ? "Equal bids for the same bundle: the coin decides." : ""));
-  return box;
+  const told = !state.bundles ? "No auction in this round." : state.coin ? "Equal bids: the coin decides." : state.bids ? "" : "Both bid in secret.";
+  middle.append(make("p", "note", told));
+  return middle;
 }
 
-function sheets(state, names) {
-  const table = make("table", "sheets");
-  const head = make("tr");
-  head.append(make("td"), ...names.map((name, seat) => {
-    const cell = make("th", "", name);
-    cell.scope = "col";
-    cell.append(dice(state.hands[seat] || "", "small"));
-    return cell;
-  }));
-  table.append(head);
-  const row = (label, cells, className = "") => {
-    const line = make("tr", className);
-    const first = make("th", "", label);
-    first.scope = "row";
-    line.append(first, ...cells);
-    table.append(line);
-  };
-  const category = (name) => row(name.toLowerCase().replaceAll("_", " "), names.map((_, seat) => {
-    const used = state.sheets[seat][name];
-    const last = state.last && state.last[0] === seat && state.last[1] === name;
-    const cell = make("td", last ? "last" : "");
-    if (used) cell.append(dice(used.dice, "tiny"), make("span", "points", String(used.points)));
-    return cell;
-  }));
-  const numbers = (label, values, className) => row(label, values.map((value) => make("td", "points", String(value))), className);
-  BASIC.forEach(category);
-  numbers("bonus", state.bonus);
-  COMBINATION.forEach(category);
-  numbers("bids", state.money.map(signed));
-  numbers("total", state.totals, "total");
-  return table;
+// What one seat does about one bundle: its bid for it, and what it pays or gains if it gets it.
+function bid(state, names, seat, letter) {
+  const cell = make("div", `bid seat${seat}`);
+  const made = state.bids?.[seat];
+  if (!made) return cell;
+  if (made.target === letter) cell.append(box("span", "", "bids ", make("strong", "", spaced(made.bid))));
+  if (made.received !== letter) return cell;
+  cell.classList.add("taken");
+  const change = make("span", made.change < 0 ? "fault" : "met", made.change === 0 ? "for nothing" : signed(made.change));
+  cell.append(box("span", "", make("strong", "", seat === 0 ? "◀ takes" : "takes ▶")), change);
+  cell.setAttribute("role", "group");
+  cell.setAttribute("aria-label", `${names[seat]}, bundle ${letter}`);
+  return cell;
 }
 
-function signed(value) {
-  return value > 0 ? `+${value}` : String(value);
+function player(state, names, seat) {
+  const leads = state.totals[seat] > state.totals[1 - seat];
+  const head = box("header", "", make("h3", "", names[seat]), make("strong", leads ? "total leads" : "total", spaced(state.totals[seat])));
+  const hand = dice(state.hands[seat] || "", "small");
+  hand.dataset.hand = seat;
+  const sheet = make("div", "sheet");
+  sheet.append(...[...BASIC, ...COMBINATION].map((name) => category(state, seat, name)));
+  return box("section", `player seat${seat}`, head, hand, sheet, sums(state, seat));
+}
+
+function category(state, seat, name) {
+  const used = state.sheets[seat][name];
+  const last = state.last && state.last[0] === seat && state.last[1] === name;
+  const cell = make("div", `cell${used ? " used" : ""}${used && used.points === 0 ? " nothing" : ""}${last ? " last" : ""}`);
+  Object.assign(cell.dataset, { category: name, seat });
+  cell.append(make("span", "label", LABELS[name] ?? name.toLowerCase()), make("span", "points", used ? spaced(used.points) : ""));
+  cell.append(used ? dice(used.dice, "tiny", used.lit) : make("span", "dice"));
+  return cell;
+}
+
+function sums(state, seat) {
+  const basic = BASIC.reduce((sum, name) => sum + (state.sheets[seat][name]?.points ?? 0), 0);
+  const told = state.bonus[seat] ? `bonus ${signed(state.bonus[seat])}` : `bonus at ${spaced(BONUS_AT)}`;
+  const bonus = box("span", "bonus", told, bar(basic / BONUS_AT, `${spaced(basic)} of ${spaced(BONUS_AT)} points for the bonus`));
+  return box("p", "sums", bonus, box("span", "", "bids ", make("strong", "", signed(state.money[seat]))));
 }

@@ -1,5 +1,18 @@
-// The viewer of a match: a stage that one module per game draws, and everything to move through its scenes.
+// The viewer of a match: a stage that one module per game draws, a chart, and everything to move through its scenes.
 // It replaces nothing: the table of moves below it is the same record, and works without this script.
+//
+// A game's module, named in GAMES, exports one function:
+//
+//   stage(place, match) -> { draw(state, sight), sights }
+//
+// `place` is the element that the game fills; `match` the document of `engine.scenes`: `names` by seat, `board` (what
+// no scene changes), `ranks` (null while it is played), `scenes`. `draw` shows a scene's `state`, and nothing that an
+// earlier call left behind. `sights`: true where some may not see all; `sight` is then the seat whose eyes are lent, or
+// null. What is drawn is equally high in every scene, or the page jumps while it plays. Colours of seats are classes:
+// .seat0 to .seat5 set --seat. What people may act on when they play has data attributes with the protocol's own words
+// (data-seat, data-category, data-bundle, data-block, data-cell, data-face), so that a form can find it.
+import { Chart } from "./replay-chart.js";
+import { make, ms } from "./replay-draw.js";
 import { plain } from "./text.js";
 
 const GAMES = { "betris-large": "./replay-betris.js", "liars-dice": "./replay-liars.js", "yacht-auction": "./replay-yacht.js" };
@@ -7,7 +20,7 @@ const STEP_MS = 1100;
 const REST_MS = 500; // WebKit throws at the 101st change of the address within 30 s: this leaves room for 60
 
 const root = document.getElementById("replay");
-if (root) start(root).catch((error) => { root.querySelector(".stage").textContent = `The replay cannot be shown: ${error.message}`; });
+if (root) start(root);
 
 const verify = document.querySelector("[data-verify]");
 verify?.addEventListener("click", async (event) => {
@@ -32,10 +45,19 @@ async function asked(address) {
   }
 }
 
+// Until it is known whether there is a picture the style sheet keeps its place; where there is none, the record in words
+// stays open.
 async function start(root) {
-  const response = await fetch(root.dataset.document);
-  if (!response.ok) throw new Error(`HTTP ${response.status}`);
-  await viewer(root, await response.json());
+  const record = document.querySelector("details.record");
+  try {
+    const response = await fetch(root.dataset.document);
+    if (!response.ok) throw new Error(`HTTP ${response.status}`);
+    const shown = await viewer(root, await response.json());
+    if (record) record.open = shown === null;
+  } catch (error) {
+    root.before(make("p", "fault", `The replay cannot be shown: ${error.message}`));
+  }
+  root.classList.add("known");
 }
 
 // A viewer of this match in that place; null where there are no pictures of its game, or of the rules it was played by.
@@ -54,14 +76,16 @@ class Viewer {
     this.prefix = root.dataset.prefix ?? ""; // of a move's name in the address, where a page has several matches
     this.part = (name) => root.querySelector(`[data-part="${name}"]`);
     this.stage = game.stage(this.part("stage"), match);
+    this.chart = new Chart(this.part("chart"), (at) => { this.pause(); this.show(at); });
     this.timer = null;
     this.resting = null;
     this.at = -1;
     this.sights();
+    this.noted();
     this.marks();
     this.listen();
     const linked = this.linked();
-    this.show(linked ?? (root.dataset.opens === "end" ? this.scenes.length - 1 : 0));
+    this.show(linked ?? (root.dataset.opens === "end" ? this.scenes.length - 1 : match.opens), linked !== null);
     if (linked !== null) this.seen();
   }
 
@@ -74,17 +98,35 @@ class Viewer {
     choice.addEventListener("change", () => this.draw());
   }
 
-  // A tick at every fault, and a button that goes there.
+  // What the match's page for its authors says of their bots' notes: beside the move that each is about.
+  noted() {
+    this.notes = new Map();
+    for (const row of document.querySelectorAll("[data-noted]")) {
+      const move = Number(row.dataset.noted);
+      this.notes.set(move, [...(this.notes.get(move) ?? []), row.lastElementChild.textContent]);
+    }
+    if (this.notes.size === 0) return;
+    this.beside = make("p", "noted");
+    this.beside.tabIndex = 0;
+    this.beside.setAttribute("role", "region");
+    this.beside.setAttribute("aria-label", "Notes of your bot");
+    this.part("words").after(this.beside);
+  }
+
+  // A tick at every fault, buttons that go there and to the deciding moment, and the chart.
   marks() {
     this.faults = this.scenes.map((scene, index) => (scene.fault === null ? -1 : index)).filter((index) => index >= 0);
     this.part("marks").replaceChildren(...this.faults.map((index) => option(String(index), "")));
     this.part("fault").hidden = this.faults.length === 0;
+    this.part("deciding").hidden = this.match.ranks === null;
     this.part("scrub").max = this.scenes.length - 1;
+    this.chart.draw(this.match);
   }
 
   // A match that goes on: who is at its end stays there, who looks back is left in peace. `anew`: it began again.
   grow(match, anew) {
     const atEnd = this.at === this.scenes.length - 1;
+    this.match = match;
     this.scenes = match.scenes;
     this.marks();
     this.show(anew || (atEnd && !this.timer) ? this.scenes.length - 1 : this.at);
@@ -97,23 +139,29 @@ class Viewer {
       play: () => (this.timer ? this.pause() : this.play()),
       next: () => this.show(this.at + 1),
       last: () => this.show(this.scenes.length - 1),
+      deciding: () => this.show(this.match.opens),
+      fault: () => this.show(this.faults.find((index) => index > this.at) ?? this.faults[0] ?? this.at),
+      copy: () => this.copy(),
     };
     for (const [name, act] of Object.entries(acts)) {
       this.part(name).addEventListener("click", () => { if (name !== "play") this.pause(); act(); });
     }
-    this.part("fault").addEventListener("click", () => { this.pause(); this.show(this.faults.find((index) => index > this.at) ?? this.faults[0]); });
+    this.part("copy").hidden = !location.protocol.startsWith("http") || !navigator.clipboard || this.root.dataset.private !== undefined;
     this.part("scrub").addEventListener("input", (event) => { this.pause(); this.show(Number(event.target.value)); });
     this.part("speed").addEventListener("change", () => { if (this.timer) { this.pause(); this.play(); } });
     addEventListener("hashchange", () => { const at = this.linked(); if (at !== null && at !== this.at) { this.pause(); this.show(at); this.seen(); } });
-    const keys = { ArrowLeft: "back", ArrowRight: "next", Home: "first", End: "last", " ": "play" };
+    const keys = { ArrowLeft: "back", ArrowRight: "next", Home: "first", End: "last", " ": "play", d: "deciding", f: "fault" };
     document.addEventListener("keydown", (event) => {
       if (!(event.key in keys) || !this.meant(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
       if (event.target.matches("select, textarea, pre")) return;
+      if (/^[a-z]$/.test(event.key) && !this.root.contains(event.target)) return;  // who dictates must not jump by a word
       if (event.target.matches("button, summary") && event.key === " ") return;  // the button's own key
-      if (event.target.matches("input") && event.key !== " ") return;  // the slider knows the arrows
+      if (event.target.matches("input") && event.key !== " " && event.key.length > 1 && !event.shiftKey) return;  // the slider knows the arrows
       event.preventDefault();
       if (event.key !== " ") this.pause();
-      acts[keys[event.key]]();
+      if (event.shiftKey && event.key === "ArrowLeft") this.show(this.round(-1));
+      else if (event.shiftKey && event.key === "ArrowRight") this.show(this.round(1));
+      else acts[keys[event.key]]();
     });
     this.part("lines")?.addEventListener("toggle", () => this.lines());
   }
@@ -133,6 +181,24 @@ class Viewer {
   linked() {
     const found = /^#(.*)move-(\d+)$/.exec(location.hash);
     return found && found[1] === this.prefix ? Math.min(Number(found[2]), this.scenes.length - 1) : null;
+  }
+
+  // The first scene of the next round, or of this one or the one before.
+  round(way) {
+    const begins = this.scenes.map((scene, index) => (index === 0 || scene.round !== this.scenes[index - 1].round ? index : -1)).filter((index) => index >= 0);
+    return (way > 0 ? begins.find((index) => index > this.at) : begins.findLast((index) => index < this.at)) ?? this.at;
+  }
+
+  async copy() {
+    this.name();
+    const button = this.part("copy");
+    try {
+      await navigator.clipboard.writeText(location.href);
+      button.textContent = "Copied";
+    } catch {
+      button.textContent = "Not allowed";
+    }
+    setTimeout(() => { button.textContent = "Copy link"; }, 2000);
   }
 
   play() {
@@ -155,7 +221,8 @@ class Viewer {
     this.part("play").setAttribute("aria-pressed", String(playing));
   }
 
-  show(index) {
+  // `named`: whether the address is to name the move; a viewer that has just opened leaves it as it is.
+  show(index, named = this.at >= 0) {
     this.at = Math.max(0, Math.min(index, this.scenes.length - 1));
     const scene = this.scenes[this.at];
     this.part("words").textContent = scene.words;
@@ -165,10 +232,12 @@ class Viewer {
     this.part("scrub").value = String(this.at);
     this.part("scrub").setAttribute("aria-valuetext", scene.words);
     this.answers(scene.answers);
+    if (this.beside) this.beside.textContent = (this.notes.get(this.at) ?? []).join("\n");
+    this.chart.show(this.at);
     this.draw();
     this.lines();
     this.still();
-    this.resting = setTimeout(() => this.name(), REST_MS);
+    if (named) this.resting = setTimeout(() => this.name(), REST_MS);
   }
 
   // The address names the move at which one stays. A browser that will not have it changed so often is left alone.
@@ -190,14 +259,14 @@ class Viewer {
 
   answers(answers) {
     this.part("answers").replaceChildren(...answers.map((answer) => {
-      const row = make("li", answer.fault ? "fault" : "");
+      const row = make("li", `seat${answer.seat}${answer.fault ? " fault" : ""}`);
       const name = make("span", "who", this.match.names[answer.seat]);
       const bar = make("meter");
       const own = answer.elapsed_ms - answer.stolen_ms;
       Object.assign(bar, { min: 0, max: 1, high: 0.8, value: Math.min(own / answer.limit_ms, 1) });
       bar.setAttribute("aria-hidden", "true");
       const took = answer.fault ? `${answer.fault}, ` : "";
-      row.append(name, make("code", "", answer.command), bar, ` ${took}${ms(own)} of ${ms(answer.limit_ms)}${more(answer.stolen_ms, answer.elapsed_ms > answer.limit_ms && own <= answer.limit_ms)}`);
+      row.append(name, " ", make("code", "", answer.command), " ", bar, ` ${took}${ms(own)} of ${ms(answer.limit_ms)}${more(answer.stolen_ms, answer.elapsed_ms > answer.limit_ms && own <= answer.limit_ms)}`);
       return row;
     }));
   }
@@ -227,43 +296,6 @@ class Viewer {
     const lines = (await response.text()).split("\n");
     return lines.slice(1).filter((line) => line.startsWith("{\"n\"")).map((line) => JSON.parse(line));
   }
-}
-
-// --- small things that the games share ------------------------------------------------------------------------------
-
-export function make(tag, className = "", text = null) {
-  const element = document.createElement(tag);
-  if (className) element.className = className;
-  if (text !== null) element.textContent = text;
-  return element;
-}
-
-export function drawn(tag, attributes = {}, children = []) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children);
-  return element;
-}
-
-const PIPS = { 1: [4], 2: [0, 8], 3: [0, 4, 8], 4: [0, 2, 6, 8], 5: [0, 2, 4, 6, 8], 6: [0, 2, 3, 5, 6, 8] };
-
-// A die with pips; null: face down.
-export function die(face, className = "") {
-  const pips = face === null ? [] : PIPS[face].map((place) => drawn("circle", { cx: 6 + 6 * (place % 3), cy: 6 + 6 * Math.floor(place / 3), r: 2 }));
-  const box = drawn("svg", { class: `die ${face === null ? "down" : ""} ${className}`, viewBox: "0 0 24 24", role: "img", "aria-label": face === null ? "hidden die" : String(face) });
-  box.append(drawn("rect", { x: 1, y: 1, width: 22, height: 22, rx: 4 }), ...pips);
-  return box;
-}
-
-export function dice(faces, className = "") {
-  const row = make("span", "dice");
-  row.append(...[...faces].map((face) => die(face === null ? null : Number(face), className)));
-  return row;
-}
-
-export function ms(value) {
-  if (value >= 10000) return `${(value / 1000).toFixed(1)} s`;
-  return `${value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : value.toFixed(0)} ms`;
 }
 
 // What a host took of an answer's time, beside what was the bot's own.

@@ -1,5 +1,5 @@
 // The report of a tournament: the list of its games, and what another limit or a slower machine would have cost.
-import { make, ms } from "./replay.js";
+import { make, ms } from "./replay-draw.js";
 
 const SHOWN = 100; // games in the list, and how many each press adds
 const DOUBLINGS = 16; // bars up to the limit, as cli/tournament/times.py draws them

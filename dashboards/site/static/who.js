@@ -1,11 +1,13 @@
 // Pages that are the same for everyone are made without knowing who looks. Those that are one person's leave the name in
-// this browser, and the others show it from there, with the count of unread notices as it was within the last minute.
-// It is a name and nothing else: who one is, the session's cookie says.
+// this browser, and the others show it from there, with the count of unread notices and one's own bots as they were
+// within the last minute. It is a name and nothing else: who one is, the session's cookie says.
 const who = document.getElementById("who");
 const inbox = document.getElementById("inbox");
 const KEY = "name";
 const UNREAD = "unread";
+const BOTS = "bots";
 const FRESH_MS = 60_000;
+const KEPT = [KEY, UNREAD, BOTS];
 
 function show(unread) {
   inbox.hidden = false;
@@ -16,26 +18,68 @@ function keep(unread) {
   localStorage.setItem(UNREAD, JSON.stringify({ unread, at: Date.now() }));
 }
 
-async function ask() {
-  const answer = await fetch("/v1/inbox?limit=1", { headers: { Accept: "application/json" } });
-  if (answer.status === 401) for (const key of [KEY, UNREAD]) localStorage.removeItem(key); // it ended elsewhere
-  if (!answer.ok) return;
-  const { unread } = await answer.json();
-  keep(unread);
-  show(unread);
+// What a signed-in reader's own address answers; null: nothing, and where the session ended elsewhere that is noted.
+async function own(address) {
+  const answer = await fetch(address, { headers: { Accept: "application/json" } });
+  if (answer.status === 401) for (const key of KEPT) localStorage.removeItem(key);
+  return answer.ok ? answer.json() : null;
 }
 
-try {
+async function ask() {
+  const told = await own("/v1/inbox?limit=1");
+  if (!told) return;
+  keep(told.unread);
+  show(told.unread);
+  await learn();
+}
+
+async function learn() {
+  const bots = await own("/v1/bots");
+  if (bots) localStorage.setItem(BOTS, JSON.stringify(bots.items.map((bot) => bot.id)));
+}
+
+// The numbers of one's own bots; none where nobody is signed in.
+export function bots() {
+  try {
+    return JSON.parse(localStorage.getItem(BOTS)) ?? [];
+  } catch {
+    return [];
+  }
+}
+
+export function name() {
+  try {
+    return localStorage.getItem(KEY) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+// Marks the rows of one's own bots in the tables below `root`.
+export function mark(root) {
+  for (const id of bots()) {
+    for (const link of root.querySelectorAll(`th a[href="/bots/${id}"]`)) link.closest("tr").classList.add("mine");
+  }
+}
+
+async function begin() {
   if (who.dataset.name !== undefined) {
     localStorage.setItem(KEY, who.dataset.name); // empty: nobody is signed in
+    if (!who.dataset.name) for (const key of [UNREAD, BOTS]) localStorage.removeItem(key);
     if (inbox.dataset.unread !== undefined) keep(Number(inbox.dataset.unread));
+    if (who.dataset.name && !localStorage.getItem(BOTS)) await learn();
   } else if (localStorage.getItem(KEY)) {
     who.textContent = localStorage.getItem(KEY);
     const known = JSON.parse(localStorage.getItem(UNREAD));
     show(known?.unread ?? 0);
+    mark(document);
     if (!(Date.now() - known?.at < FRESH_MS)) await ask();
+    mark(document);
   }
   document.querySelector("form[action='/sign-out']")?.addEventListener("submit", () => {
-    for (const key of [KEY, UNREAD]) localStorage.removeItem(key);
+    for (const key of KEPT) localStorage.removeItem(key);
   });
-} catch { /* a browser that keeps nothing shows no name */ }
+}
+
+// Done when everything that this browser knows is shown.
+export const known = begin().catch(() => { /* a browser that keeps nothing shows no name */ });

@@ -9,7 +9,8 @@ Theory of operation
    not played has no place and does not qualify, unless all do; then it comes last.
 3. The rounds. Round robin: every pair of finalists meets for `finals_games` matches, in the order of Berger's table,
    as many series at a time as there is room for. Swiss: a round when the one before has ended. With more than two
-   seats a round seats neighbours by score at tables; who is left over sits out.
+   seats a round seats neighbours by score at tables; who is left over sits out. Stages are something else, in which
+   this and the next step are those of `league.service.course.stages`.
 4. While neighbours in the ranking are not told apart with 95 % confidence and `finals_extra_games` are not spent,
    such neighbours play each other again, as many series at once as pairs need it; then the ranking is made anew.
 5. Then the finals are over, and the season closes if `closes_when_done` and nothing in it is open
@@ -49,6 +50,7 @@ from deadheat.league.service.course.finals_played import (
     scores,
     times_sat,
 )
+from deadheat.league.service.course.stages import plan_stages
 from deadheat.league.service.course.states import turn_season
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.counting import may_be_drawn
@@ -64,13 +66,17 @@ log = logging.getLogger(__name__)
 def plan_finals(session: Session, season: Season) -> list[int]:
     """Do what can be done next for a season in its finals; the new series. The caller has locked the season."""
     assert season.state is SeasonState.FINALS
-    if season.finals_done_at is not None or _unfinished(session, season.id, Purpose.LADDER, Purpose.RATED_EVALUATION):
+    if season.finals_done_at is not None:
         return []
-    if season.qualified_at is None and not _qualify(session, season):
+    if season.qualified_at is None and (_ladder_is_played(session, season.id) or not _qualify(session, season)):
         return []
+    if season.finals is FinalsFormat.STAGES:
+        made, is_over = plan_stages(session, season)
+        if is_over:
+            _finish(session, season)
+        return made
+    made, is_over = [], True
     room = open_series_bound(session) - _unfinished(session, season.id, Purpose.FINALS)
-    made: list[int] = []
-    is_over = True
     many = qualified(session, season.id)
     for division, field in fields(session, season).items():
         ids, done = _plan_division(session, season, field, many[division], max(room - len(made), 0))
@@ -229,6 +235,10 @@ def _finish(session: Session, season: Season) -> None:
     record(session, SYSTEM, "finals-done", f"season/{season.id}")
     log.info("season %d: the finals are over", season.id)
     turn_season(session, season)
+
+
+def _ladder_is_played(session: Session, season_id: int) -> bool:
+    return _unfinished(session, season_id, Purpose.LADDER, Purpose.RATED_EVALUATION) > 0
 
 
 def _unfinished(session: Session, season_id: int, *purposes: Purpose) -> int:

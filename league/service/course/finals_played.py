@@ -119,9 +119,9 @@ def extra_games(before: Sequence[Played], budget: int) -> tuple[int, int]:
 
 
 def finals_progress(session: Session, season_id: int) -> list[FinalsProgress]:
-    """Of each division that has finals; nothing before the finalists are known."""
+    """Of each division that has finals with rounds; nothing before the finalists are known."""
     season = session.get_one(Season, season_id)
-    if season.qualified_at is None:
+    if season.qualified_at is None or season.finals is FinalsFormat.STAGES:
         return []
     many = qualified(session, season.id)
     return [

@@ -39,6 +39,7 @@ from deadheat.league.service.seasons.panels import plan_panels
 from deadheat.league.service.seasons.resting import rest_failing
 from deadheat.league.service.series.capacity import open_series_bound
 from deadheat.league.service.series.planning import add_series, in_turns, series_at_once, whole_groups
+from deadheat.league.service.views.forecasts import falls_behind
 from deadheat.league.states import (
     IN_PLAY,
     OF_CHALLENGES,
@@ -99,6 +100,8 @@ def go_on(session: Session, season_id: int) -> list[int]:
     if season.state in ON_LADDER and not past_its_close(season, now(session)):
         planned += plan_panels(session, season)
         planned += plan_evaluation(session, season)
+        if (late := falls_behind(session, season)) is not None:
+            notices.falls_behind(session, season, *late)
         if season.ladder_during_evaluations or running_evaluation(session, season_id) is None:
             planned += _plan(session, season)
         planned += plan_asked(session, season)

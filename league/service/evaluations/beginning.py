@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from datetime import datetime, timedelta
 
 from sqlmodel import Session, col, func, select
@@ -23,11 +24,14 @@ from sqlmodel import Session, col, func, select
 from deadheat.league.causes import Cause
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, WrongState
+from deadheat.league.pairing.stages import Stage
+from deadheat.league.pairing.tournament import Form
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.counting import may_be_drawn
 from deadheat.league.service.ground.steps import existing, insert_rows, lock_season, move
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.dropping import drop_waiting
+from deadheat.league.service.series.planning import whole_groups
 from deadheat.league.states import ON_LADDER, EvaluationFormat, EvaluationState, SeasonState, VersionState, either
 from deadheat.league.tables import (
     BotVersion,
@@ -118,11 +122,13 @@ def cancel_evaluation(session: Session, organiser: Person, evaluation_id: int) -
     """End one that is being played, without final standings. What is being played is played to its end.
 
     Raises:
-        NotAllowed, NotFound. WrongState: it is over.
+        NotAllowed, NotFound. WrongState: it is over, or a stage of the finals.
     """
     organiser.must_organise()
     row = existing(session, Evaluation, evaluation_id)
     lock_season(session, row.season_id)
+    if row.stage is not None and row.state is EvaluationState.RUNNING:
+        raise WrongState(row.state, "The finals depend on their stages; to end them, close the season.")
     if not end_evaluation(session, row, EvaluationState.CANCELLED, "An organiser cancelled it.", organiser.name):
         raise WrongState(row.state, "The evaluation is over.")
 
@@ -149,21 +155,46 @@ def end_evaluation(session: Session, row: Evaluation, state: EvaluationState, re
     return True
 
 
+def begin_stage(session: Session, season: Season, number: int, stage: Stage, field: Sequence[BotVersion]) -> Evaluation:
+    """Begin a stage of the finals. `field`: at least two versions, the best seed first."""
+    form = stage.form(len(field), whole_groups(season.game, season.seats, stage.matches))
+    return _add(session, season, f"Stage {number}", form, [(one.id, one.bot_id) for one in field], stage=number)
+
+
 def _begin(session: Session, season: Season, declared: DeclaredEvaluation, due_at: datetime, who: str) -> Evaluation:
     field = _seeded(session, season)
     many = len(field)
     rounds = declared.rounds if declared.format is EvaluationFormat.SWISS else many - 1 + many % 2
+    form = Form(declared.format, max(rounds or 0, 0), declared.matches)
+    row = _add(session, season, declared.name, form, field, rated=declared.counts, due_at=due_at, who=who)
+    if many < 2:
+        end_evaluation(session, row, EvaluationState.CANCELLED, TOO_FEW, who)
+    return row
+
+
+def _add(
+    session: Session,
+    season: Season,
+    name: str,
+    form: Form,
+    field: Sequence[tuple[int, int]],
+    *,
+    rated: bool = True,
+    stage: int | None = None,
+    due_at: datetime | None = None,
+    who: str = SYSTEM,
+) -> Evaluation:
+    """An evaluation with its field: versions with their bots, the best seed first."""
     newest = session.exec(select(func.max(Evaluation.number)).where(Evaluation.season_id == season.id)).one()
     row = Evaluation(
         season_id=season.id,
         number=(newest or 0) + 1,
-        name=declared.name,
-        format=declared.format,
-        rounds=max(rounds or 0, 0),
-        matches=declared.matches,
-        rated=declared.counts,
-        due_at=due_at,
+        name=name,
+        rated=rated,
+        stage=stage,
+        due_at=due_at or now(session),
         created_at=now(session),
+        **asdict(form),
     )
     session.add(row)
     session.flush()
@@ -172,10 +203,8 @@ def _begin(session: Session, season: Season, declared: DeclaredEvaluation, due_a
         for seed, (version, bot_id) in enumerate(field, 1)
     ]
     insert_rows(session, EvaluationPlayer, players)
-    data = {"evaluation": row.id, "number": row.number, "name": row.name, "players": many}
+    data = {"evaluation": row.id, "number": row.number, "name": row.name, "players": len(field)}
     record(session, who, "evaluation-began", f"season/{season.id}", data)
-    if many < 2:
-        end_evaluation(session, row, EvaluationState.CANCELLED, TOO_FEW, who)
     return row
 
 

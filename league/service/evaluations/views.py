@@ -13,19 +13,19 @@ from deadheat.league.database import now
 from deadheat.league.pairing.contest import Placed
 from deadheat.league.records import evaluations as records
 from deadheat.league.records import from_row
-from deadheat.league.service.evaluations.playing import points_of, standings_of
+from deadheat.league.service.evaluations.playing import players_of, standings_of
+from deadheat.league.service.evaluations.points import points_of
+from deadheat.league.service.evaluations.staged import bracket_of, seats_of
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.states import ON_LADDER, EvaluationFormat, EvaluationState, SeasonState
 from deadheat.league.tables import (
     Bot,
-    BotVersion,
     Evaluation,
     EvaluationPairing,
     EvaluationPlayer,
     Match,
     Season,
     Series,
-    User,
 )
 from deadheat.league.timetable import timetable
 
@@ -85,9 +85,13 @@ def courses(session: Session, season_id: int, *, bot_id: int | None = None) -> l
 def evaluation(session: Session, evaluation_id: int) -> records.EvaluationDetail:
     """One with its standings. Raises NotFound."""
     row = existing(session, Evaluation, evaluation_id)
-    seats = _seats(session, row.id)
-    standings = [_standing(one, *seats[one.player], row.format) for one in standings_of(session, row)]
-    return records.EvaluationDetail(**_told(session, row), standings=standings)
+    seats = seats_of(session, row.id)
+    _, gone = players_of(session, row.id)
+    standings = [
+        _standing(one, *seats[one.player], row.format, one.player in gone) for one in standings_of(session, row)
+    ]
+    named = {version: seat for version, (seat, _) in seats.items()}
+    return records.EvaluationDetail(**_told(session, row), standings=standings, bracket=bracket_of(session, row, named))
 
 
 def round_of(session: Session, evaluation_id: int, number: int) -> list[records.EvaluationPairing]:
@@ -96,7 +100,7 @@ def round_of(session: Session, evaluation_id: int, number: int) -> list[records.
     drawn = select(EvaluationPairing).where(EvaluationPairing.evaluation_id == row.id)
     drawn = drawn.where(EvaluationPairing.round == number).order_by(col(EvaluationPairing.board))
     pairings = session.exec(drawn).all()
-    seats = {version: seat for version, (seat, _) in _seats(session, row.id).items()}
+    seats = {version: seat for version, (seat, _) in seats_of(session, row.id).items()}
     by_now = points_of(session, [pairing for pairing in pairings if pairing.first_points is None])
     matches = _matches(session, pairings)
     return [_pairing(pairing, seats, by_now, matches.get(pairing.id, [])) for pairing in pairings]
@@ -111,23 +115,8 @@ def _told(session: Session, row: Evaluation) -> dict[str, Any]:
     return {name: getattr(told, name) for name in records.Evaluation.__dataclass_fields__}
 
 
-def _seats(session: Session, evaluation_id: int) -> dict[int, tuple[records.EvaluationSeat, str]]:
-    """Of each version of the field: what it is called, and its author."""
-    statement = (
-        columns(col(EvaluationPlayer.version_id), col(Bot.id), col(Bot.name), col(BotVersion.number), col(User.name))
-        .join(BotVersion, col(BotVersion.id) == col(EvaluationPlayer.version_id))
-        .join(Bot, col(Bot.id) == col(EvaluationPlayer.bot_id))
-        .join(User, col(User.id) == col(Bot.owner_id))
-        .where(col(EvaluationPlayer.evaluation_id) == evaluation_id)
-    )
-    return {
-        version_id: (records.EvaluationSeat(bot_id, bot, number, version_id), author)
-        for version_id, bot_id, bot, number, author in session.connection().execute(statement)
-    }
-
-
 def _standing(
-    one: Placed, seat: records.EvaluationSeat, author: str, format_: EvaluationFormat
+    one: Placed, seat: records.EvaluationSeat, author: str, format_: EvaluationFormat, gone: bool
 ) -> records.EvaluationStanding:
     swiss = format_ is EvaluationFormat.SWISS
     return records.EvaluationStanding(
@@ -139,11 +128,12 @@ def _standing(
         version=seat.version,
         version_id=seat.version_id,
         points=one.points,
-        rounds_won=one.rounds_won if swiss else None,
+        rounds_won=None if format_ is EvaluationFormat.ROUND_ROBIN else one.rounds_won,
         opponents_points=one.opponents_points if swiss else None,
         early_points=one.early_points if swiss else None,
         opponents_early_points=one.opponents_early_points if swiss else None,
-        sonneborn_berger=None if swiss else one.sonneborn_berger,
+        sonneborn_berger=one.sonneborn_berger if format_ is EvaluationFormat.ROUND_ROBIN else None,
+        gone=gone,
     )
 
 

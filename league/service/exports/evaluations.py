@@ -8,7 +8,10 @@ from sqlmodel import Session, col, or_, select
 from deadheat.league.service.exports.pages import Page, Scope, cells
 from deadheat.league.tables import Bot, BotVersion, Evaluation, EvaluationPairing, EvaluationPlayer
 
-EVALUATION = ("number", "name", "format", "rounds", "matches", "rated", "state", "reason", "due_at")
+EVALUATION = (
+    "number", "name", "format", "rounds", "matches", "rated", "stage", "keep", "further", "third_place",
+    "state", "reason", "due_at",
+)  # fmt: skip
 
 
 def evaluations(session: Session, scope: Scope, after: int, limit: int) -> Page:
@@ -37,7 +40,7 @@ def evaluation_players(session: Session, scope: Scope, after: int, _limit: int) 
             **cells(row, "evaluation_id", "seed"),
             "bot": bot,
             "version": number,
-            **cells(row, "bot_id", "version_id", "place"),
+            **cells(row, "bot_id", "version_id", "place", "gone_after"),
         }
         for row, bot, number in session.exec(statement)
     ]

@@ -51,7 +51,7 @@ def entries(session: Session, scope: Scope, after: int, limit: int) -> Page:
             "version": number,
             **cells(entry, "bot_id", "version_id", "follows"),
             "gated": entry.gate is not None,
-            **cells(entry, "division", "finals_seed"),
+            **cells(entry, "division", "finals_seed", "finals_place"),
             "absence": absent[entry.bot_id].absence.value if entry.bot_id in absent else None,
             "absence_reason": absent[entry.bot_id].reason if entry.bot_id in absent else None,
             **cells(entry, "waits_for_panel"),
@@ -145,6 +145,7 @@ STANDING = (
     "division", "rank", "tied", "rank_low", "rank_high", "author", "team", "bot", "version", "bot_id", "version_id",
     "language", "elo", "se", "low", "high", "season_elo", "season_se", "plackett_luce", "gap_se", "prior_elo",
     "prior_sd", "parent_id", "games", "bot_games", "wins", "draws", "losses", "timeouts", "other_faults", "finalist",
+    "finals_place",
 )  # fmt: skip
 """Columns from a ranking's rows."""
 

@@ -119,6 +119,15 @@ def look_up(session: Session, secret: str, kind: TokenKind) -> Access:
     return Access(Person(user.id, user.name, user.role, token.scope), token.id, stale)
 
 
+def session_began_at(session: Session, secret: str) -> datetime:
+    """When a browser that is let in signed in. Raises BadToken."""
+    mine = (Token.sha256 == digest(secret), Token.kind == TokenKind.SESSION)
+    began_at = session.exec(select(Token.created_at).where(*mine)).first()
+    if began_at is None:
+        raise BadToken("this one is unknown")
+    return began_at
+
+
 def note_use(session: Session, token_id: int) -> None:
     """The token is used now."""
     session.exec(update(Token).where(col(Token.id) == token_id).values(last_used_at=now(session)))

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import select as columns
@@ -26,12 +26,21 @@ from deadheat.engine.core import Fault
 from deadheat.league.database import now
 from deadheat.league.records import from_row
 from deadheat.league.records.people import Notice as NoticeInfo
+from deadheat.league.service.evaluations.forecast import Foreseen
 from deadheat.league.service.ground.counting import taking_part
 from deadheat.league.service.ground.steps import insert_new, set_values
 from deadheat.league.service.ground.storable import storable
 from deadheat.league.service.people.channels import send_notices
 from deadheat.league.service.people.person import Person
-from deadheat.league.states import SEASON_STEPS, AppealState, ChallengeState, SeasonState, VersionState, dated_steps
+from deadheat.league.states import (
+    SEASON_STEPS,
+    AppealState,
+    ChallengeState,
+    Role,
+    SeasonState,
+    VersionState,
+    dated_steps,
+)
 from deadheat.league.tables import (
     Appeal,
     Bot,
@@ -122,6 +131,10 @@ WORDING: Mapping[NoticeKind, Wording] = {
     ),
     NoticeKind.STANDINGS: Wording("{season} is over. {bot}: {result}.", "/seasons/{season_id}"),
     NoticeKind.DEADLINE: Wording("{season} will be {becomes} on {date}.", "/seasons/{season_id}"),
+    NoticeKind.BEHIND: Wording(
+        "{season} falls behind its timetable: {evaluation} of {due} will be done at {done}, after {successor}.",
+        "/desk/seasons/{season_id}#forecast",
+    ),
     NoticeKind.SEASON_INVITED: Wording("You are invited to {season}.", "/seasons/{season_id}"),
     NoticeKind.TEAM_INVITED: Wording("{captain} invites you to the team {team}.", "/account#teams"),
 }
@@ -242,6 +255,18 @@ def deadlines_near(session: Session, season: Season) -> None:
         facts = {"becomes": SEASON_STEPS[state].becomes, "date": f"{date:%Y-%m-%d at %H:%M} UTC"}
         everybody = {person for members in people.values() for person in members}
         _tell(session, everybody, NoticeKind.DEADLINE, subject, _season_facts(session, season.id) | facts)
+
+
+def falls_behind(session: Session, season: Season, late: Foreseen, successor: datetime) -> None:
+    """Tell all who organise that an evaluation will not be done before the next is due; of a season once a day."""
+    subject = f"season/{season.id}/behind/{now(session):%Y%m%d}"
+    if _is_told(session, NoticeKind.BEHIND, subject):
+        return
+    due, done, following = (f"{at:%H:%M} UTC" for at in (late.due_at, late.done_at, successor))
+    facts = {"evaluation": late.name, "due": due, "done": done, "successor": following}
+    organisers = select(User.id).where(col(User.role).in_((Role.ORGANISER, Role.ADMIN)), col(User.closed_at).is_(None))
+    people = session.exec(organisers).all()
+    _tell(session, people, NoticeKind.BEHIND, subject, _season_facts(session, season.id) | facts)
 
 
 def season_invited(session: Session, season_id: int, user_ids: Collection[int]) -> None:

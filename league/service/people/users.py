@@ -12,12 +12,13 @@ from functools import cache
 from argon2 import PasswordHasher, Type
 from argon2.exceptions import InvalidHashError, VerificationError
 from sqlalchemy import text
-from sqlmodel import Session, select
+from sqlmodel import Session, col, select
 
 from deadheat.league.database import now
 from deadheat.league.errors import AccountClosed, NameTaken, NotFound, WrongCredentials
 from deadheat.league.service.ground.audit import SYSTEM
 from deadheat.league.service.ground.steps import flush_unless_taken
+from deadheat.league.service.ground.storable import storable
 from deadheat.league.service.people.newcomers import check_newcomer
 from deadheat.league.service.people.person import Person
 from deadheat.league.states import Role
@@ -108,6 +109,13 @@ def set_password(session: Session, user_id: int, password: str) -> None:
 def user_named(session: Session, name: str) -> User | None:
     """The row, whatever the name's case."""
     return session.exec(select(User).where(User.name_key == name.lower())).first()
+
+
+def users_beginning(session: Session, named: str, limit: int) -> list[str]:
+    """The names of people and programs with an account that begin so, in order."""
+    key = col(User.name_key)
+    begins = key.startswith(storable(named).strip().lower(), autoescape=True)
+    return list(session.exec(select(User.name).where(begins).order_by(key).limit(limit)))
 
 
 def existing_user(session: Session, name: str) -> User:

@@ -6,9 +6,11 @@ each span the last ranking is kept. When the season has grown so old that the sp
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import sqlalchemy
 from sqlmodel import Session, col, delete, func, select
 
 from deadheat.league.service.ground.steps import insert_rows
@@ -60,6 +62,31 @@ def history(session: Session, season_id: int, bot_id: int) -> list[HistoryPoint]
         HistoryPoint(began_at + timedelta(seconds=row.second), number, row.elo, row.low, row.high, row.rank)
         for row, number, began_at in session.exec(statement)
     ]
+
+
+TREND_POINTS = 12
+"""Of a bot's trend on the leaderboard."""
+
+
+def trends(session: Session, season_id: int, bot_ids: Sequence[int]) -> dict[int, list[float]]:
+    """The ratings of these bots at up to `TREND_POINTS` instants of the season, evenly apart, the oldest first. A few
+    looks into the index for each bot, however long their histories are.
+    """
+    stored = col(RatingPoint.second)
+    of_season = col(RatingPoint.season_id) == season_id
+    ends: list[int | None] = [session.exec(select(end(stored)).where(of_season)).one() for end in (func.min, func.max)]
+    first, last = ends
+    if first is None or last is None or not bot_ids:
+        return {}
+    instants = {first + (last - first) * part // (TREND_POINTS - 1) for part in range(TREND_POINTS)}
+    before = [select(func.max(stored)).where(of_season, stored <= instant).scalar_subquery() for instant in instants]
+    seconds = set(session.connection().execute(sqlalchemy.select(*before)).one())
+    chosen = (of_season, stored.in_(seconds), col(RatingPoint.bot_id).in_(bot_ids))
+    found: dict[int, list[float]] = {}
+    statement = select(RatingPoint.bot_id, RatingPoint.elo).where(*chosen).order_by(stored)
+    for bot_id, elo in session.exec(statement):
+        found.setdefault(bot_id, []).append(elo)
+    return found
 
 
 def span(second: int) -> int:

@@ -1,7 +1,9 @@
 """Who is ranked against whom: the divisions of a season, and in them finalists before all others.
 
 Ratings say how strong; a season's rules say what follows. Each division has its own places, and finalists come before
-all others, whatever the ratings. A bot without a game that counts has no place: its rating is only its prior.
+all others, whatever the ratings. Finals in stages give places of their own: finalists that have one are ranked by it
+alone, and come after those who are still in a stage. A bot without a game that counts has no place: its rating is only
+its prior.
 """
 
 from __future__ import annotations
@@ -18,21 +20,28 @@ from deadheat.league.tables import Entry
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Versions that are ranked against each other, or (`ranked` False) have no places and come last."""
+    """Versions that are ranked against each other, or (`ranked` False) have no places and come last.
+
+    `finals_place`: that of its only version, after the stages of the finals.
+    """
 
     division: int
     finalists: bool
     version_ids: tuple[int, ...]
     ranked: bool = True
+    finals_place: int | None = None
 
 
 def fields_of(session: Session, season_id: int) -> tuple[Field, ...]:
     """The active versions of all bots that take part: by division, finalists first."""
     statement = select(Entry).where(Entry.season_id == season_id, taking_part(season_id))
-    members: dict[tuple[int, bool], list[int]] = {}
+    members: dict[tuple[int, bool, int], list[int]] = {}
     for row in session.exec(statement.order_by(col(Entry.version_id))):
-        members.setdefault((row.division, row.finals_seed is None), []).append(row.version_id)
-    return tuple(Field(division, not others, tuple(members[division, others])) for division, others in sorted(members))
+        members.setdefault((row.division, row.finals_seed is None, row.finals_place or 0), []).append(row.version_id)
+    return tuple(
+        Field(division, not others, tuple(members[division, others, place]), finals_place=place or None)
+        for division, others, place in sorted(members)
+    )
 
 
 def set_apart(fields: Sequence[Field], played: Collection[int], in_finals: Collection[int] | None) -> list[Field]:
@@ -41,14 +50,14 @@ def set_apart(fields: Sequence[Field], played: Collection[int], in_finals: Colle
     `in_finals`: where the finals alone rank the finalists, the versions with games in them; those that we failed to
     let play there come after the others, by the whole season.
     """
-    found: list[tuple[tuple[int, bool, bool, bool], Field]] = []
+    found: list[tuple[tuple[int, bool, bool, bool, int], Field]] = []
     for field in fields:
         members: dict[tuple[bool, bool], list[int]] = {}
         for version_id in field.version_ids:
             missed = in_finals is not None and field.finalists and version_id not in in_finals
             members.setdefault((version_id not in played, missed), []).append(version_id)
         for (unplayed, missed), version_ids in members.items():
-            order = (field.division, unplayed, not field.finalists, missed)
+            order = (field.division, unplayed, not field.finalists, missed, field.finals_place or 0)
             found.append((order, replace(field, version_ids=tuple(version_ids), ranked=not unplayed)))
     return [field for _, field in sorted(found, key=lambda one: one[0])]
 

@@ -75,8 +75,15 @@ def _unchanged(
 ) -> bool:
     if newest.config != config.as_json() | _rules(season) or newest.log_sha256 != results.sha256:
         return False
-    ranked = {(row["version_id"], row["division"], row["finalist"]) for row in newest.standings["rows"]}
-    wanted = {(version_id, field.division, field.finalists) for field in fields for version_id in field.version_ids}
+    ranked = {
+        (row["version_id"], row["division"], row["finalist"], row.get("finals_place"))
+        for row in newest.standings["rows"]
+    }
+    wanted = {
+        (version_id, field.division, field.finalists, field.finals_place)
+        for field in fields
+        for version_id in field.version_ids
+    }
     return ranked == wanted and newest.standings["totals"] == _totals(session, season.id, results.games)
 
 
@@ -157,6 +164,7 @@ def _placed(field: Field, before: int, ratings: Mapping[str, Rating], known: Map
             "gap_se": None if place is None else place.gap_se,
             "division": field.division,
             "finalist": field.finalists,
+            "finals_place": field.finals_place,
         }
         rows.append(row | known[int(entry.player)])
     return rows

@@ -21,6 +21,7 @@ from deadheat.league.service.ground.steps import lock_enterable
 from deadheat.league.service.jobs.exhibitions import open_of, resign
 from deadheat.league.service.people.access import end_everything
 from deadheat.league.service.people.channels import close_channels
+from deadheat.league.service.people.identities import forget_identities
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import hand_over_team, leave_team, owned_by
 from deadheat.league.service.people.users import existing_user
@@ -34,10 +35,11 @@ BANNED = "Its author was banned."
 
 
 def close_account(session: Session, person: Person) -> None:
-    """The owner's own wish; whoever asks must have shown the password. Told in the service's log alone, as whatever
+    """The owner's own wish; whoever asks must have shown that they are it. Told in the service's log alone, as whatever
     people do with their own accounts.
     """
     _end(session, person, person, CLOSED)
+    forget_identities(session, person.id)
     log.info("user %d has closed the account", person.id)
 
 

@@ -12,7 +12,7 @@ that last step. Whoever applies one file twice changes nothing the second time, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -23,6 +23,8 @@ from deadheat.engine.games import GAMES
 from deadheat.league import season_file
 from deadheat.league.database import now
 from deadheat.league.errors import BadSeasonFile, LeagueError
+from deadheat.league.pairing.stages import stages
+from deadheat.league.records.forecasts import Forecast
 from deadheat.league.records.seasons import Declared, DeclaredChange, DeclaredDate
 from deadheat.league.season_file import EVALUATIONS, KEYS, PATHS, Declaration, Mistake
 from deadheat.league.service.evaluations.beginning import set_timetable
@@ -47,6 +49,7 @@ from deadheat.league.service.seasons.seasons import (
     rounded,
     settled,
 )
+from deadheat.league.service.views.forecasts import forecast
 from deadheat.league.states import Admission, SeasonState, dated_steps
 from deadheat.league.tables import Season, User
 from deadheat.league.terms import DATES, TERMS
@@ -85,15 +88,17 @@ def season_as_file(session: Session, organiser: Person, season_id: int) -> str:
     return season_file.write(_as_it_is(session, organiser, existing(session, Season, season_id)))
 
 
-def preview_file(session: Session, organiser: Person, text: str, season_id: int | None = None) -> Declared:
-    """What a file would change in a season; None: in a new one.
+def preview_file(
+    session: Session, organiser: Person, text: str, season_id: int | None = None, bots: int | None = None
+) -> Declared:
+    """What a file would change in a season; None: in a new one. `bots`: the forecast reckons with so many.
 
     Raises:
         NotAllowed, NotFound, BadSeasonFile.
     """
     organiser.must_organise()
     row = None if season_id is None else existing(session, Season, season_id)
-    return _told(session, _plan(session, organiser, text, row), season_id, applied=False)
+    return _told(session, _plan(session, organiser, text, row), season_id, bots, applied=False)
 
 
 def apply_file(session: Session, organiser: Person, text: str, season_id: int | None = None) -> Declared:
@@ -105,9 +110,9 @@ def apply_file(session: Session, organiser: Person, text: str, season_id: int | 
     organiser.must_organise()
     row = None if season_id is None else lock_season(session, season_id)
     plan = _plan(session, organiser, text, row)
-    told = _told(session, plan, season_id, applied=bool(plan.changed))
+    told = _told(session, plan, season_id, None, applied=bool(plan.changed))
     made = _make(session, organiser, plan) if row is None else _change(session, organiser, plan, row.id)
-    return Declared(made, told.applied, told.timezone, told.changes, told.timetable, told.warnings)
+    return replace(told, season_id=made)
 
 
 def _make(session: Session, organiser: Person, plan: _Plan) -> int:
@@ -276,12 +281,33 @@ def _refusals(session: Session, plan: _Plan) -> Iterator[Mistake]:
     yield from ((PATHS[fault.setting], fault.why) for fault in found)
 
 
-def _told(session: Session, plan: _Plan, season_id: int | None, *, applied: bool) -> Declared:
+def _told(session: Session, plan: _Plan, season_id: int | None, bots: int | None, *, applied: bool) -> Declared:
     changes = [DeclaredChange(PATHS[name], _json(plan.now[name]), _json(plan.then[name])) for name in plan.changed]
     dates = [DeclaredDate(PATHS[name], TERMS[name].setting.label, plan.then[name]) for name in DATES]
+    dates += _stage_dates(plan.then)
     dates += _evaluation_dates(plan.then[EVALUATIONS], now(session))
-    warnings = list(_warnings(session, plan))
-    return Declared(season_id, applied, plan.declared.timezone, changes, dates, warnings)
+    foreseen = _foreseen(session, plan, bots)
+    warnings = [*_warnings(session, plan), *foreseen.warnings]
+    return Declared(season_id, applied, plan.declared.timezone, changes, dates, foreseen, warnings)
+
+
+def _foreseen(session: Session, plan: _Plan, bots: int | None) -> Forecast:
+    """Whether the machines suffice for the season as it would be, with the bots that have entered."""
+    wanted = plan.as_season()
+    if plan.row is not None:
+        kept = None if EVALUATIONS in plan.changed else plan.row.evaluations_at
+        wanted.id, wanted.evaluations_at, wanted.finals_done_at = plan.row.id, kept, plan.row.finals_done_at
+    return forecast(session, wanted, bots)
+
+
+def _stage_dates(then: Mapping[str, Any]) -> list[DeclaredDate]:
+    """The stages of the finals: the first begins with them, each of the others when the one before is over."""
+    return [
+        DeclaredDate(PATHS["stages"], f"Stage {number}: {stage.words}", then["finals_at"])
+        if number == 1
+        else DeclaredDate(PATHS["stages"], f"Stage {number}, when the one before is over: {stage.words}", None)
+        for number, stage in enumerate(stages(then["stages"]), 1)
+    ]
 
 
 def _evaluation_dates(lines: Sequence[DeclaredEvaluation], at: datetime) -> list[DeclaredDate]:

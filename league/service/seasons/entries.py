@@ -268,6 +268,7 @@ def _views(
             follows=entry.follows,
             division=entry.division,
             finals_seed=entry.finals_seed,
+            finals_place=entry.finals_place,
             gated=entry.gate is not None,
             challenger=challengers.get(entry.id),
             absence=absent[entry.bot_id].absence if entry.bot_id in absent else None,

@@ -18,6 +18,7 @@ from deadheat.engine.games import GAMES
 from deadheat.league.causes import Cause
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, NameTaken, UnknownGame, WrongState
+from deadheat.league.pairing.stages import stage_faults
 from deadheat.league.records.seasons import Plays, Progress
 from deadheat.league.records.seasons import Season as SeasonInfo
 from deadheat.league.service.evaluations.beginning import evaluation_faults
@@ -32,7 +33,7 @@ from deadheat.league.service.seasons.divisions import carry_over, divisions_of, 
 from deadheat.league.service.seasons.panel_bots import panel_faults
 from deadheat.league.service.series.planning import whole_groups
 from deadheat.league.service.series.privacy import PLANNED, at_planned
-from deadheat.league.states import WITH_RESULT, FinalsFormat, MatchState, SeasonState
+from deadheat.league.states import WITH_RESULT, FinalsFormat, FinalsLog, MatchState, SeasonState
 from deadheat.league.tables import Attempt, Bot, Entry, Match, RatingSnapshot, Season
 from deadheat.league.terms import DATES, TERMS
 from deadheat.league.timetable import timetable
@@ -225,9 +226,22 @@ def faults(row: Season) -> Iterator[BadSetting]:
             yield BadSetting(later, f"it must come after {earlier}")
     if row.finals is FinalsFormat.ROUND_ROBIN and row.seats > 2:
         yield BadSetting("finals", "a round robin is for two at a table; choose swiss")
+    yield from _stage_faults(row)
     if row.finals_at is not None and row.finals is FinalsFormat.NONE:
         yield BadSetting("finals_at", "this season has no finals; choose how they are played")
     yield from evaluation_faults(row.seats, timetable(row.evaluations))
+
+
+def _stage_faults(row: Season) -> Iterator[BadSetting]:
+    """What is wrong with the stages of its finals."""
+    if (row.finals is FinalsFormat.STAGES) != bool(row.stages):
+        why = "declare them, for the finals are played in stages" if not row.stages else "choose finals=stages, too"
+        yield BadSetting("stages", why)
+    elif row.stages and row.seats > 2:
+        yield BadSetting("stages", "they are for two at a table")
+    elif row.stages and row.finals_log is FinalsLog.FINALS:
+        yield BadSetting("finals_log", "places follow from the stages; leave it out")
+    yield from (BadSetting("stages", fault) for fault in stage_faults(row.stages or ()))
 
 
 def _raise_any(found: Iterator[BadSetting]) -> None:
@@ -291,7 +305,7 @@ def rounded(row: Season) -> str:
     """What of a season's numbers is played otherwise than it is set, as a sentence; empty: nothing is."""
     plays = _plays(row)
     numbers = {"series_length": "in one go", "games_per_pair": "of each pair"}
-    if row.finals is not FinalsFormat.NONE:
+    if row.finals in (FinalsFormat.ROUND_ROBIN, FinalsFormat.SWISS):
         numbers["finals_games"] = "at each meeting in the finals"
     said = [
         f"{getattr(plays, name)} {words}, not {getattr(row, name)}"

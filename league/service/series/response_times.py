@@ -36,6 +36,7 @@ class CommandTimes:
     p50: float | None
     p99: float | None
     bars: list[int]
+    counts: Counts
 
 
 def add_response_times(session: Session, season_id: int, job: SeriesJob, outcomes: Sequence[MatchOutcome]) -> None:
@@ -111,6 +112,7 @@ def _view(command: str, parts: Sequence[ResponseTimes]) -> CommandTimes:
         p50=percentile(counts, 0.5),
         p99=percentile(counts, 0.99),
         bars=bars(counts),
+        counts=counts,
     )
 
 

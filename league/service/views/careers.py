@@ -22,7 +22,7 @@ from deadheat.league.service.ground.counting import HAS_RESULTS, counts
 from deadheat.league.service.series.deals import withheld
 from deadheat.league.service.series.privacy import PLANNED
 from deadheat.league.states import ON_LADDER, SeasonState, VersionState
-from deadheat.league.tables import Bot, BotVersion, Entry, Match, Participant, Season, Team, TeamMember, User
+from deadheat.league.tables import Bot, BotVersion, Challenge, Entry, Match, Participant, Season, Team, TeamMember, User
 
 RECENT_MATCHES = 5000
 """Of a bot's matches in a season its newest so many are looked at for its opponents."""
@@ -58,6 +58,11 @@ class Opponent:
     won: int
     drawn: int
     lost: int
+
+    @property
+    def share(self) -> float:
+        """Of the points, draws as halves; 0 to 1."""
+        return (self.won + self.drawn / 2) / self.matches
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +186,34 @@ def public_versions(session: Session, bot_id: int) -> list[PublicVersion]:
     statement = sqlalchemy.select(*chosen).where(col(BotVersion.bot_id) == bot_id)
     newest_first = statement.order_by(col(BotVersion.number).desc()).limit(MAX_VERSIONS)
     return [PublicVersion(*row) for row in session.connection().execute(newest_first)]
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Games of a version against the one before it at a promotion gate that has ended; the counts are the newer's."""
+
+    number: int
+    against: int
+    wins: int
+    draws: int
+    losses: int
+
+
+def gates(session: Session, season_id: int, bot_id: int) -> list[Gate]:
+    """A bot's versions against each other in a season, the newest gate first."""
+    newer, older = aliased(BotVersion), aliased(BotVersion)
+    statement = (
+        sqlalchemy.select(
+            col(newer.number), col(older.number), col(Challenge.wins), col(Challenge.draws), col(Challenge.losses)
+        )
+        .join_from(Challenge, Entry, col(Entry.id) == col(Challenge.entry_id))
+        .join(newer, col(newer.id) == col(Challenge.candidate_id))
+        .join(older, col(older.id) == col(Challenge.incumbent_id))
+        .where(col(Entry.season_id) == season_id, col(Entry.bot_id) == bot_id, col(Challenge.ended_at).is_not(None))
+        .order_by(col(Challenge.id).desc())
+        .limit(MAX_VERSIONS)
+    )
+    return [Gate(*row) for row in session.connection().execute(statement)]
 
 
 def author_bots(session: Session, name: str) -> tuple[str, list[BotInfo]]:

@@ -64,6 +64,31 @@ def bars(rows: Sequence[Mapping[str, Any]], scale: Sequence[Mapping[str, Any]] |
     return [Bar(*(round(min(max(share, 0.0), 100.0), 2) for share in three)) for three in shares]
 
 
+TREND_WIDTH, TREND_HEIGHT = 60, 18
+TREND_ELO = 60.0
+"""The least that a trend's height stands for, so that noise is drawn as noise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """A rating's way in few points; `change`: from the first to the last, in Elo."""
+
+    line: str
+    change: float
+
+
+def trend(elos: Sequence[float]) -> Trend | None:
+    """None: fewer than two points are no trend."""
+    if len(elos) < 2:
+        return None
+    middle, height = (min(elos) + max(elos)) / 2, max(max(elos) - min(elos), TREND_ELO)
+    step, room = TREND_WIDTH / (len(elos) - 1), TREND_HEIGHT - 2
+    line = _path(
+        [(round(place * step), round(1 + room * (0.5 - (elo - middle) / height))) for place, elo in enumerate(elos)]
+    )
+    return Trend(line, elos[-1] - elos[0])
+
+
 def history(points: Sequence[HistoryPoint]) -> History | None:
     """None: one point or none is no history."""
     if len(points) < 2 or points[0].at == points[-1].at:

@@ -1,0 +1,80 @@
+"""A browser on its way to the OpenID provider and back.
+
+A browser that is sent to the provider gets a cookie with a random secret and what it is about to do. State, nonce and
+PKCE's verifier are HMACs of that by that secret, so an answer fits only the browser, and only the act, that asked for
+it. Nothing is kept here. The cookie is used once.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import json
+import secrets
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from deadheat.league.errors import ProviderRefused
+
+MOST_COOKIE = 3000
+
+EXPIRED = "This sign-in has expired, or belongs to another browser. Begin again."
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """What a browser went to the provider for. `name` and `code`: of a new account; `user_id`: who links theirs."""
+
+    act: Literal["in", "up", "link"]
+    back: str
+    name: str = ""
+    code: str = ""
+    user_id: int = 0
+    secret: str = ""
+
+    @classmethod
+    def begun(cls, act: Literal["in", "up", "link"], back: str, **more: Any) -> Flow:
+        """A new one."""
+        return cls(act, back, secret=secrets.token_urlsafe(32), **more)
+
+    @classmethod
+    def read(cls, cookie: str) -> Flow:
+        """What the browser brings back. Raises ProviderRefused: nothing, or not what we gave it."""
+        try:
+            given: Any = json.loads(base64.urlsafe_b64decode(cookie + "==")) if len(cookie) <= MOST_COOKIE else None
+            flow = cls(**given)
+        except (ValueError, TypeError) as error:
+            raise ProviderRefused(EXPIRED) from error
+        texts = (flow.act, flow.back, flow.name, flow.code, flow.secret)
+        if not all(isinstance(text, str) for text in texts) or type(flow.user_id) is not int or len(flow.secret) < 43:
+            raise ProviderRefused(EXPIRED)
+        return flow
+
+    @property
+    def cookie(self) -> str:
+        """What `read` reads."""
+        return base64url(json.dumps(asdict(self)).encode())
+
+    @property
+    def state(self) -> str:
+        """Proves that an answer belongs to this browser and this act."""
+        return self._derived("state")
+
+    @property
+    def nonce(self) -> str:
+        """Proves that an ID token was made for it."""
+        return self._derived("nonce")
+
+    @property
+    def verifier(self) -> str:
+        """PKCE's: of 43 characters, the fewest that there may be."""
+        return self._derived("verifier")
+
+    def _derived(self, what: str) -> str:
+        about = json.dumps([what, self.act, self.back, self.name, self.code, self.user_id])
+        return base64url(hmac.digest(self.secret.encode(), about.encode(), "sha256"))
+
+
+def base64url(content: bytes) -> str:
+    """In base64 for addresses, without padding."""
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()

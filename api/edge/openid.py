@@ -1,0 +1,262 @@
+"""Signing in through the OpenID Connect provider that the operator has set: the code flow with PKCE.
+
+Theory of operation
+-------------------
+What an answer of the provider says is believed when
+
+* its state is that of the browser's cookie (`api.edge.flow`), and `iss`, if it is there, is our provider (RFC 9207: no
+  mix-up of two),
+* the provider gives an ID token for the code, over a connection that we opened, and
+* that token is signed by one of the provider's keys with one of `ALGORITHMS`, which are asymmetric, comes from the
+  issuer, is for this client, has not expired, and carries the cookie's nonce.
+
+Of the token only issuer and subject are used. An e-mail address in it says nothing about who somebody is here.
+
+Requests go to the issuer, and to addresses that its own document names: on its origin, or elsewhere by https and not
+inside the operator's network. No redirect is followed, answers are bounded, and the document and the keys are kept for
+`KEPT_SECONDS`; keys are asked for again when a token names an unknown one, at most every `AGAIN_SECONDS`.
+
+This module is imported only where a provider is set, and it alone imports the library that reads tokens.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import hmac
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import quote_plus, urlencode, urlsplit
+
+import urllib3
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import JWKRegistry, KeySet
+from joserfc.jws import JWSRegistry
+from urllib3.exceptions import HTTPError
+
+from deadheat.api.edge.flow import EXPIRED, Flow, base64url
+from deadheat.league.config import Settings
+from deadheat.league.errors import ProviderAway, ProviderRefused
+from deadheat.league.outgoing import is_inside
+
+CALLBACK = "/sign-in/openid/callback"
+
+ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512"]
+"""None of them is symmetric: a public key can never pass for a shared secret."""
+
+KEPT_SECONDS = 3600.0
+AGAIN_SECONDS = 60.0
+AWAY_SECONDS = 10.0
+"""For so long a provider that did not answer is not asked for these again, and nobody waits for it."""
+
+WAIT_SECONDS = 2.0
+"""For somebody else's question to the provider. Who waits holds one of the API's threads."""
+
+LEEWAY_SECONDS = 60
+"""By so much the provider's clock may differ from ours."""
+
+TIMEOUT = urllib3.Timeout(connect=5.0, read=5.0)
+MOST_BYTES = 256 * 1024
+"""Of an answer of the provider's."""
+
+MOST_SUBJECT = 255  # OpenID Connect Core 1.0, section 2
+
+
+REFUSED = "The provider's answer cannot be trusted. Begin again; if it happens again, tell the operator."
+
+
+class Provider:
+    """The provider that the settings name."""
+
+    def __init__(self, settings: Settings, clock: Callable[[], float] = time.time) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._http = urllib3.PoolManager(timeout=TIMEOUT, retries=False, maxsize=4)
+        self._asking = threading.Lock()
+        self._known: dict[str, tuple[float, Any]] = {}
+        self._failed_at = -AWAY_SECONDS
+
+    @property
+    def issuer(self) -> str:
+        """As tokens name it."""
+        return self._settings.openid_issuer
+
+    @property
+    def host(self) -> str:
+        """As people are told of it."""
+        return urlsplit(self.issuer).netloc
+
+    @property
+    def _callback(self) -> str:
+        return self._settings.site_url.rstrip("/") + CALLBACK
+
+    def address(self, flow: Flow) -> str:
+        """Where the browser goes. Raises ProviderAway, ProviderRefused."""
+        where = self._endpoint("authorization_endpoint")
+        asked = {
+            "response_type": "code",
+            "scope": "openid",
+            "client_id": self._settings.openid_client_id,
+            "redirect_uri": self._callback,
+            "state": flow.state,
+            "nonce": flow.nonce,
+            "code_challenge": base64url(hashlib.sha256(flow.verifier.encode()).digest()),
+            "code_challenge_method": "S256",
+        }
+        return f"{where}{'&' if urlsplit(where).query else '?'}{urlencode(asked)}"
+
+    def subject(self, flow: Flow, answer: Mapping[str, str]) -> str:
+        """Who the browser that brings this answer is, in the provider's terms.
+
+        Raises:
+            ProviderRefused: the answer is not one to this flow, or the provider refused.
+            ProviderAway.
+        """
+        if not hmac.compare_digest(answer.get("state", "").encode(), flow.state.encode()):
+            raise ProviderRefused(EXPIRED)
+        if answer.get("iss", self.issuer) != self.issuer:
+            raise ProviderRefused(REFUSED)
+        if not (code := answer.get("code")):
+            raise ProviderRefused("The provider did not let you in. Begin again, or sign in with a password.")
+        return self._subject_of(self._token(code, flow), flow)
+
+    def _token(self, code: str, flow: Flow) -> str:
+        settings = self._settings
+        form = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": self._callback,
+            "client_id": settings.openid_client_id,
+            "code_verifier": flow.verifier,
+        }
+        headers = {}
+        ways = self._discovered().get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
+        if settings.openid_client_secret and "client_secret_basic" in ways:
+            both = f"{quote_plus(settings.openid_client_id)}:{quote_plus(settings.openid_client_secret)}"
+            headers["Authorization"] = f"Basic {base64.b64encode(both.encode()).decode()}"
+        elif settings.openid_client_secret:
+            form["client_secret"] = settings.openid_client_secret
+        token = self._asked("POST", self._endpoint("token_endpoint"), form, headers).get("id_token")
+        if not isinstance(token, str):
+            raise ProviderRefused(REFUSED)
+        return token
+
+    def _subject_of(self, token: str, flow: Flow) -> str:
+        try:
+            claims = self._verified(token)
+            ours = self._settings.openid_client_id
+            jwt.JWTClaimsRegistry(
+                now=int(self._clock()),
+                leeway=LEEWAY_SECONDS,
+                iss={"essential": True, "value": self.issuer},
+                aud={"essential": True, "value": ours},
+                exp={"essential": True},
+                iat={"essential": True},
+                sub={"essential": True},
+                nonce={"essential": True, "value": flow.nonce},
+            ).validate(claims)
+        except (JoseError, ValueError, TypeError) as error:
+            raise ProviderRefused(REFUSED) from error
+        several = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
+        if claims.get("azp", None if several else ours) != ours or len(claims["sub"]) > MOST_SUBJECT:
+            raise ProviderRefused(REFUSED)
+        return str(claims["sub"])
+
+    def _verified(self, token: str) -> dict[str, Any]:
+        """The claims of a token that one of the provider's keys has signed. Raises JoseError, ValueError."""
+        registry = JWSRegistry(algorithms=ALGORITHMS)
+        try:
+            return jwt.decode(token, self._key_set(KEPT_SECONDS), ALGORITHMS, registry).claims
+        except (JoseError, ValueError):
+            keys, newer = self._key_set(KEPT_SECONDS), self._key_set(AGAIN_SECONDS)
+            if newer is keys:
+                raise
+            return jwt.decode(token, newer, ALGORITHMS, registry).claims
+
+    # What the provider says of itself ---------------------------------------------------------------------------------
+
+    def _discovered(self) -> dict[str, Any]:
+        found: dict[str, Any] = self._kept("document", KEPT_SECONDS, self._document)
+        return found
+
+    def _key_set(self, seconds: float) -> KeySet:
+        """The provider's keys, not older than that."""
+        where = self._endpoint("jwks_uri")
+        found: KeySet = self._kept("keys", seconds, lambda: self._keys(where))
+        return found
+
+    def _kept(self, name: str, seconds: float, ask: Callable[[], Any]) -> Any:
+        """What is known, if it is not older, or what the provider says now. Raises ProviderAway, ProviderRefused."""
+        if not self._asking.acquire(timeout=WAIT_SECONDS):
+            raise ProviderAway
+        try:
+            at, found = self._known.get(name, (0.0, None))
+            if found is not None and self._clock() - at <= seconds:
+                return found
+            if self._clock() - self._failed_at < AWAY_SECONDS:
+                raise ProviderAway
+            try:
+                found = ask()
+            except ProviderAway:
+                self._failed_at = self._clock()
+                raise
+            self._known[name] = (self._clock(), found)
+            return found
+        finally:
+            self._asking.release()
+
+    def _document(self) -> dict[str, Any]:
+        found = self._asked("GET", f"{self.issuer.rstrip('/')}/.well-known/openid-configuration")
+        if found.get("issuer") != self.issuer:
+            raise ProviderRefused("The provider calls itself by another name than the operator's setting.")
+        return found
+
+    def _keys(self, where: str) -> KeySet:
+        """Those of the kinds that `ALGORITHMS` need; a key that cannot be read is left out."""
+        listed = self._asked("GET", where).get("keys")
+        keys = []
+        for key in listed if isinstance(listed, list) else ():
+            if isinstance(key, dict) and key.get("kty") in {"RSA", "EC"} and key.get("use", "sig") == "sig":
+                with contextlib.suppress(JoseError, ValueError, TypeError, KeyError):
+                    keys.append(JWKRegistry.import_key(key))
+        return KeySet(keys)
+
+    def _endpoint(self, name: str) -> str:
+        """An address from the provider's document. Raises ProviderRefused: we do not go there."""
+        where = self._discovered().get(name)
+        if not isinstance(where, str):
+            raise ProviderRefused(REFUSED)
+        parts, ours = urlsplit(where), urlsplit(self.issuer)
+        elsewhere = (parts.scheme, parts.netloc) != (ours.scheme, ours.netloc)
+        if elsewhere and (parts.scheme != "https" or not parts.hostname or is_inside(parts.hostname)):
+            raise ProviderRefused(REFUSED)
+        return where
+
+    def _asked(
+        self, method: str, where: str, form: Mapping[str, str] | None = None, headers: Mapping[str, str] | None = None
+    ) -> dict[str, Any]:
+        """The provider's JSON. Raises ProviderAway, ProviderRefused."""
+        body = None if form is None else urlencode(form)
+        sent = {"Accept": "application/json", "User-Agent": "Deadheat", **(headers or {})}
+        if body is not None:
+            sent["Content-Type"] = "application/x-www-form-urlencoded"
+        try:
+            answer = self._http.request(method, where, body=body, headers=sent, redirect=False, preload_content=False)
+            content = answer.read(MOST_BYTES + 1)
+            answer.close()
+        except HTTPError as error:
+            raise ProviderAway from error
+        if answer.status >= 500:
+            raise ProviderAway
+        try:
+            found = json.loads(content) if answer.status == 200 and len(content) <= MOST_BYTES else None
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            raise ProviderRefused(REFUSED)
+        return found

@@ -1,0 +1,33 @@
+"""What matters to who is signed in: how their bots do, and what they have not read. Home shows it by a script."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+
+from deadheat.api.deps import Shared
+from deadheat.api.pages.forms import Visiting, private
+from deadheat.api.pages.people import courses
+from deadheat.api.pages.pictures.charts import trend
+from deadheat.league.service.bots.bots import bots_of
+from deadheat.league.service.people import notices
+from deadheat.league.service.rankings.history import trends
+
+router = APIRouter(include_in_schema=False)
+
+BOTS = 12
+NOTICES = 3
+
+
+@router.get("/mine")
+def mine(shared: Shared, visit: Visiting) -> Response:
+    """Their bots, each in its newest season, and the newest notices that they have not read."""
+    with shared.db.reading() as session:
+        bots = [bot for bot in bots_of(session, visit.person) if bot.retired_at is None][:BOTS]
+        unread = notices.inbox(session, visit.person, unread=True, limit=NOTICES)
+        parts = courses(shared, session, bots)
+        lines = []
+        for bot in bots:
+            part, row, ranked = next(iter(parts[bot.id]), (None, None, 0))
+            way = None if part is None else trend(trends(session, part.season_id, [bot.id]).get(bot.id, []))
+            lines.append((bot, part, row, ranked, way))
+    return private(shared, "mine.html", visit, None, lines=lines, notices=unread)

@@ -1,0 +1,173 @@
+"""Signing in and up through the operator's OpenID provider, and linking an account to it (see `api.edge.openid`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from deadheat.api.deps import Shared
+from deadheat.api.edge import sessions
+from deadheat.api.edge.flow import Flow
+from deadheat.api.errors import STATUS
+from deadheat.api.pages.author import account
+from deadheat.api.pages.author.account import Next, begin, confirm
+from deadheat.api.pages.forms import (
+    HOME,
+    Complaint,
+    Fields,
+    Posted,
+    Present,
+    Sent,
+    Submitted,
+    Visit,
+    checked,
+    local_path,
+    onward,
+    posting,
+    private,
+)
+from deadheat.api.schemas.people import NewAuthor
+from deadheat.api.services import Services
+from deadheat.league.errors import LeagueError, NameTaken, NotFound, ProviderAway, ProviderRefused
+from deadheat.league.service.people import identities
+from deadheat.league.service.people.newcomers import check_newcomer
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.users import must_be_free, user_named
+
+router = APIRouter(include_in_schema=False)
+
+COOKIE = "openid"
+COOKIE_SECONDS = 600
+"""Time to sign in at the provider."""
+
+UNKNOWN = (
+    "You have no account here by that sign-in yet. Choose a name to make one; or, if you have an account, sign in with "
+    "your password and link it on your account's page."
+)
+
+
+@router.get("/sign-in/openid")
+def start(shared: Shared, request: Request, visit: Present, next_path: Next = None) -> Response:
+    """To the provider."""
+    back = local_path(next_path)
+    if visit:
+        return onward(back)
+    try:
+        return _away(shared, request, "in", back)
+    except (ProviderAway, ProviderRefused) as error:
+        return account.door(shared, "sign-in", Complaint("openid", STATUS[type(error)], str(error)), back)
+
+
+def _up_again(complaint: Complaint, shared: Services, sent: Fields, **_: Any) -> Response:
+    return account.door(shared, "sign-up", complaint, local_path(sent.get("next")))
+
+
+@router.post("/sign-up/openid")
+@posting("openid", _up_again)
+def sign_up(shared: Shared, request: Request, sent: Sent) -> Response:
+    """Choose a name, then prove at the provider who one is. What can be refused before is."""
+    _provider(shared)
+    body = checked(NewAuthor, {name: sent.get(name, "") for name in ("name", "code")})
+    shared.rates.sign_up(request)
+    must_be_free(body.name)
+    with shared.db.reading() as session:
+        check_newcomer(session, body.code)
+        if user_named(session, body.name) is not None:
+            raise NameTaken("user", body.name)
+    return _away(shared, request, "up", local_path(sent.get("next")), name=body.name, code=body.code)
+
+
+def _account_again(complaint: Complaint, shared: Services, posted: Posted, **_: Any) -> Response:
+    return account.account_page(shared, posted.visit, complaint)
+
+
+@router.post("/account/openid")
+@posting("openid", _account_again)
+def link(shared: Shared, request: Request, posted: Submitted) -> Response:
+    """Link the account: its password, then to the provider."""
+    _provider(shared)
+    confirm(shared, request, posted.visit, posted.fields.get("password", ""))
+    return _away(shared, request, "link", f"{HOME}#openid", user_id=posted.visit.person.id)
+
+
+@router.post("/account/openid/unlink")
+@posting("openid", _account_again)
+def unlink(shared: Shared, request: Request, posted: Submitted) -> Response:
+    """End the link."""
+    provider = _provider(shared)
+    confirm(shared, request, posted.visit, posted.fields.get("password", ""))
+    with shared.db.transaction() as session:
+        identities.unlink_identity(session, posted.visit.person, provider.issuer)
+    return onward(f"{HOME}#openid")
+
+
+@router.get("/sign-in/openid/callback")
+def come_back(shared: Shared, request: Request, visit: Present) -> Response:
+    """From the provider, with its answer. The cookie is gone afterwards, whatever comes of it."""
+    provider = _provider(shared)
+    shared.rates.provider(request)
+    flow = None
+    try:
+        flow = Flow.read(request.cookies.get(_name(request, shared), ""))
+        subject = provider.subject(flow, dict(request.query_params))
+        if flow.act == "link":
+            answer = _link(shared, visit, flow.user_id, subject)
+        else:
+            answer = _enter(shared, request, flow, subject)
+    except LeagueError as error:
+        complaint = Complaint("openid", STATUS[type(error)], str(error))
+        if flow is not None and flow.act == "link" and visit is not None:
+            answer = account.account_page(shared, visit, complaint)
+        else:
+            answer = account.door(shared, "sign-in", complaint, local_path(flow.back if flow else None))
+    _set_cookie(answer, request, shared, "", 0)
+    return answer
+
+
+def _enter(shared: Services, request: Request, flow: Flow, subject: str) -> Response:
+    """Sign in, or up. An identity that has an account opens that one, also where another name was just chosen."""
+    issuer, back = _provider(shared).issuer, local_path(flow.back)
+    person: Person | None
+    with shared.db.transaction() as session:
+        person = identities.person_known_as(session, issuer, subject)
+        if person is None and flow.act == "up":
+            name = checked(NewAuthor, {"name": flow.name, "code": flow.code}).name
+            person = identities.sign_up_as(session, name, flow.code, issuer, subject)
+    if person is None:
+        return account.door(shared, "sign-up", Complaint("openid", 403, UNKNOWN), back)
+    return begin(shared, request, person, back)
+
+
+def _link(shared: Services, visit: Visit | None, user_id: int, subject: str) -> Response:
+    """Whoever began it must still be signed in, in the same browser."""
+    if visit is None or visit.person.id != user_id:
+        raise ProviderRefused("You are not signed in to the account that was to be linked. Sign in and begin again.")
+    with shared.db.transaction() as session:
+        identities.link_identity(session, visit.person, _provider(shared).issuer, subject)
+    return onward(f"{HOME}#openid")
+
+
+def _away(shared: Services, request: Request, act: Any, back: str, **more: Any) -> Response:
+    """A page that leads on by itself: the content policy lets no form be sent on to another site."""
+    provider = _provider(shared)
+    flow = Flow.begun(act, back, **more)
+    answer = private(shared, "openid.html", None, None, address=provider.address(flow), host=provider.host)
+    _set_cookie(answer, request, shared, flow.cookie, COOKIE_SECONDS)
+    return answer
+
+
+def _provider(shared: Services) -> Any:
+    if shared.provider is None:
+        raise NotFound("page", "/sign-in/openid", "This league has no OpenID provider.")
+    return shared.provider
+
+
+def _name(request: Request, shared: Services) -> str:
+    return f"__Host-{COOKIE}" if sessions.is_secure(request, shared.settings) else COOKIE
+
+
+def _set_cookie(answer: Response, request: Request, shared: Services, value: str, seconds: int) -> None:
+    secure = sessions.is_secure(request, shared.settings)
+    name = _name(request, shared)
+    answer.set_cookie(name, value, max_age=seconds, path="/", secure=secure, httponly=True, samesite="lax")

@@ -1,0 +1,97 @@
+"""The geometry of a knock-out's bracket; the template draws it as SVG, and the same as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from deadheat.league.records.evaluations import BracketTie, EvaluationSeat
+
+WIDTH, LINE, GAP, ACROSS, TOP = 168, 22, 14, 40, 26
+"""A tie's width and the height of one of its two lines; the room below, beside, and above for the rounds' names."""
+
+MOST_TIES = 32
+"""Of the first round that is drawn; earlier ones are in the table alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two of a tie. `seat` None: not known yet; `won`: goes on; `y`: where its line is written."""
+
+    seat: EvaluationSeat | None
+    points: float
+    won: bool
+    y: float
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A tie with its upper left corner. `way`: the line to where its winner goes; empty: nowhere."""
+
+    tie: BracketTie
+    name: str
+    x: float
+    y: float
+    sides: tuple[Side, Side]
+    way: str
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """All of it. `names`: of the rounds, with the middle of each."""
+
+    boxes: list[Box]
+    names: list[tuple[float, str]]
+    width: float
+    height: float
+
+
+def picture(ties: Sequence[BracketTie]) -> Picture | None:
+    """None: there is nothing to draw."""
+    if not ties:
+        return None
+    rounds = ties[-1].round
+    drawn = [tie for tie in ties if 2 ** (rounds - tie.round) <= MOST_TIES]
+    first = drawn[0].round
+    pitch = 2 * LINE + GAP
+    boxes = []
+    for tie in drawn:
+        depth = tie.round - first
+        x = depth * (WIDTH + ACROSS)
+        middle = TOP + (2**depth * (tie.slot - 0.5)) * pitch
+        if is_third(tie, rounds):  # below the final
+            middle = TOP + 2**depth * pitch / 2 + 2.5 * pitch
+        y = middle - LINE
+        sides = (_side(tie, tie.first, tie.first_points, y), _side(tie, tie.second, tie.second_points, y + LINE))
+        boxes.append(Box(tie, name_of(tie, rounds), x, y, sides, _way(tie, rounds, x, middle, 2**depth * pitch / 2)))
+    height = max(box.y + 2 * LINE for box in boxes) + GAP / 2
+    names = [
+        ((number - first) * (WIDTH + ACROSS) + WIDTH / 2, _round(number, rounds)) for number in range(first, rounds + 1)
+    ]
+    return Picture(boxes, names, (rounds - first) * (WIDTH + ACROSS) + WIDTH + 2, height)
+
+
+def is_third(tie: BracketTie, rounds: int) -> bool:
+    """Whether it is the match for the third place."""
+    return tie.round == rounds and tie.slot == 2
+
+
+def name_of(tie: BracketTie, rounds: int) -> str:
+    """What a tie is called."""
+    return "Third place" if is_third(tie, rounds) else _round(tie.round, rounds)
+
+
+def _round(number: int, rounds: int) -> str:
+    return {0: "Final", 1: "Semifinals", 2: "Quarterfinals"}.get(rounds - number, f"Round {number}")
+
+
+def _side(tie: BracketTie, seat: EvaluationSeat | None, points: float, y: float) -> Side:
+    return Side(seat, points, seat is not None and seat.version_id == tie.winner, y + LINE - 6)
+
+
+def _way(tie: BracketTie, rounds: int, x: float, middle: float, half: float) -> str:
+    if tie.round == rounds:
+        return ""
+    turn = x + WIDTH + ACROSS / 2
+    towards = middle + half if tie.slot % 2 else middle - half
+    return f"{x + WIDTH:g},{middle:g} {turn:g},{middle:g} {turn:g},{towards:g} {x + WIDTH + ACROSS:g},{towards:g}"

@@ -1,0 +1,131 @@
+"""The picture of a match that other sites show beside a link to it (Open Graph): who played, how it ended, its chart.
+
+It is drawn once for a match and kept as bytes like the match's scenes. Names are ASCII (`api.schemas.base`), so the
+typeface that Pillow brings has every letter. Colours are those of the site's style sheet.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from io import BytesIO
+from itertools import pairwise
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from PIL import Image, ImageDraw, ImageFont
+
+from deadheat.api.deps import Id, Shared
+from deadheat.api.edge.caching import answer
+from deadheat.api.pages.match import ended
+from deadheat.api.pages.render import game_title
+from deadheat.api.replays import transcript_of
+from deadheat.api.services import SITE, Body
+from deadheat.engine.figures import points
+from deadheat.engine.scenes import document
+from deadheat.league.errors import WrongState
+from deadheat.league.records.matches import Match, SeatView
+from deadheat.league.service.views.matches import match_detail
+from deadheat.league.states import MatchState
+
+router = APIRouter(include_in_schema=False)
+
+VERSION = 1
+"""Of the drawing, see `api.replays.VERSION`."""
+
+WIDTH, HEIGHT = 1200, 630
+"""What the services that show such pictures ask for."""
+
+MARGIN = 60
+CHART = (MARGIN, 440, WIDTH - MARGIN, 590)
+KEPT = "public, max-age=3600"
+COLOURS = 64
+"""Of the palette: few are used, and the file is a third of one in full colour."""
+
+
+@router.get("/matches/{match_id}/card.png")
+def card(shared: Shared, request: Request, match_id: Id) -> Response:
+    """The picture of a finished match that everybody may see."""
+    with shared.db.reading() as session:
+        match = match_detail(session, match_id)
+    if match.state is not MatchState.DONE:
+        raise WrongState.of_match(match.state, "only matches that were played to the end have a picture")
+    if match.withheld:
+        raise WrongState.withheld()
+    key, version = ("card", match_id), (match.transcript_sha256, VERSION)
+    body = shared.bodies.current(key, version)
+    if body is None:
+        transcript = transcript_of(shared, match)
+        shown = document(transcript, match.names) if transcript else None
+        etag = f'"card-{VERSION}-{match.transcript_sha256}"'
+        body = shared.bodies.keep(key, Body(version, etag, draw(match, shown), "image/png"))
+    return answer(request, body, KEPT)
+
+
+def draw(match: Match, shown: dict[str, Any] | None) -> bytes:
+    """Return the picture as PNG. `shown`: the document for viewers; None: no chart."""
+    image = Image.new("RGB", (WIDTH, HEIGHT), colour("ground"))
+    pen = ImageDraw.Draw(image)
+    pen.text((MARGIN, 44), game_title(match.game), colour("ink"), font(44))
+    pen.text((WIDTH - MARGIN, 50), f"Deadheat, match {match.id}", colour("soft"), font(30), anchor="ra")
+    seats = sorted(match.seats, key=lambda seat: (seat.rank or 0, seat.seat))
+    room = 280 / max(len(seats), 2)
+    for row, seat in enumerate(seats):
+        _row(pen, seat, 120 + row * room, room)
+    if shown and shown["figure"]:
+        _chart(pen, [scene["figures"] for scene in shown["scenes"]])
+    else:
+        pen.text((MARGIN, CHART[1]), ended(match), colour("ink"), font(40))
+    file = BytesIO()
+    image.quantize(COLOURS).save(file, "PNG", optimize=True)
+    return file.getvalue()
+
+
+def _row(pen: ImageDraw.ImageDraw, seat: SeatView, top: float, room: float) -> None:
+    size = min(72.0, room * 0.6)
+    middle = top + room / 2
+    pen.rectangle((MARGIN, top + 4, MARGIN + 16, top + room - 4), colour(f"seat{seat.seat}"))
+    ink = colour("ink" if seat.rank == 1 else "soft")
+    pen.text((MARGIN + 40, middle), seat.bot, ink, font(size), anchor="lm")
+    told = seat.fault.fault.value if seat.fault else points(seat.points) if seat.points is not None else f"{seat.rank}."
+    pen.text((WIDTH - MARGIN, middle), told, colour("bad") if seat.fault else ink, font(size), anchor="rm")
+
+
+def _chart(pen: ImageDraw.ImageDraw, figures: Sequence[Sequence[float | None]]) -> None:
+    """The lead of two seats, or a line for each; the same as in the viewer."""
+    left, top, right, bottom = CHART
+    step = (right - left) / max(len(figures) - 1, 1)
+    if len(figures[0]) == 2:
+        leads = [0.0 if None in pair else float((pair[0] or 0) - (pair[1] or 0)) for pair in figures]
+        most, middle = max(1.0, *map(abs, leads)), (top + bottom) / 2
+        for number, lead in enumerate(leads[:-1]):
+            if lead:
+                ends = sorted((middle, middle - (bottom - top) / 2 * lead / most))
+                where = (left + number * step, ends[0], left + (number + 1) * step, ends[1])
+                pen.rectangle(where, colour("seat0" if lead > 0 else "seat1"))
+        pen.line((left, middle, right, middle), colour("soft"), 2)
+        return
+    most = max([1.0, *(float(value) for row in figures for value in row if value is not None)])
+    for seat in range(len(figures[0])):
+        known = [(number, row[seat]) for number, row in enumerate(figures)]
+        places = [(left + n * step, bottom - (bottom - top) * value / most) for n, value in known if value is not None]
+        for (x, y), (then, height) in pairwise(places):
+            pen.line((x, y, then, y, then, height), colour(f"seat{seat}"), 4)
+
+
+@cache
+def font(size: float) -> ImageFont.FreeTypeFont:
+    """Pillow's own typeface in that size."""
+    found = ImageFont.load_default(size)
+    assert isinstance(found, ImageFont.FreeTypeFont), "Pillow was built without FreeType"
+    return found
+
+
+@cache
+def colour(name: str) -> str:
+    """A colour of the style sheet, in its light form, which comes first."""
+    sheet = (SITE / "static" / "site.css").read_text(encoding="utf-8")
+    found = re.search(rf"--{name}: (#[0-9a-f]{{6}})", sheet)
+    assert found is not None, name
+    return found[1]

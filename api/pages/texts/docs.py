@@ -1,0 +1,167 @@
+"""Docs: an index, pages of docs/ rendered from the same Markdown, the API's reference, and a search over everything."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+from fastapi.staticfiles import StaticFiles
+from markupsafe import Markup, escape
+
+from deadheat.api.deps import Shared
+from deadheat.api.edge.middleware import POLICY
+from deadheat.api.pages.game import ROOT, kits
+from deadheat.api.pages.markdown import ABOUT, anchor, rendered
+from deadheat.api.pages.render import everyones, render
+from deadheat.engine.games import GAMES
+from deadheat.league.errors import NotFound
+from deadheat.league.records.bots import Bot
+from deadheat.league.service.bots.bots import bots_named
+from deadheat.league.service.people.users import users_beginning
+
+router = APIRouter(include_in_schema=False)
+
+DOCS = ROOT / "docs"
+VERDICTS = "## Verdicts and their cures\n"
+"""The section of docs/authors.md that becomes a page."""
+
+TITLES = ABOUT | {"verdicts": "Verdicts and their cures"}
+"""The pages; each is docs/NAME.md, but for the verdicts."""
+
+READERS = {
+    "Write a bot": ("authors", "verdicts", "client", "training"),
+    "Understand the league": ("ratings", "matchmaking", "players", "audit"),
+    "Run a season": ("organisers", "export"),
+}
+"""The index: pages by what somebody wants to do."""
+
+FOUND = 20
+"""Results of each kind that a search shows."""
+
+REFERENCE_POLICY = POLICY.format(framed_by="'none'").replace("img-src 'self'", "img-src 'self' data:")
+"""That of all pages, but for pictures: Swagger UI's style sheet has its icons in data: addresses."""
+
+assets = StaticFiles(directory=str(files("fastapi_offline") / "static"))
+"""Swagger UI, as its package brings it."""
+
+
+@router.get("/docs")
+@everyones
+def index(shared: Shared) -> str:
+    """All pages, by what somebody wants to do."""
+    readers = {title: [(name, TITLES[name]) for name in names] for title, names in READERS.items()}
+    games = [(game, kits(name)) for name, game in GAMES.items()]
+    return render(shared, "docs.html", readers=readers, games=games)
+
+
+@router.get("/docs/api")
+def reference(shared: Shared) -> Response:
+    """The API, to read and to try."""
+    content = render(shared, "reference.html")
+    return Response(content, media_type="text/html", headers={"Content-Security-Policy": REFERENCE_POLICY})
+
+
+@router.get("/about/{name}")
+@everyones
+def about(shared: Shared, name: str) -> str:
+    """A page of our own text."""
+    if name not in TITLES:
+        raise NotFound("page", name)
+    return render(shared, "text.html", title=TITLES[name], text=rendered(_source(name), titled=True))
+
+
+@router.get("/search")
+@everyones
+def search(shared: Shared, q: Annotated[str, Query(max_length=64)] = "") -> str:
+    """Pages, rules, bots and people."""
+    wanted = q.strip()
+    bots: list[Bot] = []
+    people: list[str] = []
+    count = 0
+    if wanted:
+        with shared.db.reading() as session:
+            bots, count = bots_named(session, wanted, limit=FOUND)
+            people = users_beginning(session, wanted, FOUND)
+    pages = matching(wanted)[:FOUND] if wanted else []
+    return render(shared, "search.html", q=q, pages=pages, bots=bots, bot_count=count, people=people)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a page below one heading, as it is searched."""
+
+    page: str
+    heading: str
+    address: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A section that a search found, with the words around the first match."""
+
+    section: Section
+    words: Markup
+
+
+def matching(wanted: str) -> list[Hit]:
+    """Sections with all the words: those that have them in their headings first."""
+    words = wanted.casefold().split()
+    found = []
+    for section in _sections():
+        heading, text = f"{section.page} {section.heading}".casefold(), section.text.casefold()
+        if all(word in heading or word in text for word in words):
+            found.append((sum(word in heading for word in words), sum(map(text.count, words)), section))
+    found.sort(key=lambda hit: hit[:2], reverse=True)
+    return [Hit(section, _around(section.text, words)) for _, _, section in found]
+
+
+AROUND = 90
+"""Characters shown on either side of a match."""
+
+
+def _around(text: str, words: Sequence[str]) -> Markup:
+    pattern = re.compile("|".join(map(re.escape, words)), re.IGNORECASE)
+    first = pattern.search(text)
+    at = first.start() if first else 0
+    part = text[text.rfind(" ", 0, max(0, at - AROUND)) + 1 : at + AROUND].rpartition(" ")[0]
+    pieces, last = [], 0
+    for match in pattern.finditer(part):
+        pieces += [escape(part[last : match.start()]), Markup("<mark>{}</mark>").format(match[0])]
+        last = match.end()
+    return Markup("").join([*pieces, escape(part[last:])])
+
+
+@cache
+def _sections() -> tuple[Section, ...]:
+    """All texts, cut at their headings; made once."""
+    pages = [(TITLES[name], f"/about/{name}", "", _source(name)) for name in ABOUT]
+    for name, game in GAMES.items():
+        path = DOCS / "protocols" / f"{name}.md"
+        if path.is_file():
+            pages.append((f"Rules of {game.title}", f"/games/{name}", "rules-", path.read_text(encoding="utf-8")))
+    return tuple(part for page in pages for part in _cut(*page))
+
+
+def _cut(page: str, address: str, prefix: str, text: str) -> Iterator[Section]:
+    for piece in re.split(r"^(?=#{1,4} )", text, flags=re.MULTILINE):
+        heading, _, body = piece.partition("\n")
+        heading = heading.lstrip("# ").replace("`", "")
+        plain = " ".join(re.sub(r"\]\([^)]*\)|-{3,}|```\w*|[`*|\[]", " ", body).split())
+        if heading:
+            yield Section(page, heading, f"{address}#{prefix}{anchor(heading)}", plain)
+
+
+@cache
+def _source(name: str) -> str:
+    if name != "verdicts":
+        return (DOCS / f"{name}.md").read_text(encoding="utf-8")
+    before, heading, after = (DOCS / "authors.md").read_text(encoding="utf-8").partition(VERDICTS)
+    assert heading, f"after {len(before)} characters docs/authors.md has no verdicts"
+    section = after.partition("\n## ")[0].replace("\n### ", "\n## ")  # no step is left out below the title
+    return f"{heading.removeprefix('#')}{section}"

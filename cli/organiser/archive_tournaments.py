@@ -1,0 +1,264 @@
+"""The course of a season's evaluations and finals, derived again from its archive: every draw, point and place."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from deadheat.cli.organiser.archive import Archived
+from deadheat.cli.statistics.recount import rows
+from deadheat.engine.figures import counted
+from deadheat.engine.games import SAME_DEALS
+from deadheat.league.pairing.contest import Meeting
+from deadheat.league.pairing.rounds import berger
+from deadheat.league.pairing.seating import whole_turns
+from deadheat.league.pairing.stages import stages
+from deadheat.league.pairing.tournament import Form, next_rounds, standings
+from deadheat.league.states import EvaluationFormat, EvaluationState, FinalsFormat, MatchState, Purpose
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One check: what was looked at, and a sentence about everything that is wrong."""
+
+    name: str
+    sentence: str
+    wrong: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """An evaluation as the tables tell it: its players by seed, and its pairings by round and board."""
+
+    row: Row
+    players: Sequence[Row]
+    drawn: Sequence[Row]
+
+    @property
+    def form(self) -> Form:
+        """How it was played."""
+        row = self.row
+        format_ = EvaluationFormat(row["format"])
+        return Form(format_, row["rounds"], row["matches"], row["keep"], row["further"], row["third_place"])
+
+    @property
+    def seeded(self) -> list[int]:
+        """The field, the best seed first."""
+        return [one["version_id"] for one in self.players]
+
+    @property
+    def going_on(self) -> list[int]:
+        """Who goes on to the next stage, the best first, by the places that are told."""
+        there = [one for one in self.players if one["gone_after"] is None and one["place"] is not None]
+        return [one["version_id"] for one in sorted(there, key=lambda one: one["place"])][: self.row["keep"]]
+
+    def present(self, number: int) -> set[int]:
+        """Who was there when the round of that number was drawn."""
+        gone = {one["version_id"]: one["gone_after"] for one in self.players}
+        if self.row["stage"] is not None:
+            return {version for version, after in gone.items() if after is None or after >= number}
+        seated = [one for one in self.drawn if one["round"] == number]  # of evaluations of before nothing else tells it
+        return {one[place] for one in seated for place in ("first_id", "second_id")} - {None}
+
+    def meetings(self) -> list[Meeting]:
+        """What was played, as the rules have it."""
+        return [
+            Meeting(
+                one["round"], one["first_id"], one["second_id"], one["first_points"] or 0.0, one["second_points"] or 0.0
+            )
+            for one in self.drawn
+        ]
+
+
+def evaluations(archived: Archived) -> Checked:
+    """Draw all rounds of all evaluations and stages again, add up their points, and place everybody."""
+    told = _told(archived)
+    taken = _taken(archived)
+    wrong = []
+    for one in told:
+        clauses = [*_of_rounds(one), *_of_points(one, taken)]
+        wrong += [f"Evaluation {one.row['evaluation_id']}: {clause}." for clause in clauses]
+    return Checked("evaluations", f"{counted(len(told), 'evaluation')} drawn, counted and placed again.", tuple(wrong))
+
+
+def _told(archived: Archived) -> list[_Told]:
+    season_id = archived.season_id
+    players, pairings = defaultdict(list), defaultdict(list)
+    for row in rows(archived, season_id, "evaluation_players"):
+        players[row["evaluation_id"]].append(row)
+    for row in rows(archived, season_id, "evaluation_pairings"):
+        pairings[row["evaluation_id"]].append(row)
+    return [
+        _Told(
+            row,
+            sorted(players[row["evaluation_id"]], key=lambda one: one["seed"]),
+            sorted(pairings[row["evaluation_id"]], key=lambda one: (one["round"], one["board"])),
+        )
+        for row in rows(archived, season_id, "evaluations")
+    ]
+
+
+def _of_rounds(told: _Told) -> Iterator[str]:
+    """What of its draw and its places does not follow from what was before."""
+    played = told.meetings()
+    drawn = {number: list(found) for number, found in groupby(played, lambda one: one.round)}
+    number = 1
+    while number in drawn:
+        before = [one for one in played if one.round < number]
+        due = next_rounds(told.form, told.seeded, told.present(number), before)
+        for pairs, bye in due or [([], None)]:
+            found = drawn.pop(number, [])
+            pairs_found = [(one.first, one.second) for one in found if one.second is not None]
+            byes = [one.first for one in found if one.second is None]
+            if pairs_found != pairs or byes != ([] if bye is None else [bye]):
+                yield f"round {number} is not what its rules draw"
+            number += 1
+    if drawn:
+        yield "its rounds do not follow each other"
+    if told.row["state"] != EvaluationState.DONE:
+        return
+    there = {one["version_id"] for one in told.players if one["gone_after"] is None}
+    if told.row["stage"] is not None and next_rounds(told.form, told.seeded, there, played):
+        yield "it ended before everything was played"
+    places = {one.player: one.place for one in standings(told.form, told.seeded, there, played)}
+    if places != {one["version_id"]: one["place"] for one in told.players}:
+        yield "its places do not follow from its points"
+
+
+def _taken(archived: Archived) -> Mapping[int, list[Mapping[int, float]]]:
+    """For each pairing that has matches the points of each by version; none where somebody ruled on one of them."""
+    season_id = archived.season_id
+    pairing = {
+        row["series_id"]: row["pairing_id"]
+        for row in rows(archived, season_id, "series")
+        if row["pairing_id"] is not None
+    }
+    matches = {}
+    ruled = set()
+    for row in rows(archived, season_id, "matches"):
+        if row["series_id"] in pairing:
+            matches[row["match_id"]] = pairing[row["series_id"]]
+            if row["state"] != MatchState.DONE or row["voided"]:
+                ruled.add(pairing[row["series_id"]])
+    found = defaultdict(list)
+    for match_id, seats in groupby(rows(archived, season_id, "participants"), lambda row: row["match_id"]):
+        if match_id in matches and matches[match_id] not in ruled:
+            found[matches[match_id]].append(_points(list(seats)))
+    return found | {pairing_id: [] for pairing_id in ruled}
+
+
+def _points(seats: Sequence[Row]) -> Mapping[int, float]:
+    """Win 1, draw 1/2, loss and own failure 0."""
+    one, other = seats
+    ahead = other["rank"] - one["rank"]
+    shares = (1.0, 0.0) if ahead > 0 else (0.0, 1.0) if ahead < 0 else (0.5, 0.5)
+    if one["fault"] or other["fault"]:
+        shares = (float(not one["fault"]), float(not other["fault"]))
+    return {one["version_id"]: shares[0], other["version_id"]: shares[1]}
+
+
+def _of_points(told: _Told, taken: Mapping[int, list[Mapping[int, float]]]) -> Iterator[str]:
+    gone = {one["version_id"] for one in told.players if one["gone_after"] is not None}
+    for row in told.drawn:
+        unplayed = row["pairing_id"] not in taken and not gone & {row["first_id"], row["second_id"]}
+        if told.row["stage"] is not None and unplayed:
+            bye = told.row["matches"] if row["second_id"] is None and told.form.format is EvaluationFormat.SWISS else 0
+            if (row["first_points"] or 0, row["second_points"] or 0) != (bye, 0):
+                yield f"the points of pairing {row['pairing_id']} come from no match"
+        for place in ("first", "second"):
+            matches = taken.get(row["pairing_id"])
+            if matches and row[f"{place}_points"] is not None:
+                points = sum(match[row[f"{place}_id"]] for match in matches)
+                if points != row[f"{place}_points"]:
+                    yield f"the points of pairing {row['pairing_id']} are not those of its matches"
+
+
+def finals(archived: Archived) -> Checked:
+    """Lead the finals from stage to stage again, or draw their round robin."""
+    season_id = archived.season_id
+    (season,) = rows(archived, season_id, "season")
+    entries = [row for row in rows(archived, season_id, "entries") if row["finals_seed"] is not None]
+    entries.sort(key=lambda row: (row["division"], row["finals_seed"]))
+    if season["finals"] == FinalsFormat.STAGES:
+        told = sorted((one for one in _told(archived) if one.row["stage"]), key=lambda one: int(one.row["stage"]))
+        wrong = (*_of_stages(season, entries, told), *_of_places(archived, entries, told))
+        return Checked("finals", f"{counted(len(told), 'stage')} followed, from the seeds to the places.", wrong)
+    if season["finals"] == FinalsFormat.ROUND_ROBIN:
+        found, wrong = _round_robin(archived, entries)
+        return Checked("finals", found, wrong)
+    if season["finals"] == FinalsFormat.SWISS:
+        return Checked("finals", "lots decide a Swiss of this kind, and their seed is never told: not drawn again.", ())
+    return Checked("finals", "there are none.", ())
+
+
+def _of_stages(season: Row, entries: Sequence[Row], told: Sequence[_Told]) -> Iterator[str]:
+    declared = stages(json.loads(season["stages"]))
+    field = [row["version_id"] for row in entries]
+    for number, one in enumerate(told, 1):
+        if one.row["stage"] != number or number > len(declared):
+            yield f"Stage {one.row['stage']} was not declared, or one before it is missing."
+            return
+        stage = declared[number - 1]
+        whole = season["game"] in SAME_DEALS
+        matches = whole_turns(stage.matches, season["seats"]) if whole else stage.matches
+        if one.form != stage.form(len(one.seeded), matches):
+            yield f"Stage {number} was not played as it was declared."
+        if one.seeded != field:
+            yield f"The field of stage {number} does not follow from what was before."
+        field = one.going_on
+    done = all(one.row["state"] == EvaluationState.DONE for one in told)
+    if season["finals_done_at"] and done and len(told) < len(declared) and len(field) > 1:
+        yield f"Stage {len(told) + 1} is missing."
+
+
+def _of_places(archived: Archived, entries: Sequence[Row], told: Sequence[_Told]) -> Iterator[str]:
+    """Places in the finals by their stages, and by them those of the ranking."""
+    places: dict[int, int] = {}
+    for one in told:
+        if one.row["state"] == EvaluationState.DONE:
+            going_on = one.going_on if one is not told[-1] and len(one.going_on) > 1 else []
+            order = sorted(one.players, key=lambda player: (player["gone_after"] is not None, player["place"]))
+            order = [player for player in order if player["version_id"] not in going_on]
+            places |= {player["version_id"]: place for place, player in enumerate(order, len(going_on) + 1)}
+    if told and places != {row["version_id"]: row["finals_place"] for row in entries if row["finals_place"]}:
+        yield "The places in the finals do not follow from the stages."
+    ranked = [row for row in rows(archived, archived.season_id, "standings") if row["active"] and row["rank"]]
+    for _, found in groupby(ranked, lambda row: row["division"]):
+        finalists = [row for row in found if row["finalist"]]
+        told_places = [places.get(row["version_id"], 0) for row in finalists]
+        if told_places != sorted(told_places):
+            yield "The ranking does not follow the places in the finals."
+
+
+def _round_robin(archived: Archived, entries: Sequence[Row]) -> tuple[str, tuple[str, ...]]:
+    """Finals with a round robin: everybody who was never taken out has met everybody in the round of the tables."""
+    if any(row["absence"] for row in entries):
+        return "a finalist left, which changes the tables of a round robin at an instant that is not told.", ()
+    season_id = archived.season_id
+    of_rounds = {
+        row["series_id"]: row["round"]
+        for row in rows(archived, season_id, "series")
+        if row["purpose"] == Purpose.FINALS and row["round"]
+    }
+    matches = {
+        row["match_id"]: of_rounds[row["series_id"]]
+        for row in rows(archived, season_id, "matches")
+        if row["series_id"] in of_rounds
+    }
+    seats = groupby(rows(archived, season_id, "participants"), lambda row: row["match_id"])
+    met = {
+        (matches[match], frozenset(row["version_id"] for row in found)) for match, found in seats if match in matches
+    }
+    due = set()
+    for _, field in groupby(entries, lambda row: row["division"]):
+        versions = [row["version_id"] for row in field]
+        if len(versions) > 1:
+            due |= {(number, frozenset(pair)) for number, one in enumerate(berger(versions), 1) for pair in one.pairs}
+    wrong = () if met <= due else ("Somebody met somebody whom the tables of the round robin do not have there.",)
+    return f"{counted(len(met), 'meeting')} of a round robin drawn again.", wrong

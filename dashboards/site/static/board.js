@@ -1,0 +1,32 @@
+// One's own bots above a leaderboard, in sight while one reads it: place, name and rating of each, wherever it stands.
+import { bots, known, name } from "./who.js";
+
+const place = document.getElementById("own-rows");
+
+function rows(root, ids) {
+  return ids.map((id) => root.querySelector(`#board th a[href="/bots/${id}"]`)?.closest("tr")).filter(Boolean);
+}
+
+function told(row) {
+  const part = document.createElement("span");
+  const link = row.querySelector("th a").cloneNode(true);
+  part.append(`${row.cells[0].textContent.trim()}. `, link, ` ${row.querySelector("[data-elo]").textContent}`);
+  return part;
+}
+
+async function begin() {
+  await known;
+  const ids = bots();
+  if (!ids.length || !document.querySelector("#board table")) return;
+  let found = rows(document, ids);
+  if (!found.length) { // on another page of the leaderboard, or in no place: those that bear one's name
+    const answer = await fetch(`/seasons/${place.dataset.season}?q=${encodeURIComponent(name())}`);
+    if (!answer.ok) return;
+    found = rows(new DOMParser().parseFromString(await answer.text(), "text/html"), ids);
+  }
+  if (!found.length) return;
+  place.replaceChildren("Yours:", ...found.map(told));
+  place.hidden = false;
+}
+
+if (place) begin().catch(() => {});

@@ -1,0 +1,31 @@
+// Instants in the reader's own time: near ones relative ("3 hours ago"), far ones as a date; the exact one on hover.
+// The server writes UTC, which is what one reads without this script.
+const UNITS = [["day", 86_400], ["hour", 3600], ["minute", 60]];
+const NEAR_SECONDS = 7 * 86_400;
+const EVERY_MS = 30_000;
+
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "always" });
+const dated = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+const exact = new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeStyle: "long" });
+
+// The words for an instant, as seen `now`; both in milliseconds.
+export function words(at, now) {
+  const seconds = (at - now) / 1000;
+  if (Math.abs(seconds) >= NEAR_SECONDS) return dated.format(at);
+  const unit = UNITS.find(([, length]) => Math.abs(seconds) >= length);
+  if (!unit) return seconds > 0 ? "in less than a minute" : "just now";
+  return relative.format(Math.trunc(seconds / unit[1]), unit[0]);
+}
+
+// Tells every time below `root`.
+export function tell(root, now = Date.now()) {
+  for (const time of root.querySelectorAll("time[datetime]")) {
+    const at = Date.parse(time.dateTime);
+    const said = words(at, now);
+    if (time.textContent !== said) time.textContent = said;
+    if (!time.title) time.title = `${exact.format(at)} (${time.dateTime.slice(0, 19).replace("T", " ")} UTC)`;
+  }
+}
+
+tell(document);
+setInterval(() => { if (document.visibilityState === "visible") tell(document); }, EVERY_MS);

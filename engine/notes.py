@@ -1,0 +1,52 @@
+"""Notes that a bot writes about its own moves: lines ``# note TEXT`` or ``# note N: TEXT`` on its stderr.
+
+Stderr is drained by the box beside the timed path and kept as one text, without times: nothing says after which answer
+a line was written, and reading it at each exchange would cost every bot time for the sake of some. So a note says by
+its number which answer it is about: N is 1 for the first answer after READY. Notes without a number are matched by
+order, but only where there is exactly one for each answer and nothing of stderr was left out; else they belong to no
+move.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from deadheat.engine.core import Seat
+from deadheat.engine.scenes.core import Scene
+from deadheat.engine.transcript import Transcript
+
+_NOTE = re.compile(r"^# note(?: (\d{1,6}):)? +(\S.*)$", re.MULTILINE)
+_LEFT_OUT = re.compile(r"^\[\.\.\. \d+ bytes left out \.\.\.\]$", re.MULTILINE)
+"""As the boxes write it (sandbox/stderr.py, sandbox/images/init.c)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """`scene`: the number of the scene that the answer led to; None: it names no answer that there was."""
+
+    scene: int | None
+    text: str
+
+
+def notes(stderr: str, transcript: Transcript, told: Sequence[Scene], seat: Seat) -> list[Note]:
+    """Return a seat's notes in the order of its stderr. `told`: the transcript's scenes."""
+    found = [(int(number) if number else None, text.rstrip()) for number, text in _NOTE.findall(stderr)]
+    shown = list(_scenes_of_answers(transcript, told, seat))
+    if all(number is None for number, _ in found) and len(found) == len(shown) and not _LEFT_OUT.search(stderr):
+        found = [(place, text) for place, (_, text) in enumerate(found, 1)]
+    return [Note(shown[n - 1] if n and n <= len(shown) else None, text) for n, text in found]
+
+
+def _scenes_of_answers(transcript: Transcript, told: Sequence[Scene], seat: Seat) -> Iterator[int]:
+    """For each prompt of the seat after READY, the scene with its consequence: that has its answer, or is the next."""
+    scene = 0
+    for number, exchange in enumerate(transcript.exchanges):
+        if not any(m.seat == seat and m.limit_ns is not None and m.command != "READY" for m in exchange.messages):
+            continue
+        while scene < len(told) - 1 and told[scene].exchange <= number:
+            scene += 1
+        after = range(scene, len(told))
+        same = (place for place in after if told[place].exchange == told[scene].exchange)
+        yield next((place for place in same if any(a.seat == seat for a in told[place].answers)), scene)

@@ -1,0 +1,143 @@
+"""A knock-out: who meets whom, who goes on, and who is where at the end. All of it follows from seeds and points.
+
+The field is filled up to a power of two with byes for the best seeds. Seeds are laid out so that the first and the
+second can meet in the final at the earliest, the first four in the semifinals, and so on. Two who are level after their
+matches play as many again, up to a declared number of times; then the better seed goes on. On request the losers of the
+semifinals play for the third place.
+
+Places: whoever was knocked out later comes first; of those who were knocked out in one round, the better seed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from deadheat.league.pairing.contest import Meeting, Placed
+from deadheat.league.pairing.pairs import PairKey, pair_key
+
+
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """A place in the bracket where two meet. `round` and `slot` are from 1, the final is slot 1 of the last round, and
+    the match for the third place slot 2.
+
+    `first` and `second` are None until they are known; `second` stays so where the first has a bye (`is_bye`).
+    `times`: how often they have met here. `winner` None: not decided.
+    """
+
+    round: int
+    slot: int
+    first: int | None
+    second: int | None
+    first_points: float = 0.0
+    second_points: float = 0.0
+    times: int = 0
+    winner: int | None = None
+    is_bye: bool = False
+
+    @property
+    def loser(self) -> int | None:
+        """Who is out, once that is decided; nobody, of a bye."""
+        return None if self.winner is None or self.is_bye else self.second if self.winner == self.first else self.first
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the two are to meet now."""
+        return self.winner is None and self.first is not None and self.second is not None
+
+
+def rounds_of(players: int) -> int:
+    """How many rounds halve the field down to one."""
+    return (players - 1).bit_length()
+
+
+def bracket(seeded: Sequence[int], played: Sequence[Meeting], further: int, third_place: bool) -> list[Tie]:
+    """All ties, round by round and from the top, with what is known of them by now. `further`: how often two who are
+    level meet again.
+    """
+    met: dict[PairKey, list[Meeting]] = defaultdict(list)
+    for meeting in played:
+        if meeting.second is not None:
+            met[pair_key(meeting.first, meeting.second)].append(meeting)
+    seed = {player: number for number, player in enumerate(seeded)}
+    rounds = rounds_of(len(seeded))
+    lines: list[int | None] = [seeded[place] if place < len(seeded) else None for place in _layout(rounds)]
+    ties: list[Tie] = []
+    for number in range(1, rounds + 1):
+        pairs = list(zip(lines[::2], lines[1::2], strict=True))
+        ties_now = [_tie(number, slot, one, other, met, seed, further) for slot, (one, other) in enumerate(pairs, 1)]
+        if number == rounds and third_place and rounds > 1:
+            one, other = (tie.loser for tie in ties[-2:])
+            ties_now.append(_tie(number, 2, one, other, met, seed, further, byes=False))
+        ties += ties_now
+        lines = [tie.winner for tie in ties_now]
+    return ties
+
+
+def _layout(rounds: int) -> list[int]:
+    """Seeds from 0 in the order of the first round's lines."""
+    order = [0]
+    for number in range(1, rounds + 1):
+        order = [place for one in order for place in (one, 2**number - 1 - one)]
+    return order
+
+
+def _tie(
+    number: int,
+    slot: int,
+    one: int | None,
+    other: int | None,
+    met: dict[PairKey, list[Meeting]],
+    seed: dict[int, int],
+    further: int,
+    byes: bool = True,
+) -> Tie:
+    if one is None or other is None:
+        is_bye = byes and number == 1
+        return Tie(number, slot, one, other, winner=one if is_bye else None, is_bye=is_bye)
+    meetings = met[pair_key(one, other)]
+    points = {one: 0.0, other: 0.0}
+    for meeting in meetings:
+        assert meeting.second is not None, "a bye is no meeting"
+        points[meeting.first] += meeting.first_points
+        points[meeting.second] += meeting.second_points
+    winner = None
+    if meetings and points[one] != points[other]:
+        winner = one if points[one] > points[other] else other
+    elif len(meetings) > further:
+        winner = min(one, other, key=seed.__getitem__)
+    return Tie(number, slot, one, other, points[one], points[other], len(meetings), winner)
+
+
+def next_ties(ties: Sequence[Tie]) -> list[tuple[int, int]]:
+    """Who meet now: the best seed of each pair sits first, but where they meet again the other one."""
+    pairs = []
+    for tie in ties:
+        if tie.is_open:
+            assert tie.first is not None and tie.second is not None, "who meets is known"
+            pairs.append((tie.first, tie.second) if tie.times % 2 == 0 else (tie.second, tie.first))
+    return pairs
+
+
+def bracket_standings(seeded: Sequence[int], ties: Sequence[Tie]) -> list[Placed]:
+    """All players, the best first; by now, while ties are open."""
+    points: dict[int, float] = dict.fromkeys(seeded, 0.0)
+    won: dict[int, int] = dict.fromkeys(seeded, 0)
+    reached: dict[int, tuple[int, int, int]] = dict.fromkeys(seeded, (0, 0, 0))
+    for tie in ties:
+        for player, taken in ((tie.first, tie.first_points), (tie.second, tie.second_points)):
+            if player is not None:
+                points[player] += taken
+                won[player] += tie.winner == player and not tie.is_bye
+                # Further on is better, the final better than the match for the third place, a winner before a loser.
+                reached[player] = (tie.round, -tie.slot if tie.round == ties[-1].round else 0, _outcome(tie, player))
+    order = sorted(enumerate(seeded, 1), key=lambda one: (*(-figure for figure in reached[one[1]]), one[0]))
+    return [
+        Placed(player, number, place, points[player], won[player]) for place, (number, player) in enumerate(order, 1)
+    ]
+
+
+def _outcome(tie: Tie, player: int) -> int:
+    return 0 if tie.winner is None else 1 if tie.winner == player else -1

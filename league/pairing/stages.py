@@ -1,0 +1,108 @@
+"""The stages of a season's finals, as an organiser declares them: each is a line such as `swiss rounds=50 keep=100`.
+
+The first word is the format, then come, in any order: `rounds` (of a Swiss), `matches` (of a pair; of a Swiss, in a
+round), `keep` (how many go on; left out in the last stage, which has a winner), `further` (most further matches of the
+two at the cut, or of two who are level in a knock-out) and `third-place` (of a knock-out).
+
+This module is pure, as `league.terms` is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from deadheat.engine.figures import counted
+from deadheat.league.pairing.bracket import rounds_of
+from deadheat.league.pairing.tournament import Form
+from deadheat.league.states import EvaluationFormat
+from deadheat.league.terms import STAGE
+
+MOST = {"rounds": 200, "matches": 1000, "keep": 10_000, "further": 2000}
+"""Of each number."""
+
+WORDS = {
+    EvaluationFormat.SWISS: "Swiss",
+    EvaluationFormat.ROUND_ROBIN: "round robin",
+    EvaluationFormat.KNOCKOUT: "knock-out",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A line, understood. `further`: matches; `keep` 1 is the winner."""
+
+    format: EvaluationFormat
+    rounds: int | None = None
+    matches: int = 2
+    keep: int = 1
+    further: int = 0
+    third_place: bool = False
+
+    def form(self, players: int, matches: int) -> Form:
+        """How it is played by so many, of whom each pair has so many matches: `matches`, in whole turns."""
+        rounds = self.rounds or (
+            rounds_of(players) if self.format is EvaluationFormat.KNOCKOUT else players - 1 + players % 2
+        )
+        return Form(self.format, rounds, matches, self.keep, self.further // matches, self.third_place)
+
+    @property
+    def words(self) -> str:
+        """The line as people read it."""
+        said = [WORDS[self.format] + (f" of {counted(self.rounds, 'round')}" if self.rounds else "")]
+        said.append(f"{counted(self.matches, 'match', 'matches')} a pair")
+        if self.further:
+            level = "who are level" if self.format is EvaluationFormat.KNOCKOUT else "at the cut"
+            said.append(f"at most {self.further} more for two {level}")
+        if self.third_place:
+            said.append("with a match for the third place")
+        said.append(f"{self.keep} go on" if self.keep > 1 else "one wins")
+        return ", ".join(said)
+
+
+def stages(declared: Sequence[str] | None) -> list[Stage]:
+    """What the lines say; each looks like `STAGE`."""
+    return [_stage(line) for line in declared or ()]
+
+
+def _stage(line: str) -> Stage:
+    format_, *words = line.split()
+    numbers = {name: int(value) for name, equals, value in (word.partition("=") for word in words) if equals}
+    return Stage(EvaluationFormat(format_), third_place="third-place" in words, **numbers)
+
+
+def stage_faults(declared: Sequence[str]) -> Iterator[str]:
+    """Why finals cannot be played so: ends of sentences."""
+    for number, line in enumerate(declared, 1):
+        if not re.fullmatch(STAGE, line):
+            yield f'number {number} is not like "round-robin matches=6 keep=10"'
+            return
+        for name, most in MOST.items():
+            if any(int(found) > most for found in re.findall(rf"{name}=(\d+)", line)):
+                yield f"number {number}: {name} is at most {most}"
+    found = stages(declared)
+    for number, stage in enumerate(found, 1):
+        yield from (f"number {number}: {fault}" for fault in _faults(stage, is_last=number == len(found)))
+    kept = [stage.keep for stage in found]
+    if any(later >= earlier for earlier, later in pairwise(kept)):
+        yield "each stage must keep fewer than the one before"
+
+
+def _faults(stage: Stage, *, is_last: bool) -> Iterator[str]:
+    knockout = stage.format is EvaluationFormat.KNOCKOUT
+    if (stage.format is EvaluationFormat.SWISS) != (stage.rounds is not None):
+        yield "a Swiss needs rounds" if stage.rounds is None else "only a Swiss has rounds"
+    if stage.third_place and not knockout:
+        yield "only a knock-out has a match for the third place"
+    if is_last and stage.keep > 1:
+        yield "the last stage has a winner; leave keep out"
+    if knockout and not is_last:
+        yield "a knock-out comes last, for it goes on to a winner"
+    elif not is_last and stage.keep == 1:
+        yield "it needs keep: how many go on"
+    if stage.further and stage.matches % 2 and not knockout:
+        yield "with further matches, matches must be even, so that both sides count alike"
+    if 0 < stage.further < stage.matches:
+        yield "further must be at least matches, for so many are played at a time"

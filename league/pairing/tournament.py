@@ -1,0 +1,121 @@
+"""A tournament of any format from its draw to its places: what is played next, and who is where.
+
+Everything is a pure function of the seeds, of who is still there and of what was played, so anybody can compute the
+whole course again: `league.pairing.contest` has the rules of a Swiss and a round robin, `league.pairing.bracket` those
+of a knock-out.
+
+*Stages.* A tournament may be a stage, of which the first `keep` go on. If the last who does and the first who does not
+are not apart at 5 % (`league.pairing.evidence`), these two meet again until they are, or until they have done so
+`further` times. Then the one with more points goes on, those of both from the stage's rounds and of these further
+matches added up; if they are equal, the one who is before the other in the standings without them. Nobody else's place
+depends on further matches. Who was taken out comes after everybody who is still there.
+
+The evidence is about the two in one stage. Which two they are depends on the results, but it is those who are closest
+at the cut, so that their rounds speak for a difference less, and not more, than those of two that were named before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+
+from deadheat.league.pairing.bracket import bracket, bracket_standings, next_ties
+from deadheat.league.pairing.contest import Meeting, Placed, draw, round_robin_standings, swiss_standings
+from deadheat.league.pairing.evidence import APART, comparisons, evidence
+from deadheat.league.pairing.rounds import berger
+from deadheat.league.states import EvaluationFormat
+
+Drawn = tuple[list[tuple[int, int]], int | None]
+"""A round: its pairs, the best first, and who has the bye."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a tournament is played. `matches`: of a pair in a round. `keep`: how many go on; None: it is no stage.
+
+    `further`: how often at most two meet again, at the cut of a stage or because they are level in a knock-out.
+    """
+
+    format: EvaluationFormat
+    rounds: int
+    matches: int
+    keep: int | None = None
+    further: int = 0
+    third_place: bool = False
+
+
+def next_rounds(form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]) -> list[Drawn]:
+    """What is drawn now that everything drawn before is settled: one round, or all of a round robin; none: it is over.
+
+    `seeded`: all players, the best seed first; `present`: those that were not taken out.
+    """
+    last = max((one.round for one in played), default=0)
+    if form.format is EvaluationFormat.KNOCKOUT:
+        pairs = next_ties(bracket(seeded, played, form.further, form.third_place))
+        return [(pairs, None)] if pairs else []
+    if form.format is EvaluationFormat.ROUND_ROBIN and last == 0:
+        return [(list(one.pairs), one.bye) for one in berger(list(seeded))]
+    if form.format is EvaluationFormat.SWISS and last < form.rounds and len(present) > 1:
+        return [draw(seeded, present, played)]
+    again = _at_the_cut(form, seeded, present, played)
+    return [([again], None)] if again else []
+
+
+def standings(form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]) -> list[Placed]:
+    """All players, the best first."""
+    if form.format is EvaluationFormat.KNOCKOUT:
+        return bracket_standings(seeded, bracket(seeded, played, form.further, form.third_place))
+    found = _of_the_rounds(form, seeded, played)
+    if form.keep is None:
+        return found
+    order = sorted(found, key=lambda one: one.player not in present)
+    two = _cut(form, order, present)
+    if two is not None:
+        above, below = two
+        lead = above.points - below.points + sum(_leads(above.player, below.player, _further(form, played)))
+        if lead < 0:
+            order[form.keep - 1], order[form.keep] = below, above
+    return [replace(one, place=place) for place, one in enumerate(order, 1)]
+
+
+def _of_the_rounds(form: Form, seeded: Sequence[int], played: Sequence[Meeting]) -> list[Placed]:
+    place = swiss_standings if form.format is EvaluationFormat.SWISS else round_robin_standings
+    return place(seeded, [one for one in played if one.round <= form.rounds])
+
+
+def _further(form: Form, played: Sequence[Meeting]) -> list[Meeting]:
+    return [one for one in played if one.round > form.rounds]
+
+
+def _cut(form: Form, order: Sequence[Placed], present: AbstractSet[int]) -> tuple[Placed, Placed] | None:
+    """The last who goes on and the first who does not, of those who are there."""
+    there = [one for one in order if one.player in present]
+    return (there[form.keep - 1], there[form.keep]) if form.keep is not None and len(there) > form.keep else None
+
+
+def _at_the_cut(
+    form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]
+) -> tuple[int, int] | None:
+    """The two who meet again, taking turns at sitting first; None: they are apart, or have met often enough."""
+    two = _cut(form, _of_the_rounds(form, seeded, played), present) if form.further else None
+    if two is None:
+        return None
+    one, other = two[0].player, two[1].player
+    further = _further(form, played)
+    times = len(_leads(one, other, further))
+    rounds = [meeting for meeting in played if meeting.round <= form.rounds]
+    theirs = [meeting for meeting in further if {meeting.first, meeting.second} == {one, other}]
+    told = evidence(comparisons(one, other, [*rounds, *theirs], form.matches, present))
+    if times >= form.further or told >= APART:
+        return None
+    return (one, other) if times % 2 == 0 else (other, one)
+
+
+def _leads(one: int, other: int, played: Sequence[Meeting]) -> list[float]:
+    """By how many points the first was ahead each time that the two met."""
+    return [
+        (meeting.first_points - meeting.second_points) * (1 if meeting.first == one else -1)
+        for meeting in played
+        if {meeting.first, meeting.second} == {one, other}
+    ]

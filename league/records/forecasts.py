@@ -1,0 +1,67 @@
+"""The record of a forecast: whether the machines suffice for a season's timetable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import Field
+
+from deadheat.league.records import Record
+
+
+@dataclass(frozen=True, slots=True)
+class ForecastEvaluation:
+    """An evaluation to come, or the one that is being played, as far as can be foreseen."""
+
+    name: str
+    due_at: datetime
+    begins_at: datetime
+    done_at: datetime
+    matches: int
+    skipped: Annotated[
+        int, Field(description="Earlier times of the same line that pass while other evaluations are played.")
+    ]
+    late: Annotated[bool, Field(description="Not done when the next is due, or when the season goes on without it.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast(Record):
+    """What a season's timetable plays, how fast its machines are, and when they will be done."""
+
+    season_id: Annotated[int | None, Field(description="null: of a season that does not exist yet.")]
+    bots: int
+    slots: Annotated[int, Field(description="Series that are played at a time; 1 where no machine judges now.")]
+    series_measured: Annotated[
+        int, Field(description="Series of the game that the pace was measured with; 0: it is an estimate.")
+    ]
+    start_seconds: Annotated[float, Field(description="What a slot needs for each series beside its matches.")]
+    match_seconds: Annotated[float, Field(description="What a slot needs for each match.")]
+    turn_seconds: Annotated[float, Field(description="From one series to the next in the same slot.")]
+    matches_a_minute: Annotated[float, Field(description="Of all slots, in series of the ladder's length.")]
+    evaluation_matches_a_minute: Annotated[
+        float | None, Field(description="In series of the evaluations' length; null: there are none.")
+    ]
+    panel_matches: Annotated[int, Field(description="Of each version that arrives.")]
+    panel_seconds: Annotated[float, Field(description="For which these hold one slot.")]
+    ladder_matches: Annotated[int | None, Field(description="Still to be played; null: as many as there is time for.")]
+    ladder_done_at: datetime | None
+    evaluations: Annotated[list[ForecastEvaluation], Field(description="The next 300 at most, in their order.")]
+    finals_matches: Annotated[int, Field(description="Extra matches included; 0: there are no finals to come.")]
+    finals_done_at: Annotated[datetime | None, Field(description="null: there are none, or they have no date.")]
+    warnings: Annotated[list[str], Field(description="Why the machines may not suffice, in sentences.")]
+
+    @property
+    def words(self) -> str:
+        """What it reckons with, in a sentence."""
+        how = (
+            f"measured with {self.series_measured} series"
+            if self.series_measured
+            else "an estimate: nothing was played"
+        )
+        return (
+            f"{self.bots} bots; {self.slots} at a time; {self.matches_a_minute:.0f} matches a minute in the ladder"
+            + (f", {self.evaluation_matches_a_minute:.0f} in evaluations" if self.evaluation_matches_a_minute else "")
+            + f" ({how})"
+        )

@@ -1,0 +1,78 @@
+"""Finals in stages: one evaluation after another, each with those who were the first of the one before.
+
+Theory of operation
+-------------------
+A stage is an evaluation (`league.service.evaluations.playing`) with a number: it is drawn, played and settled like any
+other, its matches are rated, and what an organiser rules after a pairing is settled does not change it. Only one can
+have each number in a season, and whoever plans has locked the season, so nothing is begun twice.
+
+Seeds of the first stage are the finalists' by the ladder, those of the others the places of the stage before. When a
+stage is over, the first `keep` of those who were not taken out go on. Everybody else has his place in the finals then
+(`Entry.finals_place`), and nothing changes it: a ruling changes ratings, and a bot that is disqualified later leaves
+the ranking, where others move up. All finalists are one field, whatever their divisions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlmodel import Session, col, select
+
+from deadheat.league.pairing.stages import stages
+from deadheat.league.service.evaluations.beginning import begin_stage
+from deadheat.league.service.evaluations.playing import carry_on
+from deadheat.league.service.ground.counting import taking_part
+from deadheat.league.service.ground.steps import set_values, touch_log
+from deadheat.league.states import EvaluationState
+from deadheat.league.tables import BotVersion, Entry, Evaluation, EvaluationPlayer, Season
+
+
+def plan_stages(session: Session, season: Season) -> tuple[list[int], bool]:
+    """Do what can be done next, and return the new series; True: the finals are over. The caller has locked the season,
+    and the finalists have their seeds.
+    """
+    declared = stages(season.stages)
+    row = _newest(session, season.id)
+    while True:
+        if row is not None and row.state is EvaluationState.RUNNING:
+            made = carry_on(session, season, row)
+            session.refresh(row)
+            if row.state is EvaluationState.RUNNING:
+                return made, False
+        number = 0 if row is None else row.stage or 0
+        field = _finalists(session, season.id) if row is None else _survivors(session, row)
+        if number == len(declared) or len(field) < 2:
+            _place(session, season.id, field)
+            return [], True
+        row = begin_stage(session, season, number + 1, declared[number], field)
+
+
+def _newest(session: Session, season_id: int) -> Evaluation | None:
+    found = select(Evaluation).where(Evaluation.season_id == season_id, col(Evaluation.stage).is_not(None))
+    return session.exec(found.order_by(col(Evaluation.stage).desc()).limit(1)).first()
+
+
+def _finalists(session: Session, season_id: int) -> Sequence[BotVersion]:
+    there = (Entry.season_id == season_id, col(Entry.finals_seed).is_not(None), taking_part(season_id))
+    seeded = select(BotVersion).join(Entry, col(Entry.version_id) == BotVersion.id).where(*there)
+    return session.exec(seeded.order_by(col(Entry.finals_seed))).all()
+
+
+def _survivors(session: Session, row: Evaluation) -> Sequence[BotVersion]:
+    """Who goes on from a stage that is over, the best first; the others have their places now."""
+    left = (EvaluationPlayer.evaluation_id == row.id, col(EvaluationPlayer.gone_after).is_(None))
+    players = select(BotVersion).join(EvaluationPlayer, col(EvaluationPlayer.version_id) == BotVersion.id)
+    placed = players.where(EvaluationPlayer.evaluation_id == row.id).order_by(col(EvaluationPlayer.place))
+    there = session.exec(placed.where(*left)).all()
+    gone = session.exec(placed.where(left[0], ~left[1])).all()
+    going_on = there[: row.keep]
+    _place(session, row.season_id, [*there, *gone], len(going_on) if len(going_on) > 1 else 0)
+    return going_on
+
+
+def _place(session: Session, season_id: int, order: Sequence[BotVersion], before: int = 0) -> None:
+    """Write down the places of those after the first `before`."""
+    for place, version in enumerate(order[before:], before + 1):
+        mine = (col(Entry.season_id) == season_id, col(Entry.bot_id) == version.bot_id)
+        set_values(session, Entry, *mine, finals_place=place)
+    touch_log(session, season_id)

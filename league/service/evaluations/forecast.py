@@ -1,0 +1,255 @@
+"""Whether machines suffice for a timetable: when each evaluation will be done, reckoned before it is played.
+
+Theory of operation
+-------------------
+A slot plays one series at a time. It takes `Pace.start_seconds` for the boxes and the queue, and `match_seconds` for
+each match; both are fitted to series that were played. What may be played side by side is a pool: all of a round robin,
+or one round of a Swiss, for the next round is drawn when the last pairing is settled. A pool of equal series takes as
+many turns as there are series for each slot. Where the ladder goes on meanwhile, each pool first waits for the ladder's
+series that hold the slots: half of one, on average.
+
+`foresee` then follows `league.service.evaluations.beginning`: one evaluation at a time, the earliest that is due first,
+and of each line only the newest time that has come. This module is pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from deadheat.league.states import EvaluationFormat
+from deadheat.league.timetable import DeclaredEvaluation
+
+TURN_SECONDS = 0.06
+"""From the end of a series to the start of the next in its slot, on an idle machine; under load 9 it was 2.7 s."""
+
+MOST_TURN = timedelta(minutes=1)
+"""Where nothing started for so long, nothing waited to be played."""
+
+FEWEST_MEASURED = 10
+"""Series that must have been played before they are believed more than an estimate."""
+
+POOL_SECONDS = 0.5
+"""From the last result of a pool to the first start of the next: settling, drawing, telling workers; measured so."""
+
+MOST_FORESEEN = 300
+"""Evaluations that are looked ahead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """What a slot needs for a series and for each match in it, and between two series. `series`: how many it was
+    measured with; 0: it is an estimate.
+    """
+
+    start_seconds: float
+    match_seconds: float
+    series: int = 0
+    turn_seconds: float = TURN_SECONDS
+
+    def seconds(self, matches: int) -> float:
+        """Of a series of so many matches."""
+        return self.start_seconds + matches * self.match_seconds
+
+    def matches_a_minute(self, matches: int, slots: int) -> float:
+        """Of so many slots that play series of this length and nothing else."""
+        return 60 * slots * matches / max(self.seconds(matches) + self.turn_seconds, 0.001)
+
+
+ESTIMATES: Mapping[str, Pace] = {
+    "yacht-auction": Pace(0.4, 0.2),
+    "betris-large": Pace(0.5, 0.25),
+    "liars-dice": Pace(0.4, 0.05),
+}
+"""By game, of house bots on a machine of two processors; authors' bots may take all the time that the rules allow."""
+
+ESTIMATE = Pace(1.0, 1.0)
+"""Of any other game."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A series that was played."""
+
+    matches: int
+    queued_at: datetime
+    started_at: datetime
+    finished_at: datetime
+
+
+def measured(series: Sequence[Played], estimate: Pace, slots: int = 1) -> Pace:
+    """The pace of series that were played: a straight line by least squares. Where all have the same length, no more
+    than the estimated start is taken for theirs.
+    """
+    played = [(one.matches, (one.finished_at - one.started_at).total_seconds()) for one in series]
+    many = len(played)
+    if many < FEWEST_MEASURED:
+        return estimate
+    matches = sum(count for count, _ in played) / many
+    seconds = sum(took for _, took in played) / many
+    spread = sum((count - matches) ** 2 for count, _ in played)
+    if spread:
+        each = sum((count - matches) * (took - seconds) for count, took in played) / spread
+    else:
+        each = (seconds - min(estimate.start_seconds, seconds / 2)) / matches
+    each = min(max(each, 0.0), seconds / matches)
+    return Pace(seconds - each * matches, each, many, _turn(series, slots))
+
+
+def _turn(series: Sequence[Played], slots: int) -> float:
+    """The mean seconds for which a slot had nothing to do although a series waited. The n-th to start took the place
+    of the one that was the n-th to end, `slots` before it.
+    """
+    ended = sorted(one.finished_at for one in series)
+    later = sorted(series, key=lambda one: one.started_at)[slots:]
+    found = [one.started_at - max(one.queued_at, before) for one, before in zip(later, ended, strict=False)]
+    waits = [max(0.0, gap.total_seconds()) for gap in found if gap <= MOST_TURN]
+    return sum(waits) / len(waits) if waits else TURN_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What is played in one go: `pools` one after another, each of so many equal series."""
+
+    pools: int
+    series: int
+    matches: int
+
+    @property
+    def all_matches(self) -> int:
+        """How many are played."""
+        return self.pools * self.series * self.matches
+
+
+@dataclass(frozen=True, slots=True)
+class Machines:
+    """What plays. `ladder_seconds`: how long one of the ladder's series holds a slot; 0: the ladder waits meanwhile."""
+
+    slots: int
+    pace: Pace
+    ladder_seconds: float = 0.0
+
+    def seconds(self, work: Work) -> float:
+        """How long it takes."""
+        turns = -(-work.series // self.slots)
+        pool = (
+            turns * (self.pace.seconds(work.matches) + self.pace.turn_seconds) + POOL_SECONDS + self.ladder_seconds / 2
+        )
+        return work.pools * pool if work.series else 0.0
+
+
+def evaluation_work(declared: DeclaredEvaluation, bots: int, series: int, matches: int) -> Work:
+    """What an evaluation of so many bots plays. Each pairing has so many series of so many matches."""
+    if declared.format is EvaluationFormat.SWISS:
+        return Work(declared.rounds or 0, bots // 2 * series, matches)
+    return Work(1, bots * (bots - 1) // 2 * series, matches)
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """An evaluation to come, or the one that is being played. `skipped`: earlier times of its line that pass while
+    others are played. `late`: the next one is due before this one is done.
+    """
+
+    name: str
+    due_at: datetime
+    begins_at: datetime
+    done_at: datetime
+    matches: int
+    skipped: int = 0
+    late: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """Where a timetable stands. `since`: times before it are not due; `begun`: the newest time of each line that was
+    begun; `at`: from when on evaluations can begin; `until`: when they end, whatever is left.
+    """
+
+    since: datetime
+    at: datetime
+    until: datetime | None = None
+    begun: Mapping[str, datetime] | None = None
+    running: Foreseen | None = None
+
+
+def foresee(
+    lines: Sequence[DeclaredEvaluation], took: Mapping[str, tuple[int, float]], course: Course
+) -> list[Foreseen]:
+    """The evaluations that are played from now on. `took`: by name, the matches and seconds of each."""
+    begun = {line.name: max(course.since, (course.begun or {}).get(line.name, course.since)) for line in lines}
+    found = []
+    free = course.at
+    if course.running is not None:
+        free = course.running.done_at
+        found.append(_judged(course.running, lines, course.until))
+    while len(found) < MOST_FORESEEN:
+        due = [(at, number) for number, line in enumerate(lines) if (at := line.newest_due(begun[line.name], free))]
+        if not due:
+            due = [(at, number) for number, line in enumerate(lines) if (at := line.next_due(free))]
+        if not due:
+            break
+        at, number = min(due)
+        line = lines[number]
+        begins = max(at, free)
+        if course.until is not None and begins >= course.until:
+            break
+        matches, seconds = took[line.name]
+        free = begins + timedelta(seconds=seconds)
+        one = Foreseen(line.name, at, begins, free, matches, _skipped(line, begun[line.name], at))
+        found.append(_judged(one, lines, course.until))
+        begun[line.name] = at
+    return found
+
+
+def _judged(one: Foreseen, lines: Sequence[DeclaredEvaluation], until: datetime | None) -> Foreseen:
+    following = next_after(lines, one.due_at)
+    limits = [at for at in (following, until) if at is not None]
+    return replace(one, late=any(one.done_at > at for at in limits))
+
+
+def next_after(lines: Sequence[DeclaredEvaluation], at: datetime) -> datetime | None:
+    """The next time of any line after that instant."""
+    return min(filter(None, (line.next_due(at) for line in lines)), default=None)
+
+
+def _skipped(line: DeclaredEvaluation, since: datetime, at: datetime) -> int:
+    """Times of a line after `since` and before `at`."""
+    count = 0
+    while (since := line.next_due(since) or at) < at and count < MOST_FORESEEN:
+        count += 1
+    return count
+
+
+def done_in_gaps(seconds: float, since: datetime, busy: Sequence[Foreseen]) -> datetime:
+    """When so much other work is done that is played before, between and after evaluations."""
+    for one in busy:
+        gap = max(0.0, (one.begins_at - since).total_seconds())
+        if seconds <= gap:
+            break
+        seconds -= gap
+        since = max(since, one.done_at)
+    return since + timedelta(seconds=seconds)
+
+
+def warnings(found: Sequence[Foreseen], until: datetime | None) -> Iterator[str]:
+    """What an organiser should know in time: sentences."""
+    late = [one for one in found if one.late and (until is None or one.done_at <= until)]
+    if late:
+        first = late[0]
+        yield (
+            f"{len(late)} of {len(found)} evaluations will not be done before the next is due; the first is "
+            f"{first.name}, due {_stamp(first.due_at)}, done {_stamp(first.done_at)}."
+        )
+    if skipped := sum(one.skipped for one in found):
+        yield f"{skipped} times of the timetable will be left out, because another evaluation is played then."
+    if until is not None:
+        for one in found:
+            if one.done_at > until:
+                due, needs = _stamp(one.due_at), _stamp(one.done_at)
+                yield f"{one.name}, due {due}, needs until {needs}, and is cut off at {_stamp(until)}."
+
+
+def _stamp(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M} UTC"

@@ -1,0 +1,71 @@
+"""The points of an evaluation's pairings, by the results of their matches."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from sqlalchemy import select as columns
+from sqlmodel import Session, col, select
+
+from deadheat.league.states import WITH_RESULT, MatchState
+from deadheat.league.tables import EvaluationPairing, Match, Participant, Series, VoidedMatch
+
+Points = tuple[float, float]
+"""Of the two of a pairing, the first's before the second's."""
+
+
+def points_of(
+    session: Session, pairings: Sequence[EvaluationPairing], gone: Collection[int] = (), matches: int = 0
+) -> dict[int, Points]:
+    """What the two of each pairing have by now: win 1, draw 1/2, loss and own failure 0; by the pairing's id.
+
+    `matches`: how many it was to have, so that of those that are not played no more go to who is still there.
+    """
+    voided = select(VoidedMatch.match_id).where(col(VoidedMatch.match_id) == Match.id)
+    statement = (
+        columns(
+            col(EvaluationPairing.id),
+            col(Match.id),
+            col(Match.state),
+            col(Participant.version_id),
+            col(Participant.rank),
+            col(Participant.fault),
+        )
+        .join(Series, col(Series.pairing_id) == col(EvaluationPairing.id))
+        .join(Match, col(Match.series_id) == col(Series.id))
+        .join(Participant, col(Participant.match_id) == col(Match.id))
+        .where(col(EvaluationPairing.id).in_([pairing.id for pairing in pairings]), ~voided.exists())
+    )
+    ranks: dict[int, dict[int, dict[int, int]]] = {pairing.id: {} for pairing in pairings}
+    missing: dict[int, set[int]] = {pairing.id: set() for pairing in pairings}
+    for pairing_id, match_id, state, version, rank, fault in session.connection().execute(statement):
+        if state not in WITH_RESULT:
+            if state == MatchState.ABANDONED:
+                missing[pairing_id].add(match_id)
+            continue
+        assert rank is not None, "a match with a result has ranks"
+        ranks[pairing_id].setdefault(match_id, {})[version] = 0 if fault is not None else rank
+    found = {}
+    for pairing in pairings:
+        left = max(0, min(len(missing[pairing.id]), matches - len(ranks[pairing.id])))
+        first, second = unplayed(pairing, gone, left)
+        for placed in ranks[pairing.id].values():
+            one, other = _taken(placed, pairing)
+            first, second = first + one, second + other
+        found[pairing.id] = (first, second)
+    return found
+
+
+def _taken(ranks: Mapping[int, int], pairing: EvaluationPairing) -> Points:
+    """From one match; a rank of 0 stands for an own failure."""
+    assert pairing.second_id is not None, "a bye has no matches"
+    one, other = ranks[pairing.first_id], ranks[pairing.second_id]
+    if one == 0 or other == 0:
+        return (float(one > 0), float(other > 0))
+    return (0.5, 0.5) if one == other else (float(one < other), float(other < one))
+
+
+def unplayed(pairing: EvaluationPairing, gone: Collection[int], matches: int) -> Points:
+    """From matches that are not played: to whoever is still there if the other one has left, else to nobody."""
+    left = (pairing.first_id in gone, pairing.second_id in gone)
+    return (float(matches) if left == (False, True) else 0.0, float(matches) if left == (True, False) else 0.0)

@@ -1,0 +1,108 @@
+"""Stages of the finals and brackets, as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlalchemy import select as columns
+from sqlmodel import Session, col, func, select
+
+from deadheat.league.pairing.bracket import Tie, bracket
+from deadheat.league.pairing.contest import Meeting
+from deadheat.league.pairing.stages import Stage, stages
+from deadheat.league.records import evaluations as records
+from deadheat.league.service.evaluations.playing import meetings, players_of
+from deadheat.league.service.evaluations.points import points_of
+from deadheat.league.states import EvaluationFormat, EvaluationState
+from deadheat.league.tables import Bot, BotVersion, Evaluation, EvaluationPairing, EvaluationPlayer, Season, User
+
+NAMED = 10
+"""Of those who went on from a stage, so many are named."""
+
+
+def stages_of(session: Session, season_id: int) -> list[records.StageProgress]:
+    """The stages of a season's finals, in their order."""
+    season = session.get_one(Season, season_id)
+    declared = stages(season.stages)
+    if not declared:
+        return []
+    begun = select(Evaluation).where(Evaluation.season_id == season_id, col(Evaluation.stage).is_not(None))
+    rows = {row.stage: row for row in session.exec(begun)}
+    return [
+        _progress(session, number, stage, rows.get(number), rows.get(number + 1))
+        for number, stage in enumerate(declared, 1)
+    ]
+
+
+def _progress(
+    session: Session, number: int, stage: Stage, row: Evaluation | None, following: Evaluation | None
+) -> records.StageProgress:
+    if row is None:
+        return records.StageProgress(number, stage.words, None, None, None, 0, [])
+    players = select(func.count()).select_from(EvaluationPlayer)
+    many = session.exec(players.where(EvaluationPlayer.evaluation_id == row.id)).one()
+    there = select(EvaluationPlayer.version_id)
+    if following is not None:
+        there = there.where(EvaluationPlayer.evaluation_id == following.id).order_by(col(EvaluationPlayer.seed))
+    else:
+        there = there.where(EvaluationPlayer.evaluation_id == row.id, col(EvaluationPlayer.gone_after).is_(None))
+        there = there.order_by(col(EvaluationPlayer.place)).limit(row.keep or 1)
+    going_on = list(session.exec(there)) if row.state is EvaluationState.DONE else []
+    seats = seats_of(session, row.id) if going_on else {}
+    first = [seats[version][0] for version in going_on[:NAMED]]
+    return records.StageProgress(number, stage.words, row.id, row.state, many, len(going_on), first)
+
+
+def bracket_of(
+    session: Session, row: Evaluation, seats: Mapping[int, records.EvaluationSeat]
+) -> list[records.BracketTie]:
+    """A knock-out's bracket, with the points of what is not settled yet; of other formats nothing."""
+    if row.format is not EvaluationFormat.KNOCKOUT:
+        return []
+    seeded, _ = players_of(session, row.id)
+    settled = meetings(session, row.id)
+    by_now = _unsettled(session, row.id)
+    return [_tie(tie, seats, by_now) for tie in bracket(seeded, settled, row.further, row.third_place)]
+
+
+def _unsettled(session: Session, evaluation_id: int) -> list[Meeting]:
+    pairings = session.exec(
+        select(EvaluationPairing).where(
+            EvaluationPairing.evaluation_id == evaluation_id, col(EvaluationPairing.first_points).is_(None)
+        )
+    ).all()
+    points = points_of(session, pairings)
+    return [Meeting(one.round, one.first_id, one.second_id, *points[one.id]) for one in pairings]
+
+
+def _tie(tie: Tie, seats: Mapping[int, records.EvaluationSeat], by_now: list[Meeting]) -> records.BracketTie:
+    points = {tie.first: tie.first_points, tie.second: tie.second_points}
+    for meeting in by_now:
+        if {meeting.first, meeting.second} == points.keys():
+            points[meeting.first] += meeting.first_points
+            points[meeting.second] += meeting.second_points
+    return records.BracketTie(
+        round=tie.round,
+        slot=tie.slot,
+        first=None if tie.first is None else seats[tie.first],
+        second=None if tie.second is None else seats[tie.second],
+        first_points=points[tie.first],
+        second_points=points[tie.second],
+        is_bye=tie.is_bye,
+        winner=tie.winner,
+    )
+
+
+def seats_of(session: Session, evaluation_id: int) -> dict[int, tuple[records.EvaluationSeat, str]]:
+    """Of each version of the field: what it is called, and its author."""
+    statement = (
+        columns(col(EvaluationPlayer.version_id), col(Bot.id), col(Bot.name), col(BotVersion.number), col(User.name))
+        .join(BotVersion, col(BotVersion.id) == col(EvaluationPlayer.version_id))
+        .join(Bot, col(Bot.id) == col(EvaluationPlayer.bot_id))
+        .join(User, col(User.id) == col(Bot.owner_id))
+        .where(col(EvaluationPlayer.evaluation_id) == evaluation_id)
+    )
+    return {
+        version_id: (records.EvaluationSeat(bot_id, bot, number, version_id), author)
+        for version_id, bot_id, bot, number, author in session.connection().execute(statement)
+    }

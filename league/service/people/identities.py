@@ -1,0 +1,90 @@
+"""Who somebody is at the OpenID provider, and the account here that this opens.
+
+An identity is an issuer and a subject there, and opens one account. It comes to an account in two ways: the account was
+made with it, or whoever was signed in to it has linked it. Never by a name or an e-mail address: providers let people
+choose those.
+
+An account without a password gets in by its identity, and by tokens. Where others ask for the password, it must have
+signed in within `FRESH`.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+
+from sqlmodel import Session, col, delete, select
+
+from deadheat.league.database import now
+from deadheat.league.errors import AccountClosed, AlreadyLinked, WrongState
+from deadheat.league.service.ground.steps import flush_unless_taken
+from deadheat.league.service.people.newcomers import check_newcomer
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.users import insert_user, must_be_free
+from deadheat.league.states import Role
+from deadheat.league.tables import Identity, User
+
+log = logging.getLogger(__name__)
+
+FRESH = timedelta(minutes=10)
+"""So lately somebody without a password must have signed in who would close the account, for example."""
+
+
+def person_known_as(session: Session, issuer: str, subject: str) -> Person | None:
+    """Whose account this identity opens; None: nobody's. Raises AccountClosed."""
+    found = select(User).join(Identity, col(Identity.user_id) == User.id)
+    user = session.exec(found.where(Identity.issuer == issuer, Identity.subject == subject)).first()
+    if user is None:
+        return None
+    if user.closed_at is not None:
+        raise AccountClosed(user.ban_reason)
+    return Person(user.id, user.name, user.role)
+
+
+def sign_up_as(session: Session, name: str, code: str, issuer: str, subject: str) -> Person:
+    """A new author without a password.
+
+    Raises:
+        NotInvited, NameTaken: as for everybody.
+        AlreadyLinked: the identity opens an account already.
+    """
+    must_be_free(name)
+    check_newcomer(session, code)
+    person = insert_user(session, name, None, Role.AUTHOR)
+    link_identity(session, person, issuer, subject)
+    return person
+
+
+def link_identity(session: Session, person: Person, issuer: str, subject: str) -> None:
+    """Let the identity open this account. Whoever asks is signed in to it, and has proved the identity.
+
+    Raises:
+        AlreadyLinked: it opens another one, or another identity of that issuer opens this one.
+    """
+    session.add(Identity(user_id=person.id, issuer=issuer, subject=subject, created_at=now(session)))
+    flush_unless_taken(session, AlreadyLinked())
+    log.info("user %d signs in through %s from now on", person.id, issuer)
+
+
+def unlink_identity(session: Session, person: Person, issuer: str) -> None:
+    """The identity opens the account no more. Raises WrongState: nothing else would."""
+    if not has_password(session, person):
+        raise WrongState("unlinked", "Set a password first: otherwise nobody could sign in to this account.")
+    session.exec(delete(Identity).where(col(Identity.user_id) == person.id, col(Identity.issuer) == issuer))
+    log.info("user %d does not sign in through %s any more", person.id, issuer)
+
+
+def forget_identities(session: Session, user_id: int) -> None:
+    """Their owner closes the account, and may make another one with them. Of a banned account they stay."""
+    session.exec(delete(Identity).where(col(Identity.user_id) == user_id))
+
+
+def is_linked(session: Session, person: Person, issuer: str) -> bool:
+    """Whether an identity of that issuer opens the account."""
+    mine = select(Identity.id).where(Identity.user_id == person.id, Identity.issuer == issuer)
+    return session.exec(mine).first() is not None
+
+
+def has_password(session: Session, person: Person) -> bool:
+    """Whether a password opens the account."""
+    return session.get_one(User, person.id).password_hash is not None

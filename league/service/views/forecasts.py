@@ -1,0 +1,290 @@
+"""Whether the machines suffice for a season's timetable: `evaluations.forecast`, told of a season as it is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from math import comb
+
+from sqlmodel import Session, col, func, select
+
+from deadheat.league.database import now
+from deadheat.league.records import from_row
+from deadheat.league.records.forecasts import Forecast, ForecastEvaluation
+from deadheat.league.service.course.finals_played import swiss_rounds
+from deadheat.league.service.evaluations.beginning import running_evaluation
+from deadheat.league.service.evaluations.forecast import (
+    ESTIMATE,
+    ESTIMATES,
+    Course,
+    Foreseen,
+    Machines,
+    Pace,
+    Played,
+    Work,
+    done_in_gaps,
+    evaluation_work,
+    foresee,
+    measured,
+    next_after,
+    warnings,
+)
+from deadheat.league.service.ground.counting import may_be_drawn
+from deadheat.league.service.ground.steps import existing
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.series.hosts import judging_slots
+from deadheat.league.service.series.planning import series_at_once, whole_groups
+from deadheat.league.states import (
+    IN_PLAY,
+    EvaluationFormat,
+    EvaluationState,
+    FinalsFormat,
+    JobState,
+    MatchState,
+    SeasonState,
+    VersionState,
+)
+from deadheat.league.tables import (
+    BotVersion,
+    Entry,
+    Evaluation,
+    EvaluationPairing,
+    EvaluationPlayer,
+    Match,
+    Pair,
+    Season,
+    Series,
+)
+from deadheat.league.timetable import DeclaredEvaluation, timetable
+
+NEWEST = 100
+"""Series that the pace is measured with: few, so that a machine that has become slower, or whose neighbours take its
+time, shows within minutes."""
+
+
+def season_forecast(session: Session, organiser: Person, season_id: int, bots: int | None = None) -> Forecast:
+    """For a season that exists. `bots`: reckon with so many; None: with those that have entered.
+
+    Raises:
+        NotAllowed, NotFound.
+    """
+    organiser.must_organise()
+    return forecast(session, existing(session, Season, season_id), bots)
+
+
+def forecast(session: Session, season: Season, bots: int | None = None) -> Forecast:
+    """For a season as it is, or as it would be: then the object is in memory only, and has no number if it is new."""
+    entries = _entries(session, season)
+    fields = [bots] if bots is not None else list(Counter(entries.values()).values())
+    field = sum(fields)
+    slots, pace = judging_slots(session), pace_of(session, season)
+    length = whole_groups(season.game, season.seats, season.series_length) // series_at_once(season)
+    machines = Machines(max(1, slots), pace)
+    beside = replace(machines, ladder_seconds=pace.seconds(length) if season.ladder_during_evaluations else 0.0)
+    lines, at, until = timetable(season.evaluations), now(session), season.finals_at or season.closes_at
+    begins = max(at, season.opens_at or at) if season.state is SeasonState.SCHEDULED else at
+    coming = _coming(session, season, lines, field, beside, Course(season.evaluations_at or at, begins, until))
+    ladder = (
+        None if season.games_per_pair is None else _ladder(session, season, fields, entries if bots is None else {})
+    )
+    ladder_done = None if ladder is None else done_in_gaps(_side_by_side(machines, ladder, length), begins, coming)
+    finals = [] if season.finals_done_at else list(_finals(season, fields))
+    finals_begin = season.finals_at if season.state is not SeasonState.FINALS else at
+    finals_done = None
+    if finals and finals_begin is not None:
+        finals_done = finals_begin + timedelta(seconds=sum(machines.seconds(work) for work in finals))
+    panel = len(season.panel or ()) * season.panel_games
+    told = [*_shortcomings(session, season, field, slots), *warnings(coming, until)]
+    told += _overruns(season, ladder_done, finals_done, until)
+    matches = [_each(season, line) for line in lines]
+    return Forecast(
+        season_id=season.id,
+        bots=field,
+        slots=machines.slots,
+        series_measured=pace.series,
+        start_seconds=round(pace.start_seconds, 3),
+        match_seconds=round(pace.match_seconds, 4),
+        turn_seconds=round(pace.turn_seconds, 3),
+        matches_a_minute=round(pace.matches_a_minute(length, machines.slots), 1),
+        evaluation_matches_a_minute=round(pace.matches_a_minute(matches[0], machines.slots), 1) if matches else None,
+        panel_matches=panel,
+        panel_seconds=round(len(season.panel or ()) * pace.seconds(season.panel_games), 1),
+        ladder_matches=ladder,
+        ladder_done_at=ladder_done,
+        evaluations=[from_row(ForecastEvaluation, one) for one in coming],
+        finals_matches=sum(work.all_matches for work in finals),
+        finals_done_at=finals_done,
+        warnings=told,
+    )
+
+
+def falls_behind(session: Session, season: Season) -> tuple[Foreseen, datetime] | None:
+    """The evaluation that is being played and the time of its successor, if it will not be done by then."""
+    row = running_evaluation(session, season.id)
+    lines = timetable(season.evaluations)
+    if row is None or (following := next_after(lines, row.due_at)) is None:
+        return None
+    pace = pace_of(session, season)
+    machines = Machines(max(1, judging_slots(session)), pace)
+    if season.ladder_during_evaluations:
+        machines = replace(machines, ladder_seconds=pace.seconds(season.series_length))
+    running = _running(session, season, row, machines)
+    return (running, following) if running.done_at > following else None
+
+
+def pace_of(session: Session, season: Season) -> Pace:
+    """What was measured of the season's game: in this season if enough was played, or in the last one where it was."""
+    others = select(Season.id).where(Season.game == season.game, Season.id != (season.id or 0))
+    newest = session.exec(others.order_by(col(Season.id).desc()).limit(5)).all()
+    estimate, slots = ESTIMATES.get(season.game, ESTIMATE), max(1, judging_slots(session))
+    for season_id in ([season.id] if _exists(season) else []) + list(newest):
+        if (pace := measured(_played(session, season_id), estimate, slots)).series:
+            return pace
+    return estimate
+
+
+def _played(session: Session, season_id: int) -> list[Played]:
+    """The newest series that were played in one attempt."""
+    whole = select(Series).where(Series.season_id == season_id, Series.state == JobState.DONE, Series.attempt == 1)
+    rows = session.exec(whole.order_by(col(Series.finished_at).desc()).limit(NEWEST)).all()
+    counts = select(Match.series_id, func.count()).where(col(Match.series_id).in_([row.id for row in rows]))
+    matches = dict(session.exec(counts.where(Match.state == MatchState.DONE).group_by(col(Match.series_id))).all())
+    return [
+        Played(matches[row.id], row.queued_at, row.started_at, row.finished_at)
+        for row in rows
+        if row.started_at is not None and row.finished_at is not None and row.id in matches
+    ]
+
+
+def _exists(season: Season) -> bool:
+    """Whether it is more than the preview of a new one, which has no number."""
+    number: object = season.id
+    return number is not None
+
+
+def _entries(session: Session, season: Season) -> dict[int, int]:
+    """The versions that an evaluation would take now, with their divisions."""
+    if not _exists(season):
+        return {}
+    entered = select(Entry.version_id, Entry.division).join(BotVersion, col(BotVersion.id) == Entry.version_id)
+    entered = entered.where(Entry.season_id == season.id, BotVersion.state == VersionState.READY)
+    if season.state is not SeasonState.SCHEDULED:
+        entered = entered.where(may_be_drawn(season.id))
+    return dict(session.exec(entered).all())
+
+
+# What is played -----------------------------------------------------------------------------------------------------
+
+
+def _each(season: Season, line: DeclaredEvaluation) -> int:
+    """Matches of a series in an evaluation."""
+    return max(1, whole_groups(season.game, season.seats, line.matches) // series_at_once(season))
+
+
+def _coming(
+    session: Session,
+    season: Season,
+    lines: Sequence[DeclaredEvaluation],
+    field: int,
+    machines: Machines,
+    course: Course,
+) -> list[Foreseen]:
+    if season.state in (SeasonState.FINALS, SeasonState.CLOSED) or not (lines or _exists(season)):
+        return []
+    took = {}
+    for line in lines:
+        work = evaluation_work(line, field, series_at_once(season), _each(season, line))
+        took[line.name] = (work.all_matches, machines.seconds(work))
+    if _exists(season):
+        newest = select(Evaluation.name, func.max(Evaluation.due_at)).where(Evaluation.season_id == season.id)
+        begun = dict(session.exec(newest.group_by(Evaluation.name)).all())
+        row = running_evaluation(session, season.id)
+        running = None if row is None else _running(session, season, row, machines)
+        course = replace(course, begun=begun, running=running)
+    if field < 2 and course.running is None:
+        return []
+    return foresee(lines, took, course)
+
+
+def _running(session: Session, season: Season, row: Evaluation, machines: Machines) -> Foreseen:
+    """The one that is being played: what is left of it from now on."""
+    assert row.state is EvaluationState.RUNNING
+    players = session.exec(select(func.count()).where(col(EvaluationPlayer.evaluation_id) == row.id)).one()
+    pairings = select(func.count()).where(col(EvaluationPairing.evaluation_id) == row.id)
+    left = session.exec(pairings.where(col(EvaluationPairing.first_points).is_(None))).one()
+    drawn = session.exec(
+        select(func.max(EvaluationPairing.round)).where(EvaluationPairing.evaluation_id == row.id)
+    ).one()
+    at_once = series_at_once(season)
+    each = max(1, whole_groups(season.game, season.seats, row.matches) // at_once)
+    seconds = machines.seconds(Work(1, left * at_once, each))
+    per_round = players // 2 if row.format is EvaluationFormat.SWISS else comb(players, 2)
+    rounds = row.rounds if row.format is EvaluationFormat.SWISS else 1
+    undrawn = rounds - (drawn or 0) if row.format is EvaluationFormat.SWISS else int(drawn is None)
+    seconds += machines.seconds(Work(max(0, undrawn), per_round * at_once, each))
+    done_at = now(session) + timedelta(seconds=seconds)
+    return Foreseen(row.name, row.due_at, row.created_at, done_at, rounds * per_round * at_once * each)
+
+
+def _ladder(session: Session, season: Season, fields: Sequence[int], versions: dict[int, int]) -> int:
+    """Matches that a ladder with a bound still has to play, `versions` of them being known."""
+    assert season.games_per_pair is not None
+    each = whole_groups(season.game, season.seats, season.games_per_pair)
+    pairs = sum(comb(field, 2) for field in fields)
+    planned = 0
+    if versions and season.state is not SeasonState.SCHEDULED:
+        inside = (col(Pair.low_id).in_(versions), col(Pair.high_id).in_(versions))
+        games = session.exec(select(Pair.games).where(Pair.season_id == season.id, *inside)).all()
+        planned = sum(min(each, count) for count in games)
+    return -(-max(0, pairs * each - planned) // comb(season.seats, 2))
+
+
+def _side_by_side(machines: Machines, matches: int, length: int) -> float:
+    """Seconds of so many matches in series of that length, all of which may be played at once."""
+    return machines.seconds(Work(1, -(-matches // length), length)) if matches else 0.0
+
+
+def _finals(season: Season, fields: Sequence[int]) -> Iterator[Work]:
+    if season.finals is FinalsFormat.NONE:
+        return
+    at_once = series_at_once(season)
+    each = max(1, whole_groups(season.game, season.seats, season.finals_games) // at_once)
+    for field in fields:
+        finalists = min(field, season.finals_top or field)
+        if season.finals is FinalsFormat.ROUND_ROBIN:
+            yield Work(1, comb(finalists, 2) * at_once, each)
+        else:
+            rounds = swiss_rounds(season.finals_rounds, finalists)
+            yield Work(rounds, finalists // season.seats * at_once, each)
+        if season.finals_extra_games:
+            yield Work(1, -(-season.finals_extra_games // each), each)
+
+
+# What is wrong ------------------------------------------------------------------------------------------------------
+
+
+def _shortcomings(session: Session, season: Season, field: int, slots: int) -> Iterator[str]:
+    if season.state is SeasonState.CLOSED or not (season.evaluations or season.finals is not FinalsFormat.NONE):
+        return
+    if slots == 0:
+        yield "No machine judges now; this is reckoned with one slot."
+    if field < 2:
+        yield "Fewer than two bots have entered; say how many you expect."
+    if season.state is SeasonState.SCHEDULED and season.opens_at is None and season.evaluations:
+        yield "The season has no opening date; evaluations are reckoned as if it were open by then."
+    others = select(func.count()).select_from(Season).where(col(Season.state).in_(IN_PLAY))
+    if beside := session.exec(others.where(Season.id != (season.id or 0))).one():
+        other = "season is" if beside == 1 else "seasons are"
+        yield f"{beside} other {other} being played on the same machines, which this leaves out."
+
+
+def _overruns(
+    season: Season, ladder: datetime | None, finals: datetime | None, until: datetime | None
+) -> Iterator[str]:
+    if ladder is not None and until is not None and ladder > until:
+        yield f"The ladder needs until {ladder:%Y-%m-%d %H:%M} UTC, and is cut off at {until:%Y-%m-%d %H:%M} UTC."
+    if finals is not None and season.closes_at is not None and finals > season.closes_at:
+        closes = f"{season.closes_at:%Y-%m-%d %H:%M} UTC"
+        yield f"The finals need until {finals:%Y-%m-%d %H:%M} UTC; the season closes at {closes}."

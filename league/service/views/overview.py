@@ -1,0 +1,115 @@
+"""The league at a glance: who leads each season, how many take part, and which match is worth watching."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import sqlalchemy
+from sqlmodel import Session, col, func, select
+
+from deadheat.league.service.series.privacy import PLANNED
+from deadheat.league.states import MatchState
+from deadheat.league.tables import Bot, Entry, Match, Participant, RatingPoint, Season, User
+
+LOOKED_AT = 200
+"""The newest matches among which the one to watch is chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leader:
+    """The bot in a season's first place, by its newest ranking."""
+
+    bot_id: int
+    bot: str
+    author: str
+    elo: float
+
+
+def leaders(session: Session, season_ids: Sequence[int]) -> dict[int, Leader]:
+    """The leader of each season that was ranked; of several divisions, that of the highest."""
+    newest = _last_seconds(session, season_ids)
+    chosen = (col(RatingPoint.season_id), col(Bot.id), col(Bot.name), col(User.name), col(RatingPoint.elo))
+    statement = (
+        sqlalchemy.select(*chosen)
+        .join_from(RatingPoint, Bot, col(Bot.id) == col(RatingPoint.bot_id))
+        .join(User, col(User.id) == Bot.owner_id)
+        .join(Entry, (col(Entry.bot_id) == Bot.id) & (col(Entry.season_id) == RatingPoint.season_id))
+        .where(_at(newest), col(RatingPoint.rank) == 1)
+        .order_by(col(Entry.division).desc(), col(RatingPoint.elo), col(Bot.id).desc())  # the last one stays
+    )
+    return {row[0]: Leader(*row[1:]) for row in session.connection().execute(statement)} if newest else {}
+
+
+def entry_counts(session: Session, season_ids: Sequence[int]) -> dict[int, int]:
+    """How many bots are in each season that has any."""
+    counted = select(Entry.season_id, func.count()).where(col(Entry.season_id).in_(season_ids))
+    return dict(session.exec(counted.group_by(col(Entry.season_id))).all())
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A match that could be watched: its seats' bots, points (None: ended by a fault) and places (None: unranked)."""
+
+    match_id: int
+    points: list[str | None] = field(default_factory=list)
+    places: list[int | None] = field(default_factory=list)
+
+    @property
+    def worth(self) -> float:
+        """How good the players are and how close the result, each from 0 to 1."""
+        if not self.points or None in self.points:
+            return -1.0
+        scores = [float(Fraction(points)) for points in self.points if points is not None]
+        spread = max(map(abs, scores)) or 1.0
+        close = 1 - (max(scores) - min(scores)) / spread
+        strong = sum(1 / place if place else 0.0 for place in self.places) / len(self.places)
+        return strong + max(close, 0.0)
+
+
+def worth_watching(session: Session) -> list[int]:
+    """The newest counted matches by how much there is to see: the best players with the closest result first."""
+    newest = (
+        select(Match.id)
+        .where(Match.state == MatchState.DONE, PLANNED, col(Match.rated).is_(True))
+        .where(col(Match.transcript_sha256).is_not(None), col(Match.finished_at).is_not(None))
+        .order_by(col(Match.finished_at).desc(), col(Match.id).desc())
+        .limit(LOOKED_AT)
+    )
+    seats = (
+        select(Participant.match_id, Match.season_id, Participant.bot_id, Participant.points)
+        .join(Match, col(Match.id) == Participant.match_id)
+        .where(col(Participant.match_id).in_(session.exec(newest).all()))
+    )
+    rows = session.exec(seats).all()
+    places = _places(session, {(row[1], row[2]) for row in rows})
+    found: dict[int, Candidate] = {}
+    for match_id, season_id, bot_id, points in rows:
+        one = found.setdefault(match_id, Candidate(match_id))
+        one.points.append(points)
+        one.places.append(places.get((season_id, bot_id)))
+    ordered = sorted(found.values(), key=lambda one: (one.worth, one.match_id), reverse=True)
+    return [one.match_id for one in ordered if one.worth >= 0]
+
+
+def _places(session: Session, bots: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
+    """The newest place of each bot (season and bot)."""
+    bots = set(bots)
+    newest = _last_seconds(session, sorted({season_id for season_id, _ in bots}))
+    if not newest:
+        return {}
+    asked = select(RatingPoint.season_id, RatingPoint.bot_id, RatingPoint.rank)
+    asked = asked.where(_at(newest), col(RatingPoint.bot_id).in_({bot_id for _, bot_id in bots}))
+    return {(season_id, bot_id): rank for season_id, bot_id, rank in session.exec(asked)}
+
+
+def _last_seconds(session: Session, season_ids: Sequence[int]) -> dict[int, int]:
+    """When each season was ranked last, in seconds of its age: a look into the index for each."""
+    last = select(func.max(RatingPoint.second)).where(RatingPoint.season_id == Season.id).scalar_subquery()
+    rows = session.exec(select(Season.id, last).where(col(Season.id).in_(season_ids)))
+    return {season_id: second for season_id, second in rows if second is not None}
+
+
+def _at(seconds: Mapping[int, int]) -> sqlalchemy.ColumnElement[bool]:
+    return sqlalchemy.tuple_(col(RatingPoint.season_id), col(RatingPoint.second)).in_(list(seconds.items()))

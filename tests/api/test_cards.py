@@ -1,0 +1,78 @@
+"""What other sites show of a match: its picture beside a link, and its board in a frame where an operator allows it."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from deadheat.api.pages.pictures import card
+from deadheat.league.config import Settings
+from tests.api.site import Site
+from tests.site.leagues import play
+
+
+@pytest.fixture(params=["betris-large", "liars-dice-six", "yacht-auction-forfeit"])
+def shown(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[tuple[Site, int]]:
+    """A league with a match of that transcript."""
+    site = Site(tmp_path)
+    name = str(request.param)
+    yield site, play(site, name, name.removesuffix("-six").removesuffix("-forfeit"))
+    site.close()
+
+
+def test_a_match_has_a_picture_for_other_sites(shown: tuple[Site, int]) -> None:
+    site, match_id = shown
+    text = site.client.get(f"/matches/{match_id}").text
+    tags = dict(re.findall(r'<meta property="og:(\w+)" content="([^"]*)">', text))
+    assert tags["image"] == f"http://league/matches/{match_id}/card.png"
+    assert tags["url"] == f"http://league/matches/{match_id}"
+    assert "expert" in tags["title"] and "won." in tags["description"]
+    found = site.client.get(tags["image"])
+    assert (found.status_code, found.headers["content-type"]) == (200, "image/png")
+    assert found.headers["cache-control"].startswith("public")
+    picture = Image.open(io.BytesIO(found.content)).convert("RGB")
+    assert picture.size == (1200, 630)
+    colours = {colour for _, colour in picture.getcolors(1 << 20) or []}
+    assert {tuple(bytes.fromhex(card.colour(f"seat{seat}")[1:])) for seat in (0, 1)} <= colours
+    assert len(found.content) < 40_000
+
+
+def test_a_picture_is_drawn_once(shown: tuple[Site, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    site, match_id = shown
+    first = site.client.get(f"/matches/{match_id}/card.png")
+    monkeypatch.setattr(card, "draw", None)
+    again = site.client.get(f"/matches/{match_id}/card.png")
+    assert again.content == first.content
+    unchanged = site.client.get(f"/matches/{match_id}/card.png", headers={"if-none-match": first.headers["etag"]})
+    assert (unchanged.status_code, unchanged.content) == (304, b"")
+
+
+def test_a_match_that_is_not_over_has_none(site: Site) -> None:
+    site.world.season(2)
+    waiting = site.world.claimed(site.world.tick()[0]).matches[0].match_id
+    assert site.client.get(f"/matches/{waiting}/card.png").status_code == 409
+    assert "og:image" not in site.client.get(f"/matches/{waiting}").text
+    assert site.client.get(f"/matches/{waiting}/embed").status_code == 200
+
+
+@pytest.mark.parametrize("origins", ["", "https://blog.example https://*.example.org:8443", "*"])
+def test_only_the_frame_is_shown_elsewhere_and_only_where_the_operator_allows_it(tmp_path: Path, origins: str) -> None:
+    site = Site(tmp_path, embed_origins=origins)
+    match_id = play(site, "betris-large", "betris-large")
+    page, frame = (site.client.get(f"/matches/{match_id}{part}") for part in ("", "/embed"))
+    assert page.headers["content-security-policy"].endswith("frame-ancestors 'none'")
+    assert frame.headers["content-security-policy"].endswith(f"frame-ancestors {origins or chr(39) + 'none' + chr(39)}")
+    assert len(frame.headers.get_list("content-security-policy")) == 1
+    assert ("&lt;iframe" in page.text) == bool(origins)
+    site.close()
+
+
+@pytest.mark.parametrize("origins", ["https://a.example; script-src *", "blog.example", "https://a.example\n", "none"])
+def test_what_is_no_list_of_sites_is_refused(tmp_path: Path, origins: str) -> None:
+    with pytest.raises(ValueError, match="embed_origins"):
+        Settings(data_dir=tmp_path, embed_origins=origins)

@@ -1,0 +1,60 @@
+"""Docs: the search over texts, bots and people, and the reference's own policy."""
+
+from __future__ import annotations
+
+import pytest
+
+from deadheat.api.pages.texts import docs
+from deadheat.league.service.rankings.standings import refit
+from tests.api.site import Site
+from tests.api.test_pages import page
+
+
+def test_a_search_finds_pages_bots_and_people(site: Site) -> None:
+    site.world.bot("timely", owner=site.world.author("timothy"))
+    found = page(site, "/search?q=TIM")
+    assert {"/bots/1", "/authors/timothy"} <= set(found.links)
+    assert any(link.startswith("/about/authors#") for link in page(site, "/search?q=timeout").links)
+
+
+def test_a_search_leads_to_headings_that_are_there(site: Site) -> None:
+    for hit in docs.matching("limit")[:5]:
+        path, _, name = hit.section.address.partition("#")
+        assert f'id="{name}"' in site.client.get(path).text
+
+
+@pytest.mark.parametrize("asked", ["%", "nothing has this name", "<script>alert(1)</script>"])
+def test_a_search_without_results_says_so(site: Site, asked: str) -> None:
+    found = site.client.get("/search", params={"q": asked})
+    assert found.status_code == 200
+    assert "<script>alert" not in found.text
+
+
+def test_words_of_headings_come_first() -> None:
+    assert "verdict" in docs.matching("verdicts")[0].section.heading.casefold()
+
+
+def test_the_reference_is_served_by_ourselves(site: Site) -> None:
+    policy = site.client.get("/docs/api").headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert site.client.get("/static/reference/swagger-ui-bundle.js").status_code == 200
+    assert site.client.get("/docs").headers["content-security-policy"] != policy
+
+
+def test_the_old_address_of_the_statistics_leads_to_them(site: Site) -> None:
+    season = site.world.season(3, series_length=2, games_per_pair=2)
+    site.world.play_all()
+    site.world.write(refit, season)
+    answer = site.client.get(f"/seasons/{season}/matrix")
+    assert (answer.status_code, answer.headers["location"]) == (308, f"/seasons/{season}/statistics")
+    assert "What a seat is worth" in page(site, f"/seasons/{season}/statistics").text
+
+
+def test_home_shows_a_match_that_can_be_played(site: Site) -> None:
+    season = site.world.season(2)
+    assert 'id="featured"' not in site.client.get("/").text
+    site.world.play_all()
+    site.world.write(refit, season)
+    site.app.state.services.bodies._kept.clear()
+    assert 'id="featured"' not in site.client.get("/").text, "no transcript is stored in this test"

@@ -1,0 +1,90 @@
+"""Stages over HTTP, in a season's file, on the site and at the desk."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.states import FinalsFormat, SeasonState
+from tests.api.browser import Browser
+from tests.api.site import Site
+from tests.league.test_stages import lower_wins, play
+from tests.league.world import World
+
+STAGES = ["round-robin matches=2 keep=4 further=4", "knockout matches=2 further=2 third-place"]
+
+
+@pytest.fixture
+def staged(site: Site) -> int:
+    """A season of five bots that is in the first stage of its finals."""
+    world: World = site.world
+    season_id = world.season(5, games_per_pair=2, finals=FinalsFormat.STAGES, stages=STAGES)
+    play(world)
+    world.settle_rankings()
+    world.write(set_season_state, world.boss, season_id, SeasonState.FINALS)
+    world.settle_rankings()
+    return season_id
+
+
+def test_stages_and_their_bracket_are_told_while_they_play_and_afterwards(site: Site, staged: int) -> None:
+    world: World = site.world
+    made = world.tick()
+    first, second = site.ok(200, site.client.get(f"/v1/seasons/{staged}"))["stage_progress"]
+    assert (first["state"], first["players"], first["left"], second["evaluation_id"]) == ("running", 5, 0, None)
+    for series_id in made:
+        job = world.claimed(series_id)
+        assert world.finish(job, [lower_wins(match) for match in job.matches])
+    while site.ok(200, site.client.get(f"/v1/seasons/{staged}"))["stage_progress"][1]["state"] is None:
+        for series_id in (made := world.tick()):
+            if len(made) == 1:  # a further round of the first stage
+                job = world.claimed(series_id)
+                assert world.finish(job, [lower_wins(match) for match in job.matches])
+    first, second = site.ok(200, site.client.get(f"/v1/seasons/{staged}"))["stage_progress"]
+    assert (first["state"], first["left"], len(first["first"]), second["state"]) == ("done", 4, 4, "running")
+    bracket = site.ok(200, site.client.get(f"/v1/evaluations/{second['evaluation_id']}"))["bracket"]
+    assert [(tie["round"], tie["slot"], tie["winner"]) for tie in bracket] == [
+        (1, 1, None),
+        (1, 2, None),
+        (2, 1, None),
+        (2, 2, None),
+    ]
+    page = site.client.get(f"/evaluations/{second['evaluation_id']}").text
+    assert "<svg" in page
+    assert "Semifinals" in page
+    assert "Third place" in page
+    assert "data-live" in page
+    shown = site.client.get(f"/seasons/{staged}").text
+    assert f'href="/evaluations/{first["evaluation_id"]}"' in shown
+    assert "4 go on" in shown
+
+
+def test_a_file_declares_stages_and_its_preview_shows_them(site: Site) -> None:
+    lines = json.dumps(STAGES)
+    text = f"""
+    [season]
+    name = "Contest"
+    game = "yacht-auction"
+    [dates]
+    finals_at = 2027-08-11T09:00:00+09:00
+    [finals]
+    finals = "stages"
+    stages = {lines}
+    """
+    body = {"document": text, "preview": True}
+    told = site.ok(200, site.client.post("/v1/season-files", json=body, headers=site.organiser()))
+    stages = [date for date in told["timetable"] if date["path"] == "finals.stages"]
+    assert [date["label"].partition(":")[0] for date in stages] == ["Stage 1", "Stage 2, when the one before is over"]
+    assert [date["at"] for date in stages] == ["2027-08-11T09:00:00+09:00", None]
+
+
+def test_the_desk_declares_stages_and_refuses_what_cannot_be(site: Site, boss: Browser) -> None:
+    season_id = site.world.season(0)
+    form = f"/desk/seasons/{season_id}/settings"
+    boss.get(f"/desk/seasons/{season_id}")
+    wrong = boss.submit(form, 422, finals="stages", stages="round-robin keep=2")
+    assert "the last stage has a winner" in wrong.text
+    boss.submit(form, finals="stages", stages=", ".join(STAGES))
+    settings = site.ok(200, site.client.get(f"/v1/seasons/{season_id}"))
+    assert (settings["finals"], settings["stages"]) == ("stages", STAGES)

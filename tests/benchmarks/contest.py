@@ -1,0 +1,139 @@
+"""What a whole contest costs the league, in simulated time: evaluations of 1,600 teams, and a final every 15 minutes.
+
+    ./scripts/bench contest [--short] [--days N] [--only NAME] [--postgresql]
+
+The use cases are the product's own, on a real database; time is simulated, and the results come from the bots'
+strengths instead of containers. For each contest: what each step costs (CPU time, statements, and by how much it raised
+the process's memory), what the pages cost afterwards, how late rounds were, and whether a second implementation draws
+the same rounds and finds the same standings (`contests.second`). Then the same final with too few machines, to see that
+its lateness is measured. The result is 1 if a round was late, a draw or a standing differed, or a page was slow.
+
+Contests: `online` (1,600 teams, Swiss of 20 rounds twice a day), `system-test` (Swiss of 50 rounds), `first-100` (round
+robin, 5 matches a pair), `final` (23 teams, round robin every 15 minutes for six hours).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+
+from deadheat.league.database import Database
+from deadheat.league.states import EvaluationFormat
+from deadheat.league.timetable import DeclaredEvaluation
+from tests.benchmarks.contests import pages, second
+from tests.benchmarks.contests.ledger import Ledger
+from tests.benchmarks.contests.play import Contest, Lateness
+from tests.league import postgres
+from tests.league.conftest import execute
+from tests.league.world import START, World, settings
+
+PAGE_MS = 250
+"""The most CPU time of a page of 1,600 teams; a page of half a second is one that people wait for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A contest: so many teams, one line of a timetable, and machines that suffice. `match_seconds`: of one match."""
+
+    name: str
+    teams: int
+    line: DeclaredEvaluation
+    slots: int
+    match_seconds: float = 2.0
+
+
+def plans(days: int, short: bool) -> list[Plan]:
+    """The contests of CONTEST's year, or a twentieth of each."""
+    first, part = START + timedelta(hours=3), 20 if short else 1
+    twice_a_day = [first + timedelta(days=day, hours=hour) for day in range(days) for hour in (0, 6)]
+    swiss, everybody = EvaluationFormat.SWISS, EvaluationFormat.ROUND_ROBIN
+    final = {"every_minutes": 15, "from": first, "until": first + timedelta(hours=0.25 if short else 6)}
+    return [
+        Plan("online", 1600 // part, _line(swiss, at=twice_a_day, rounds=20 if not short else 5), 32),
+        Plan("system-test", 1600 // part, _line(swiss, at=[first], rounds=50 if not short else 8), 32),
+        Plan("first-100", max(10, 100 // part), _line(everybody, at=[first], matches=5), 32),
+        Plan("final", 23, _line(everybody, **final), 4),
+    ]
+
+
+def _line(format_: EvaluationFormat, **given: object) -> DeclaredEvaluation:
+    return DeclaredEvaluation.model_validate({"name": "Evaluation", "format": format_, **given})
+
+
+def main() -> int:
+    """Play, print, and say whether all is as it must be."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--short", action="store_true", help="a twentieth of the teams, fewer rounds and evaluations")
+    parser.add_argument("--days", type=int, help="of the online contest (10; short: 1)")
+    parser.add_argument("--only", action="append", help="one contest; may be given again")
+    parser.add_argument("--postgresql", action="store_true", help="instead of SQLite")
+    chosen = parser.parse_args()
+    wrong = 0
+    for plan in plans(chosen.days or (1 if chosen.short else 10), chosen.short):
+        if not chosen.only or plan.name in chosen.only:
+            with world(chosen.postgresql) as league:
+                wrong += played(league, plan)
+    if not chosen.only or "too-slow" in chosen.only:
+        with world(chosen.postgresql) as league:
+            wrong += too_slow(league, plans(1, short=True)[-1])
+    print("All is as it must be." if not wrong else f"{wrong} things are wrong.")
+    return int(bool(wrong))
+
+
+def played(league: World, plan: Plan) -> int:
+    """Play one contest, and print what it cost; how many things are wrong."""
+    ledger = Ledger(league.db)
+    contest = Contest(league, ledger, plan.teams, plan.line, plan.slots, plan.match_seconds)
+    print(f"{plan.name}: {plan.teams} teams, {plan.line.words}; {plan.slots} slots", flush=True)
+    late = contest.play()
+    print(ledger.table())
+    print(f"    {contest.series} series, {contest.matches} matches; {late.sentence}")
+    faults = [*late.faults, *second.differences(league)]
+    print(f"    Draws and standings of {second.counted(league)}: {'as' if not faults else 'NOT as'} computed again.")
+    slow = 0
+    for line, cpu_ms in pages.costs(league, contest.season_id):
+        print(line)
+        slow += cpu_ms > PAGE_MS
+    for fault in faults[:10]:
+        print(f"    WRONG: {fault}")
+    print(f"    {slow} pages took more than {PAGE_MS} ms.\n", flush=True)
+    return len(faults) + slow
+
+
+def too_slow(league: World, plan: Plan) -> int:
+    """The same final on machines that cannot keep up: every lateness is one of the machines, and is seen."""
+    slow = replace(plan, name="too-slow", slots=1, match_seconds=4.0)
+    contest = Contest(league, Ledger(league.db), slow.teams, slow.line, slow.slots, slow.match_seconds)
+    late: Lateness = contest.play()
+    print(f"too-slow: {slow.teams} teams, {slow.line.words}; {slow.slots} slot\n    {late.sentence}")
+    return len(late.faults) + (not late.held_up)
+
+
+@contextmanager
+def world(on_postgresql: bool) -> Iterator[World]:
+    """A league with nothing in it."""
+    with tempfile.TemporaryDirectory() as folder:
+        if not on_postgresql:
+            made = World(settings(Path(folder)))
+            yield made
+            made.close()
+            return
+        with postgres.server() as url:
+            execute(url, "CREATE DATABASE contest")
+            chosen = settings(Path(folder), database_url=url.format("contest"))
+            database = Database(chosen)
+            database.migrate()
+            database.close()
+            made = World(chosen)
+            yield made
+            made.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

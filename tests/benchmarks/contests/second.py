@@ -1,0 +1,193 @@
+"""Draws and standings of every evaluation in a database, computed a second time from the rules in words alone.
+
+It reads the matches as they were played, by plain SQL, and shares nothing with `league.pairing.contest` or
+`league.service.evaluations`: points in halves as whole numbers, each tie-break by its definition, the draw by looking
+through all who are left. See docs/organisers.md, "Evaluations".
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlalchemy import text
+
+from tests.league.world import World
+
+HALVES = """
+    SELECT e.id, e.format, e.matches, p.round, p.board, p.first_id, p.second_id, p.first_points, p.second_points, p.id
+    FROM evaluation e JOIN evaluation_pairing p ON p.evaluation_id = e.id
+    WHERE e.state = 'done' ORDER BY e.id, p.round, p.board
+"""
+
+SEATS = """
+    SELECT s.pairing_id, m.id, q.version_id, q.rank, q.fault FROM series s
+    JOIN match m ON m.series_id = s.id JOIN participant q ON q.match_id = m.id
+    WHERE s.pairing_id IS NOT NULL AND m.state IN ('done', 'forfeit')
+"""
+
+FIELD = "SELECT evaluation_id, version_id, seed, place FROM evaluation_player ORDER BY evaluation_id, seed"
+
+
+@dataclass
+class Pairing:
+    """Points are halves: two for a win."""
+
+    round: int
+    board: int
+    first: int
+    second: int | None
+    first_halves: int
+    second_halves: int
+    stored: tuple[float, float]
+
+
+def counted(world: World) -> str:
+    """How much was computed again."""
+    with world.db.reading() as session:
+        evaluations = (
+            session.connection().execute(text("SELECT count(*) FROM evaluation WHERE state = 'done'")).scalar()
+        )
+        pairings = session.connection().execute(text("SELECT count(*) FROM evaluation_pairing")).scalar()
+    return f"{evaluations} evaluations with {pairings} pairings"
+
+
+def differences(world: World) -> Iterator[str]:
+    """What the league has otherwise, a sentence each."""
+    with world.db.reading() as session:
+        connection = session.connection()
+        halves: dict[int, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+        seats: dict[tuple[int, int], list[tuple[int, int, object]]] = defaultdict(list)
+        for pairing, match, version, rank, fault in connection.execute(text(SEATS)):
+            seats[pairing, match].append((version, rank, fault))
+        for (pairing, _), both in seats.items():
+            for version, won_halves in _of_match(both):
+                halves[pairing][version] += won_halves
+        field: dict[int, list[int]] = defaultdict(list)
+        places: dict[int, dict[int, int]] = defaultdict(dict)
+        for evaluation, version, _, place in connection.execute(text(FIELD)):
+            field[evaluation].append(version)
+            places[evaluation][version] = place
+        drawn: dict[int, list[Pairing]] = defaultdict(list)
+        format_of: dict[int, str] = {}
+        for evaluation, format_, matches, number, board, first, second, one, other, pairing in connection.execute(
+            text(HALVES)
+        ):
+            bye = 2 * matches if format_ == "swiss" else 0  # in a round robin everybody sits out as often
+            mine = halves[pairing][first] if second is not None else bye
+            theirs = halves[pairing][second] if second is not None else 0
+            drawn[evaluation].append(Pairing(number, board, first, second, mine, theirs, (one, other)))
+            format_of[evaluation] = format_
+    for evaluation, pairings in drawn.items():
+        yield from _of_evaluation(evaluation, format_of[evaluation], field[evaluation], pairings, places[evaluation])
+
+
+def _of_match(both: list[tuple[int, int, object]]) -> Iterator[tuple[int, int]]:
+    (one, one_rank, one_fault), (other, other_rank, other_fault) = both
+    if one_fault is not None or other_fault is not None:
+        yield one, 0 if one_fault is not None else 2
+        yield other, 0 if other_fault is not None else 2
+    elif one_rank == other_rank:
+        yield one, 1
+        yield other, 1
+    else:
+        yield (one if one_rank < other_rank else other), 2
+
+
+def _of_evaluation(
+    number: int, format_: str, field: list[int], pairings: list[Pairing], places: dict[int, int]
+) -> Iterator[str]:
+    for one in pairings:
+        if one.stored != (one.first_halves / 2, one.second_halves / 2):
+            yield f"evaluation {number}, round {one.round}, board {one.board}: {one.stored} points are stored"
+    if format_ == "swiss":
+        yield from _draws(number, field, pairings)
+        order = _swiss(field, pairings)
+    else:
+        met = [frozenset({one.first, one.second}) for one in pairings if one.second is not None]
+        if len(met) != len(set(met)) or len(met) != len(field) * (len(field) - 1) // 2:
+            yield f"evaluation {number}: not everybody met everybody once"
+        order = _round_robin(field, pairings)
+    if (theirs := sorted(field, key=lambda version: places[version])) != order:
+        first = next(place for place in range(len(order)) if order[place] != theirs[place])
+        yield f"evaluation {number}: place {first + 1} should be version {order[first]}'s, not {theirs[first]}'s"
+
+
+def _draws(number: int, field: list[int], pairings: list[Pairing]) -> Iterator[str]:
+    halves = dict.fromkeys(field, 0)
+    byes = dict.fromkeys(field, 0)
+    met: dict[int, dict[int, int]] = {version: defaultdict(int) for version in field}
+    seed = {version: place for place, version in enumerate(field)}
+    for round_number in range(1, max(one.round for one in pairings) + 1):
+        now = [one for one in pairings if one.round == round_number]
+        left = sorted(field, key=lambda version: (-halves[version], seed[version]))
+        bye = min(left, key=lambda version: (byes[version], halves[version], -seed[version])) if len(left) % 2 else None
+        if bye is not None:
+            left.remove(bye)
+        for one in (one for one in now if one.second is not None):
+            top = left.pop(0)
+            least = min(met[top][other] for other in left) if 0 not in (met[top].get(v, 0) for v in left[:1]) else 0
+            other = next(version for version in left if met[top].get(version, 0) == least)
+            left.remove(other)
+            if {one.first, one.second} != {top, other}:
+                yield f"evaluation {number}, round {round_number}, board {one.board}: {top} should meet {other}"
+                return
+        if left or [one.first for one in now if one.second is None] != ([] if bye is None else [bye]):
+            yield f"evaluation {number}, round {round_number}: {bye} should have a bye, and {len(left)} are left"
+            return
+        for one in now:
+            halves[one.first] += one.first_halves
+            if one.second is None:
+                byes[one.first] += 1
+                continue
+            halves[one.second] += one.second_halves
+            met[one.first][one.second] += 1
+            met[one.second][one.first] += 1
+
+
+def _swiss(field: list[int], pairings: list[Pairing]) -> list[int]:
+    rounds = max(one.round for one in pairings)
+    of_round: dict[int, list[int]] = {version: [0] * (rounds + 1) for version in field}
+    won, opponents = dict.fromkeys(field, 0), {version: list[int]() for version in field}
+    for one in pairings:
+        of_round[one.first][one.round] = one.first_halves
+        if one.second is None:
+            continue
+        of_round[one.second][one.round] = one.second_halves
+        opponents[one.first].append(one.second)
+        opponents[one.second].append(one.first)
+        won[one.first] += one.first_halves > one.second_halves
+        won[one.second] += one.second_halves > one.first_halves
+    total = {version: sum(of_round[version]) for version in field}
+    early = {}
+    for version in field:  # what it had after each round, added up
+        had = early[version] = 0
+        for number in range(1, rounds + 1):
+            had += of_round[version][number]
+            early[version] += had
+    return sorted(
+        field,
+        key=lambda version: (
+            -total[version],
+            -won[version],
+            -sum(total[other] for other in opponents[version]),
+            -early[version],
+            -sum(early[other] for other in opponents[version]),
+            field.index(version),
+        ),
+    )
+
+
+def _round_robin(field: list[int], pairings: list[Pairing]) -> list[int]:
+    total, berger = dict.fromkeys(field, 0), dict.fromkeys(field, 0)
+    played = [one for one in pairings if one.second is not None]
+    for one in played:
+        assert one.second is not None
+        total[one.first] += one.first_halves
+        total[one.second] += one.second_halves
+    for one in played:
+        assert one.second is not None
+        berger[one.first] += one.first_halves * total[one.second]
+        berger[one.second] += one.second_halves * total[one.first]
+    return sorted(field, key=lambda version: (-total[version], -berger[version], field.index(version)))

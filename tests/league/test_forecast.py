@@ -1,0 +1,229 @@
+"""Whether machines suffice: reckoned, and held against what the simulated machines take."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from deadheat.league.errors import NotAllowed
+from deadheat.league.service.evaluations.beginning import set_timetable
+from deadheat.league.service.evaluations.forecast import (
+    FEWEST_MEASURED,
+    Course,
+    Foreseen,
+    Machines,
+    Pace,
+    Played,
+    Work,
+    done_in_gaps,
+    evaluation_work,
+    foresee,
+    measured,
+    warnings,
+)
+from deadheat.league.service.seasons.declared import preview_file
+from deadheat.league.service.views.forecasts import season_forecast
+from deadheat.league.states import EvaluationFormat
+from deadheat.league.timetable import DeclaredEvaluation
+from deadheat.league.words import NoticeKind
+from tests.league.test_evaluations import line, season
+from tests.league.test_notices import told
+from tests.league.world import GAME, START, World
+
+ROUND_ROBIN = EvaluationFormat.ROUND_ROBIN
+PACE = Pace(1.0, 0.5, 100)
+
+
+def every(minutes: int, times: int, **given: Any) -> DeclaredEvaluation:
+    span = {"every_minutes": minutes, "from": START, "until": START + timedelta(minutes=minutes * (times - 1))}
+    return DeclaredEvaluation.model_validate({"name": "Interim", "format": "swiss", "rounds": 3, **span, **given})
+
+
+def minutes(found: list[Foreseen]) -> list[tuple[float, float]]:
+    return [((one.begins_at - START).total_seconds() / 60, (one.done_at - START).total_seconds() / 60) for one in found]
+
+
+def played(*series: tuple[int, float], turn: float = 0.5) -> list[Played]:
+    """One after another in one slot, all of which waited from the beginning."""
+    at, found = START, []
+    for matches, seconds in series:
+        ended = at + timedelta(seconds=seconds)
+        found.append(Played(matches, START, at, ended))
+        at = ended + timedelta(seconds=turn)
+    return found
+
+
+def ahead(*lines: DeclaredEvaluation, seconds: float, until: datetime | None = None) -> list[Foreseen]:
+    took = {one.name: (10, seconds) for one in lines}
+    return foresee(lines, took, Course(START - timedelta(seconds=1), START, until))
+
+
+def test_the_pace_is_fitted_to_series_of_different_lengths() -> None:
+    found = measured(played(*[(count, 2.0 + 0.25 * count) for count in (2, 10) for _ in range(FEWEST_MEASURED)]), PACE)
+    assert (found.start_seconds, found.match_seconds) == pytest.approx((2.0, 0.25))
+    assert found.series == 2 * FEWEST_MEASURED
+
+
+def test_series_of_one_length_leave_the_start_as_it_was_estimated() -> None:
+    found = measured(played(*[(10, 3.0)] * FEWEST_MEASURED), PACE)
+    assert (found.start_seconds, found.match_seconds) == pytest.approx((1.0, 0.2))
+    assert found.seconds(10) == pytest.approx(3.0)
+    quick = measured(played(*[(10, 0.5)] * FEWEST_MEASURED), PACE)
+    assert quick.seconds(10) == pytest.approx(0.5)
+    assert quick.match_seconds > 0
+
+
+@pytest.mark.parametrize("count", [0, FEWEST_MEASURED - 1])
+def test_too_few_series_are_an_estimate(count: int) -> None:
+    assert measured(played(*[(10, 3.0)] * count), Pace(1.0, 0.5)) == Pace(1.0, 0.5)
+
+
+def test_what_passes_between_two_series_is_measured_but_not_the_time_without_any() -> None:
+    one = played(*[(10, 3.0)] * FEWEST_MEASURED, turn=0.5)
+    assert measured(one, PACE).turn_seconds == pytest.approx(0.5)
+    hours = timedelta(hours=3)
+    later = [Played(10, *(at + hours for at in (a.queued_at, a.started_at, a.finished_at))) for a in one]
+    assert measured([*one, *later], PACE).turn_seconds == pytest.approx(0.5, abs=0.03)
+    assert measured([*one, *one], PACE, slots=2).turn_seconds == pytest.approx(0.5)
+
+
+def test_matches_that_seem_to_take_no_time_or_less_do_not() -> None:
+    falling = measured(played(*[(2, 3.0), (10, 1.0)] * FEWEST_MEASURED), PACE)
+    assert falling.match_seconds == 0.0
+    steep = measured(played(*[(2, 0.1), (10, 9.0)] * FEWEST_MEASURED), PACE)
+    assert steep.start_seconds == pytest.approx(0.0, abs=1e-9)
+
+
+def test_work_follows_from_the_format_and_the_field() -> None:
+    assert evaluation_work(line(rounds=20), 1603, 1, 2) == Work(20, 801, 2)
+    assert evaluation_work(line(rounds=20), 1603, 1, 1).all_matches == 16_020
+    final = line(format=ROUND_ROBIN, rounds=None)
+    assert evaluation_work(final, 23, 1, 5) == Work(1, 253, 5)
+
+
+def test_a_round_takes_turns_and_more_slots_take_fewer() -> None:
+    work = Work(3, 4, 2)
+    one, two, five = (Machines(slots, PACE).seconds(work) for slots in (1, 2, 5))
+    assert one == pytest.approx(2 * two, rel=0.1)
+    assert five == Machines(4, PACE).seconds(work) < two
+    assert Machines(2, PACE, ladder_seconds=6.0).seconds(work) == pytest.approx(two + 3 * 3.0)
+    assert Machines(2, PACE).seconds(Work(3, 0, 2)) == 0
+
+
+def test_what_is_done_in_time_is_not_late() -> None:
+    found = ahead(every(15, 4), seconds=14 * 60)
+    assert minutes(found) == [(0, 14), (15, 29), (30, 44), (45, 59)]
+    assert not any(one.late for one in found)
+    assert list(warnings(found, None)) == []
+
+
+def test_what_takes_longer_is_late_and_leaves_times_out() -> None:
+    found = ahead(every(15, 4), seconds=31 * 60)
+    assert minutes(found) == [(0, 31), (31, 62), (62, 93)]
+    assert [(one.skipped, one.late) for one in found] == [(0, True), (1, True), (0, False)]
+    late, skipped = warnings(found, None)
+    assert late.startswith("2 of 3 evaluations")
+    assert skipped.startswith("1 times")
+
+
+def test_what_the_season_ends_before_is_late_and_named() -> None:
+    until = START + timedelta(minutes=20)
+    found = ahead(every(15, 4), seconds=600, until=until)
+    assert minutes(found) == [(0, 10), (15, 25)]
+    assert [one.late for one in found] == [False, True]
+    (said,) = warnings(found, until)
+    assert "cut off" in said
+
+
+def test_two_lines_are_played_one_after_the_other() -> None:
+    found = ahead(every(60, 2), every(60, 2, name="Other", format=ROUND_ROBIN, rounds=None), seconds=1200)
+    assert [one.name for one in found] == ["Interim", "Other", "Interim", "Other"]
+    assert minutes(found) == [(0, 20), (20, 40), (60, 80), (80, 100)]
+
+
+def test_one_that_is_played_comes_first() -> None:
+    running = Foreseen("Interim", START, START, START + timedelta(minutes=20), 10)
+    course = Course(START, START + timedelta(minutes=5), begun={"Interim": START}, running=running)
+    found = foresee([every(15, 3)], {"Interim": (10, 60.0)}, course)
+    assert minutes(found) == [(0, 20), (20, 21), (30, 31)]
+    assert [one.late for one in found] == [True, False, False]
+
+
+def test_other_work_is_done_in_the_gaps() -> None:
+    found = ahead(every(15, 2), seconds=600)
+    assert done_in_gaps(200, START, found) == START + timedelta(seconds=800)
+    assert done_in_gaps(400, START, found) == START + timedelta(minutes=25, seconds=100)
+    assert done_in_gaps(60, START - timedelta(minutes=5), found) == START - timedelta(minutes=4)
+
+
+# In a league -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.databases
+def test_a_forecast_before_anything_is_played_says_that_it_is_an_estimate(world: World) -> None:
+    season_id = world.season(0)
+    world.write(set_timetable, world.boss, season_id, (line(),))
+    told_ = world.read(season_forecast, world.boss, season_id, 23)
+    assert (told_.bots, told_.series_measured) == (23, 0)
+    assert [one.matches for one in told_.evaluations] == [3 * 11 * 2]
+    assert "an estimate" in told_.words
+    nobody = world.read(season_forecast, world.boss, season_id)
+    assert any("Fewer than two bots" in one for one in nobody.warnings)
+    with pytest.raises(NotAllowed):
+        world.read(season_forecast, world.author(), season_id)
+
+
+@pytest.mark.databases
+def test_a_forecast_is_measured_with_what_was_played(world: World) -> None:
+    season_id = season(world, 6, line(), games_per_pair=2)
+    for _ in range(2):
+        world.tick()
+    found = world.read(season_forecast, world.boss, season_id)
+    assert found.bots == 6
+    assert found.series_measured >= FEWEST_MEASURED
+    assert found.ladder_matches == 0
+
+
+@pytest.mark.databases
+def test_organisers_are_told_once_when_an_evaluation_will_not_be_done_before_the_next(world: World) -> None:
+    at = [START + timedelta(hours=1), START + timedelta(hours=1, seconds=1)]
+    season(world, 4, line(at=at))
+    world.clock.turn(3600.0)
+    world.tick()
+    world.tick()
+    (notice,) = told(world, world.boss, NoticeKind.BEHIND)
+    assert "falls behind" in notice.text
+    assert told(world, world.author(), NoticeKind.BEHIND) == []
+
+
+@pytest.mark.databases
+def test_nobody_is_told_of_an_evaluation_that_will_be_done_in_time(world: World) -> None:
+    season(world, 4, line(at=[START + timedelta(hours=1), START + timedelta(hours=9)]))
+    world.clock.turn(3600.0)
+    world.tick()
+    assert told(world, world.boss, NoticeKind.BEHIND) == []
+
+
+@pytest.mark.databases
+def test_a_file_is_previewed_with_a_forecast(world: World) -> None:
+    document = f"""
+[season]
+name = "Final"
+game = "{GAME}"
+[dates]
+opens_at = {START:%Y-%m-%dT%H:%M:%SZ}
+closes_at = {START + timedelta(hours=3):%Y-%m-%dT%H:%M:%SZ}
+[[evaluations]]
+name = "Interim"
+format = "round-robin"
+matches = 100
+every_minutes = 5
+from = {START + timedelta(hours=1):%Y-%m-%dT%H:%M:%SZ}
+until = {START + timedelta(hours=2):%Y-%m-%dT%H:%M:%SZ}
+"""
+    declared = world.read(preview_file, world.boss, document, None, 23)
+    assert declared.forecast.evaluations[0].matches == 253 * 100
+    assert any("cut off" in one or "not be done" in one for one in declared.warnings)
+    assert declared.forecast.series_measured == 0

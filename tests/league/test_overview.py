@@ -1,0 +1,78 @@
+"""The league at a glance: leaders, trends, and the match that is worth watching."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from deadheat.api.pages.bot import near
+from deadheat.api.pages.pictures.charts import trend
+from deadheat.api.pages.statistics import cycles
+from deadheat.league.service.rankings.history import TREND_POINTS, trends
+from deadheat.league.service.rankings.standings import leaderboard, refit
+from deadheat.league.service.views.overview import Candidate, entry_counts, leaders, worth_watching
+from deadheat.league.time_buckets import bucket, late_share
+from tests.league.world import World
+
+
+def test_a_leader_is_who_is_first_in_the_newest_ranking(world: World) -> None:
+    season, empty = world.ranked(3), world.season(0)
+    first = world.read(leaderboard, season).standings["rows"][0]
+    found = world.read(leaders, [season, empty])
+    assert {number: leader.bot_id for number, leader in found.items()} == {season: first["bot_id"]}
+    assert world.read(entry_counts, [season, empty]) == {season: 3}
+
+
+def test_a_trend_has_few_points_however_long_the_history(world: World) -> None:
+    season = world.season(2, series_length=2, games_per_pair=40)
+    for _ in range(2 * TREND_POINTS):
+        for series_id in world.tick()[:1]:
+            assert world.finish(world.claimed(series_id))
+        world.clock.turn(60)
+        world.write(refit, season)
+    found = world.read(trends, season, [1])
+    rows = {row["bot_id"]: row["elo"] for row in world.read(leaderboard, season).standings["rows"]}
+    assert set(found) == {1}
+    assert 1 < len(found[1]) <= TREND_POINTS
+    assert found[1][-1] == rows[1]
+
+
+def test_no_trend_is_drawn_of_one_point() -> None:
+    assert trend([1500.0]) is None
+    way = trend([1500.0, 1530.0])
+    assert way is not None
+    assert way.change == 30
+
+
+def test_the_best_players_with_the_closest_result_are_worth_watching(world: World) -> None:
+    world.ranked(3)
+    assert len(world.read(worth_watching)) > 0
+    close, clear = Candidate(1, ["100", "99"], [1, 2]), Candidate(2, ["100", "9"], [1, 2])
+    assert close.worth > clear.worth > Candidate(3, ["100", "9"], [9, 8]).worth
+    assert Candidate(4, ["100", None], [1, 2]).worth < 0 <= Candidate(5, [str(Fraction(1, 2)), "0"], [None, None]).worth
+
+
+@pytest.mark.parametrize(("part", "late"), [(1.0, 0.0), (0.5, 0.5), (0.25, 1.0)])
+def test_what_would_be_late_follows_from_the_buckets(part: float, late: float) -> None:
+    counts = {bucket(300, 1000): 5, bucket(900, 1000): 5}
+    assert late_share(counts, part) == late
+
+
+def test_neighbours_are_within_reach_where_intervals_overlap() -> None:
+    rows = [
+        {"bot_id": bot, "division": 1, "rank": bot, "elo": elo, "low": elo - 30, "high": elo + 30}
+        for bot, elo in ((1, 1700.0), (2, 1550.0), (3, 1500.0), (4, 1300.0))
+    ]
+    assert [row["bot_id"] for row, _ in near(rows, rows[2])] == [2, 3]
+    assert near(rows, rows[0]) == []
+
+
+def test_a_cycle_is_three_bots_that_beat_each_other() -> None:
+    rows = [{"bot": name, "bot_id": 1} for name in "abc"]
+    games = [[0, 4, 4], [4, 0, 4], [4, 4, 0]]
+    points = [[0, 3, 1], [1, 0, 3], [3, 1, 0]]
+    [beats] = cycles({"rows": rows, "pairs": {"version_ids": [1, 2, 3], "points": points, "games": games}})
+    assert [(beat.winner["bot"], beat.loser["bot"]) for beat in beats] == [("a", "b"), ("b", "c"), ("c", "a")]
+    straight = [[0, 3, 3], [1, 0, 3], [1, 1, 0]]
+    assert cycles({"rows": rows, "pairs": {"version_ids": [1, 2, 3], "points": straight, "games": games}}) == []

@@ -1,0 +1,286 @@
+"""Stages and brackets, against a second implementation of their rules and tables from their text."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import product
+from math import prod
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deadheat.league.pairing.bracket import bracket, bracket_standings, next_ties, rounds_of
+from deadheat.league.pairing.contest import Meeting
+from deadheat.league.pairing.evidence import APART, comparisons, evidence
+from deadheat.league.pairing.tournament import Form, next_rounds, standings
+from deadheat.league.states import EvaluationFormat
+from tests.lanes import examples, scaled
+
+ROUND_ROBIN, SWISS, KNOCKOUT = EvaluationFormat.ROUND_ROBIN, EvaluationFormat.SWISS, EvaluationFormat.KNOCKOUT
+
+Points = Callable[[int, int], tuple[float, float]]
+
+
+def play(form: Form, seeded: Sequence[int], points: Points, present: set[int] | None = None) -> list[Meeting]:
+    """A whole tournament; `points`: what two take from each other."""
+    there = set(seeded) if present is None else present
+    played: list[Meeting] = []
+    while due := next_rounds(form, seeded, there, played):
+        last = max((one.round for one in played), default=0)
+        for number, (pairs, bye) in enumerate(due, last + 1):
+            played += [Meeting(number, one, other, *points(one, other)) for one, other in pairs]
+            played += [Meeting(number, bye, None, float(form.matches))] if bye is not None else []
+    return played
+
+
+def better_wins(matches: int) -> Points:
+    return lambda one, other: (float(matches), 0.0) if one < other else (0.0, float(matches))
+
+
+def halved(matches: int) -> Points:
+    return lambda *_: (matches / 2, matches / 2)
+
+
+# The test at 5 % --------------------------------------------------------------------------------------------------
+
+
+@examples(50)
+@given(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.25, 1.0]), max_size=12))
+def test_the_evidence_is_the_mean_wealth_of_all_gamblers(shares: list[float]) -> None:
+    assert float(evidence(map(Fraction, shares))) == pytest.approx(mean_wealth(shares), rel=0.01)
+
+
+def mean_wealth(shares: Sequence[float]) -> float:
+    """Of a thousand gamblers, each with a stake of his own."""
+    wealth = [prod(1 + stake / 500 * share for share in shares) for stake in [number - 499.5 for number in range(1000)]]
+    return sum(wealth) / len(wealth)
+
+
+def test_evidence_by_hand() -> None:
+    assert evidence([]) == 1
+    assert evidence([Fraction(1)]) == 1, "one win says nothing of which of the two is better"
+    assert evidence([Fraction(1)] * 7) == Fraction(2**8, 2 * 8) < APART
+    assert evidence([Fraction(-1)] * 8) == Fraction(2**9, 2 * 9) > APART
+    assert evidence([Fraction(1), Fraction(-1)]) == Fraction(2, 3), "contradictions speak for equality"
+
+
+@pytest.mark.parametrize("draws", [0.0, 0.4])
+def test_equals_are_taken_for_apart_in_one_of_twenty_cases_at_most(draws: float) -> None:
+    """Looking after every round of two matches, a hundred times."""
+    chance = random.Random(5)
+    wrong, trials = 0, scaled(400, 60)
+    for _ in range(trials):
+        shares: list[Fraction] = []
+        for _ in range(40):
+            played = [0 if chance.random() < draws else chance.choice([-1, 1]) for _ in range(2)]
+            shares.append(Fraction(sum(played), 2))
+            if evidence(shares) >= APART:
+                wrong += 1
+                break
+    assert wrong <= 0.05 * trials + 2 * (0.05 * 0.95 * trials) ** 0.5
+
+
+def test_what_two_are_compared_by() -> None:
+    played = [
+        Meeting(1, 1, 2, 3, 1),  # direct: (3 - 1) / 4
+        Meeting(2, 1, 3, 4, 0),  # against 3: 1 and -1/2, the other way round
+        Meeting(2, 3, 2, 3, 1),
+        Meeting(3, 1, 4, 4, 0),  # whom 2 has not met
+        Meeting(4, 2, None, 4),
+    ]
+    assert comparisons(1, 2, played, 4, {1, 2, 3, 4}) == [Fraction(1, 2), Fraction(3, 4)]
+    assert comparisons(2, 1, played, 4, {1, 2, 3, 4}) == [Fraction(-1, 2), Fraction(-3, 4)]
+    assert comparisons(1, 2, played, 4, {1, 2}) == [Fraction(1, 2)], "who is gone is no measure"
+
+
+# Stages -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_stage_ends_at_once_if_the_two_at_the_cut_are_apart() -> None:
+    form = Form(ROUND_ROBIN, 19, 2, keep=10, further=50)
+    played = play(form, range(1, 21), better_halves)
+    assert max(one.round for one in played) == 19
+
+
+def better_halves(one: int, other: int) -> tuple[float, float]:
+    """The first ten beat all others, and are equal among themselves."""
+    if (one <= 10) == (other <= 10):
+        return 1.0, 1.0
+    return (2.0, 0.0) if one <= 10 else (0.0, 2.0)
+
+
+def test_further_rounds_decide_between_the_two_at_the_cut_and_nobody_else() -> None:
+    form = Form(ROUND_ROBIN, 3, 2, keep=2, further=4)
+    played = play(form, [1, 2, 3, 4], halved(2))
+    assert [(one.round, one.first, one.second) for one in played if one.round > 3] == [
+        (4, 2, 3),
+        (5, 3, 2),
+        (6, 2, 3),
+        (7, 3, 2),
+    ]
+    there = {1, 2, 3, 4}
+    assert [one.player for one in standings(form, [1, 2, 3, 4], there, played)] == [1, 2, 3, 4]
+    lost = [Meeting(one.round, one.first, one.second, 0, 2) if one.round == 4 else one for one in played]
+    assert [one.player for one in standings(form, [1, 2, 3, 4], there, lost)] == [1, 3, 2, 4]
+    assert {one.player: one.points for one in standings(form, [1, 2, 3, 4], there, lost)} == dict.fromkeys(there, 3.0)
+
+
+def test_who_is_taken_out_comes_last_and_another_two_are_at_the_cut() -> None:
+    form = Form(ROUND_ROBIN, 3, 2, keep=2, further=2)
+    played = [
+        Meeting(one.round, one.first, one.second, *better_wins(2)(one.first, one.second or 0))
+        for one in play(Form(ROUND_ROBIN, 3, 2), [1, 2, 3, 4], halved(2))
+    ]
+    assert [one.player for one in standings(form, [1, 2, 3, 4], {2, 3, 4}, played)] == [2, 3, 4, 1]
+    ((pairs, _),) = next_rounds(form, [1, 2, 3, 4], {2, 3, 4}, played)
+    assert pairs == [(3, 4)]
+    assert next_rounds(form, [1, 2, 3, 4], {2, 4}, played) == [], "both go on"
+
+
+def test_an_evaluation_that_is_no_stage_has_no_further_rounds() -> None:
+    assert max(one.round for one in play(Form(SWISS, 3, 2), [1, 2, 3, 4], halved(2))) == 3
+
+
+@pytest.mark.parametrize("seed", range(scaled(60, 15)))
+def test_stages_as_a_second_implementation_plays_them(seed: int) -> None:
+    chance = random.Random(seed)
+    players = list(range(1, chance.randrange(3, 9)))
+    form = Form(ROUND_ROBIN, len(players) - 1 + len(players) % 2, 2, chance.randrange(1, len(players)), 3)
+    results: dict[tuple[int, int, int], tuple[float, float]] = {}
+
+    def drawn(number: int, one: int, other: int) -> tuple[float, float]:
+        return results.setdefault((number, one, other), chance.choice([(2, 0), (1.5, 0.5), (1, 1), (0, 2)]))
+
+    played: list[Meeting] = []
+    while due := next_rounds(form, players, set(players), played):
+        last = max((one.round for one in played), default=0)
+        for number, (pairs, _) in enumerate(due, last + 1):
+            played += [Meeting(number, one, other, *drawn(number, one, other)) for one, other in pairs]
+    assert [one.player for one in standings(form, players, set(players), played)] == naive_stage(form, players, played)
+
+
+def naive_stage(form: Form, players: list[int], played: list[Meeting]) -> list[int]:
+    """Places by the rules' text, and an assertion that it was over neither too early nor too late."""
+    base = [one for one in played if one.round <= form.rounds]
+    score = dict.fromkeys(players, 0.0)
+    for one in base:
+        score[one.first] += one.first_points
+        score[one.second or 0] += one.second_points
+    berger = dict.fromkeys(players, 0.0)
+    for one in base:
+        berger[one.first] += one.first_points * score[one.second or 0]
+        berger[one.second or 0] += one.second_points * score[one.first]
+    order = sorted(players, key=lambda player: (-score[player], -berger[player], player))
+    assert form.keep is not None
+    above, below = order[form.keep - 1], order[form.keep]
+    further = [one for one in played if one.round > form.rounds]
+    assert all({one.first, one.second} == {above, below} for one in further)
+
+    def lead(player: int, other: int) -> Fraction:
+        """In the rounds, as a share of all matches."""
+        for one in base:
+            if (one.first, one.second) == (player, other):
+                return Fraction(one.first_points - one.second_points) / form.matches
+            if (one.second, one.first) == (player, other):
+                return Fraction(one.second_points - one.first_points) / form.matches
+        raise AssertionError
+
+    def wealth(times: int) -> float:
+        shares = [lead(above, below)]
+        shares += [(lead(above, third) - lead(below, third)) / 2 for third in players if third not in (above, below)]
+        for one in further[:times]:
+            share = Fraction(one.first_points - one.second_points) / form.matches
+            shares.append(share if one.first == above else -share)
+        return mean_wealth([float(share) for share in shares])
+
+    assert all(wealth(times) < APART for times in range(len(further)))
+    assert len(further) == form.further or wealth(len(further)) >= APART
+    gained = score[above] - score[below]
+    for one in further:
+        gained += (one.first_points - one.second_points) * (1 if one.first == above else -1)
+    if gained < 0:
+        order[form.keep - 1], order[form.keep] = below, above
+    return order
+
+
+# Knock-outs -------------------------------------------------------------------------------------------------------
+
+
+def test_the_best_seeds_have_byes_and_meet_as_late_as_can_be() -> None:
+    seeded = [11, 12, 13, 14, 15, 16]
+    ties = bracket(seeded, [], 0, third_place=False)
+    first = [(one.first, one.second, one.is_bye) for one in ties if one.round == 1]
+    assert first == [(11, None, True), (14, 15, False), (12, None, True), (13, 16, False)]
+    assert [(one.first, one.second) for one in ties if one.round == 2] == [(11, None), (12, None)]
+    assert next_ties(ties) == [(14, 15), (13, 16)]
+
+
+@pytest.mark.parametrize("players", [2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 33])
+def test_if_the_better_seed_always_wins_everybody_comes_where_it_was_seeded(players: int) -> None:
+    seeded = list(range(1, players + 1))
+    form = Form(KNOCKOUT, rounds_of(players), 2, keep=1, third_place=True)
+    played = play(form, seeded, better_wins(2))
+    assert [one.player for one in standings(form, seeded, set(seeded), played)] == seeded
+    assert len(played) == players - 1 + (players >= 4)
+    assert max(one.round for one in played) == rounds_of(players)
+
+
+def test_who_is_level_meets_again_with_sides_changed_and_then_the_better_seed_goes_on() -> None:
+    played = play(Form(KNOCKOUT, 1, 3, keep=1, further=2), [7, 8], halved(3))
+    assert [(one.round, one.first, one.second) for one in played] == [(1, 7, 8), (2, 8, 7), (3, 7, 8)]
+    (tie,) = bracket([7, 8], played, 2, third_place=False)
+    assert (tie.winner, tie.loser, tie.first_points, tie.second_points) == (7, 8, 4.5, 4.5)
+
+
+def test_the_losers_of_the_semifinals_play_for_the_third_place() -> None:
+    form = Form(KNOCKOUT, 2, 1, keep=1, third_place=True)
+    played = play(form, [1, 2, 3, 4], lambda one, other: (0.0, 1.0) if {one, other} == {3, 4} else (1.0, 0.0))
+    ties = bracket([1, 2, 3, 4], played, 0, third_place=True)
+    assert [(one.first, one.second) for one in ties] == [(1, 4), (2, 3), (1, 2), (4, 3)]
+    assert [one.player for one in bracket_standings([1, 2, 3, 4], ties)] == [1, 2, 3, 4]
+    assert [one.place for one in bracket_standings([1, 2, 3, 4], ties)] == [1, 2, 3, 4]
+
+
+def test_without_a_third_place_the_better_seed_of_the_losers_is_third() -> None:
+    played = play(Form(KNOCKOUT, 2, 1, keep=1), [1, 2, 3, 4], lambda one, other: (0.0, 1.0))
+    ties = bracket([1, 2, 3, 4], played, 0, third_place=False)
+    assert [one.player for one in bracket_standings([1, 2, 3, 4], ties)] == [3, 4, 1, 2]
+
+
+@pytest.mark.parametrize(("players", "winners"), list(product([5, 8, 13], range(scaled(20, 4)))))
+def test_a_bracket_as_a_second_implementation_plays_it(players: int, winners: int) -> None:
+    chance = random.Random(f"{players} {winners}")
+    seeded = list(range(1, players + 1))
+    strength = {player: chance.random() for player in seeded}
+    form = Form(KNOCKOUT, rounds_of(players), 1, keep=1)
+    played = play(form, seeded, lambda one, other: (1.0, 0.0) if strength[one] > strength[other] else (0.0, 1.0))
+    order = [one.player for one in standings(form, seeded, set(seeded), played)]
+    assert order == naive_knockout(seeded, strength)
+
+
+def naive_knockout(seeded: list[int], strength: dict[int, float]) -> list[int]:
+    """Halve the field: the best seed's half of the draw is everybody who is 1 or 4 of four, and so on."""
+
+    def winner(lines: list[int | None], depth: int) -> int | None:
+        if len(lines) == 1:
+            return lines[0]
+        halves = (winner(lines[: len(lines) // 2], depth + 1), winner(lines[len(lines) // 2 :], depth + 1))
+        found = [one for one in halves if one is not None]
+        best = max(found, key=strength.__getitem__, default=None)
+        for one in found:
+            if one != best:
+                out[one] = depth
+        return best
+
+    out: dict[int, int] = {}
+    size = 2 ** rounds_of(len(seeded))
+    order = [1]
+    while len(order) < size:
+        whole = 2 * len(order) + 1
+        order = [one for place in order for one in (place, whole - place)]
+    champion = winner([seed if seed <= len(seeded) else None for seed in order], 0)
+    assert champion is not None
+    return sorted(seeded, key=lambda player: (-1 if player == champion else out[player], player))

@@ -1,0 +1,313 @@
+"""Finals in stages: from the ladder's finalists to a winner, whatever happens on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from sqlmodel import Session, col, select
+
+from deadheat.league.errors import BadSetting, WrongState
+from deadheat.league.jobs import MatchJob, MatchOutcome, SeriesJob
+from deadheat.league.service.course.schedule import go_on
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.evaluations.beginning import cancel_evaluation
+from deadheat.league.service.rankings.standings import leaderboard
+from deadheat.league.service.rulings.held import held_matches
+from deadheat.league.service.rulings.rulings import void_match
+from deadheat.league.service.seasons import absence
+from deadheat.league.service.seasons.seasons import edit_season, season_info
+from deadheat.league.service.series.carrying_out import finish_series
+from deadheat.league.states import EvaluationState, FinalsFormat, MatchState, SeasonState
+from deadheat.league.tables import Entry, Evaluation, EvaluationPairing, EvaluationPlayer, Match, Season, Series
+from tests.league.world import World, abandoned, won
+
+pytestmark = pytest.mark.databases
+
+Outcome = Callable[[MatchJob], MatchOutcome]
+
+
+def lower_wins(match: MatchJob) -> MatchOutcome:
+    """The version with the lower number is the better one."""
+    return won(match, match.seats.index(min(match.seats)))
+
+
+def first_seat_wins(match: MatchJob) -> MatchOutcome:
+    """All are equally good."""
+    return won(match)
+
+
+def in_finals(world: World, bots: int, *stages: str, **settings: Any) -> int:
+    """A season whose ladder is over and ranked: its finals begin."""
+    season_id = world.season(bots, finals=FinalsFormat.STAGES, stages=list(stages), games_per_pair=2, **settings)
+    play(world)
+    world.settle()
+    world.write(set_season_state, world.boss, season_id, SeasonState.FINALS)
+    world.settle_rankings()
+    return season_id
+
+
+def play(world: World, outcome: Outcome = lower_wins) -> None:
+    """Until nothing is planned any more."""
+    while made := world.tick():
+        for series_id in made:
+            if (job := world.claim(series_id)) is not None:
+                finish(world, job, outcome)
+
+
+def finish(world: World, job: SeriesJob, outcome: Outcome = lower_wins) -> None:
+    assert world.finish(job, [outcome(match) for match in job.matches])
+
+
+def stages(world: World) -> list[Evaluation]:
+    with world.db.reading() as session:
+        staged = select(Evaluation).where(col(Evaluation.stage).is_not(None))
+        return list(session.exec(staged.order_by(col(Evaluation.stage))))
+
+
+def field(world: World, evaluation_id: int) -> list[int]:
+    """Versions by seed."""
+    with world.db.reading() as session:
+        players = select(EvaluationPlayer.version_id).where(EvaluationPlayer.evaluation_id == evaluation_id)
+        return list(session.exec(players.order_by(col(EvaluationPlayer.seed))))
+
+
+def pairings(world: World, evaluation_id: int) -> list[EvaluationPairing]:
+    with world.db.reading() as session:
+        found = select(EvaluationPairing).where(EvaluationPairing.evaluation_id == evaluation_id)
+        return list(session.exec(found.order_by(col(EvaluationPairing.round), col(EvaluationPairing.board))))
+
+
+def finals_places(world: World) -> dict[int, int | None]:
+    with world.db.reading() as session:
+        return dict(session.exec(select(Entry.version_id, Entry.finals_place)).all())
+
+
+def ranks(world: World, season_id: int) -> list[tuple[int, int]]:
+    with world.db.reading() as session:
+        return [(row["version_id"], row["rank"]) for row in leaderboard(session, season_id).standings["rows"]]
+
+
+def test_stages_lead_from_the_field_to_a_winner_and_the_season_closes(world: World) -> None:
+    season_id = in_finals(world, 6, "swiss rounds=3 matches=2 keep=4", "round-robin matches=2 keep=2", "knockout")
+    play(world)
+    first, second, third = stages(world)
+    assert [row.state for row in (first, second, third)] == [EvaluationState.DONE] * 3
+    assert len(field(world, first.id)) == 6
+    assert field(world, third.id) == field(world, second.id)[:2]
+    assert len(field(world, second.id)) == 4
+    places = finals_places(world)
+    assert sorted(places.values(), key=lambda place: place or 0) == [1, 2, 3, 4, 5, 6]
+    assert places[1] == 1
+    season = world.row(Season, season_id)
+    assert (season.state, season.finals_done_at is not None) == (SeasonState.CLOSED, True)
+    world.settle()
+    assert world.read(season_info, season_id).published_at is not None
+    assert dict(ranks(world, season_id)) == places
+
+
+def test_places_follow_from_the_stages_and_not_from_the_ladder(world: World) -> None:
+    season_id = in_finals(world, 3, "round-robin matches=2")
+    play(world, lambda match: won(match, match.seats.index(max(match.seats))))
+    world.settle()
+    assert ranks(world, season_id) == [(3, 1), (2, 2), (1, 3)]
+
+
+def test_two_who_are_not_apart_at_the_cut_meet_again_as_often_as_declared(world: World) -> None:
+    in_finals(world, 3, "round-robin matches=2 keep=2 further=8", "knockout")
+    play(world, first_seat_wins)
+    stage, _ = stages(world)
+    further = [one for one in pairings(world, stage.id) if one.round > stage.rounds]
+    assert [(one.first_id, one.second_id) for one in further] == [(2, 3), (3, 2), (2, 3), (3, 2)]
+    assert finals_places(world) == {1: 1, 2: 2, 3: 3}, "of equals the better seed goes on"
+
+
+def test_further_matches_end_as_soon_as_two_are_apart(world: World) -> None:
+    in_finals(world, 2, "round-robin matches=2 further=100")
+    play(world, lambda match: won(match, match.seats.index(2)))
+    (stage,) = stages(world)
+    # With that of its one round there are eight comparisons, all for the same one.
+    assert [one.round for one in pairings(world, stage.id)] == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert finals_places(world) == {2: 1, 1: 2}
+
+
+def test_a_knockout_has_byes_further_matches_and_a_third_place(world: World) -> None:
+    in_finals(world, 6, "knockout matches=1 further=1 third-place")
+    play(world, lambda match: first_seat_wins(match) if set(match.seats) == {1, 2} else lower_wins(match))
+    (stage,) = stages(world)
+    assert [(one.round, {one.first_id, one.second_id}) for one in pairings(world, stage.id)] == [
+        (1, {4, 5}),
+        (1, {3, 6}),
+        (2, {1, 4}),
+        (2, {2, 3}),
+        (3, {1, 2}),
+        (3, {3, 4}),
+    ]
+    assert finals_places(world) == {1: 1, 2: 2, 3: 3, 4: 4, 5: 5, 6: 6}
+
+
+def test_who_is_level_in_a_knockout_meets_again_and_then_the_better_seed_goes_on(world: World) -> None:
+    in_finals(world, 2, "knockout matches=2 further=4")
+    play(world, first_seat_wins)
+    (stage,) = stages(world)
+    assert [(one.first_id, one.second_id) for one in pairings(world, stage.id)] == [(1, 2), (2, 1), (1, 2)]
+    assert finals_places(world) == {1: 1, 2: 2}
+
+
+def test_a_bot_that_is_taken_out_leaves_its_place_to_the_next(world: World) -> None:
+    season_id = in_finals(world, 4, "round-robin matches=2 keep=2", "round-robin matches=2")
+    made = world.tick()
+    world.write(absence.disqualify, world.boss, season_id, 1, "it cheats")
+    for series_id in made:
+        if (job := world.claim(series_id)) is not None:
+            finish(world, job)
+    play(world)
+    world.settle()
+    first, second = stages(world)
+    assert field(world, second.id) == [2, 3]
+    assert first.state is second.state is EvaluationState.DONE
+    assert ranks(world, season_id) == [(2, 1), (3, 2), (4, 3)]
+
+
+def test_a_bot_that_was_taken_out_of_a_stage_does_not_come_back_to_it(world: World) -> None:
+    season_id = in_finals(world, 4, "swiss rounds=2 matches=2 keep=2", "knockout")
+    made = world.tick()
+    world.write(absence.take_out, world.boss, season_id, 1, "it breaks the rules")
+    for series_id in made:
+        if (job := world.claim(series_id)) is not None:
+            finish(world, job)
+    (second_round,) = world.tick()
+    world.write(absence.reinstate, world.boss, season_id, 1, "a mistake")
+    finish(world, world.claimed(second_round))
+    play(world)
+    first, second = stages(world)
+    later = [one for one in pairings(world, first.id) if one.round == 2]
+    assert 1 not in {version for one in later for version in (one.first_id, one.second_id)}
+    assert field(world, second.id) == [2, 3]
+
+
+def test_a_match_that_the_service_fails_to_play_is_made_up_for_and_blocks_nothing(world: World) -> None:
+    season_id = in_finals(world, 2, "round-robin matches=2")
+    job = world.claimed()
+    world.finish(job, [abandoned(job.matches[0]), lower_wins(job.matches[1])])
+    instead = world.claimed()
+    assert len(instead.matches) == 1
+    finish(world, instead)
+    world.tick()
+    (stage,) = stages(world)
+    (pairing,) = pairings(world, stage.id)
+    assert {pairing.first_points, pairing.second_points} == {0.0, 2.0}
+    assert world.row(Season, season_id).state is SeasonState.CLOSED
+
+
+def test_a_held_match_holds_the_stage_up_no_more_than_its_replacement(world: World) -> None:
+    season_id = in_finals(world, 2, "round-robin matches=2")
+    for _ in range(2):
+        job = world.claimed()
+        outcomes = [abandoned(match) for match in job.matches]
+        with world.db.transaction() as session:
+            assert finish_series(session, job, "w1", outcomes)
+    world.tick()
+    (stage,) = stages(world)
+    assert stage.state is EvaluationState.DONE
+    (pairing,) = pairings(world, stage.id)
+    assert (pairing.first_points, pairing.second_points) == (0.0, 0.0), "nobody gains by it"
+    assert finals_places(world) == {1: 1, 2: 2}
+    assert len(world.read(held_matches, world.boss)) >= 1
+    assert world.row(Season, season_id).state is SeasonState.FINALS, "an organiser decides what is held"
+
+
+def test_two_schedulers_begin_a_stage_once(world: World) -> None:
+    season_id = in_finals(world, 4, "round-robin keep=2", "knockout")
+    world.at_once(lambda session: go_on(session, season_id), lambda session: go_on(session, season_id))
+    assert len(stages(world)) == 1
+    assert len(pairings(world, 1)) == 6
+
+
+def test_a_scheduler_that_dies_between_two_stages_leaves_nothing_half_done(world: World) -> None:
+    season_id = in_finals(world, 4, "round-robin keep=2", "knockout")
+    while len(made := world.tick()) > 0 and len(stages(world)) == 1:
+        jobs = [world.claimed(series_id) for series_id in made]
+        for job in jobs:
+            finish(world, job)
+
+        def dies(session: Session) -> None:
+            go_on(session, season_id)
+            raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            world.write(dies)
+    assert [row.state for row in stages(world)] == [EvaluationState.DONE, EvaluationState.RUNNING]
+    for series_id in made:
+        finish(world, world.claimed(series_id))
+    play(world)
+    assert finals_places(world)[1] == 1
+
+
+def test_a_ruling_after_the_stages_changes_ratings_and_no_place(world: World) -> None:
+    season_id = in_finals(world, 3, "round-robin matches=2", closes_when_done=False)
+    play(world)
+    world.settle()
+    before = ranks(world, season_id)
+    with world.db.reading() as session:
+        of_stages = select(Match.id).join(Series, col(Series.id) == Match.series_id)
+        match_id = session.exec(of_stages.where(col(Series.pairing_id).is_not(None))).all()[0]
+        elo = [row["elo"] for row in leaderboard(session, season_id).standings["rows"]]
+    world.write(void_match, world.boss, match_id, "a mistake")
+    world.settle()
+    assert ranks(world, season_id) == before
+    with world.db.reading() as session:
+        assert [row["elo"] for row in leaderboard(session, season_id).standings["rows"]] != elo
+    world.write(absence.disqualify, world.boss, season_id, 1, "it cheats")
+    world.settle()
+    assert ranks(world, season_id) == [(2, 1), (3, 2)]
+
+
+def test_a_stage_is_not_cancelled_but_ends_with_its_season(world: World) -> None:
+    season_id = in_finals(world, 2, "knockout")
+    world.tick()
+    (stage,) = stages(world)
+    with pytest.raises(WrongState):
+        world.write(cancel_evaluation, world.boss, stage.id)
+    world.write(set_season_state, world.boss, season_id, SeasonState.CLOSED, force=True)
+    assert stages(world)[0].state is EvaluationState.CANCELLED
+    with world.db.reading() as session:
+        assert not session.exec(select(Match.id).where(Match.state == MatchState.SCHEDULED)).first()
+
+
+def test_one_bot_alone_is_the_winner(world: World) -> None:
+    season_id = in_finals(world, 1, "swiss rounds=3 keep=2", "knockout")
+    world.tick()
+    assert stages(world) == []
+    assert world.row(Season, season_id).state is SeasonState.CLOSED
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["swiss keep=2", "knockout"],
+        ["round-robin rounds=2"],
+        ["round-robin keep=5", "round-robin keep=5", "knockout"],
+        ["knockout", "knockout"],
+        ["round-robin matches=5 further=20"],
+        ["round-robin keep=3"],
+        ["round-robin", "round-robin"],
+        ["round-robin third-place"],
+        ["knockout further=1 matches=3"],
+        ["swiss rounds=201"],
+        None,
+    ],
+)
+def test_stages_that_cannot_be_are_refused(world: World, wrong: Sequence[str] | None) -> None:
+    with pytest.raises(BadSetting):
+        world.season(0, finals=FinalsFormat.STAGES, stages=wrong)
+
+
+def test_stages_are_for_finals_in_stages(world: World) -> None:
+    season_id = world.season(0)
+    with pytest.raises(BadSetting):
+        world.write(edit_season, world.boss, season_id, stages=["knockout"])
+    assert world.write(edit_season, world.boss, season_id, finals=FinalsFormat.STAGES, stages=["knockout"]).stages == [
+        "knockout"
+    ]
