@@ -264,6 +264,14 @@ def test_what_is_probably_a_mistake_is_told(world: World) -> None:
     world.author("ada")
     told = world.read(preview_file, world.boss, f'{NAMED}[entry]\ninvited = ["ada"]')
     assert told.warnings == ["entry.invited has no effect while entry.admission is everyone."]
+    by_hand, by_date = EVALUATED, EVALUATED.replace("[dates]\n", "[dates]\nopens_at = 2030-01-01T00:00:00\n")
+    assert "[dates]" in by_hand
+    warned = [bool(_of_opening(world.read(preview_file, world.boss, text))) for text in (by_hand, by_date)]
+    assert warned == [True, False]
+
+
+def _of_opening(told: Declared) -> list[str]:
+    return [warning for warning in told.warnings if "until you open the season" in warning]
 
 
 def test_only_organisers_see_and_apply_files(world: World) -> None:

@@ -329,6 +329,8 @@ def _warnings(session: Session, plan: _Plan) -> Iterator[str]:
         yield f"{PATHS['invited']} is empty, so no author can enter yet."
     if season.admission is not Admission.INVITED and plan.declared.invited:
         yield f"{PATHS['invited']} has no effect while {PATHS['admission']} is {season.admission.value}."
+    if plan.then[EVALUATIONS] and season.state is SeasonState.SCHEDULED and season.opens_at is None:
+        yield f"{PATHS['opens_at']} is left out: nothing is played, evaluations neither, until you open the season."
     for one in plan.then[EVALUATIONS]:
         if one.next_due(now(session)) is None:
             yield f"{EVALUATIONS}: all times of {one.name} have passed."
