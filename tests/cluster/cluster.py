@@ -34,7 +34,7 @@ from deadheat.league.config import HEARTBEAT_SECONDS, Settings
 from deadheat.league.database import Database, now
 from deadheat.league.service.rulings.operators import ensure_organiser
 from deadheat.league.states import UNFINISHED, JobState, MatchState
-from deadheat.league.tables import Exhibition, Match, RatingSnapshot, Series
+from deadheat.league.tables import Exhibition, Match, RatingSnapshot, Series, WorkerHost
 from tests.benchmarks.engine_of_our_own import PrivateEngine
 from tests.cluster.network import Machine, Network
 from tests.cluster.servers import ADDRESS, Primary, Redis, until
@@ -136,6 +136,12 @@ class Cluster:
             machine.environment["DEADHEAT_SLOTS"] = str(number % (os.cpu_count() or 1))
             self.start(name, "worker", *self._worker_options)
         until("both APIs are ready", lambda: all(self._ready(name) for name in API_MACHINES))
+        # A machine plays nothing before, and what is played meanwhile the others have.
+        until("every machine was checked", lambda: set(WORKERS) <= self._checked(), 120)
+
+    def _checked(self) -> set[str]:
+        with self.database.reading() as session:
+            return set(session.exec(select(WorkerHost.name).where(col(WorkerHost.checked_at).is_not(None))))
 
     def _league_machine(self, name: str) -> Machine:
         machine = self.network.machine(name)
