@@ -104,7 +104,7 @@ def _play(session: Session) -> None:
 def _fill(session: Session, waiting: int) -> None:
     """Copies of the first series, each with one match."""
     series, match = (
-        dict(session.connection().execute(columns(table.__table__).limit(1)).mappings().one())  # type: ignore[attr-defined]
+        dict(session.connection().execute(columns(table.__table__).limit(1)).mappings().one())  # type: ignore[union-attr]
         for table in (Series, Match)
     )
     seated = session.exec(select(Participant).where(Participant.match_id == match["id"])).all()
