@@ -121,3 +121,11 @@ def test_housekeeping_counts_as_ours_and_not_as_play(capsys: pytest.CaptureFixtu
     assert "Without housekeeping: 4.0 %." in shares
     assert report_shares({3: {"matches": 1000, **spent, HOUSEKEEPING: 40}}) == 1
     assert report_shares({3: {"matches": 1000, **spent, HOUSEKEEPING: 4, "db1": 5}}) == 2
+
+
+@pytest.mark.all
+def test_what_a_long_queue_costs_a_claim_a_planning_and_a_sweep() -> None:
+    lines = short("growth").splitlines()
+    assert [line.split()[0] for line in lines[:3]] == ["claim", "plan", "sweep"]
+    found = [line.strip() for line in lines[3:]]
+    assert found and all(line.startswith("SEARCH series USING INDEX") for line in found), "nothing reads all that waits"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 
 from sqlalchemy import ColumnElement, and_, or_
 from sqlalchemy.exc import IntegrityError
@@ -93,6 +94,7 @@ def is_own(session: Session, person: Person, bot_id: int) -> bool:
     return session.exec(select(Bot.id).where(Bot.id == bot_id, owned_by(person))).first() is not None
 
 
+@cache
 def active() -> ColumnElement[bool]:
     """The condition on `Bot` that it is not retired, and that the account of somebody who has a hand in it is open."""
     person = aliased(User)

@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 
+from sqlalchemy import bindparam
 from sqlmodel import Session, col, func, select
 
 from deadheat.league.causes import Cause
@@ -48,11 +49,14 @@ log = logging.getLogger(__name__)
 
 TOO_FEW = "Fewer than two bots could play."
 
+RUNNING = select(Evaluation).where(
+    Evaluation.season_id == bindparam("season_id"), Evaluation.state == EvaluationState.RUNNING
+)
+
 
 def running_evaluation(session: Session, season_id: int) -> Evaluation | None:
     """The one that is being played in a season."""
-    running = select(Evaluation).where(Evaluation.season_id == season_id, Evaluation.state == EvaluationState.RUNNING)
-    return session.exec(running).first()
+    return session.exec(RUNNING, params={"season_id": season_id}).first()
 
 
 def set_timetable(session: Session, organiser: Person, season_id: int, declared: Sequence[DeclaredEvaluation]) -> None:

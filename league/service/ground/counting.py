@@ -6,6 +6,8 @@ disqualified. All of it is read anew at each refit, so reversing a ruling restor
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from sqlalchemy import ColumnElement, and_, exists, text
 from sqlmodel import col, select
 from sqlmodel.sql.expression import SelectOfScalar
@@ -21,12 +23,17 @@ HAS_RESULTS = (
 )
 """The condition on `Season` that a match of it has ended with a result."""
 
+SEASONS_AT_A_TIME = 64
+"""For so many seasons conditions are kept: to make one takes longer than to ask the database."""
 
+
+@lru_cache(SEASONS_AT_A_TIME)
 def counts(season_id: int) -> tuple[ColumnElement[bool], ...]:
     """Conditions under which a match is in the season's log of results."""
     return (*happened(season_id), col(Match.rated).is_(True))
 
 
+@lru_cache(SEASONS_AT_A_TIME)
 def happened(season_id: int) -> tuple[ColumnElement[bool], ...]:
     """The same with the finished matches that are not rated, but for those that somebody asked for: what faults are
     counted over.
@@ -46,18 +53,21 @@ def happened(season_id: int) -> tuple[ColumnElement[bool], ...]:
     )
 
 
+@lru_cache(SEASONS_AT_A_TIME)
 def disqualified(season_id: int) -> SelectOfScalar[int]:
     """The bots none of whose matches counts."""
     absent = select(AbsentEntry.bot_id).where(AbsentEntry.season_id == season_id)
     return absent.where(AbsentEntry.absence == Absence.DISQUALIFIED)
 
 
+@lru_cache(SEASONS_AT_A_TIME)
 def taking_part(season_id: int) -> ColumnElement[bool]:
     """The condition on `Entry` that its bot has neither withdrawn nor been disqualified."""
     absent = select(AbsentEntry.bot_id).where(AbsentEntry.season_id == season_id)
     return col(Entry.bot_id).not_in(absent)
 
 
+@lru_cache(SEASONS_AT_A_TIME)
 def may_be_drawn(season_id: int) -> ColumnElement[bool]:
     """The condition on `Entry` that its bot takes part, and has a version with the points that the season's panel asks
     for.

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from sqlalchemy import ColumnElement
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.sql.roles import ExpressionElementRole
 from sqlmodel import Session, SQLModel, col, insert, select, update
 
 from deadheat.league import states
@@ -42,7 +43,10 @@ def move(
 def set_values(session: Session, table: type[SQLModel], *which: ColumnElement[bool], **values: Any) -> int:
     """Set values of the rows that meet the conditions; how many they were. Rows in memory stay as they were read."""
     session.flush()
-    return session.connection().execute(update(table).where(*which).values(**values)).rowcount
+    computed = {name: values.pop(name) for name in [*values] if isinstance(values[name], ExpressionElementRole)}
+    statement = update(table).where(*which)
+    # Plain values are parameters of the execution: as parts of the statement they would take longer than to write them.
+    return session.connection().execute(statement.values(**computed) if computed else statement, values).rowcount
 
 
 def flush_unless_taken(session: Session, taken: LeagueError) -> None:

@@ -16,10 +16,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 
+from sqlalchemy import bindparam, union_all
 from sqlalchemy import select as columns
-from sqlalchemy import union_all
 from sqlmodel import Session, col, delete, func, select
 
 from deadheat.engine.core import Fault
@@ -353,23 +354,32 @@ def _write(session: Session, rows: Iterable[dict[str, Any]]) -> None:
 
 def _is_told(session: Session, kind: NoticeKind, subject: str) -> bool:
     """Whether anybody has been told it; all are at once."""
-    told = select(Notice.id).where(Notice.kind == kind, Notice.subject == subject).limit(1)
-    return session.exec(told).first() is not None
+    return session.exec(TOLD, params={"kind": kind, "subject": subject}).first() is not None
+
+
+TOLD = select(Notice.id).where(Notice.kind == bindparam("kind"), Notice.subject == bindparam("subject")).limit(1)
 
 
 def _people(session: Session, bot_ids: Collection[int]) -> dict[int, list[int]]:
     """Who is told of each bot: its maker, or its team's members."""
-    alone: Any = columns(col(Bot.id).label("bot_id"), col(Bot.owner_id).label("user_id"))
-    alone = alone.where(col(Bot.id).in_(bot_ids), col(Bot.team_id).is_(None))
-    teams = columns(col(Bot.id), col(TeamMember.user_id))
-    teams = teams.join_from(Bot, TeamMember, col(TeamMember.team_id) == col(Bot.team_id))
-    teams = teams.where(col(Bot.id).in_(bot_ids), col(TeamMember.joined_at).is_not(None))
-    behind = union_all(alone, teams).subquery()
-    there = columns(behind.c.bot_id, behind.c.user_id).join_from(behind, User, col(User.id) == behind.c.user_id)
     found: dict[int, list[int]] = {bot_id: [] for bot_id in bot_ids}
-    for bot_id, user_id in session.connection().execute(there.where(col(User.closed_at).is_(None))):
+    for bot_id, user_id in session.connection().execute(_behind(), {"bot_ids": list(bot_ids)}):
         found[bot_id].append(user_id)
     return found
+
+
+@cache
+def _behind() -> Any:
+    """The people behind the bots `bot_ids` whose accounts are open."""
+    chosen = col(Bot.id).in_(bindparam("bot_ids", expanding=True))
+    alone: Any = columns(col(Bot.id).label("bot_id"), col(Bot.owner_id).label("user_id"))
+    alone = alone.where(chosen, col(Bot.team_id).is_(None))
+    teams = columns(col(Bot.id), col(TeamMember.user_id))
+    teams = teams.join_from(Bot, TeamMember, col(TeamMember.team_id) == col(Bot.team_id))
+    teams = teams.where(chosen, col(TeamMember.joined_at).is_not(None))
+    behind = union_all(alone, teams).subquery()
+    there = columns(behind.c.bot_id, behind.c.user_id).join_from(behind, User, col(User.id) == behind.c.user_id)
+    return there.where(col(User.closed_at).is_(None))
 
 
 def _names(session: Session, bot_ids: Collection[int]) -> dict[int, str]:

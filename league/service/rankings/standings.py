@@ -11,6 +11,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 
 from sqlmodel import Session, col, func, select
@@ -88,6 +89,7 @@ def refit(session: Session, season_id: int) -> bool:
     return True
 
 
+@cache
 def _published() -> SelectOfScalar[int]:
     """Seasons with final standings: nothing is ranked there any more."""
     return select(RatingSnapshot.season_id).where(col(RatingSnapshot.final).is_(True))

@@ -23,6 +23,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from sqlalchemy import bindparam
 from sqlmodel import Session, col, select, update
 
 from deadheat.engine.core import Fault
@@ -43,7 +44,7 @@ from deadheat.league.service.series.hosts import (
     welcome,
 )
 from deadheat.league.service.series.live import forget
-from deadheat.league.service.series.outcomes import is_asked, next_seed, write_outcomes
+from deadheat.league.service.series.outcomes import next_seed, write_outcomes
 from deadheat.league.states import JobState, MatchState, allowed
 from deadheat.league.tables import Attempt, Bot, BotVersion, Match, Participant, Season, Series, User
 from deadheat.league.verification.agreement import player
@@ -108,7 +109,7 @@ def finish_series(
     if after is None:
         log.info("series %d: attempt %d came too late, its results are dropped", job.series_id, job.attempt)
         return False
-    season_id = write_outcomes(session, job, worker, outcomes, at)
+    season_id, asked = write_outcomes(session, job, worker, outcomes, at)
     _hold(session, held)
     if failure is not None:
         _note_failure(session, job.series_id, job.attempt, worker, failure, after, at)
@@ -116,7 +117,7 @@ def finish_series(
         count_series(
             session, job.host, sum(attempt.cause != Cause.PLAYED for out in outcomes for attempt in out.attempts)
         )
-        if not is_asked(session, job.series_id):
+        if not asked:
             _tell_of_faults(session, job, season_id, outcomes)
             touch_log(session, season_id)
     return not reasons
@@ -223,16 +224,29 @@ def _hold(session: Session, match_ids: Sequence[int]) -> None:
     log.error("held until an organiser decides, because the service failed too often: matches %s", list(match_ids))
 
 
+CLAIMED = (
+    select(Series, Season.game)
+    .join(Season, col(Season.id) == Series.season_id)
+    .where(Series.id == bindparam("series_id"))
+)
+SEATED = (
+    select(Match.id, Match.seed, Match.attempt, Participant.version_id)
+    .join(Participant, col(Participant.match_id) == Match.id)
+    .where(Match.series_id == bindparam("series_id"), Match.state == MatchState.SCHEDULED)
+    .order_by(col(Match.number), col(Participant.seat))
+)
+PROGRAMS = (
+    select(BotVersion, Bot.name, User.name)
+    .join(Bot, col(Bot.id) == BotVersion.bot_id)
+    .join(User, col(User.id) == Bot.owner_id)
+    .where(col(BotVersion.id).in_(bindparam("version_ids", expanding=True)))
+)
+
+
 def _job(session: Session, series_id: int, host: Host, at: datetime) -> SeriesJob:
-    statement = select(Series, Season.game).join(Season, col(Season.id) == Series.season_id)
-    series, game = session.exec(statement.where(Series.id == series_id)).one()
+    series, game = session.exec(CLAIMED, params={"series_id": series_id}).one()
     seats: dict[tuple[int, bytes, int], list[int]] = {}
-    for match_id, seed, nth, version_id in session.exec(
-        select(Match.id, Match.seed, Match.attempt, Participant.version_id)
-        .join(Participant, col(Participant.match_id) == Match.id)
-        .where(Match.series_id == series_id, Match.state == MatchState.SCHEDULED)
-        .order_by(col(Match.number), col(Participant.seat))
-    ):
+    for match_id, seed, nth, version_id in session.exec(SEATED, params={"series_id": series_id}):
         seats.setdefault((match_id, seed, nth), []).append(version_id)
     return SeriesJob(
         series_id=series_id,
@@ -249,14 +263,8 @@ def _job(session: Session, series_id: int, host: Host, at: datetime) -> SeriesJo
 
 def programs_of(session: Session, version_ids: set[int]) -> dict[int, ProgramRef]:
     """The programs of these versions, which are ready."""
-    statement = (
-        select(BotVersion, Bot.name, User.name)
-        .join(Bot, col(Bot.id) == BotVersion.bot_id)
-        .join(User, col(User.id) == Bot.owner_id)
-        .where(col(BotVersion.id).in_(version_ids))
-    )
     programs = {}
-    for version, bot, author in session.exec(statement):
+    for version, bot, author in session.exec(PROGRAMS, params={"version_ids": sorted(version_ids)}):
         assert version.program_sha256 is not None, "only versions that are ready are paired"
         label = player(author, bot, version.number)
         programs[version.id] = ProgramRef(version.id, label, version.program_sha256, version.language, version.entry)

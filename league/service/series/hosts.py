@@ -20,6 +20,7 @@ import contextlib
 import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_
@@ -54,6 +55,9 @@ RECHECK_SECONDS = 60
 
 AVOID_SECONDS = 600
 """For so long a series waits for another machine than the one that failed at it; then it is played by whoever comes."""
+
+HOSTS_AT_A_TIME = 256
+"""For so many machines the condition that says which one is kept: it is part of most statements here."""
 
 NOT_SEEN = "its keeper has not reported lately"
 
@@ -279,6 +283,7 @@ def hosts_for(session: Session, organiser: Person) -> list[HostInfo]:
     return hosts(session)
 
 
+@lru_cache(HOSTS_AT_A_TIME)
 def _is(host: Host) -> ColumnElement[bool]:
     return and_(col(WorkerHost.name) == host.name, col(WorkerHost.boot) == host.boot)
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from sqlalchemy import bindparam
 from sqlmodel import Session, col, delete, func, select, update
 
 from deadheat.engine.chance import attempt_seed
@@ -78,10 +79,13 @@ def show(session: Session, job: SeriesJob, match_id: int, replies: Replies) -> b
     return True
 
 
+FORGOTTEN = delete(LiveMatch).where(col(LiveMatch.series_id) == bindparam("ended_id"))
+
+
 def forget(session: Session, series_id: int) -> None:
     """The series has ended, or was given back."""
-    gone = delete(LiveMatch).where(col(LiveMatch.series_id) == series_id)
-    session.exec(gone.execution_options(synchronize_session=False))
+    session.flush()
+    session.connection().execute(FORGOTTEN, {"ended_id": series_id})
 
 
 def watch(session: Session, match_id: int, viewer: Person | None = None) -> Watched:

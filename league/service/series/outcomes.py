@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
 
-from sqlalchemy import ColumnElement
-from sqlmodel import Session, SQLModel, col, select, update
+from sqlalchemy import ColumnElement, bindparam
+from sqlmodel import Session, SQLModel, col, exists, select, update
 
 from deadheat.engine.core import NS_PER_S, STDERR_KEPT_BYTES, Points
 from deadheat.league.causes import Cause
@@ -24,29 +24,30 @@ from deadheat.league.states import UNRATED, MatchState
 from deadheat.league.tables import Attempt, Ending, LatencySummary, Match, Participant, Series
 from deadheat.sandbox.box import Exit
 
+ABOUT = select(
+    Series.season_id,
+    Series.purpose,
+    exists().where(col(Match.series_id) == Series.id, col(Match.asked).is_not(None)),
+).where(Series.id == bindparam("series_id"))
+
 
 def write_outcomes(
     session: Session, job: SeriesJob, worker: str, outcomes: Sequence[MatchOutcome], at: datetime
-) -> int:
-    """All of it, of the matches that were tried; the season's number."""
-    found = select(Series.season_id, Series.purpose).where(Series.id == job.series_id)
-    season_id, purpose = session.exec(found).one()
+) -> tuple[int, bool]:
+    """All of it, of the matches that were tried; the season's number, and whether somebody asked for the series, so
+    that it is in no ranking and no figure of a bot.
+    """
+    season_id, purpose, asked = session.exec(ABOUT, params={"series_id": job.series_id}).one()
     results = [outcome for outcome in outcomes if outcome.result is not None]
     if results:
         _write_results(session, job, results, at, may_rate=purpose not in UNRATED)
         _write_details(session, results)
-        if not is_asked(session, job.series_id):
+        if not asked:
             add_response_times(session, season_id, job, results)
         if purpose not in UNRATED:
             note_rules(session, season_id, results, at)
     _write_ledger(session, job, worker, season_id, outcomes)
-    return season_id
-
-
-def is_asked(session: Session, series_id: int) -> bool:
-    """Whether somebody asked for the series, so that it is in no ranking and no figure of a bot."""
-    found = select(Match.id).where(Match.series_id == series_id, col(Match.asked).is_not(None))
-    return session.exec(found.limit(1)).first() is not None
+    return season_id, asked
 
 
 def _write_results(

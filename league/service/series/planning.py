@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 from itertools import chain, combinations, zip_longest
 
-from sqlmodel import Session, col, select
+from sqlalchemy import bindparam
+from sqlmodel import Session, col, select, update
 
 from deadheat.engine.chance import SEED_BYTES, commitment
 from deadheat.engine.games import SAME_DEALS
@@ -23,7 +24,7 @@ from deadheat.league.pairing.pairs import pair_key
 from deadheat.league.pairing.seating import Seating, rotations, seatings, whole_turns
 from deadheat.league.service.ground.steps import insert_rows
 from deadheat.league.service.series.dice import Dice, deal_dice, drawn_dice
-from deadheat.league.states import OF_CHALLENGES, UNRATED, Asked, Precedence, Purpose
+from deadheat.league.states import OF_CHALLENGES, UNRATED, Asked, MatchState, Precedence, Purpose
 from deadheat.league.tables import BotVersion, Match, Pair, Participant, Season, Series
 
 
@@ -95,10 +96,17 @@ def in_turns(session: Session, sets: Sequence[Sequence[int]]) -> list[int]:
     """
     ids = [series_id for series_id in chain(*zip_longest(*sets)) if series_id is not None]
     at = now(session)
-    for before_the_last, series_id in enumerate(reversed(ids)):
-        session.get_one(Series, series_id).queued_at = at - timedelta(microseconds=before_the_last)
-    session.flush()
+    if ids:
+        turns = [
+            {"series_id": series_id, "turn": at - timedelta(microseconds=before_the_last)}
+            for before_the_last, series_id in enumerate(reversed(ids))
+        ]
+        session.flush()
+        session.connection().execute(TAKE_TURNS, turns)
     return ids
+
+
+TAKE_TURNS = update(Series).where(col(Series.id) == bindparam("series_id")).values(queued_at=bindparam("turn"))
 
 
 def _add_matches(
@@ -109,25 +117,26 @@ def _add_matches(
     drawn = deal_dice(session, series.season_id, len(new)) if asked is None else drawn_dice(session, len(new))
     dice.update(zip(new, drawn, strict=True))
     rows = [
-        Match(
-            series_id=series.id,
-            season_id=series.season_id,
-            number=number,
-            seed=dice[seating.deal].seed,
-            commitment=commitment(dice[seating.deal].seed),
-            deal=dice[seating.deal].deal,
-            asked=asked,
-            created_at=series.created_at,
-        )
+        {
+            "series_id": series.id,
+            "season_id": series.season_id,
+            "number": number,
+            "seed": dice[seating.deal].seed,
+            "commitment": commitment(dice[seating.deal].seed),
+            "deal": dice[seating.deal].deal,
+            "state": MatchState.SCHEDULED,
+            "asked": asked,
+            "created_at": series.created_at,
+        }
         for number, seating in enumerate(plan)
     ]
-    session.add_all(rows)
-    session.flush()
+    insert_rows(session, Match, rows)
+    match_ids = session.exec(select(Match.id).where(Match.series_id == series.id).order_by(col(Match.number))).all()
     seated = plan[0].seats
     bots = dict(session.exec(select(BotVersion.id, BotVersion.bot_id).where(col(BotVersion.id).in_(seated))).all())
     participants = [
-        {"match_id": row.id, "seat": seat, "version_id": version, "bot_id": bots[version]}
-        for row, seating in zip(rows, plan, strict=True)
+        {"match_id": match_id, "seat": seat, "version_id": version, "bot_id": bots[version]}
+        for match_id, seating in zip(match_ids, plan, strict=True)
         for seat, version in enumerate(seating.seats)
     ]
     insert_rows(session, Participant, participants)

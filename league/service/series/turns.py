@@ -15,9 +15,11 @@ minutes later, and nobody starves, but whoever asks delays no rated match that w
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 
-from sqlalchemy import bindparam
-from sqlmodel import Session, col, select
+from sqlalchemy import Select, union_all
+from sqlalchemy import select as columns
+from sqlmodel import Session, col
 
 from deadheat.league.database import now, settings_of
 from deadheat.league.jobs import Host, SeriesJob
@@ -37,14 +39,21 @@ HEAD_STARTS = {
 }
 """Longer than a season's queue takes as a rule: few series are open at a time (`open_series_limit`)."""
 
-OLDEST = (
-    select(Series.queued_at, Series.id)
-    .where(Series.state == JobState.QUEUED, Series.precedence == bindparam("precedence"), Series.attempt == 0)
-    .order_by(col(Series.queued_at), col(Series.id))
-    .limit(1)
-    .with_for_update(skip_locked=True)
-)
-"""Of one precedence. Made once, because to make it takes longer than to ask it, and every claim asks it for each."""
+
+def _oldest(precedence: Precedence) -> Select[Any]:
+    """The fresh series of one precedence that has waited longest."""
+    oldest = (
+        columns(col(Series.precedence), col(Series.queued_at), col(Series.id))
+        .where(col(Series.state) == JobState.QUEUED, col(Series.precedence) == precedence, col(Series.attempt) == 0)
+        .order_by(col(Series.queued_at), col(Series.id))
+        .limit(1)
+        .with_for_update(skip_locked=True)
+    )
+    return columns(oldest.subquery())
+
+
+OLDEST = union_all(*map(_oldest, HEAD_STARTS))
+"""Of each precedence. Made once, because to make it takes longer than to ask it, and every claim asks it."""
 
 
 def turn(series: Series) -> tuple[datetime, int]:
@@ -75,10 +84,7 @@ def _next_in_turn(session: Session) -> int | None:
     """The fresh series to be played next. Reads one row for each precedence, however many wait, and passes over those
     that other workers are about to take: many who ask at once get one each.
     """
-    found: list[tuple[datetime, int]] = []
-    for precedence, head_start in HEAD_STARTS.items():
-        first = session.exec(OLDEST, params={"precedence": precedence}).first()
-        if first is not None:
-            queued_at, series_id = first
-            found.append((queued_at - head_start, series_id))
+    session.flush()
+    oldest = session.connection().execute(OLDEST)
+    found = [(queued_at - HEAD_STARTS[Precedence(precedence)], row_id) for precedence, queued_at, row_id in oldest]
     return min(found)[1] if found else None

@@ -1,0 +1,125 @@
+"""What a claim, a planning and a sweep cost while few series wait, and while a hundred times as many do.
+
+    ./scripts/bench growth [--short]
+
+On SQLite, in one process and in turns: CPU time of each step, the median. The series wait in one season, and a planning
+fills another one, whose series have all been played. Beside it stands how SQLite finds the series: whatever it reads as
+a whole grows with the queue.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+from sqlalchemy import select as columns
+from sqlalchemy.dialects import sqlite
+from sqlmodel import Session, col, func, select
+
+from deadheat.league.service.ground.steps import insert_rows, set_values
+from deadheat.league.service.jobs.sweep import sweep
+from deadheat.league.service.series.turns import OLDEST, claim_next_series
+from deadheat.league.states import JobState
+from deadheat.league.tables import Match, Participant, Series
+from tests.league.world import HOST, START, World, settings
+
+FEW, MANY = 1_000, 100_000
+TARGET = 1.05
+
+
+def main() -> int:
+    """Measure, print, and say whether the target was reached."""
+    parser = argparse.ArgumentParser(prog="./scripts/bench growth", description=__doc__)
+    parser.add_argument("--short", action="store_true", help="a tenth of the series and fewer rounds")
+    short = parser.parse_args().short
+    few, many, rounds = (FEW, MANY // 10, 20) if short else (FEW, MANY, 100)
+    with tempfile.TemporaryDirectory() as folder:
+        worlds = {count: league(Path(folder) / str(count), count) for count in (few, many)}
+        missed = compare(worlds, rounds)
+        print(*plan_of_claim(worlds[many]), sep="\n")
+        for world in worlds.values():
+            world.close()
+    return 1 if missed else 0
+
+
+def compare(worlds: dict[int, World], rounds: int) -> list[str]:
+    """Print what each step costs; those that missed the target."""
+    few, many = worlds
+    steps: dict[str, Callable[[World], object]] = {
+        "claim": lambda world: world.write(claim_next_series, 0, "w1", HOST),
+        "plan": World.tick,
+        "sweep": lambda world: world.write(sweep),
+    }
+    spent_ms: dict[tuple[str, int], list[float]] = {(step, count): [] for step in steps for count in worlds}
+    for turn in range(rounds):
+        for step, act in steps.items():
+            for count in (few, many) if turn % 2 else (many, few):  # whoever comes second finds warm caches
+                world = worlds[count]
+                if step == "plan":
+                    world.write(_play)
+                began_ns = time.process_time_ns()
+                act(world)
+                spent_ms[step, count].append((time.process_time_ns() - began_ns) / 1e6)
+    missed = []
+    for step in steps:
+        before, after = (statistics.median(spent_ms[step, count]) for count in (few, many))
+        verdict = "" if after <= TARGET * before else " MISSED"
+        print(
+            f"{step:6} {before:7.2f} ms at {few}, {after:7.2f} at {many}: {after / before:.3f} (<= {TARGET}){verdict}"
+        )
+        missed += [step] if verdict else []
+    return missed
+
+
+def plan_of_claim(world: World) -> list[str]:
+    """How SQLite finds the oldest series that waits."""
+    asked = OLDEST.compile(dialect=sqlite.dialect(), compile_kwargs={"literal_binds": True})
+    with world.db.reading() as session:
+        found = session.connection().exec_driver_sql(f"EXPLAIN QUERY PLAN {asked}").all()
+    return sorted({f"    {row[3]}" for row in found if "series" in row[3]})
+
+
+def league(folder: Path, waiting: int) -> World:
+    """A season in which that many more series wait than it would plan, and one to plan."""
+    world = World(settings(folder))
+    for _ in range(2):
+        world.season(20, games_per_pair=None)
+        world.tick()
+    world.write(_fill, waiting)
+    return world
+
+
+def _play(session: Session) -> None:
+    """The second season's series are over."""
+    over = {"state": JobState.DONE, "finished_at": START, "lease_until": None}
+    set_values(session, Series, col(Series.season_id) == 2, **over)
+
+
+def _fill(session: Session, waiting: int) -> None:
+    """Copies of the first series, each with one match."""
+    series, match = (
+        dict(session.connection().execute(columns(table.__table__).limit(1)).mappings().one())  # type: ignore[union-attr]
+        for table in (Series, Match)
+    )
+    seated = session.exec(select(Participant).where(Participant.match_id == match["id"])).all()
+    first, first_match = (session.exec(select(func.max(col(table.id)))).one() + 1 for table in (Series, Match))
+    numbers = range(waiting)
+    later = {"nudge_at": series["queued_at"] + timedelta(days=1)}
+    rows = [
+        {**series, **later, "id": first + n, "queued_at": series["queued_at"] + timedelta(milliseconds=n)}
+        for n in numbers
+    ]
+    insert_rows(session, Series, rows)
+    insert_rows(session, Match, [{**match, "id": first_match + n, "series_id": first + n} for n in numbers])
+    seats = [{"seat": one.seat, "version_id": one.version_id, "bot_id": one.bot_id} for one in seated]
+    insert_rows(session, Participant, [{"match_id": first_match + n, **seat} for n in numbers for seat in seats])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

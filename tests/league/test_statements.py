@@ -1,0 +1,66 @@
+"""A series costs a handful of statements, however many matches it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from sqlalchemy import event
+from sqlmodel import Session
+
+from deadheat.league.jobs import SeriesJob
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.jobs.sweep import sweep
+from deadheat.league.service.rankings.standings import refit
+from deadheat.league.service.series.carrying_out import renew_series
+from deadheat.league.service.series.turns import claim_next_series
+from deadheat.league.states import SeasonState
+from tests.league.world import World
+
+MOST = {"plan": 40, "claim": 7, "renew": 1, "finish": 16, "sweep": 1, "rank": 10}
+"""Statements of each step in a season of two bots; most of a planning serves all series that it makes."""
+
+
+def statements(world: World, act: Callable[[], object]) -> int:
+    """How many reach the database. A batch that is sent in parts is counted by its parts."""
+    asked: list[str] = []
+
+    def note(*arguments: object) -> None:
+        asked.append(str(arguments[2]))
+
+    engine = world.write(Session.get_bind)
+    event.listen(engine, "before_cursor_execute", note)
+    act()
+    event.remove(engine, "before_cursor_execute", note)
+    return sum(not statement.startswith("BEGIN") for statement in asked)
+
+
+@pytest.mark.databases
+def test_a_series_costs_as_many_statements_whatever_its_length(world: World) -> None:
+    """Of two lengths that are played in two seasons, from the planning to the ranking."""
+    short, long = (_of_a_series(world, length) for length in (4, 50))
+    assert short == long
+    assert {step: count for step, count in long.items() if count > MOST[step]} == {}
+
+
+def _of_a_series(world: World, length: int) -> dict[str, int]:
+    season_id = world.season(2, games_per_pair=length, series_length=length)
+    jobs: list[SeriesJob | None] = []
+    steps: dict[str, Callable[[], object]] = {
+        "plan": world.tick,
+        "claim": lambda: jobs.append(world.write(claim_next_series, 0, "w1", world.host)),
+        "renew": lambda: world.write(renew_series, _only(jobs)),
+        "finish": lambda: world.finish(_only(jobs)),
+        "sweep": lambda: world.write(sweep),
+        "rank": lambda: world.write(refit, season_id),
+    }
+    found = {step: statements(world, act) for step, act in steps.items()}
+    assert len(_only(jobs).matches) == length
+    world.write(set_season_state, world.boss, season_id, SeasonState.CLOSED)
+    return found
+
+
+def _only(jobs: list[SeriesJob | None]) -> SeriesJob:
+    (job,) = jobs
+    assert job is not None
+    return job
