@@ -52,6 +52,12 @@ def bit(cell: Cell) -> int:
     return 1 << (STRIDE * (row - 1) + column - 1)
 
 
+def cells_in(mask: int) -> tuple[Cell, ...]:
+    """Return the cells of a set, row by row."""
+    cells = ((row, column) for row in range(1, SIDE + 1) for column in range(1, SIDE + 1))
+    return tuple(cell for cell in cells if mask & bit(cell))
+
+
 def cells_of(shape: str) -> frozenset[Cell]:
     """Return the cells of a shape drawn as in `SHAPES`, at the board's top left."""
     rows = enumerate(shape.split("/"), 1)

@@ -1,5 +1,8 @@
 """A person's moves as forms: what a page offers for a prompt, and the line that its fields stand for.
 
+An offer holds what is legal by the rules, so that no page offers anything else: the least quantity of a bid on each
+face, and every place where a block fits. With scripts the same fields are filled in on the board (play.js).
+
 Only whether a form is filled in is judged here, in the form's own words: a rule's sentence about a line that is not
 one would name a protocol that the person never sees. What is filled in the rules judge, as for bots
 (`league.service.jobs.exhibitions`). A prompt that no form is known for is answered with a line as the protocol has it,
@@ -16,8 +19,8 @@ from typing import Any
 from deadheat.engine.core import Seat
 from deadheat.engine.figures import counted
 from deadheat.engine.games.betris import CHIPS, MAX_BET
-from deadheat.engine.games.liars_dice import FACES, QUANTITIES
-from deadheat.engine.games.polyominoes import SHAPES, SIDE, SIZES
+from deadheat.engine.games.liars_dice import BIDS, FACES, HEIGHT, QUANTITIES, Bid
+from deadheat.engine.games.polyominoes import PLACEMENTS, SHAPES, SIDE, SIZES, bit, cells_in
 from deadheat.engine.games.yacht_auction import CATEGORIES, DICE, MAX_BID
 from deadheat.league.errors import IllegalMove
 
@@ -97,6 +100,8 @@ def _place(prompt: str, state: State, seat: Seat) -> Turn:
     block = prompt.split(" ")[1]
     size = SIZES[block]
     filled = {(row, column) for row, column in state["boards"][seat]}
+    taken = sum(map(bit, filled))
+    fitting = [cells_in(mask) for mask in sorted(PLACEMENTS[block]) if not mask & taken]
     rows = [[(row, column, (row, column) in filled) for column in range(1, SIDE + 1)] for row in range(1, SIDE + 1)]
 
     def line(fields: Fields) -> str:
@@ -107,7 +112,8 @@ def _place(prompt: str, state: State, seat: Seat) -> Turn:
             raise IllegalMove(f"tick {counted(size, 'cell')}, not {len(cells)}, or pass")
         return " ".join(["PLACE", str(len(cells)), *(f"{row} {column}" for row, column in cells)])
 
-    return Turn("place", line, {"block": block, "shape": SHAPES[block].split("/"), "size": size, "rows": rows})
+    offer = {"block": block, "shape": SHAPES[block].split("/"), "size": size, "rows": rows, "fitting": fitting}
+    return Turn("place", line, offer)
 
 
 def _claim(prompt: str, _state: State, _seat: Seat) -> Turn:
@@ -121,10 +127,16 @@ def _claim(prompt: str, _state: State, _seat: Seat) -> Turn:
         return json.dumps(bid, separators=(",", ":"))
 
     current = view["currentBid"]
+    lowest = 0 if current is None else HEIGHT[Bid(current["quantity"], current["faceValue"])] + 1
+    least: dict[int, int] = {}
+    for bid in BIDS[lowest:]:
+        least.setdefault(bid.face, bid.quantity)
     offer = {
         "dice": "".join(map(str, view["myDice"])),
         "current": current and {"quantity": current["quantity"], "face": current["faceValue"]},
         "total": view["totalDiceInPlay"],
+        "least": dict(sorted(least.items())),
+        "lowest": BIDS[lowest]._asdict() if least else None,
         "most": QUANTITIES.stop - 1,
     }
     return Turn("claim", line, offer)
