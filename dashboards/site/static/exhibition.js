@@ -1,9 +1,12 @@
 // A match of one's own: hears from the server when something happened (or asks now and then), exchanges the form for the
-// next one, and lets the viewer grow. Moves are made by the forms themselves, as without scripts. Who signs out in another
-// tab is told so here.
+// next one, and lets the viewer grow, move by move, so that the opponent's is seen happening. The form stands below the
+// board, on which moves are made (play.js). Who signs out in another tab is told so here.
+import { attach } from "./play.js";
 import { viewer } from "./replay.js";
 
 const EVERY_MS = 3000; // where there is no stream
+const MOVE_MS = 600; // that each new move is shown
+const MOST_MOVES = 6; // that are shown one after the other
 const root = document.getElementById("table");
 const turn = () => document.getElementById("turn");
 const token = (part) => part.querySelector("[name=csrf]")?.value; // another one after signing in again; none: no form
@@ -34,9 +37,28 @@ async function draw() {
   if (!response) return;
   const { match } = await response.json();
   if (!match || match.scenes.length === 0) return;
-  if (shown) { shown.grow(match, false); return; }
-  shown = await viewer(root, match);
-  shown?.show(match.scenes.length - 1);
+  if (shown) await grow(match);
+  else {
+    shown = await viewer(root, match);
+    shown?.show(match.scenes.length - 1);
+    if (shown) shown.part("stage").after(turn());
+  }
+  if (shown) await attach(document.querySelector("form.move"), shown.part("stage"));
+}
+
+// Who is at the end sees what is new move by move; who looks back, or wants no motion, is left in peace.
+async function grow(match) {
+  const seen = shown.scenes.length - 1;
+  const watches = shown.at === seen && !shown.timer && !matchMedia("(prefers-reduced-motion: reduce)").matches;
+  if (watches) shown.part("stage").classList.remove("yours");
+  shown.grow(match, false);
+  if (!watches) return;
+  const newest = match.scenes.length - 1;
+  for (let at = Math.max(seen + 1, newest - MOST_MOVES); at <= newest; at += 1) {
+    shown.show(at);
+    if (at < newest) await new Promise((resolve) => { setTimeout(resolve, MOVE_MS); });
+    if (shown.at !== at) return; // somebody took the controls
+  }
 }
 
 async function renew(version) {

@@ -1,0 +1,127 @@
+// Betris on the board: a block by tapping it, its place by dragging it; arrows, R and F move, turn and flip it. It only
+// ever lies where the server said that it fits.
+import { drawn as element } from "./replay-draw.js";
+import { choosable } from "./play.js";
+
+const CELL = 10;
+const MOVES = { left: [0, -1], right: [0, 1], up: [-1, 0], down: [1, 0] };
+const KEYS = { ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down", r: "turn", R: "turn", f: "flip", F: "flip" };
+
+function bet(form, stage) {
+  const radios = [...form.querySelectorAll("[name=block]")];
+  function drawn() {
+    for (const radio of radios) {
+      for (const choice of stage.querySelectorAll(`[data-block="${radio.value}"]`)) {
+        choosable(choice, `Block ${radio.value}`, radio.checked, () => { radio.checked = true; drawn(); });
+      }
+    }
+  }
+  form.addEventListener("change", drawn);
+  return drawn;
+}
+
+// A place: its cells, their shape at the top left, and their middle.
+function placement(word) {
+  const cells = word.match(/../g).map((two) => [Number(two[0]), Number(two[1])]);
+  const middle = [0, 1].map((axis) => cells.reduce((sum, cell) => sum + cell[axis], 0) / cells.length);
+  return { cells, middle, shape: shape(cells) };
+}
+
+function shape(cells) {
+  const [top, left] = [0, 1].map((axis) => Math.min(...cells.map((cell) => cell[axis])));
+  return cells.map(([row, column]) => `${row - top},${column - left}`).sort().join(" ");
+}
+
+const turned = (cells) => cells.map(([row, column]) => [column, -row]);
+const flipped = (cells) => cells.map(([row, column]) => [row, -column]);
+const away = (one, [row, column]) => (one.middle[0] - row) ** 2 + (one.middle[1] - column) ** 2;
+
+function place(form, stage, seat) {
+  const list = form.querySelector("[data-fitting]");
+  if (!list) return () => {};
+  const fitting = list.dataset.fitting.split(" ").map(placement);
+  const tools = form.querySelector(".aim");
+  const cells = new Map([...form.querySelectorAll("[name^=cell]:not(:disabled)")].map((one) => [one.name.slice(4), one]));
+  const told = form.querySelector("output");
+  tools.hidden = false;
+  form.querySelector(".by-cells").open = false;
+  let at = null;
+
+  function nearest(spot, among) {
+    return among.reduce((best, one) => (best === null || away(one, spot) < away(best, spot) ? one : best), null);
+  }
+
+  function lie(where) {
+    if (!where) return;
+    at = where;
+    for (const [name, one] of cells) one.checked = at.cells.some(([row, column]) => `${row}${column}` === name);
+    told.textContent = `It covers ${at.cells.map(([row, column]) => `row ${row} column ${column}`).join(", ")}.`;
+    show();
+  }
+
+  // Another way round: of those that fit, the nearest to where it is now.
+  function change(how) {
+    const wanted = shape(how(at.cells));
+    if (wanted !== at.shape) lie(nearest(at.middle, fitting.filter((one) => one.shape === wanted)));
+  }
+
+  function act(name) {
+    if (name === "turn") {
+      let way = at.cells;
+      for (let quarter = 0; quarter < 3; quarter += 1) { // the next of its ways round that fits anywhere
+        way = turned(way);
+        const wanted = shape(way);
+        if (wanted !== at.shape && fitting.some((one) => one.shape === wanted)) { change(() => way); return; }
+      }
+      return;
+    }
+    if (name === "flip") { change(flipped); return; }
+    const [down, across] = MOVES[name];
+    const ahead = fitting.filter((one) => one.shape === at.shape && (one.middle[0] - at.middle[0]) * down + (one.middle[1] - at.middle[1]) * across > 0);
+    lie(nearest([at.middle[0] + down, at.middle[1] + across], ahead));
+  }
+
+  function show() {
+    const board = stage.querySelector(`.seat${seat} svg.board`);
+    board?.querySelector(".aimed")?.remove();
+    board?.append(element("g", { class: "aimed" }, at.cells.map(([row, column]) => element("rect", { x: (column - 1) * CELL, y: (row - 1) * CELL, width: CELL, height: CELL }))));
+  }
+
+  function spot(board, event) {
+    const { left, top, width, height } = board.getBoundingClientRect();
+    return [((event.clientY - top) / height) * 7 + 0.5, ((event.clientX - left) / width) * 7 + 0.5];
+  }
+
+  function drawn() {
+    const board = stage.querySelector(`.seat${seat} svg.board`);
+    if (!board || board.dataset.aims) return;
+    board.dataset.aims = "yes";
+    board.tabIndex = 0;
+    board.setAttribute("role", "application");
+    board.setAttribute("aria-roledescription", "board to place a block on");
+    const follow = (event) => { const to = spot(board, event); lie(nearest(to, fitting.filter((one) => one.shape === at.shape)) ?? nearest(to, fitting)); };
+    board.onpointerdown = (event) => { board.setPointerCapture(event.pointerId); follow(event); board.focus({ preventScroll: true }); event.preventDefault(); };
+    board.onpointermove = (event) => { if (board.hasPointerCapture(event.pointerId)) follow(event); };
+    board.onkeydown = (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key === "Enter") form.requestSubmit(form.querySelector("button:not([type]):not([name])"));
+      else if (event.key in KEYS) act(KEYS[event.key]);
+      else return;
+      event.preventDefault();
+      event.stopPropagation(); // the viewer has keys of its own
+    };
+    show();
+  }
+
+  tools.addEventListener("click", (event) => { const name = event.target.closest("[data-act]")?.dataset.act; if (name) act(name); });
+  // Who ticks cells has the block there as soon as it fits.
+  form.addEventListener("change", () => {
+    const chosen = [...cells].filter(([, one]) => one.checked).map(([name]) => name).sort().join("");
+    const found = fitting.find((one) => one.cells.map((cell) => cell.join("")).sort().join("") === chosen);
+    if (found) lie(found);
+  });
+  lie(nearest([4, 4], fitting));
+  return drawn;
+}
+
+export const hands = { bet, place };

@@ -1,0 +1,21 @@
+// Liar's Dice: for each face only quantities that are higher than the bid to beat, and a face by tapping a die of one's own.
+import { choosable } from "./play.js";
+
+function claim(form, stage, seat) {
+  const raises = form.querySelector("[data-least]");
+  if (!raises) return () => {};
+  const least = new Map(raises.dataset.least.split(" ").map((pair) => pair.split(":")));
+  const [quantity, face] = ["quantity", "face"].map((name) => form.querySelector(`[name=${name}]`));
+  function drawn() {
+    const before = quantity.min;
+    quantity.min = least.get(face.value);
+    if (Number(quantity.value) < Number(quantity.min) || quantity.value === before) quantity.value = quantity.min;
+    stage.querySelectorAll(`[data-seat="${seat}"] .die[data-face]`).forEach((die) => {
+      if (least.has(die.dataset.face)) choosable(die, `Bid on ${die.dataset.face}`, face.value === die.dataset.face, () => { face.value = die.dataset.face; drawn(); });
+    });
+  }
+  form.addEventListener("change", drawn);
+  return drawn;
+}
+
+export const hands = { claim };

@@ -1,0 +1,60 @@
+// Moves made on the board itself. The form stays what is sent: its fields are filled in by what is tapped, dragged or
+// stepped, and they hold nothing that the rules forbid, for the server offers only what is legal (api/pages/player/turns).
+// A game's module (play-*.js) exports `hands`: by kind of turn, hand(form, stage, seat) makes the board answer and returns
+// what to do whenever it was drawn anew.
+const GAMES = {
+  auction: "./play-yacht.js", score: "./play-yacht.js",
+  bet: "./play-betris.js", place: "./play-betris.js",
+  claim: "./play-liars.js",
+};
+
+let watching = null;
+
+// Has the form of a turn played on that stage, whose newest drawing is there; null: nobody is to move.
+export async function attach(form, stage) {
+  watching?.disconnect();
+  stage.classList.toggle("yours", form !== null);
+  if (!form || !(form.dataset.kind in GAMES)) return;
+  const { hands } = await import(GAMES[form.dataset.kind]);
+  for (const field of form.querySelectorAll("input[type=number]")) stepper(field);
+  const drawn = hands[form.dataset.kind](form, stage, Number(form.dataset.seat));
+  drawn();
+  watching = new MutationObserver(() => { if (form.isConnected) drawn(); });
+  watching.observe(stage, { childList: true });
+}
+
+// Buttons beside a number: they stay within what is offered.
+function stepper(field) {
+  const widest = Number(field.max) > 100 ? [1000, 100] : [1];
+  const button = (by) => {
+    const made = document.createElement("button");
+    Object.assign(made, { type: "button", className: "second step", textContent: `${by < 0 ? "−" : "+"}${Math.abs(by) > 1 ? Math.abs(by) : ""}` });
+    made.setAttribute("aria-label", `${Math.abs(by)} ${by < 0 ? "less" : "more"}`);
+    made.addEventListener("click", () => {
+      field.value = String(Math.max(Number(field.min), Math.min(Number(field.max), Number(field.value) + by)));
+      field.dispatchEvent(new Event("change", { bubbles: true }));
+    });
+    return made;
+  };
+  const row = document.createElement("span");
+  row.className = "stepper";
+  field.replaceWith(row);
+  row.append(...widest.map((by) => button(-by)), field, ...widest.toReversed().map((by) => button(by)));
+}
+
+// Something on the board that is chosen by a tap or by a key.
+export function choosable(element, label, isChosen, choose) {
+  element.classList.add("choosable");
+  element.classList.toggle("chosen", isChosen);
+  element.setAttribute("role", "button");
+  element.setAttribute("aria-pressed", String(isChosen));
+  element.setAttribute("aria-label", label);
+  element.tabIndex = 0;
+  element.onclick = choose;
+  element.onkeydown = (event) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    event.stopPropagation(); // the viewer has keys of its own
+    choose();
+  };
+}
