@@ -134,40 +134,138 @@ def play(page: Page, move: Callable[[Page], None]) -> int:
     raise AssertionError("it does not end")
 
 
-def auction(page: Page) -> None:
-    if page.locator("select[name=category]").count():
-        boxes = page.locator("form.move input[type=checkbox]")
-        for place in range(5):
-            boxes.nth(place).check()
-        page.get_by_role("button", name="Score").click()
-        return
-    page.locator("input[name=bundle]").first.check()
-    page.get_by_role("button", name="Bid").click()
+class Forms:
+    """How the games are played where no script runs: by the fields of the form."""
+
+    @staticmethod
+    def auction(page: Page) -> None:
+        if page.locator("select[name=category]").count():
+            boxes = page.locator("form.move input[type=checkbox]")
+            for place in range(5):
+                boxes.nth(place).check()
+            page.get_by_role("button", name="Score").click()
+            return
+        page.locator("input[name=bundle]").first.check()
+        page.get_by_role("button", name="Bid", exact=True).click()
+
+    @staticmethod
+    def blocks(page: Page) -> None:
+        """Places what fits somewhere, else passes."""
+        if page.locator("input[name=block]").count():
+            page.locator("input[name=block]").first.check()
+            page.get_by_role("button", name="Bet").click()
+            return
+        cells = [(x, y) for x in range(1, SIDE + 1) for y in range(1, SIDE + 1)]
+        taken = page.locator("[name^=cell]:disabled").evaluate_all("found => found.map(cell => cell.name)")
+        filled = sum(bit(cell) for cell in cells if f"cell{cell[0]}{cell[1]}" in taken)
+        name = (page.locator("form.move p").filter(has_text="You have").inner_text()).split()[2].strip(":")
+        fitting = [mask for mask in sorted(PLACEMENTS[name]) if not mask & filled]
+        offered = page.locator("[data-fitting]")
+        assert bool(fitting) == bool(offered.count())
+        if not fitting:
+            page.get_by_role("button", name="Pass").click()
+            return
+        assert len((offered.get_attribute("data-fitting") or "").split()) == len(fitting), (
+            "all that is legal is offered"
+        )
+        for x, y in cells:
+            if bit((x, y)) & fitting[0]:
+                page.locator(f"[name=cell{x}{y}]").check()
+        page.get_by_role("button", name="Place", exact=True).click()
+
+    @staticmethod
+    def lies(page: Page) -> None:
+        challenge = page.get_by_role("button", name="Call it a lie")
+        (challenge if challenge.count() else page.get_by_role("button", name="Bid", exact=True)).click()
 
 
-def blocks(page: Page) -> None:
-    """Places what fits somewhere, else passes."""
-    if page.locator("input[name=block]").count():
-        page.locator("input[name=block]").first.check()
-        page.get_by_role("button", name="Bet").click()
-        return
-    cells = [(x, y) for x in range(1, SIDE + 1) for y in range(1, SIDE + 1)]
-    taken = page.locator("[name^=cell]:disabled").evaluate_all("found => found.map(cell => cell.name)")
-    filled = sum(bit(cell) for cell in cells if f"cell{cell[0]}{cell[1]}" in taken)
-    name = (page.locator("form.move p").filter(has_text="You have").inner_text()).split()[2].strip(":")
-    fitting = [mask for mask in sorted(PLACEMENTS[name]) if not mask & filled]
-    if not fitting:
-        page.get_by_role("button", name="Pass").click()
-        return
-    for x, y in cells:
-        if bit((x, y)) & fitting[0]:
-            page.locator(f"[name=cell{x}{y}]").check()
-    page.get_by_role("button", name="Place", exact=True).click()
+class Pointer:
+    """By tapping and dragging on the board."""
+
+    @staticmethod
+    def auction(page: Page) -> None:
+        page.locator(".yours .choosable").first.wait_for()
+        if page.locator("[data-kind=auction]").count():
+            page.locator("[data-bundle=B]").click()
+            page.get_by_label("100 more", exact=True).click()
+            assert page.locator("[name=bid]").input_value() == "100"
+            page.get_by_role("button", name="Bid", exact=True).click()
+            return
+        score = page.get_by_role("button", name="Score")
+        dice = page.locator("[data-hand='1'] .die")
+        while page.locator("[data-hand='1'] .die.chosen").count() < 5:
+            assert score.is_disabled(), "nothing illegal is offered"
+            page.locator("[data-hand='1'] .die:not(.chosen)").first.click()
+        if dice.count() > 5:
+            dice.last.click()
+            assert page.locator("[name^=die]:checked").count() == 5, "a sixth one is not taken"
+        page.locator("[data-category][data-seat='1'].choosable").first.click()
+        score.click()
+
+    @staticmethod
+    def blocks(page: Page) -> None:
+        if page.locator("[data-kind=bet]").count():
+            page.locator(".yours [data-block].choosable").first.click()
+            page.get_by_role("button", name="Bet").click()
+            return
+        board = page.locator(".yours .seat1 svg.board")
+        if not page.locator("[data-fitting]").count():
+            page.get_by_role("button", name="Pass").click()
+            return
+        page.locator(".aimed rect").first.wait_for()
+        place = board.bounding_box()
+        assert place is not None
+        page.mouse.move(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
+        page.mouse.down()
+        page.mouse.move(place["x"] + 8, place["y"] + 8, steps=3)
+        page.mouse.up()
+        size = int(page.locator(".by-cells legend").text_content().split()[2])  # type: ignore[union-attr]
+        assert (
+            page.locator(".aimed rect").count() == size == page.locator("[name^=cell]:checked:not(:disabled)").count()
+        )
+        page.get_by_role("button", name="Place", exact=True).click()
+
+    @staticmethod
+    def lies(page: Page) -> None:
+        if page.locator("[data-least]").count() and not page.get_by_role("button", name="Call it a lie").count():
+            before = page.locator("[name=quantity]").input_value()
+            page.get_by_label("1 less").click()
+            assert page.locator("[name=quantity]").input_value() == before, "the lowest legal bid is what is offered"
+            page.locator(".yours [data-seat='0'] .die.choosable").first.click()
+            assert page.locator("[data-seat='0'] .die.chosen").count() >= 1
+            page.get_by_role("button", name="Bid", exact=True).click()
+            return
+        page.get_by_role("button", name="Call it a lie").click()
 
 
-def lies(page: Page) -> None:
-    challenge = page.get_by_role("button", name="Call it a lie")
-    (challenge if challenge.count() else page.get_by_role("button", name="Bid")).click()
+class Keys:
+    """By the keyboard alone."""
+
+    @staticmethod
+    def auction(page: Page) -> None:
+        page.locator(".yours .choosable").first.wait_for()
+        if page.locator("[data-kind=auction]").count():
+            page.locator("[data-bundle=A]").press("Enter")
+            page.get_by_role("button", name="Bid", exact=True).press("Enter")
+            return
+        while page.locator("[data-hand='1'] .die.chosen").count() < 5:
+            page.locator("[data-hand='1'] .die:not(.chosen)").first.press(" ")
+        page.locator("[data-category][data-seat='1'].choosable").first.press("Enter")
+        page.get_by_role("button", name="Score").press("Enter")
+
+    @staticmethod
+    def blocks(page: Page) -> None:
+        if page.locator("[data-kind=bet]").count():
+            page.locator(".yours [data-block].choosable").first.press("Enter")
+            page.get_by_role("button", name="Bet").press("Enter")
+            return
+        if not page.locator("[data-fitting]").count():
+            page.get_by_role("button", name="Pass").press("Enter")
+            return
+        board = page.locator(".yours .seat1 svg.board")
+        for key in ("ArrowUp", "ArrowUp", "ArrowLeft", "r", "f", "ArrowRight"):
+            board.press(key)
+        board.press("Enter")
 
 
 def over(page: Page) -> None:
@@ -181,17 +279,21 @@ def over(page: Page) -> None:
 @pytest.mark.parametrize(
     ("game", "move", "copies"),
     [
-        pytest.param("yacht-auction", auction, 1, marks=pytest.mark.all),
-        ("betris-large", blocks, 1),
-        pytest.param("liars-dice", lies, 2, marks=pytest.mark.all),
+        ("yacht-auction", Pointer.auction, 1),
+        ("betris-large", Pointer.blocks, 1),
+        pytest.param("liars-dice", Pointer.lies, 2, marks=pytest.mark.all),
+        pytest.param("yacht-auction", Keys.auction, 1, marks=pytest.mark.all),
+        pytest.param("betris-large", Keys.blocks, 1, marks=pytest.mark.all),
     ],
+    ids=lambda value: getattr(value, "__qualname__", str(value)),
 )
-def test_a_person_plays_to_the_end(
+def test_a_person_plays_to_the_end_on_the_board(
     visit: Open, league: League, worker: Worker, game: str, move: Callable[[Page], None], copies: int
 ) -> None:
-    page = seated(signed_in(visit("/"), f"person-{game}"), opponent(league, game), copies)
-    page.locator("form.move").wait_for(timeout=PATIENCE_MS)
-    page.wait_for_selector("#table:not([hidden])")
+    name = f"{game}-{move.__qualname__.partition('.')[0]}"
+    page = visit("/", reduced_motion="reduce")
+    page = seated(signed_in(page, name), opponent(league, game), copies)
+    page.locator(".yours .choosable, .yours .board[data-aims]").first.wait_for(timeout=PATIENCE_MS)
     assert barriers(page) == []
     page.set_viewport_size(PHONE)
     assert not overflows(page)
@@ -199,10 +301,39 @@ def test_a_person_plays_to_the_end(
     assert moves >= 3
     over(page)
     shown = page.locator("[data-part=answers] .who").all_inner_texts()
-    assert f"person-{game}" not in shown, "nobody took a person's time"
+    assert name not in shown, "nobody took a person's time"
     if game == "betris-large":
         assert page.locator(".betris .seat1 .filled").count() >= 20, "it opens at its end, and shows what was placed"
     assert barriers(page) == []
+
+
+@pytest.mark.all
+@pytest.mark.parametrize(("game", "move"), [("yacht-auction", Forms.auction), ("betris-large", Forms.blocks)])
+def test_each_game_is_played_without_scripts(
+    visit: Open, league: League, worker: Worker, game: str, move: Callable[[Page], None]
+) -> None:
+    page = signed_in(visit("/", java_script_enabled=False), f"plain-{game}")
+    page = seated(page, opponent(league, game))
+    for _ in range(200):
+        page.locator("form.move button, details.record").first.wait_for(timeout=PATIENCE_MS)
+        if page.locator("details.record").count():
+            break
+        move(page)
+    expect(page.locator("#told")).to_contain_text(re.compile(r"won|lost|draw"))
+
+
+def test_the_opponents_moves_are_seen_one_after_the_other(visit: Open, league: League, worker: Worker) -> None:
+    page = seated(signed_in(visit("/"), "watcher"), opponent(league, "liars-dice"), 2)
+    page.locator(".yours .choosable").first.wait_for(timeout=PATIENCE_MS)
+    page.evaluate(
+        "() => { const where = document.querySelector('[data-part=where]'); window.seen = [];"
+        " new MutationObserver(() => window.seen.push(where.textContent)).observe(where, { childList: true }); }"
+    )
+    before = page.locator("#turn").get_attribute("data-version")
+    Forms.lies(page)
+    page.locator(f"#turn:not([data-version='{before}'])").wait_for(timeout=PATIENCE_MS)
+    page.locator(".yours form.move, form.move").wait_for(timeout=PATIENCE_MS)
+    page.wait_for_function("() => new Set(window.seen).size > 1", timeout=PATIENCE_MS)
 
 
 def test_it_is_played_without_scripts_and_a_typo_costs_nothing(visit: Open, league: League, worker: Worker) -> None:
@@ -216,14 +347,14 @@ def test_it_is_played_without_scripts_and_a_typo_costs_nothing(visit: Open, leag
             break
         if not tried:
             page.get_by_label("At least this many dice").fill("")
-            page.get_by_role("button", name="Bid").click()
+            page.get_by_role("button", name="Bid", exact=True).click()
             expect(page.get_by_role("alert")).to_contain_text(
                 "“At least this many dice” must be a whole number from 1 to 30"
             )
             tried = True
             assert every_field_has_a_name(page)
             page.get_by_label("At least this many dice").fill("1")  # what was typed stays, and a person may open
-        lies(page)
+        Forms.lies(page)
     expect(page.locator("#told")).to_contain_text(re.compile(r"won|lost"))
     expect(page.locator(".moves tbody tr").last).to_contain_text("wins")
 
@@ -237,12 +368,10 @@ def every_field_has_a_name(page: Page) -> bool:
 def test_a_refused_move_keeps_what_was_chosen_and_resigning_ends_it(
     visit: Open, league: League, worker: Worker
 ) -> None:
-    page = seated(signed_in(visit("/"), "hasty"), opponent(league, "yacht-auction"))
+    page = seated(signed_in(visit("/", java_script_enabled=False), "hasty"), opponent(league, "yacht-auction"))
     for _ in range(2):
         page.locator("input[name=bundle]").first.wait_for(timeout=PATIENCE_MS)
-        before = page.locator("#turn").get_attribute("data-version")
-        auction(page)
-        page.locator(f"#turn:not([data-version='{before}'])").wait_for(timeout=PATIENCE_MS)
+        Forms.auction(page)
     page.locator("select[name=category]").wait_for(timeout=PATIENCE_MS)
     for place in range(4):
         page.locator("form.move input[type=checkbox]").nth(place).check()
@@ -252,7 +381,6 @@ def test_a_refused_move_keeps_what_was_chosen_and_resigning_ends_it(
     page.locator("form.move input[type=checkbox]").nth(4).check()
     page.get_by_role("button", name="Score").click()
     page.locator("input[name=bundle]").first.wait_for(timeout=PATIENCE_MS)
-    page.on("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Resign").click()
     expect(page.locator("#told")).to_have_text("hasty resigned.", timeout=PATIENCE_MS)
     path = page.url.partition("#")[0]
@@ -299,7 +427,7 @@ def test_a_person_plays_against_a_bot_in_its_container(visit: Open, league: Leag
     started.start()
     try:
         page = seated(signed_in(visit("/"), "confined"), opponent(league, "liars-dice"))
-        play(page, lies)
+        play(page, Forms.lies)
         over(page)
     finally:
         started.stop(60)
