@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import deque
 from dataclasses import asdict
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -37,6 +38,9 @@ log = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 20
 """The pause between two looks for remains of killed processes: a list of folders, and one request to the engine."""
+
+LATE_SECONDS = 60
+"""The time of which the keeper reports how late it woke up at worst."""
 
 
 def arrive(context: Context) -> bool:
@@ -62,6 +66,7 @@ class Keeper:
         self._stat = stat()
         self._beat_at = 0.0
         self._sweep_at = 0.0
+        self._late: deque[float] = deque([0.0], maxlen=round(LATE_SECONDS / HEARTBEAT_SECONDS))
         self._appeared: set[int] = set()  # seasons
 
     def run(self) -> None:
@@ -71,7 +76,9 @@ class Keeper:
                 self.look()
             except SQLAlchemyError as error:
                 log.warning("the database does not answer, trying again: %s", error)
+            due = time.monotonic() + HEARTBEAT_SECONDS
             time.sleep(HEARTBEAT_SECONDS)
+            self._late.append(time.monotonic() - due)
 
     def look(self) -> None:
         """Report that the machine is here, and have it checked while a check is due."""
@@ -89,7 +96,7 @@ class Keeper:
         before, self._stat = self._stat, stat()
         steal_share, _ = shares(before, self._stat)
         with self._context.database.transaction() as session:
-            known = host_seen(session, self._context.host, steal_share)
+            known = host_seen(session, self._context.host, steal_share, max(self._late))
         self._beat_at = time.monotonic() + HEARTBEAT_SECONDS
         if not known:
             log.warning("machine %s arrives: the database does not know it", self._context.host.name)

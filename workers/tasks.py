@@ -30,6 +30,7 @@ from deadheat.league.service.rankings import standings
 from deadheat.league.service.rankings.publishing import publish, seasons_to_publish
 from deadheat.league.service.rankings.standings import seasons_to_refit
 from deadheat.league.service.series.carrying_out import SERIES
+from deadheat.league.service.views.samples import take_sample
 from deadheat.league.storage.schema import WrongSchema, must_fit
 from deadheat.workers import metrics, stopping
 from deadheat.workers.broker.queue import (
@@ -186,9 +187,11 @@ def make_series(season_ids: Iterable[int]) -> bool:
 
 @app.task(name="deadheat.sweep", base=Guarded)
 def sweep() -> None:
-    """Find lost work: expired leases, and rows that no message announced."""
+    """Find lost work: expired leases, and rows that no message announced. Each minute, keep a sample for charts."""
     with context().database.transaction() as session:
         swept = league_sweep.sweep(session)
+    with context().database.transaction() as session:
+        take_sample(session)
     for life, row_ids in swept.items():
         for row_id in row_ids:
             enqueue(life, row_id)

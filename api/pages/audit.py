@@ -3,38 +3,110 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query
 
 from deadheat.api.cursors import read_cursor, write_cursor
 from deadheat.api.deps import Shared
 from deadheat.api.pages.render import everyones, render
-from deadheat.league.service.ground.audit import audit_log
+from deadheat.api.pages.texts.decisions import KINDS, words
+from deadheat.league.records.rulings import AuditRecord
+from deadheat.league.service.ground.audit import SYSTEM, audit_log
 from deadheat.league.service.rankings.honesty import honesty
+from deadheat.league.service.views.subjects import subject_names
 
 router = APIRouter(include_in_schema=False)
 
 RECORDS = 50
 """Of one page."""
 
+PAGES = {
+    "announcement": "",
+    "bot": "/bots/",
+    "match": "/matches/",
+    "season": "/seasons/",
+    "team": "/teams/",
+    "user": "",
+}
+"""Where the page of a thing is, by its kind; "": it has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A record in words: who did what (before and after the thing), to which thing, and with what figures."""
+
+    record: AuditRecord
+    at: datetime
+    who: str
+    before: str
+    after: str
+    thing: str
+    page: str
+    said: list[tuple[str, object]]
+
 
 @router.get("/audit")
 @everyones
-def audit(shared: Shared, cursor: Annotated[str | None, Query(max_length=32)] = None) -> str:
-    """Each season's faults and failures, and the audit log."""
+def audit(
+    shared: Shared,
+    who: Annotated[str, Query(max_length=32)] = "",
+    about: Annotated[str, Query(max_length=64)] = "",
+    kind: Annotated[str, Query(max_length=64)] = "",
+    cursor: Annotated[str | None, Query(max_length=32)] = None,
+) -> str:
+    """Each season's faults and failures, and the audit log: all of it, or by person, thing and kind."""
     before = read_cursor(cursor)
+    chosen = {"who": who.strip(), "about": about.strip().strip("/"), "kind": kind if kind in KINDS else ""}
+    filtered = any(chosen.values())
     with shared.db.reading() as session:
-        records = audit_log(session, before=before, limit=RECORDS)
-        seasons = [] if before else honesty(session)
+        records = audit_log(
+            session,
+            before=before,
+            subject=chosen["about"],
+            actor=chosen["who"],
+            actions=tuple(KINDS.get(chosen["kind"], ())),
+            limit=RECORDS,
+        )
+        lines = [(record, _data(record)) for record in records]
+        mentioned = [record.subject for record in records]
+        mentioned += [f"bot/{data['bot']}" for _, data in lines if "bot" in data]
+        names = subject_names(session, mentioned)
+        seasons = [] if before or filtered else honesty(session)
+    query = urlencode({name: value for name, value in chosen.items() if value})
     return render(
         shared,
         "audit.html",
-        records=[(record, _said(record.data)) for record in records],
+        lines=[_line(record, data, names) for record, data in lines],
         older=write_cursor(records[-1].id) if len(records) == RECORDS else None,
         seasons=seasons,
+        kinds=tuple(KINDS),
+        chosen=chosen,
+        filtered=filtered,
+        query=query,
     )
 
 
-def _said(data: str) -> list[tuple[str, Any]]:
-    return [(key, value) for key, value in json.loads(data).items() if value not in ("", None)]
+def _data(record: AuditRecord) -> dict[str, object]:
+    return {key: value for key, value in json.loads(record.data).items() if value not in ("", None)}
+
+
+def _line(record: AuditRecord, data: dict[str, object], names: dict[str, str]) -> Line:
+    kind, _, number = record.subject.partition("/")
+    before, _, after = words(record.action).partition("{}")
+    own = names.get(record.subject)
+    if "bot" in data and f"bot/{data['bot']}" in names:
+        data["bot"] = names[f"bot/{data['bot']}"]
+    return Line(
+        record,
+        datetime.fromisoformat(record.at),
+        "Deadheat" if record.actor == SYSTEM else record.actor,
+        before,
+        after,
+        f"{kind} {own or number}" if "{}" in words(record.action) else "",
+        f"{PAGES[kind]}{number}" if PAGES.get(kind) else "",
+        list(data.items()),
+    )

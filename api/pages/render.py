@@ -39,6 +39,7 @@ def templates() -> Jinja2Templates:
         "shown": shown,
         "points": grouped_points,
         "number": number,
+        "figure": figure,
         "game_title": game_title,
         "game_picture": game_picture,
         "lines": lines,
@@ -123,6 +124,17 @@ def moment(at: datetime) -> Markup:
 def number(value: int) -> str:
     """A count with its thousands set apart."""
     return f"{value:,}"
+
+
+def figure(value: float) -> str:
+    """A measured figure with three digits or so, and its thousands set apart."""
+    return (
+        f"{value:,.0f}"
+        if value == round(value) or abs(value) >= 100
+        else f"{value:.1f}"
+        if abs(value) >= 10
+        else f"{value:.2f}"
+    )
 
 
 def grouped_points(value: Points | str) -> str:

@@ -62,9 +62,20 @@ class WorkerHost(SQLModel, table=True):
     check_due_at: datetime | None = Field(default=None, sa_type=UtcDateTime)  # None: no further check is wanted
     canary_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     steal_share: float = 0.0  # of its CPUs' time, taken by the hypervisor lately
+    late_seconds: float = Field(default=0.0, sa_column_kwargs={"server_default": "0"})  # how late it woke, at worst
     series: int = 0  # finished there
     series_since_canary: int = 0
     voids: int = 0  # attempts at those series' matches
     canaries: int = 0
     canary_voids: int = 0
     canary_failures: int = 0
+
+
+class Sample(SQLModel, table=True):
+    """How the league stood in one minute, for the operator's charts (see `league.service.views.samples`)."""
+
+    at: datetime = Field(primary_key=True, sa_type=UtcDateTime)  # the minute
+    attempt: int  # the newest attempt that is counted
+    minutes: float  # since the sample before
+    waiting: int  # series
+    machines: dict[str, Any] = Field(sa_column=json_column())  # by number: matches, voids, late_seconds, steal_share

@@ -166,8 +166,8 @@ class AuditRecord(SQLModel, table=True):
 
     id: int = Field(default=None, primary_key=True)
     at: str = Field(max_length=40)  # ISO 8601 as it was hashed
-    actor: str = Field(max_length=32)
-    action: str = Field(max_length=64)
+    actor: str = Field(max_length=32, index=True)
+    action: str = Field(max_length=64, index=True)
     subject: str = Field(max_length=128, index=True)
     data: str = Field(sa_column=Column(Text, nullable=False))  # canonical JSON as it was hashed
     prev_sha256: str = Field(max_length=SHA256_HEX, unique=True)

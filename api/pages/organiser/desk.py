@@ -53,6 +53,7 @@ from deadheat.league.service.seasons import entries as league_entries
 from deadheat.league.service.seasons.admission import invited_to_season
 from deadheat.league.service.seasons.entries import entries_named
 from deadheat.league.service.seasons.seasons import season_info, season_progress, seasons
+from deadheat.league.service.views.decisions import decisions
 from deadheat.league.service.views.forecasts import season_forecast
 from deadheat.league.service.views.voids import LEAST_VOIDS, season_voids
 from deadheat.league.states import ENTERABLE, IN_PLAY, SEASON_STEPS, FinalsFormat, NewcomerRule, SeasonState, allowed
@@ -318,6 +319,7 @@ def _desk(shared: Services, visit: Visit, complaint: Complaint | None, after: in
             for item in season_voids(session, visit.person, season.id, LEAST_VOIDS)
             if item.flagged
         ]
+        values["waits"] = decisions(session, visit.person, values["seasons"])
     named = [(season.id, season.name) for season in values["seasons"]]
     return private(
         shared,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from deadheat.api.deps import Shared
 from deadheat.api.pages.forms import (
@@ -19,6 +19,7 @@ from deadheat.api.pages.forms import (
     posting,
     private,
 )
+from deadheat.api.pages.pictures.timelines import MOST_MACHINES, timelines
 from deadheat.api.schemas import rulings as shapes
 from deadheat.api.services import Services
 from deadheat.league.database import now
@@ -29,6 +30,7 @@ from deadheat.league.service.seasons.seasons import seasons
 from deadheat.league.service.series.hosts import hosts_for
 from deadheat.league.service.views import conditions as league_conditions
 from deadheat.league.service.views.queues import queues
+from deadheat.league.service.views.samples import samples
 from deadheat.league.service.views.voids import season_voids
 
 router = APIRouter(include_in_schema=False)
@@ -40,10 +42,13 @@ OLD_SECONDS = 120
 MOST_VOIDS = 50
 """Versions with void attempts that are listed, the least likely."""
 
+HOURS = {"hour": 1, "day": 24}
+Over = Annotated[Literal["hour", "day"], Query()]
+
 
 @router.get("/operator")
-def operator(shared: Shared, request: Request, visit: Visiting) -> Response:
-    """How the deployment runs."""
+def operator(shared: Shared, request: Request, visit: Visiting, over: Over = "hour") -> Response:
+    """How the deployment runs, with charts of the last hour or day."""
     with shared.db.reading() as session:
         conditions = league_conditions.conditions(session, visit.person)
         hosts = hosts_for(session, visit.person)
@@ -57,6 +62,8 @@ def operator(shared: Shared, request: Request, visit: Visiting) -> Response:
             for item in season_voids(session, visit.person, season)
         ]
         at = now(session)
+        ran = samples(session, visit.person, HOURS[over])
+    machines = {host.number: host.name for host in hosts}
     return private(
         shared,
         "operator.html",
@@ -75,6 +82,9 @@ def operator(shared: Shared, request: Request, visit: Visiting) -> Response:
         may_measure=shared.settings.may_measure(request.client.host if request.client is not None else ""),
         old_seconds=OLD_SECONDS,
         now=at,
+        over=over,
+        charts=timelines(ran, at, HOURS[over], machines),
+        more_machines=max(0, len(machines.keys() & ran[-1].machines.keys()) - MOST_MACHINES) if ran else 0,
     )
 
 

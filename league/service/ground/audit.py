@@ -8,7 +8,7 @@ others need, records are kept until the transaction commits and written last.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from sqlalchemy import event, text
 from sqlmodel import Session, col, select
@@ -66,17 +66,28 @@ def _append(session: Session, actor: str, action: str, subject: str, data: str) 
 
 
 def audit_log(
-    session: Session, *, before: int | None = None, subject: str = "", oldest_first: bool = False, limit: int = 100
+    session: Session,
+    *,
+    before: int | None = None,
+    subject: str = "",
+    actor: str = "",
+    actions: Collection[str] = (),
+    oldest_first: bool = False,
+    limit: int = 100,
 ) -> list[AuditEntry]:
     """Records with an id below `before`, the newest first; `oldest_first`: those above it, the oldest first.
 
-    `subject`: only those about one thing, e.g. ``match/5``.
+    `subject`: only those about one thing, e.g. ``match/5``; `actor`: only one person's; `actions`: only these.
     """
     statement = select(AuditRecord).order_by(col(AuditRecord.id) if oldest_first else col(AuditRecord.id).desc())
     if before is not None:
         statement = statement.where(AuditRecord.id > before if oldest_first else AuditRecord.id < before)
     if subject:
         statement = statement.where(AuditRecord.subject == subject)
+    if actor:
+        statement = statement.where(AuditRecord.actor == actor)
+    if actions:
+        statement = statement.where(col(AuditRecord.action).in_(sorted(actions)))
     rows = session.exec(statement.limit(limit))
     return [from_row(AuditEntry, row) for row in rows]
 

@@ -106,9 +106,13 @@ def _give_number(session: Session, name: str) -> None:
             session.add(Machine(name=name))
 
 
-def host_seen(session: Session, host: Host, steal_share: float = 0.0) -> bool:
-    """The keeper's "still here"; False: the database knows no such machine (any more), or another of that name."""
-    return _change(session, _is(host), last_seen_at=now(session), steal_share=steal_share)
+def host_seen(session: Session, host: Host, steal_share: float = 0.0, late_seconds: float = 0.0) -> bool:
+    """The keeper's "still here"; False: the database knows no such machine (any more), or another of that name.
+
+    `late_seconds`: how late the keeper woke up, at worst in the last minute.
+    """
+    found = {"steal_share": steal_share, "late_seconds": late_seconds}
+    return _change(session, _is(host), last_seen_at=now(session), **found)
 
 
 def due_check(session: Session, host: Host) -> Fitness | None:

@@ -1,0 +1,144 @@
+"""The geometry of the operator's charts: a figure over the last hour or day."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from deadheat.api.pages.pictures.charts import Mark
+from deadheat.engine.figures import nice
+from deadheat.league.service.views.samples import Moment, Ran
+
+WIDTH, HEIGHT = 360, 120
+LEFT, RIGHT, TOP, BOTTOM = 40, 8, 10, 20
+"""Room for the labels, in the same units."""
+
+MOST_MACHINES = 12
+"""That have a chart of their own; the table lists all."""
+
+LATE_MS = 50.0
+"""A tenth of the shortest limit of a move (Yacht Auction's 0.5 s)."""
+
+VOID_PERCENT = 1.0
+"""What the page marks among its figures, too."""
+
+STEPS = {1: timedelta(minutes=1), 24: timedelta(minutes=10)}
+"""How much of the time one point stands for, by the hours that a chart shows."""
+
+Figure = Callable[[Sequence[Moment]], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """A chart. `lines`: its curve, in parts where nothing is known between; `threshold`: its height in the picture."""
+
+    title: str
+    unit: str
+    lines: list[str]
+    dots: list[tuple[float, float]]
+    upward: list[Mark]
+    across: list[Mark]
+    threshold: Mark | None
+    least: float
+    most: float
+    last: float
+    amiss: bool
+
+
+def timelines(moments: Sequence[Moment], until: datetime, hours: int, names: Mapping[int, str]) -> list[Timeline]:
+    """The league's charts, then one for each machine in `names` (by number) that played or was there; empty: nothing is
+    known of that time.
+    """
+    binned = _binned(moments, until, hours)
+    if not binned:
+        return []
+
+    def drawn(title: str, unit: str, figure: Figure, threshold: float | None = None) -> Timeline:
+        return _drawn(title, unit, [(at, figure(some)) for at, some in binned], (until, hours), threshold)
+
+    found = [
+        drawn("Matches a minute", "", lambda some: _rate(some, lambda ran: ran.matches)),
+        drawn("Series that wait", "", lambda some: some[-1].waiting),
+        drawn("Host faults", "%", _void_percent, VOID_PERCENT),
+        drawn("Worst wake-up delay", "ms", lambda some: 1000 * _worst(some, lambda ran: ran.late_seconds), LATE_MS),
+        drawn("Taken by the hypervisor", "%", lambda some: 100 * _worst(some, lambda ran: ran.steal_share)),
+    ]
+    there = sorted({number for moment in moments for number in moment.machines} & names.keys())
+    if len(there) < 2:
+        return found  # the league's charts are those of its one machine
+    shown = there[:MOST_MACHINES]
+    return found + [drawn(f"Matches a minute on {names[number]}", "", _rate_on(number)) for number in shown]
+
+
+def _rate_on(number: int) -> Figure:
+    return lambda some: _rate(
+        [Moment(one.at, one.minutes, 0, _only(one, number)) for one in some], lambda ran: ran.matches
+    )
+
+
+def _only(moment: Moment, number: int) -> Mapping[int, Ran]:
+    return {number: moment.machines[number]} if number in moment.machines else {}
+
+
+def _binned(moments: Sequence[Moment], until: datetime, hours: int) -> list[tuple[datetime, list[Moment]]]:
+    """The samples of each step, with its end."""
+    step, bins = STEPS[hours], dict[int, list[Moment]]()
+    for moment in moments:
+        bins.setdefault(int((until - moment.at) / step), []).append(moment)
+    return [(until - back * step, bins[back]) for back in sorted(bins, reverse=True)]
+
+
+def _rate(some: Sequence[Moment], figure: Callable[[Ran], int]) -> float:
+    return _total(some, figure) / sum(moment.minutes for moment in some)
+
+
+def _total(some: Sequence[Moment], figure: Callable[[Ran], int]) -> int:
+    return sum(figure(ran) for moment in some for ran in moment.machines.values())
+
+
+def _worst(some: Sequence[Moment], figure: Callable[[Ran], float]) -> float:
+    return max((figure(ran) for moment in some for ran in moment.machines.values()), default=0.0)
+
+
+def _void_percent(some: Sequence[Moment]) -> float:
+    voids = _total(some, lambda ran: ran.voids)
+    return 100 * voids / ((voids + _total(some, lambda ran: ran.matches)) or 1)
+
+
+def _drawn(
+    title: str, unit: str, points: Sequence[tuple[datetime, float]], span: tuple[datetime, int], threshold: float | None
+) -> Timeline:
+    until, hours = span
+    values = [value for _, value in points]
+    ticks = list(nice(0.0, max(*values, threshold or 0.0, 1.0), 2))
+    top = max(ticks[-1], *values)
+    begin, seconds = until - timedelta(hours=hours), hours * 3600
+
+    def x(at: datetime) -> float:
+        return round(LEFT + (WIDTH - LEFT - RIGHT) * (at - begin).total_seconds() / seconds, 1)
+
+    def y(value: float) -> float:
+        return round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * value / top, 1)
+
+    parts: list[list[tuple[float, float]]] = []
+    before = None
+    for at, value in points:
+        if before is None or at - before > 1.5 * STEPS[hours]:
+            parts.append([])
+        parts[-1].append((x(at), y(value)))
+        before = at
+    marks = [begin + timedelta(seconds=seconds * part / 4) for part in range(5)]
+    return Timeline(
+        title=title,
+        unit=unit,
+        lines=[" ".join(f"{across:g},{up:g}" for across, up in part) for part in parts if len(part) > 1],
+        dots=[part[0] for part in parts if len(part) == 1],
+        upward=[Mark(y(tick), f"{tick:g}") for tick in ticks],
+        across=[Mark(x(at), f"{at:%H:%M}") for at in marks],
+        threshold=None if threshold is None else Mark(y(threshold), f"{threshold:g}"),
+        least=min(values),
+        most=max(values),
+        last=values[-1],
+        amiss=threshold is not None and values[-1] > threshold,
+    )

@@ -1,0 +1,71 @@
+"""What waits for an organiser's decision: the first thing on the desk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlmodel import Session, col, func, select
+
+from deadheat.league.database import now
+from deadheat.league.records.seasons import Season as SeasonInfo
+from deadheat.league.service.course.open_matters import season_unfinished
+from deadheat.league.service.people.person import Person
+from deadheat.league.states import IN_PLAY, AppealState, MatchState, SeasonState
+from deadheat.league.tables import Appeal, Entry, Match
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """How many things of one kind wait, and since when the oldest does."""
+
+    count: int
+    since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class SeasonWaits:
+    """A season that goes on when an organiser acts. `why`: a sentence."""
+
+    season: SeasonInfo
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """All of it. `resting`: by season, how many of its bots are resting because they failed too often."""
+
+    appeals: Waiting
+    held: Waiting
+    seasons: Sequence[SeasonWaits]
+    resting: Sequence[tuple[SeasonInfo, int]]
+
+
+def decisions(session: Session, organiser: Person, seasons: Iterable[SeasonInfo]) -> Decisions:
+    """What waits in these seasons, and in all of them of appeals and held matches. Raises NotAllowed."""
+    organiser.must_organise()
+    appeals = select(func.count(), func.min(Appeal.opened_at)).where(Appeal.state == AppealState.OPEN)
+    held = select(func.count(), func.min(Match.created_at)).where(Match.state == MatchState.HELD)
+    playing = {season.id: season for season in seasons if season.state in IN_PLAY}
+    rest = select(Entry.season_id, func.count()).where(col(Entry.rests_since).is_not(None))
+    rest = rest.where(col(Entry.season_id).in_(playing)).group_by(col(Entry.season_id))
+    waits = ((season, _why(session, season)) for season in playing.values())
+    return Decisions(
+        appeals=Waiting(*session.exec(appeals).one()),
+        held=Waiting(*session.exec(held).one()),
+        seasons=[SeasonWaits(season, why) for season, why in waits if why],
+        resting=[(playing[season_id], count) for season_id, count in session.exec(rest)],
+    )
+
+
+def _why(session: Session, season: SeasonInfo) -> str:
+    """Why a season does not go on by itself; empty: it does, or nothing is due."""
+    if season.closes_at is None:
+        over = season.state is SeasonState.FINALS and season.finals_done_at is not None
+        return "Its finals are over. Close it to publish the standings." if over and not season.closes_when_done else ""
+    if season.closes_at <= now(session):
+        open_matters = season_unfinished(session, season.id)
+        if open_matters.holds:
+            return f"It should be closed by now, and waits for {', '.join(open_matters.words())}."
+    return ""

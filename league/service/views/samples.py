@@ -1,0 +1,100 @@
+"""How the league ran in the last day, minute by minute, for the operator's charts.
+
+One row is written each minute, by whoever sweeps. It counts the attempts that were written since the row before; what
+another transaction commits later under a lower number is not counted again, so a chart may miss an attempt, and nothing
+but charts is made of it. A minute without a row is a minute in which nobody swept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlmodel import Session, col, delete, exists, func, select
+
+from deadheat.league.causes import Cause
+from deadheat.league.database import now, settings_of
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.series.carrying_out import SERIES
+from deadheat.league.tables import Attempt, Machine, Sample, Series, WorkerHost
+
+KEPT = timedelta(hours=25)
+GAP = timedelta(minutes=5)
+"""After a longer pause without a sample counting begins afresh: nothing is known of the time between."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A machine in one sample. `late_seconds`: how late its keeper woke up, at worst; `steal_share`: 0 to 1."""
+
+    matches: int
+    voids: int
+    late_seconds: float
+    steal_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One sample: `minutes` since the one before, series that wait, and the machines that reported, by number."""
+
+    at: datetime
+    minutes: float
+    waiting: int
+    machines: Mapping[int, Ran]
+
+
+def take_sample(session: Session) -> bool:
+    """Keep this minute's sample; False: it is there already."""
+    minute = now(session).replace(second=0, microsecond=0)
+    if session.exec(select(exists().where(col(Sample.at) >= minute))).one():
+        return False
+    before = session.exec(select(Sample).order_by(col(Sample.at).desc()).limit(1)).first()
+    newest = session.exec(select(func.max(Attempt.id))).one() or 0
+    fresh = before is None or minute - before.at > GAP
+    since = newest if before is None or fresh else before.attempt
+    waiting = select(func.count()).select_from(Series).where(Series.state == SERIES.waiting)
+    row = Sample(
+        at=minute,
+        attempt=newest,
+        minutes=1.0 if before is None or fresh else (minute - before.at).total_seconds() / 60,
+        waiting=session.exec(waiting).one(),
+        machines=_machines(session, _counted(session, since, newest)),
+    )
+    session.add(row)
+    session.exec(delete(Sample).where(col(Sample.at) < minute - KEPT))
+    return True
+
+
+def samples(session: Session, asker: Person, hours: int) -> list[Moment]:
+    """Those of the last hours, the oldest first. Raises NotAllowed."""
+    asker.must_administer()
+    lately = col(Sample.at) > now(session) - timedelta(hours=hours)
+    rows = session.exec(select(Sample).where(lately).order_by(col(Sample.at)))
+    return [
+        Moment(row.at, row.minutes, row.waiting, {int(key): Ran(*ran) for key, ran in row.machines.items()})
+        for row in rows
+    ]
+
+
+def _counted(session: Session, since: int, newest: int) -> dict[str, list[int]]:
+    """By machine: attempts at matches that were played, and that were void."""
+    new = (Attempt.id > since, Attempt.id <= newest, col(Attempt.match_id).is_not(None))
+    played_here = col(Attempt.cause) == Cause.PLAYED
+    found = select(Attempt.worker, played_here, func.count()).where(*new)
+    counts: dict[str, list[int]] = {}
+    for worker, played, count in session.exec(found.group_by(col(Attempt.worker), played_here)):
+        of_machine = counts.setdefault((worker or "").rpartition(":")[0], [0, 0])
+        of_machine[0 if played else 1] += count
+    return counts
+
+
+def _machines(session: Session, counts: Mapping[str, list[int]]) -> dict[str, list[float]]:
+    """What is kept of each machine that is there, or played: the fields of `Ran`."""
+    alive = now(session) - timedelta(seconds=settings_of(session).lease_seconds)
+    numbered = select(Machine.id, WorkerHost).join(WorkerHost, col(WorkerHost.name) == Machine.name)
+    return {
+        str(number): [*counts.get(host.name, (0, 0)), round(host.late_seconds, 5), round(host.steal_share, 4)]
+        for number, host in session.exec(numbered)
+        if host.last_seen_at >= alive or host.name in counts
+    }

@@ -1,0 +1,32 @@
+"""What the audit log's records are about, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sqlmodel import Session, col, select
+
+from deadheat.league.tables import Announcement, Bot, Season, Team, User
+
+NAMED: Mapping[str, tuple[Any, Any]] = {
+    "announcement": (Announcement.id, Announcement.title),
+    "bot": (Bot.id, Bot.name),
+    "season": (Season.id, Season.name),
+    "team": (Team.id, Team.name),
+    "user": (User.id, User.name),
+}
+
+
+def subject_names(session: Session, subjects: Iterable[str]) -> dict[str, str]:
+    """The present names of those of the subjects (``bot/3``) that have one; one statement for each kind."""
+    numbers: dict[str, set[int]] = {}
+    for subject in subjects:
+        kind, _, number = subject.partition("/")
+        if kind in NAMED and number.isdecimal():
+            numbers.setdefault(kind, set()).add(int(number))
+    return {
+        f"{kind}/{number}": name
+        for kind, found in numbers.items()
+        for number, name in session.exec(select(*NAMED[kind]).where(col(NAMED[kind][0]).in_(found)))
+    }
