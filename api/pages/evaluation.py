@@ -33,10 +33,18 @@ def of_season(shared: Shared, season_id: Id, before: Number = None) -> str:
         season = season_info(session, season_id)
         found = views.evaluations(session, season_id, before=before, limit=ROWS + 1)
         coming = views.coming(session, season_id)
+        late_since = views.overdue(session, season_id)
         chart = courses(views.courses(session, season_id)) if before is None else None
     older = found[ROWS - 1].number if len(found) > ROWS else None
     return render(
-        shared, "evaluations.html", season=season, evaluations=found[:ROWS], coming=coming, older=older, chart=chart
+        shared,
+        "evaluations.html",
+        season=season,
+        evaluations=found[:ROWS],
+        coming=coming,
+        late_since=late_since,
+        older=older,
+        chart=chart,
     )
 
 
@@ -57,6 +65,7 @@ def evaluation(
         shared,
         "evaluation.html",
         evaluation=info,
+        late_minutes=int((info.created_at - info.due_at).total_seconds() // 60),
         standings=info.standings[(page - 1) * STANDINGS : page * STANDINGS],
         page=page,
         pages=-(-len(info.standings) // STANDINGS),

@@ -10,6 +10,7 @@ from deadheat.api.deps import Id, Shared
 from deadheat.api.pages.render import everyones, render
 from deadheat.api.schemas.base import RowId
 from deadheat.api.services import Services
+from deadheat.league.records.seasons import Season
 from deadheat.league.service.bots.bots import bot_info
 from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.service.views.matches import matches
@@ -29,7 +30,7 @@ def of_season(shared: Shared, season_id: Id, before: Number = None) -> str:
     """The matches of a season, or those before one."""
     with shared.db.reading() as session:
         season = season_info(session, season_id)
-    return _listed(shared, f"/seasons/{season_id}", season.name, before, season_id=season_id)
+    return _listed(shared, f"/seasons/{season_id}", season.name, before, season=season)
 
 
 @router.get("/bots/{bot_id}/matches")
@@ -49,14 +50,14 @@ def _listed(
     name: str,
     before: int | None,
     *,
-    season_id: int | None = None,
+    season: Season | None = None,
     bot_id: int | None = None,
     opponent: tuple[int, str] | None = None,
 ) -> str:
     with shared.db.reading() as session:
         found = matches(
             session,
-            season_id=season_id,
+            season_id=None if season is None else season.id,
             bot_id=bot_id,
             opponent_id=None if opponent is None else opponent[0],
             state=MatchState.DONE,
@@ -68,6 +69,7 @@ def _listed(
         "matches.html",
         path=path,
         of=name,
+        season=season,
         opponent=opponent,
         matches=found[:ROWS],
         newest=before is None,

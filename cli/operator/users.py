@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from deadheat.cli.author.submit import read_bot
-from deadheat.cli.console import USAGE, fail
+from deadheat.cli.console import USAGE, fail, note
 from deadheat.cli.local.bots import HOUSE, locate, sources_of
 from deadheat.cli.local.recorded import BadBot
 from deadheat.cli.output import Output, says
@@ -25,6 +25,8 @@ from deadheat.league.states import Role
 
 if TYPE_CHECKING:
     from sqlmodel import Session
+
+    from deadheat.league.records.bots import Version
 
 MIN_PASSWORD = 10
 
@@ -96,16 +98,29 @@ def house(
     if game not in GAMES:
         fail(f"there is no game {game}; choose from {', '.join(sorted(GAMES))}", USAGE)
     try:
-        uploaded = [(name, number) for name in bots if (number := _upload(game, name)) is not None]
+        uploaded = [(name, version) for name in bots if (version := _upload(game, name)) is not None]
     except BadBot as error:
         fail(str(error), USAGE)
-    names = ", ".join(f"house/{name} version {number}" for name, number in uploaded)
-    answer = {"uploaded": [{"bot": f"house/{name}", "version": number} for name, number in uploaded]}
+    _nudge([version.id for _, version in uploaded])
+    names = ", ".join(f"house/{name} version {version.number}" for name, version in uploaded)
+    answer = {"uploaded": [{"bot": f"house/{name}", "version": version.number} for name, version in uploaded]}
     return Output(answer, f"Uploaded, to be built next: {names}." if uploaded else "All of them are there already.")
 
 
-def _upload(game: str, name: str) -> int | None:
-    """Return the number of the new version; None: there is one of the same file."""
+def _nudge(version_ids: Sequence[int]) -> None:
+    """Have them built at once. Where the queue is away, the sweep finds them within a minute."""
+    from deadheat.league.service.jobs.builds import BUILDS
+    from deadheat.workers.broker.queue import enqueue
+
+    try:
+        for version_id in version_ids:
+            enqueue(BUILDS, version_id)
+    except Exception:  # noqa: BLE001  brokers raise what they like
+        note("The queue does not answer, so the builds begin within a minute of the workers' start.")
+
+
+def _upload(game: str, name: str) -> Version | None:
+    """Return the new version; None: there is one of the same file."""
     from deadheat.league.blobs import Blobs
     from deadheat.league.service.bots.bots import add_version, bots_of, create_bot
     from deadheat.league.service.rulings import operators
@@ -122,7 +137,7 @@ def _upload(game: str, name: str) -> int | None:
         known = {bot.name: bot.id for bot in bots_of(session, owner) if bot.game == game}
         bot_id = known[name] if name in known else create_bot(session, owner, game, name).id
         try:
-            return add_version(session, owner, bot_id, upload).number
+            return add_version(session, owner, bot_id, upload)
         except BadUpload as error:
             if error.reason != "same-file":
                 raise

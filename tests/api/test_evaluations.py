@@ -84,6 +84,24 @@ def test_the_list_says_what_comes_next(site: Site) -> None:
     assert "Noon: Swiss, 3 rounds, 2 matches a pair" in page
 
 
+def test_a_late_one_says_since_when_it_waits_and_how_late_it_began(site: Site) -> None:
+    world, season_id = site.world, site.world.season(2, ladder_during_evaluations=False)
+    first, second = START + timedelta(hours=1), START + timedelta(hours=2)
+    line = DeclaredEvaluation(name="Hourly", format=EvaluationFormat.ROUND_ROBIN, at=[first, second])
+    world.write(set_timetable, world.boss, season_id, [line])
+    world.clock.turn((first - world.clock.now).total_seconds())
+    (series,) = world.tick()
+    assert "was due" not in site.client.get(f"/seasons/{season_id}/evaluations?before=8").text
+    world.clock.turn((second - first).total_seconds() + 600)
+    page = site.client.get(f"/seasons/{season_id}/evaluations?before=9").text  # not as it is remembered
+    assert f'One was due <time datetime="{second:%Y-%m-%dT%H:%M:%SZ}">' in page
+    assert world.finish(world.claimed(series))
+    world.tick()  # it is settled,
+    world.tick()  # and the next begins
+    assert "began 10 minutes late" in site.client.get("/evaluations/2").text
+    assert "late" not in site.client.get("/evaluations/1").text
+
+
 def exported(site: Site, season_id: int, table: str) -> list[dict[str, Any]]:
     text = site.client.get(f"/v1/seasons/{season_id}/export/{table}.jsonl").text
     return [json.loads(row) for row in text.splitlines()]

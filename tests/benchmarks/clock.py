@@ -133,23 +133,25 @@ def idle(sandbox: Sandbox, program: Program, prompts: int) -> int:
     judge = Judge(sandbox, program, "0")
     chance = random.Random(1)
     seen: Counter[tuple[str, str]] = Counter()
-    delayed = unseen = 0
+    delayed = unseen = forgiven = 0
     with quiet():
         for _ in range(prompts):
             margin_ms = chance.choice(MARGINS_MS) * chance.choice((-1, 1))
             asked = judge.ask(f"SLEEP {(LIMIT_MS + margin_ms) * 1000}")
             seen[asked.truth, asked.verdict] += 1
             delayed += asked.begun_ns - margin_ms * NS_PER_MS > NOISE_NS
-            unseen += margin_ms < 0 and asked.truth == "late" and asked.verdict == "timeout"
+            was_delayed = margin_ms < 0 and asked.truth == "late"
+            unseen += was_delayed and asked.verdict == "timeout"
+            forgiven += was_delayed and asked.verdict == "in time"
     judge.close()
     verdicts = sorted({verdict for _, verdict in seen})
     print(f"(a) {prompts} answers aimed 1, 2 and 5 ms beside the deadline; their bot's own stamps, and the verdicts:")
     print(f"    {'':14}" + "".join(f"{verdict:>14}" for verdict in verdicts))
     for truth in ("in time", "too near", "late"):
         print(f"    {truth:14}" + "".join(f"{seen[truth, verdict]:14}" for verdict in verdicts))
-    wrong = seen["in time", "timeout"] + seen["late", "in time"]
-    print(f"    Delayed by this host by more than 0.5 ms: {delayed}; by that past the deadline, unseen by any counter,")
-    print(f"    and convicted: {unseen}. Verdicts that contradict the stamps: {wrong}")
+    wrong = seen["in time", "timeout"] + seen["late", "in time"] - forgiven
+    print(f"    Delayed by this host by more than 0.5 ms: {delayed}; by that past the deadline: acquitted {forgiven},")
+    print(f"    convicted (no counter saw it) {unseen}. Other verdicts that contradict the stamps: {wrong}")
     return int(wrong > 0)
 
 

@@ -60,7 +60,7 @@ class Field:
         """What became of each match."""
         players: list[Program] = [self._programs[habit], self._programs[opponent]]
         found = []
-        with Arena(self._sandbox, players, [Limits(cpus="0"), Limits(cpus="1")]) as arena:
+        with Arena(self._sandbox, players, [Limits(cpus="0")] * 2) as arena:  # as in a slot: the bots share a processor
             for number in range(matches):
                 seed = number.to_bytes(SEED_BYTES, "big")
                 try:

@@ -10,9 +10,11 @@ from typer.testing import CliRunner
 from deadheat.cli.main import app
 from deadheat.league.database import Database
 from deadheat.league.errors import BadToken
+from deadheat.league.service.jobs.builds import BUILDS
 from deadheat.league.service.people.access import issue_token, look_up
 from deadheat.league.service.people.users import check_password
 from deadheat.league.states import Role, TokenKind
+from deadheat.workers.broker import queue
 from tests.league.world import World, settings
 
 PASSWORD = "another long enough password"
@@ -72,12 +74,16 @@ def test_somebody_is_banned_and_let_in_again(world: World) -> None:
     database.close()
 
 
-def test_house_bots_are_uploaded_once_and_a_season_may_name_them(world: World) -> None:
+def test_house_bots_are_uploaded_once_and_a_season_may_name_them(world: World, monkeypatch) -> None:
+    sent: list[tuple[object, int]] = []
+    monkeypatch.setattr(queue, "enqueue", lambda *job: sent.append(job))
     words = ["user", "house", "yacht-auction", "greedy", "counter"]
     result = CliRunner().invoke(app, words)
     assert result.exit_code == 0, result.output
     assert "house/greedy version 1, house/counter version 1" in result.output
+    assert sent == [(BUILDS, 1), (BUILDS, 2)], "they are built at once"
     assert "there already" in CliRunner().invoke(app, words).output
+    assert len(sent) == 2
     assert world.season(0, panel=["house/greedy", "HOUSE/counter"])
     unknown = CliRunner().invoke(app, ["user", "house", "yacht-auction", "nobody"])
     assert unknown.exit_code == 2

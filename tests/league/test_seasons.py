@@ -268,6 +268,6 @@ def test_a_bot_that_is_not_built_cannot_enter(world: World) -> None:
     bot_id = world.write(create_bot, owner, GAME, "fresh").id
     with pytest.raises(errors.NotReady, match="there are no uploads"):
         enter(world, owner, season_id, bot_id)
-    world.build(world.upload(owner, bot_id), "broken")
-    with pytest.raises(errors.NotReady, match="the newest is broken"):
+    world.build(world.upload(owner, bot_id), "main.c:3: expected ';'\nmore of it")
+    with pytest.raises(errors.NotReady, match=r"the newest is broken: main.c:3: expected ';'.$"):
         enter(world, owner, season_id, bot_id)

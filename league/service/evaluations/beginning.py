@@ -86,19 +86,25 @@ def evaluation_faults(seats: int, declared: Sequence[DeclaredEvaluation]) -> Ite
 
 def begin_due(session: Session, season: Season) -> Evaluation | None:
     """Begin what is due, the earliest first. The caller has locked the season, and nothing is being played."""
+    found = due(session, season)
+    return None if found is None else _begin(session, season, found[1], found[0], SYSTEM)
+
+
+def due(session: Session, season: Season) -> tuple[datetime, DeclaredEvaluation] | None:
+    """What should have begun by now and has not, the earliest of it, and since when; None: nothing is due."""
     if not season.evaluations or season.evaluations_at is None:
         return None
     newest = select(Evaluation.name, func.max(Evaluation.due_at)).where(Evaluation.season_id == season.id)
     begun = dict(session.exec(newest.group_by(Evaluation.name)).all())
-    due = []
+    found = []
     for number, declared in enumerate(timetable(season.evaluations)):
         since = max(season.evaluations_at, begun.get(declared.name, season.evaluations_at))
         if (at := declared.newest_due(since, now(session))) is not None:
-            due.append((at, number, declared))
-    if not due:
+            found.append((at, number, declared))
+    if not found:
         return None
-    at, _, declared = min(due)
-    return _begin(session, season, declared, at, SYSTEM)
+    at, _, declared = min(found)
+    return at, declared
 
 
 def begin_now(session: Session, organiser: Person, season_id: int, declared: DeclaredEvaluation) -> Evaluation:

@@ -13,6 +13,7 @@ from deadheat.league.database import now
 from deadheat.league.pairing.contest import Placed
 from deadheat.league.records import evaluations as records
 from deadheat.league.records import from_row
+from deadheat.league.service.evaluations.beginning import due
 from deadheat.league.service.evaluations.playing import players_of, standings_of
 from deadheat.league.service.evaluations.points import points_of
 from deadheat.league.service.evaluations.staged import bracket_of, seats_of
@@ -55,6 +56,13 @@ def coming(session: Session, season_id: int) -> list[tuple[str, datetime]]:
         return []
     lines = ((one.words, one.next_due(now(session))) for one in timetable(season.evaluations))
     return sorted(((words, at) for words, at in lines if at is not None), key=lambda line: line[1])
+
+
+def overdue(session: Session, season_id: int) -> datetime | None:
+    """Since when an evaluation is due that has not begun, because another is being played; None: nothing is due."""
+    season = existing(session, Season, season_id)
+    found = due(session, season) if season.state in ON_LADDER else None
+    return None if found is None else found[0]
 
 
 def courses(session: Session, season_id: int, *, bot_id: int | None = None) -> list[records.Course]:

@@ -70,7 +70,7 @@ def version_to_enter(session: Session, season: Season, bot: Bot, number: int | N
         if version is None:
             raise NotFound("version", number)
         if version.state is not VersionState.READY:
-            raise NotReady(bot.name, f"version {number} is {version.state.value}")
+            raise NotReady(bot.name, f"version {number} is {_told(version)}")
         if season.languages is not None and version.language not in season.languages:
             raise NotAdmitted(f"version {number} is in {version.language}, and the season accepts {_listed(season)}")
         return version
@@ -80,7 +80,13 @@ def version_to_enter(session: Session, season: Season, bot: Bot, number: int | N
     if season.languages is not None and newest_ready(session, bot.id, None) is not None:
         raise NotAdmitted(f"no ready version is in {_listed(season)}")
     newest = session.exec(of_bot.order_by(col(BotVersion.number).desc()).limit(1)).first()
-    raise NotReady(bot.name, "there are no uploads" if newest is None else f"the newest is {newest.state.value}")
+    raise NotReady(bot.name, "there are no uploads" if newest is None else f"the newest is {_told(newest)}")
+
+
+def _told(version: BotVersion) -> str:
+    """Its state, with the first line of why it is broken."""
+    why = version.reason.strip().partition("\n")[0]
+    return f"{version.state.value}: {why}" if why else version.state.value
 
 
 def invite_to_season(session: Session, organiser: Person, season_id: int, name: str) -> list[str]:
