@@ -37,27 +37,36 @@ async function draw() {
   if (!response) return;
   const { match } = await response.json();
   if (!match || match.scenes.length === 0) return;
-  if (shown) await grow(match);
-  else {
+  const before = seen();
+  const newest = match.scenes.length - 1;
+  if (shown) {
+    const watches = shown.at === shown.scenes.length - 1 && !shown.timer;
+    shown.grow(match, false);
+    if (watches) await watch(before, newest);
+  } else {
     shown = await viewer(root, match);
-    shown?.show(match.scenes.length - 1);
-    if (shown) shown.part("stage").after(turn());
+    if (!shown) return;
+    shown.show(newest);
+    shown.part("stage").after(turn());
+    await watch(before, newest);
   }
-  if (shown) await attach(document.querySelector("form.move"), shown.part("stage"));
+  sessionStorage.setItem(location.pathname, String(newest));
+  await attach(document.querySelector("form.move"), shown.part("stage"));
 }
 
-// Who is at the end sees what is new move by move; who looks back, or wants no motion, is left in peace.
-async function grow(match) {
-  const seen = shown.scenes.length - 1;
-  const watches = shown.at === seen && !shown.timer && !matchMedia("(prefers-reduced-motion: reduce)").matches;
-  if (watches) shown.part("stage").classList.remove("yours");
-  shown.grow(match, false);
-  if (!watches) return;
-  const newest = match.scenes.length - 1;
-  for (let at = Math.max(seen + 1, newest - MOST_MOVES); at <= newest; at += 1) {
+// The newest scene that was shown at this table, before this page was loaded too; a move loads it anew.
+function seen() {
+  return Number(sessionStorage.getItem(location.pathname) ?? Infinity);
+}
+
+// What is new is shown move by move, unless somebody wants no motion or takes the controls.
+async function watch(before, newest) {
+  if (before >= newest || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  shown.part("stage").classList.remove("yours");
+  for (let at = Math.max(before + 1, newest - MOST_MOVES); at <= newest; at += 1) {
     shown.show(at);
     if (at < newest) await new Promise((resolve) => { setTimeout(resolve, MOVE_MS); });
-    if (shown.at !== at) return; // somebody took the controls
+    if (shown.at !== at) return;
   }
 }
 
