@@ -4,7 +4,8 @@ the league's tests.
 SQLite does not wait for the disk after each commit: no power fails here, and that was up to a third of such a test.
 Passwords are hashed as cheaply as argon2 can (`real_passwords` for who tests the hashing itself). Statements are
 compiled to SQL once in a process and not once for each database, of which nearly every test has its own. What the
-modules made is left out of every garbage collection, and while they are imported there is none. Processes that tests start are the product, with none of this.
+modules made is left out of every garbage collection, and while they are imported there is none. Processes that tests
+start are the product, with none of this.
 """
 
 from __future__ import annotations
