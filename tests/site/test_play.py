@@ -123,15 +123,20 @@ def play(page: Page, move: Callable[[Page], None]) -> int:
         page.locator("form.move button, #replay").first.wait_for(timeout=PATIENCE_MS)
         if page.locator("#replay").count():
             return number
-        before = page.locator("#turn").get_attribute("data-version")
-        move(page)
-        page.wait_for_function(
-            "before => document.getElementById('turn')?.dataset.version !== before"
-            " && (document.querySelector('form.move') || document.getElementById('replay'))",
-            arg=before,
-            timeout=PATIENCE_MS,
-        )
+        moved(page, move)
     raise AssertionError("it does not end")
+
+
+def moved(page: Page, move: Callable[[Page], None]) -> None:
+    """Moves once, and waits for what follows."""
+    before = page.locator("#turn").get_attribute("data-version")
+    move(page)
+    page.wait_for_function(
+        "before => document.getElementById('turn')?.dataset.version !== before"
+        " && (document.querySelector('form.move') || document.getElementById('replay'))",
+        arg=before,
+        timeout=PATIENCE_MS,
+    )
 
 
 class Forms:
@@ -334,6 +339,19 @@ def test_the_opponents_moves_are_seen_one_after_the_other(visit: Open, league: L
     page.locator(f"#turn:not([data-version='{before}'])").wait_for(timeout=PATIENCE_MS)
     page.locator(".yours form.move, form.move").wait_for(timeout=PATIENCE_MS)
     page.wait_for_function("() => new Set(window.seen).size > 1", timeout=PATIENCE_MS)
+
+
+def test_who_looks_back_moves_nothing(visit: Open, league: League, worker: Worker) -> None:
+    page = seated(signed_in(visit("/", reduced_motion="reduce"), "historian"), opponent(league, "yacht-auction"))
+    for _ in range(2):
+        page.locator("form.move").wait_for(timeout=PATIENCE_MS)
+        moved(page, Pointer.auction)
+    page.locator("[data-kind=score]").wait_for(timeout=PATIENCE_MS)
+    page.locator(".yours [data-hand='1'] .choosable").first.click()
+    page.locator("[data-part=back]").click()
+    assert page.locator(".yours, .choosable").count() == 0
+    page.locator("[data-part=last]").click()
+    assert page.locator(".yours [data-hand='1'] .chosen").count() == 1, "what was chosen is still"
 
 
 def test_it_is_played_without_scripts_and_a_typo_costs_nothing(visit: Open, league: League, worker: Worker) -> None:
