@@ -120,7 +120,7 @@ def seated(page: Page, bot_id: int, copies: int = 1) -> Page:
 def play(page: Page, move: Callable[[Page], None]) -> int:
     """Moves until it is over; how many."""
     for number in range(400):
-        page.locator("form.move button, #replay").first.wait_for(timeout=PATIENCE_MS)
+        page.locator("form.move button:visible, #replay").first.wait_for(timeout=PATIENCE_MS)
         if page.locator("#replay").count():
             return number
         moved(page, move)
@@ -320,7 +320,7 @@ def test_each_game_is_played_without_scripts(
     page = signed_in(visit("/", java_script_enabled=False), f"plain-{game}")
     page = seated(page, opponent(league, game))
     for _ in range(200):
-        page.locator("form.move button, details.record").first.wait_for(timeout=PATIENCE_MS)
+        page.locator("form.move button:visible, details.record").first.wait_for(timeout=PATIENCE_MS)
         if page.locator("details.record").count():
             break
         move(page)
@@ -360,7 +360,7 @@ def test_it_is_played_without_scripts_and_a_typo_costs_nothing(visit: Open, leag
     assert not overflows(page)
     tried = False
     for _ in range(200):
-        page.locator("form.move button, details.record").first.wait_for(timeout=PATIENCE_MS)
+        page.locator("form.move button:visible, details.record").first.wait_for(timeout=PATIENCE_MS)
         if page.locator("details.record").count():
             break
         if not tried:
