@@ -4,7 +4,8 @@ the league's tests.
 SQLite does not wait for the disk after each commit: no power fails here, and that was up to a third of such a test.
 Passwords are hashed as cheaply as argon2 can (`real_passwords` for who tests the hashing itself). Statements are
 compiled to SQL once in a process and not once for each database, of which nearly every test has its own. What the
-modules made is left out of every garbage collection. Processes that tests start are the product, with none of this.
+modules made is left out of every garbage collection, and while they are imported there is none. Processes that tests
+start are the product, with none of this.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ CACHED_STATEMENTS = 5000
 
 _prepare = database._prepare_sqlite
 _hasher = users._hasher  # no use case needs another, so there is no way to give one
+gc.disable()  # until `cheap`: what is imported and collected stays, and is searched for garbage in vain
+
 _known: dict[str, tuple[Dialect, LRUCache[Any, Any]]] = {}
 """By the dialect's name: the first one that has met its server, and what was compiled for it."""
 
@@ -41,6 +44,7 @@ def cheap() -> Iterator[None]:
     """All of it, for every test of the process."""
     gc.collect()
     gc.freeze()
+    gc.enable()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(users, "_hasher", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
         patch.setattr(database, "create_engine", _engine)

@@ -51,10 +51,12 @@ async function draw() {
 async function grow(match) {
   const seen = shown.scenes.length - 1;
   const watches = shown.at === seen && !shown.timer && !matchMedia("(prefers-reduced-motion: reduce)").matches;
-  if (watches) shown.part("stage").classList.remove("yours");
-  shown.grow(match, false);
-  if (!watches) return;
   const newest = match.scenes.length - 1;
+  const stage = shown.part("stage");
+  if (watches) stage.classList.remove("yours");
+  shown.grow(match, false);
+  if (!watches || newest <= seen) return;
+  stage.scrollIntoView({ block: "nearest" });
   for (let at = Math.max(seen + 1, newest - MOST_MOVES); at <= newest; at += 1) {
     shown.show(at);
     if (at < newest) await new Promise((resolve) => { setTimeout(resolve, MOVE_MS); });
