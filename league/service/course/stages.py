@@ -7,7 +7,8 @@ other, its matches are rated, and what an organiser rules after a pairing is set
 have each number in a season, and whoever plans has locked the season, so nothing is begun twice.
 
 Seeds of the first stage are the finalists' places in the last evaluation, then, for those who were not in it or where
-there was none, their seeds by the ladder; those of the others are the places of the stage before. When a stage is over, the first `keep` of those who were not taken out go on. Everybody else has his place in the finals then
+there was none, their seeds by the ladder; those of the others are the places of the stage before. When a stage is over,
+the first `keep` of those who were not taken out go on. Everybody else has his place in the finals then
 (`Entry.finals_place`), and nothing changes it: a ruling changes ratings, and a bot that is disqualified later leaves
 the ranking, where others move up. All finalists are one field, whatever their divisions.
 """
