@@ -120,18 +120,23 @@ def seated(page: Page, bot_id: int, copies: int = 1) -> Page:
 def play(page: Page, move: Callable[[Page], None]) -> int:
     """Moves until it is over; how many."""
     for number in range(400):
-        page.locator("form.move button, #replay").first.wait_for(timeout=PATIENCE_MS)
+        page.locator("form.move button:visible, #replay").first.wait_for(timeout=PATIENCE_MS)
         if page.locator("#replay").count():
             return number
-        before = page.locator("#turn").get_attribute("data-version")
-        move(page)
-        page.wait_for_function(
-            "before => document.getElementById('turn')?.dataset.version !== before"
-            " && (document.querySelector('form.move') || document.getElementById('replay'))",
-            arg=before,
-            timeout=PATIENCE_MS,
-        )
+        moved(page, move)
     raise AssertionError("it does not end")
+
+
+def moved(page: Page, move: Callable[[Page], None]) -> None:
+    """Moves once, and waits for what follows."""
+    before = page.locator("#turn").get_attribute("data-version")
+    move(page)
+    page.wait_for_function(
+        "before => document.getElementById('turn')?.dataset.version !== before"
+        " && (document.querySelector('form.move') || document.getElementById('replay'))",
+        arg=before,
+        timeout=PATIENCE_MS,
+    )
 
 
 class Forms:
@@ -335,13 +340,26 @@ def test_the_opponents_moves_are_seen_one_after_the_other(visit: Open, league: L
     page.wait_for_function("() => window.shown && new Set(window.shown).size > 2", timeout=PATIENCE_MS)
 
 
+def test_who_looks_back_moves_nothing(visit: Open, league: League, worker: Worker) -> None:
+    page = seated(signed_in(visit("/", reduced_motion="reduce"), "historian"), opponent(league, "yacht-auction"))
+    for _ in range(2):
+        page.locator("form.move").wait_for(timeout=PATIENCE_MS)
+        moved(page, Pointer.auction)
+    page.locator("[data-kind=score]").wait_for(timeout=PATIENCE_MS)
+    page.locator(".yours [data-hand='1'] .choosable").first.click()
+    page.locator("[data-part=back]").click()
+    assert page.locator(".yours, .choosable").count() == 0
+    page.locator("[data-part=last]").click()
+    assert page.locator(".yours [data-hand='1'] .chosen").count() == 1, "what was chosen is still"
+
+
 def test_it_is_played_without_scripts_and_a_typo_costs_nothing(visit: Open, league: League, worker: Worker) -> None:
     page = signed_in(visit("/", java_script_enabled=False, viewport=PHONE), "plain")
     page = seated(page, opponent(league, "liars-dice"))
     assert not overflows(page)
     tried = False
     for _ in range(200):
-        page.locator("form.move button, details.record").first.wait_for(timeout=PATIENCE_MS)
+        page.locator("form.move button:visible, details.record").first.wait_for(timeout=PATIENCE_MS)
         if page.locator("details.record").count():
             break
         if not tried:

@@ -1,6 +1,7 @@
 // A match of one's own: hears from the server when something happened (or asks now and then), exchanges the form for the
-// next one, and lets the viewer grow, move by move, so that the opponent's is seen happening. The form stands below the
-// board, on which moves are made (play.js). Who signs out in another tab is told so here.
+// next one, and lets the viewer grow, move by move, so that the opponent's is seen happening: for that, a move is sent
+// without leaving the page. The form stands below the board, on which moves are made (play.js). Who signs out in another
+// tab is told so here.
 import { attach } from "./play.js";
 import { viewer } from "./replay.js";
 
@@ -37,51 +38,48 @@ async function draw() {
   if (!response) return;
   const { match } = await response.json();
   if (!match || match.scenes.length === 0) return;
-  const before = seen();
-  const newest = match.scenes.length - 1;
-  if (shown) {
-    const watches = shown.at === shown.scenes.length - 1 && !shown.timer;
-    shown.grow(match, false);
-    if (watches) await watch(before, newest);
-  } else {
+  if (shown) await grow(match);
+  else {
     shown = await viewer(root, match);
-    if (!shown) return;
-    shown.show(newest);
-    shown.part("stage").after(turn());
-    await watch(before, newest);
+    shown?.show(match.scenes.length - 1);
+    if (shown) shown.part("stage").after(turn());
   }
-  sessionStorage.setItem(location.pathname, String(newest));
-  await attach(document.querySelector("form.move"), shown.part("stage"));
+  if (shown) await attach(document.querySelector("form.move"), shown.part("stage"), () => shown.at === shown.scenes.length - 1);
 }
 
-// The newest scene that was shown at this table, before this page was loaded too; a move loads it anew.
-function seen() {
-  return Number(sessionStorage.getItem(location.pathname) ?? Infinity);
-}
-
-// What is new is shown move by move, unless somebody wants no motion or takes the controls.
-async function watch(before, newest) {
-  if (before >= newest || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
-  shown.part("stage").classList.remove("yours");
-  for (let at = Math.max(before + 1, newest - MOST_MOVES); at <= newest; at += 1) {
+// Who is at the end sees what is new move by move; who looks back, or wants no motion, is left in peace.
+async function grow(match) {
+  const seen = shown.scenes.length - 1;
+  const watches = shown.at === seen && !shown.timer && !matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const newest = match.scenes.length - 1;
+  const stage = shown.part("stage");
+  if (watches) stage.classList.remove("yours");
+  shown.grow(match, false);
+  if (!watches || newest <= seen) return;
+  stage.scrollIntoView({ block: "nearest" });
+  for (let at = Math.max(seen + 1, newest - MOST_MOVES); at <= newest; at += 1) {
     shown.show(at);
     if (at < newest) await new Promise((resolve) => { setTimeout(resolve, MOVE_MS); });
-    if (shown.at !== at) return;
+    if (shown.at !== at) return; // somebody took the controls
   }
 }
 
 async function renew(version) {
   if (version !== null && version === turn().dataset.version) return;
   const response = await asked(location.href);
-  if (!response) return;
-  const wanted = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("turn");
+  if (response) await exchange(await response.text(), null);
+}
+
+// Puts the form of that page in place of the one that is shown. `sent`: a form that must go, for it was sent.
+async function exchange(page, sent) {
+  const wanted = new DOMParser().parseFromString(page, "text/html").getElementById("turn");
   if (!wanted) { // it is over: the record opens at its end, not at the move that was shown
     shown?.still();
     history.replaceState(null, "", location.pathname + location.search);
     location.reload();
     return;
   }
-  if (wanted.dataset.version === turn().dataset.version && token(wanted) === token(turn())) return;
+  if (wanted.dataset.version === turn().dataset.version && token(wanted) === token(turn()) && !turn().contains(sent)) return;
   const lost = turn().contains(document.activeElement) || document.activeElement === document.body;
   turn().replaceWith(wanted);
   if (lost) document.getElementById("your-turn")?.focus({ preventScroll: true });
@@ -93,12 +91,28 @@ function soon(version) {
   drawing = drawing.then(() => renew(version)).catch(() => {});
 }
 
+// Sends a move. Whatever is not the page of this match with its next form, or with a complaint, the browser shows itself.
+async function send(form, button) {
+  const body = new URLSearchParams(new FormData(form, button));
+  const response = await fetch(form.action, { method: "POST", body, headers: { accept: "text/html" } }).catch(() => null);
+  if (response?.ok && new URL(response.url).pathname === location.pathname) {
+    const page = await response.text();
+    drawing = drawing.then(() => exchange(page, form)).catch(() => {});
+    return;
+  }
+  form.dataset.sent = "plainly";
+  form.requestSubmit(button);
+}
+
 // The form may be exchanged at any time, so the page listens, not the form.
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (form.dataset.confirm && !confirm(form.dataset.confirm)) { event.preventDefault(); return; }
-  if (form.dataset.sent) event.preventDefault();
+  if (form.dataset.sent === "plainly") return;
+  const again = form.dataset.sent !== undefined;
+  if (again || form.matches(".move")) event.preventDefault();
   form.dataset.sent = "yes";
+  if (!again && form.matches(".move")) send(form, event.submitter);
 });
 addEventListener("pageshow", () => { for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent; });
 

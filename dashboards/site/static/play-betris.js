@@ -36,7 +36,7 @@ const turned = (cells) => cells.map(([row, column]) => [column, -row]);
 const flipped = (cells) => cells.map(([row, column]) => [row, -column]);
 const away = (one, [row, column]) => (one.middle[0] - row) ** 2 + (one.middle[1] - column) ** 2;
 
-function place(form, stage, seat) {
+function place(form, stage, seat, isNewest) {
   const list = form.querySelector("[data-fitting]");
   if (!list) return () => {};
   const fitting = list.dataset.fitting.split(" ").map(placement);
@@ -82,6 +82,7 @@ function place(form, stage, seat) {
   }
 
   function show() {
+    if (!isNewest()) return;
     const board = stage.querySelector(`.seat${seat} svg.board`);
     board?.querySelector(".aimed")?.remove();
     board?.append(element("g", { class: "aimed" }, at.cells.map(([row, column]) => element("rect", { x: (column - 1) * CELL, y: (row - 1) * CELL, width: CELL, height: CELL }))));

@@ -1,7 +1,7 @@
 // Moves made on the board itself. The form stays what is sent: its fields are filled in by what is tapped, dragged or
 // stepped, and they hold nothing that the rules forbid, for the server offers only what is legal (api/pages/player/turns).
-// A game's module (play-*.js) exports `hands`: by kind of turn, hand(form, stage, seat) makes the board answer and returns
-// what to do whenever it was drawn anew.
+// A game's module (play-*.js) exports `hands`: by kind of turn, hand(form, stage, seat, isNewest) makes the board answer
+// and returns what to do whenever it was drawn anew.
 const GAMES = {
   auction: "./play-yacht.js", score: "./play-yacht.js",
   bet: "./play-betris.js", place: "./play-betris.js",
@@ -10,16 +10,22 @@ const GAMES = {
 
 let watching = null;
 
-// Has the form of a turn played on that stage, whose newest drawing is there; null: nobody is to move.
-export async function attach(form, stage) {
+// Has the form of a turn played on that stage while `isNewest()`: who looks back sees what was, and moves nothing. null:
+// nobody is to move.
+export async function attach(form, stage, isNewest) {
   watching?.disconnect();
-  stage.classList.toggle("yours", form !== null);
+  stage.classList.remove("yours");
   if (!form || !(form.dataset.kind in GAMES)) return;
   const { hands } = await import(GAMES[form.dataset.kind]);
   for (const field of form.querySelectorAll("input[type=number]")) stepper(field);
-  const drawn = hands[form.dataset.kind](form, stage, Number(form.dataset.seat));
-  drawn();
-  watching = new MutationObserver(() => { if (form.isConnected) drawn(); });
+  const drawn = hands[form.dataset.kind](form, stage, Number(form.dataset.seat), isNewest);
+  const answer = () => {
+    const open = form.isConnected && isNewest();
+    stage.classList.toggle("yours", open);
+    if (open) drawn();
+  };
+  answer();
+  watching = new MutationObserver(answer);
   watching.observe(stage, { childList: true });
 }
 
