@@ -12,7 +12,7 @@ from typing import Any
 from deadheat.cli.organiser.archive import Archived
 from deadheat.cli.statistics.recount import rows
 from deadheat.engine.figures import counted
-from deadheat.engine.games import SAME_DEALS
+from deadheat.engine.games import same_deals
 from deadheat.league.pairing.contest import Meeting
 from deadheat.league.pairing.rounds import berger
 from deadheat.league.pairing.seating import whole_turns
@@ -214,7 +214,7 @@ def _of_stages(season: Row, field: list[int], told: Sequence[_Told]) -> Iterator
             yield f"Stage {one.row['stage']} was not declared, or one before it is missing."
             return
         stage = declared[number - 1]
-        whole = season["game"] in SAME_DEALS
+        whole = same_deals(season["game"])
         matches = whole_turns(stage.matches, season["seats"]) if whole else stage.matches
         if one.form != stage.form(len(one.seeded), matches):
             yield f"Stage {number} was not played as it was declared."

@@ -52,11 +52,9 @@ async function grow(match) {
   const seen = shown.scenes.length - 1;
   const watches = shown.at === seen && !shown.timer && !matchMedia("(prefers-reduced-motion: reduce)").matches;
   const newest = match.scenes.length - 1;
-  const stage = shown.part("stage");
-  if (watches) stage.classList.remove("yours");
   shown.grow(match, false);
   if (!watches || newest <= seen) return;
-  stage.scrollIntoView({ block: "nearest" });
+  shown.part("stage").scrollIntoView({ block: "nearest" });
   for (let at = Math.max(seen + 1, newest - MOST_MOVES); at <= newest; at += 1) {
     shown.show(at);
     if (at < newest) await new Promise((resolve) => { setTimeout(resolve, MOVE_MS); });
@@ -82,6 +80,7 @@ async function exchange(page, sent) {
   if (wanted.dataset.version === turn().dataset.version && token(wanted) === token(turn()) && !turn().contains(sent)) return;
   const lost = turn().contains(document.activeElement) || document.activeElement === document.body;
   turn().replaceWith(wanted);
+  if (shown) await attach(null, shown.part("stage")); // what is still drawn is the last form's
   if (lost) document.getElementById("your-turn")?.focus({ preventScroll: true });
   await draw();
 }
