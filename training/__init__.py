@@ -18,17 +18,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from deadheat.engine.games import GAMES
-from deadheat.training.betris_large import BetrisView
+from deadheat.engine.games.folder import Parts
 from deadheat.training.environment import Environment
-from deadheat.training.liars_dice import LiarsView
 from deadheat.training.view import View
-from deadheat.training.yacht_auction import YachtView
 
-VIEWS: Mapping[str, type[View]] = {
-    "betris-large": BetrisView,
-    "liars-dice": LiarsView,
-    "yacht-auction": YachtView,
-}
+VIEWS: Mapping[str, type[View]] = Parts("training", "VIEW")
 """By game, what its agents observe and do; a game without a view cannot be trained for."""
 
 

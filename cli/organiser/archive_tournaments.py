@@ -12,7 +12,7 @@ from typing import Any
 from deadheat.cli.organiser.archive import Archived
 from deadheat.cli.statistics.recount import rows
 from deadheat.engine.figures import counted
-from deadheat.engine.games import SAME_DEALS
+from deadheat.engine.games import same_deals
 from deadheat.league.pairing.contest import Meeting
 from deadheat.league.pairing.rounds import berger
 from deadheat.league.pairing.seating import whole_turns
@@ -186,8 +186,9 @@ def finals(archived: Archived) -> Checked:
     entries = [row for row in rows(archived, season_id, "entries") if row["finals_seed"] is not None]
     entries.sort(key=lambda row: (row["division"], row["finals_seed"]))
     if season["finals"] == FinalsFormat.STAGES:
-        told = sorted((one for one in _told(archived) if one.row["stage"]), key=lambda one: int(one.row["stage"]))
-        wrong = (*_of_stages(season, entries, told), *_of_places(archived, entries, told))
+        everything = _told(archived)
+        told = sorted((one for one in everything if one.row["stage"]), key=lambda one: int(one.row["stage"]))
+        wrong = (*_of_stages(season, _first_field(entries, everything), told), *_of_places(archived, entries, told))
         return Checked("finals", f"{counted(len(told), 'stage')} followed, from the seeds to the places.", wrong)
     if season["finals"] == FinalsFormat.ROUND_ROBIN:
         found, wrong = _round_robin(archived, entries)
@@ -197,15 +198,23 @@ def finals(archived: Archived) -> Checked:
     return Checked("finals", "there are none.", ())
 
 
-def _of_stages(season: Row, entries: Sequence[Row], told: Sequence[_Told]) -> Iterator[str]:
+def _first_field(entries: Sequence[Row], told: Sequence[_Told]) -> list[int]:
+    """Who plays the first stage, the best seed first: by the last evaluation that was done, then by the ladder."""
+    done = [one for one in told if one.row["stage"] is None and one.row["state"] == EvaluationState.DONE]
+    last = max(done, key=lambda one: int(one.row["number"]), default=None)
+    places = {} if last is None else {one["bot_id"]: one["place"] for one in last.players if one["place"] is not None}
+    none = 1 if last is None else len(last.players) + 1
+    return [row["version_id"] for row in sorted(entries, key=lambda row: places.get(row["bot_id"], none))]
+
+
+def _of_stages(season: Row, field: list[int], told: Sequence[_Told]) -> Iterator[str]:
     declared = stages(json.loads(season["stages"]))
-    field = [row["version_id"] for row in entries]
     for number, one in enumerate(told, 1):
         if one.row["stage"] != number or number > len(declared):
             yield f"Stage {one.row['stage']} was not declared, or one before it is missing."
             return
         stage = declared[number - 1]
-        whole = season["game"] in SAME_DEALS
+        whole = same_deals(season["game"])
         matches = whole_turns(stage.matches, season["seats"]) if whole else stage.matches
         if one.form != stage.form(len(one.seeded), matches):
             yield f"Stage {number} was not played as it was declared."

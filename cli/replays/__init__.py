@@ -1,15 +1,11 @@
-"""Views of matches in a terminal: one module and one line here per game. Other games are shown line by line."""
+"""Views of matches in a terminal, from the games' folders. Other games are shown line by line."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from deadheat.cli.replays import betris, liars_dice, yacht_auction
 from deadheat.cli.replays.pages import View
+from deadheat.engine.games.folder import Parts
 
-VIEWS: Mapping[str, View] = {
-    "betris-large": betris.VIEW,
-    "liars-dice": liars_dice.VIEW,
-    "yacht-auction": yacht_auction.VIEW,
-}
+VIEWS: Mapping[str, View] = Parts("terminal", "VIEW")
 """Views by the game's name."""

@@ -20,13 +20,10 @@ from deadheat.cli.output import Column, Columns
 from deadheat.cli.tournament.played import Answers, GameRecord, Played
 from deadheat.engine.core import NS_PER_MS
 from deadheat.engine.figures import counted, duration, limit
-from deadheat.engine.games.betris import BANK_NS, Betris
+from deadheat.engine.games.folder import folders
 
 READY = "READY"
 """A program's start has a limit of its own, which the page's slider leaves as it is."""
-
-BANKS_MS = {Betris.name: BANK_NS / NS_PER_MS}
-"""The games with a time bank."""
 
 DOUBLINGS = 16
 """Bars of the picture up to the limit, each twice the share of the one before; one more has what was late."""
@@ -74,11 +71,12 @@ def rows(played: Played) -> list[Row]:
 def answers_of(game: GameRecord, seat: int, name: str) -> Mapping[str, Answers]:
     """Return a seat's answers by command; in a game with a time bank also what it used of its bank."""
     times = game.times[seat]
-    if name not in BANKS_MS:
+    known = folders().get(name)
+    if known is None or known.bank_ns is None:
         return times
     banked = [answers for command, answers in times.items() if command != READY]
     used_ms = sum(value * count for answers in banked for value, count in answers.own_ms)
-    return {**times, BANK: Answers(BANKS_MS[name], [(float(f"{used_ms:.2g}"), 1)])}
+    return {**times, BANK: Answers(known.bank_ns / NS_PER_MS, [(float(f"{used_ms:.2g}"), 1)])}
 
 
 def response_times(found: Sequence[Row], played: Played) -> Iterator[str]:

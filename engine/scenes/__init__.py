@@ -1,4 +1,4 @@
-"""Matches as viewers show them: one module a game, one line a game here. A game without one,
+"""Matches as viewers show them, told by the ``scenes`` of a game's folder (`engine.games.folder`). A game without them,
 or a match under rules of another version, is told event by event.
 """
 
@@ -9,8 +9,8 @@ from itertools import islice
 from typing import Any
 
 from deadheat.engine.core import Game
+from deadheat.engine.games.folder import Parts
 from deadheat.engine.replay import known_rules
-from deadheat.engine.scenes import betris_large, liars_dice, yacht_auction
 from deadheat.engine.scenes.core import MAX_SCENES, Director, Moment, Scene, moments, outcome
 from deadheat.engine.scenes.deciding import deciding_scene
 from deadheat.engine.transcript import Transcript
@@ -18,11 +18,7 @@ from deadheat.engine.unfinished import Unfinished
 
 __all__ = ["Scene", "document", "document_so_far", "scenes", "scenes_so_far"]
 
-DIRECTORS: Mapping[str, Director] = {
-    "betris-large": betris_large.DIRECTOR,
-    "liars-dice": liars_dice.DIRECTOR,
-    "yacht-auction": yacht_auction.DIRECTOR,
-}
+DIRECTORS: Mapping[str, Director] = Parts("scenes", "DIRECTOR")
 
 
 def scenes(transcript: Transcript, names: Sequence[str]) -> list[Scene]:

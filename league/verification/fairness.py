@@ -13,7 +13,7 @@ from itertools import islice
 
 from deadheat.engine.chance import commitment, season_seed
 from deadheat.engine.figures import counted
-from deadheat.engine.games import SAME_DEALS
+from deadheat.engine.games import same_deals
 
 MOST_DIFFERENCES = 20
 """Told of a season, of its dice or of its figures: who sees twenty needs no more."""
@@ -130,7 +130,7 @@ def _used_twice(season: Told, dealt: list[Dealt]) -> Iterator[str]:
         if match.deal is None:
             continue
         before = used.setdefault(match.deal, [])
-        rotated = season.game in SAME_DEALS and all(
+        rotated = same_deals(season.game) and all(
             sorted(match.seats) == sorted(other.seats) and match.seats != other.seats for other in before
         )
         if before and not rotated:

@@ -9,10 +9,11 @@ import pytest
 from sqlmodel import Session
 
 from deadheat.api.pages.player import exhibition as pages
-from deadheat.api.pages.player.turns import Turn, turn_of
+from deadheat.api.pages.player.turns import turn_of
 from deadheat.api.streams import Streams
 from deadheat.engine.core import Reply
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.forms import Turn
 from deadheat.engine.scenes import scenes_so_far
 from deadheat.engine.transcript import decode
 from deadheat.engine.unfinished import unfinished

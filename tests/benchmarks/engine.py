@@ -29,9 +29,9 @@ from typing import Protocol
 from deadheat.engine.chance import Chance
 from deadheat.engine.core import Message, Reply, Step
 from deadheat.engine.games import GAMES
-from deadheat.engine.games.liars_dice import LiarsDice
 from deadheat.engine.memory import MemoryTransport, Player
 from deadheat.engine.referee import run_match
+from deadheat.games.liars_dice.rules import LiarsDice
 from tests.benchmarks import textarena_moves
 from tests.benchmarks.textarena_moves import Claim, next_bid
 from tests.bots.loading import bot_class

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from deadheat.engine.games import GAMES
-from deadheat.engine.games.liars_dice import Bid
+from deadheat.games.liars_dice.rules import Bid
 from tests.benchmarks.engine import play_rules, play_whole
 from tests.benchmarks.test_short_modes import short
 from tests.benchmarks.textarena_moves import Claim, next_bid

@@ -42,7 +42,7 @@ PROFILE = "(b) What the worker does, in hundredths of a profile"
 METRICS = "PROMETHEUS_MULTIPROC_DIR"
 
 DOING = {
-    "engine/games/": "the game's rules",
+    "games/": "the game's rules",
     "engine/chance": "the game's rules",
     "engine/transcript": "transcript and its chain",
     "engine/verdicts": "metrics",

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.engine.core import Message
-from deadheat.engine.games.liars_dice import Bid, LiarsDice, Move, read_action
+from deadheat.games.liars_dice.rules import Bid, LiarsDice, Move, read_action
 from deadheat.engine.memory import MemoryTransport, Player
 from deadheat.engine.referee import run_match
 from deadheat.engine.replay import replay

@@ -13,10 +13,10 @@ from deadheat.cli.replays import VIEWS
 from deadheat.cli.replays.pages import pages
 from deadheat.engine.core import Message
 from deadheat.engine.games import GAMES
-from deadheat.engine.games.liars_dice import IDS, LiarsDice
 from deadheat.engine.memory import MemoryTransport
 from deadheat.engine.referee import run_match
 from deadheat.engine.transcript import Transcript
+from deadheat.games.liars_dice.rules import IDS, LiarsDice
 
 
 class Liar:

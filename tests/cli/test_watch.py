@@ -16,11 +16,11 @@ import zstandard
 
 from deadheat.cli.server.api_client import Client
 from deadheat.engine.chance import commitment, season_seed
-from deadheat.engine.games.yacht_auction import YachtAuction
 from deadheat.engine.memory import MemoryTransport
 from deadheat.engine.referee import run_match
 from deadheat.engine.scenes import scenes
 from deadheat.engine.transcript import Transcript, encode
+from deadheat.games.yacht_auction.rules import YachtAuction
 from deadheat.league.records import from_row
 from deadheat.league.records.matches import Match, MatchDetail
 from tests.cli.command import RANDOM, ROOT, assert_one_sentence, invoke, played, read, with_reply

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 
 from deadheat.engine.chance import Chance
 from deadheat.engine.core import Message
-from deadheat.engine.games.betris import Betris
 from deadheat.engine.memory import Answer, MemoryTransport, Player
 from deadheat.engine.referee import run_match
 from deadheat.engine.transcript import Transcript
+from deadheat.games.betris_large.rules import Betris
 from tests.engine.players import seed
 
 GAME = Betris()

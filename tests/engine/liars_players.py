@@ -11,10 +11,10 @@ from typing import Any
 
 from deadheat.engine.chance import Chance
 from deadheat.engine.core import Event, Fault, Message, Reply, Result, Seat
-from deadheat.engine.games.liars_dice import LiarsDice
 from deadheat.engine.memory import Answer, MemoryTransport, Player
 from deadheat.engine.referee import run_match
 from deadheat.engine.transcript import Transcript
+from deadheat.games.liars_dice.rules import LiarsDice
 from tests.engine.players import seed
 
 GAME = LiarsDice()

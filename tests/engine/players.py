@@ -10,10 +10,10 @@ from typing import Any
 
 from deadheat.engine.chance import Chance
 from deadheat.engine.core import Message
-from deadheat.engine.games.yacht_auction import CATEGORIES, YachtAuction
 from deadheat.engine.memory import Answer, MemoryTransport, Player
 from deadheat.engine.referee import run_match
 from deadheat.engine.transcript import Transcript
+from deadheat.games.yacht_auction.rules import CATEGORIES, YachtAuction
 
 GAME = YachtAuction()
 

@@ -91,7 +91,7 @@ def test_the_page_adds_a_game_in_less_than_150_lines(tmp_path: Path) -> None:
     assert "high-card" in match
     assert "20 passed" in rules
     assert 0 < lines < 150
-    changed = "engine/games/high_card.py engine/games/__init__.py"
+    changed = "games/high_card/rules.py games/high_card/__init__.py"
     run(f"ruff check --no-cache {changed} && ruff format --no-cache --check {changed}", folder)
 
 
@@ -111,7 +111,7 @@ BOTH_HANDS = """
 )
 def test_what_the_page_says_to_try_is_found(old: str, new: str) -> None:
     blocks = {name: block for name, _, block in BLOCK.findall(PAGE.read_text(encoding="utf-8")) if name}
-    rules = blocks["engine/games/high_card.py"]
+    rules = blocks["games/high_card/rules.py"]
     assert old in rules
     bot = loaded("high_card_bot", blocks["bots/high-card/random/main.py"]).Bot
     check_game(loaded("high_card", rules).HighCard(), bot)

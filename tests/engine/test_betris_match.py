@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from deadheat.engine.chance import Chance
 from deadheat.engine.core import Fault, Message
-from deadheat.engine.games.polyominoes import NAMES
 from deadheat.engine.memory import Answer, MemoryTransport, Player
 from deadheat.engine.referee import run_match
 from deadheat.engine.replay import Diverged, replay
 from deadheat.engine.transcript import Transcript
+from deadheat.games.betris_large.polyominoes import NAMES
 from tests.engine.betris_players import BANK_NS, FORMS, GAME, PROMPTS, Legal, moved_to_origin, place_line, play
 from tests.engine.betris_players import side_of_largest_square as side_of
 from tests.engine.players import commands, events, faulty, scripted, seed, timed

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from deadheat.engine.chance import Chance
 from deadheat.engine.core import Fault
-from deadheat.engine.games.betris import Bet, Place, Player, acquire, offer, payment, read_bet, read_place
 from deadheat.engine.games.parsing import Refused
-from deadheat.engine.games.polyominoes import NAMES, PLACEMENTS, SHAPES, SIZES, bit, forms, largest_square
+from deadheat.games.betris_large.polyominoes import NAMES, PLACEMENTS, SHAPES, SIZES, bit, forms, largest_square
+from deadheat.games.betris_large.rules import Bet, Place, Player, acquire, offer, payment, read_bet, read_place
 from tests.engine.betris_players import FORMS, legal_places, moved_to_origin, place_line, side_of_largest_square
 from tests.lanes import scaled
 

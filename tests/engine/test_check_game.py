@@ -14,8 +14,9 @@ import pytest
 from deadheat.engine.chance import Chance
 from deadheat.engine.check import Bot, NotConforming, check_game
 from deadheat.engine.core import FOUND_BY_RULES, Event, Fault, Message, Reply, Result, Seat, Step
-from deadheat.engine.games import GAMES, liars_dice
+from deadheat.engine.games import GAMES
 from deadheat.engine.games.parsing import Refused, expect, illegal, line_of, number
+from deadheat.games.liars_dice import rules
 from tests.bots.loading import bot_class
 
 ROOT = Path(__file__).parent.parent.parent
@@ -323,16 +324,16 @@ def test_a_broken_game_is_found_and_told_what_is_wrong(bug: str, sentence: str) 
 
 def test_a_leak_in_a_real_game_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """One bit of the dice of all others, in a field that the random bot does not even read."""
-    honest = liars_dice._Match.frame
+    honest = rules._Match.frame
 
-    def leaky(match: liars_dice._Match, seat: Seat) -> tuple[str, str]:
+    def leaky(match: rules._Match, seat: Seat) -> tuple[str, str]:
         before, after = honest(match, seat)
         ones = sum(hand.count(1) for other, hand in match.hands.items() if other != seat)
         return before, after.replace('"isYourTurn":true', f'"isYourTurn":{"true" if ones % 2 else "false"}')
 
-    monkeypatch.setattr(liars_dice._Match, "frame", leaky)
+    monkeypatch.setattr(rules._Match, "frame", leaky)
     with pytest.raises(NotConforming, match="a leak, or an event is missing"):
-        check_game(liars_dice.LiarsDice(), random_bot("liars-dice"))
+        check_game(rules.LiarsDice(), random_bot("liars-dice"))
 
 
 @pytest.mark.parametrize(

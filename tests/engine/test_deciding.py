@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from deadheat.engine.games.yacht_auction import CATEGORIES
 from deadheat.engine.scenes.core import Scene
 from deadheat.engine.scenes.deciding import deciding_scene
-from deadheat.engine.scenes.yacht_auction import _lit
+from deadheat.games.yacht_auction.rules import CATEGORIES
+from deadheat.games.yacht_auction.scenes import _lit
 
 Told = Sequence[tuple[int | None, Sequence[float | None]]]
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from deadheat.engine.chance import Chance
 from deadheat.engine.core import Fault, Message, Result
-from deadheat.engine.games.liars_dice import BIDS
 from deadheat.engine.memory import Answer, Player
 from deadheat.engine.transcript import Transcript
+from deadheat.games.liars_dice.rules import BIDS
 from tests.engine.liars_players import GAME, Legal, may_follow, play, play_table
 from tests.engine.players import events, faulty, overheard, seed
 from tests.lanes import examples

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from deadheat.engine.chance import Chance
 from deadheat.engine.core import Fault
-from deadheat.engine.games.liars_dice import Bid, Move, check_action, read_action
 from deadheat.engine.games.parsing import MAX_NESTING, MAX_NUMBER_CHARACTERS, Refused, integer, json_object
+from deadheat.games.liars_dice.rules import Bid, Move, check_action, read_action
 from tests.engine.liars_players import Legal, play
 from tests.engine.players import faulty
 from tests.lanes import scaled

@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 
 from deadheat.engine.core import Fault
-from deadheat.engine.games.liars_dice import BIDS, HEIGHT, Bid, Move, check_action, count
 from deadheat.engine.games.parsing import Refused
+from deadheat.games.liars_dice.rules import BIDS, HEIGHT, Bid, Move, check_action, count
 from tests.engine.liars_players import CLAIMS, may_follow
 
 # Wild 1s --------------------------------------------------------------------------------------------------------

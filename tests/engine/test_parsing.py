@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from deadheat.engine.chance import Chance
 from deadheat.engine.core import FOUND_BY_RULES, Fault, Reply
 from deadheat.engine.games.parsing import Refused, expect, line_of, number, words
-from deadheat.engine.games.yacht_auction import Player, read_bid, read_put
+from deadheat.games.yacht_auction.rules import Player, read_bid, read_put
 from tests.lanes import scaled
 
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from deadheat.engine.core import FOUND_BY_RULES, Fault, Message, Reply, Result
 from deadheat.engine.games import GAMES
-from deadheat.engine.games.yacht_auction import YachtAuction
 from deadheat.engine.memory import Answer
 from deadheat.engine.replay import Diverged, RecordedTransport, replay
 from deadheat.engine.transcript import Exchange, Transcript, decode, encode
+from deadheat.games.yacht_auction.rules import YachtAuction
 from tests.engine.busy import taken
 from tests.engine.players import GAME, Legal, faulty, play
 from tests.lanes import examples

@@ -6,7 +6,7 @@ import pytest
 
 from deadheat.engine.core import Fault
 from deadheat.engine.games.parsing import Refused
-from deadheat.engine.games.yacht_auction import (
+from deadheat.games.yacht_auction.rules import (
     BASIC,
     CATEGORIES,
     Bid,

@@ -12,15 +12,16 @@ from deadheat.league.errors import BadSetting, WrongState
 from deadheat.league.jobs import MatchJob, MatchOutcome, SeriesJob
 from deadheat.league.service.course.schedule import go_on
 from deadheat.league.service.course.states import set_season_state
-from deadheat.league.service.evaluations.beginning import cancel_evaluation
+from deadheat.league.service.evaluations.beginning import begin_now, cancel_evaluation
 from deadheat.league.service.rankings.standings import leaderboard
 from deadheat.league.service.rulings.held import held_matches
 from deadheat.league.service.rulings.rulings import void_match
 from deadheat.league.service.seasons import absence
 from deadheat.league.service.seasons.seasons import edit_season, season_info
 from deadheat.league.service.series.carrying_out import finish_series
-from deadheat.league.states import EvaluationState, FinalsFormat, MatchState, SeasonState
+from deadheat.league.states import EvaluationFormat, EvaluationState, FinalsFormat, MatchState, SeasonState
 from deadheat.league.tables import Entry, Evaluation, EvaluationPairing, EvaluationPlayer, Match, Season, Series
+from deadheat.league.timetable import DeclaredEvaluation
 from tests.league.world import World, abandoned, won
 
 pytestmark = pytest.mark.databases
@@ -105,6 +106,22 @@ def test_stages_lead_from_the_field_to_a_winner_and_the_season_closes(world: Wor
     world.settle()
     assert world.read(season_info, season_id).published_at is not None
     assert dict(ranks(world, season_id)) == places
+
+
+def test_the_first_stage_is_seeded_by_the_last_evaluation_and_then_by_the_ladder(world: World) -> None:
+    season_id = world.season(4, finals=FinalsFormat.STAGES, stages=["round-robin matches=2"], games_per_pair=2)
+    play(world)
+    world.write(absence.take_out, world.boss, season_id, 4, "it breaks the rules")
+    line = DeclaredEvaluation(name="System test", format=EvaluationFormat.ROUND_ROBIN, matches=2)
+    world.write(begin_now, world.boss, season_id, line)
+    play(world, lambda match: won(match, match.seats.index(max(match.seats))))
+    world.write(absence.reinstate, world.boss, season_id, 4, "a mistake")
+    world.settle()
+    world.write(set_season_state, world.boss, season_id, SeasonState.FINALS)
+    world.settle_rankings()
+    world.tick()
+    (stage,) = stages(world)
+    assert field(world, stage.id) == [3, 2, 1, 4], "the ladder's order is 1, 2, 3, 4"
 
 
 def test_places_follow_from_the_stages_and_not_from_the_ladder(world: World) -> None:

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from sqlmodel import update
 
 from deadheat.api.pages.player import exhibition
-from deadheat.engine.games.polyominoes import PLACEMENTS, SIDE, bit
+from deadheat.games.betris_large.polyominoes import PLACEMENTS, SIDE, bit
 from deadheat.league.service.bots.bots import create_bot
 from deadheat.league.service.jobs import exhibitions
 from deadheat.league.service.jobs.builds import BuildOutcome, finish_build

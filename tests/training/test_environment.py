@@ -15,12 +15,12 @@ import deadheat
 from deadheat.engine.chance import seeds
 from deadheat.engine.core import Fault
 from deadheat.engine.games import GAMES
-from deadheat.engine.games.liars_dice import BIDS, Bid, Move
 from deadheat.engine.replay import replay
 from deadheat.engine.transcript import decode, encode
+from deadheat.games.liars_dice.rules import BIDS, Bid, Move
+from deadheat.games.liars_dice.training import ACTIONS, LiarsView
 from deadheat.training import VIEWS
 from deadheat.training.environment import Environment
-from deadheat.training.liars_dice import ACTIONS, LiarsView
 from tests.bots.loading import bot_class
 from tests.cli.command import ROOT
 from tests.lanes import scaled

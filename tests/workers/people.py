@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 
 from deadheat.engine.games import GAMES
-from deadheat.engine.games.liars_dice import BIDS, Bid
-from deadheat.engine.games.yacht_auction import CATEGORIES
 from deadheat.engine.scenes import scenes_so_far
+from deadheat.games.liars_dice.rules import BIDS, Bid
+from deadheat.games.yacht_auction.rules import CATEGORIES
 from deadheat.league.database import Database
 from deadheat.league.errors import WrongState
 from deadheat.league.service.jobs import exhibitions

@@ -6,8 +6,8 @@ A stage is an evaluation (`league.service.evaluations.playing`) with a number: i
 other, its matches are rated, and what an organiser rules after a pairing is settled does not change it. Only one can
 have each number in a season, and whoever plans has locked the season, so nothing is begun twice.
 
-Seeds of the first stage are the finalists' by the ladder, those of the others the places of the stage before. When a
-stage is over, the first `keep` of those who were not taken out go on. Everybody else has his place in the finals then
+Seeds of the first stage are the finalists' places in the last evaluation, then, for those who were not in it or where
+there was none, their seeds by the ladder; those of the others are the places of the stage before. When a stage is over, the first `keep` of those who were not taken out go on. Everybody else has his place in the finals then
 (`Entry.finals_place`), and nothing changes it: a ruling changes ratings, and a bot that is disqualified later leaves
 the ranking, where others move up. All finalists are one field, whatever their divisions.
 """
@@ -16,13 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlmodel import Session, col, select
+from sqlalchemy import bindparam
+from sqlmodel import Session, col, select, update
 
 from deadheat.league.pairing.stages import stages
-from deadheat.league.service.evaluations.beginning import begin_stage
+from deadheat.league.service.evaluations.beginning import begin_stage, last_places
 from deadheat.league.service.evaluations.playing import carry_on
 from deadheat.league.service.ground.counting import taking_part
-from deadheat.league.service.ground.steps import set_values, touch_log
+from deadheat.league.service.ground.steps import set_each, touch_log
 from deadheat.league.states import EvaluationState
 from deadheat.league.tables import BotVersion, Entry, Evaluation, EvaluationPlayer, Season
 
@@ -55,7 +56,9 @@ def _newest(session: Session, season_id: int) -> Evaluation | None:
 def _finalists(session: Session, season_id: int) -> Sequence[BotVersion]:
     there = (Entry.season_id == season_id, col(Entry.finals_seed).is_not(None), taking_part(season_id))
     seeded = select(BotVersion).join(Entry, col(Entry.version_id) == BotVersion.id).where(*there)
-    return session.exec(seeded.order_by(col(Entry.finals_seed))).all()
+    places = last_places(session, season_id)
+    by_ladder = session.exec(seeded.order_by(col(Entry.finals_seed))).all()
+    return sorted(by_ladder, key=lambda version: places[version.bot_id])
 
 
 def _survivors(session: Session, row: Evaluation) -> Sequence[BotVersion]:
@@ -72,7 +75,7 @@ def _survivors(session: Session, row: Evaluation) -> Sequence[BotVersion]:
 
 def _place(session: Session, season_id: int, order: Sequence[BotVersion], before: int = 0) -> None:
     """Write down the places of those after the first `before`."""
-    for place, version in enumerate(order[before:], before + 1):
-        mine = (col(Entry.season_id) == season_id, col(Entry.bot_id) == version.bot_id)
-        set_values(session, Entry, *mine, finals_place=place)
+    rows = [{"bot": version.bot_id, "at": place} for place, version in enumerate(order[before:], before + 1)]
+    mine = (col(Entry.season_id) == season_id, col(Entry.bot_id) == bindparam("bot"))
+    set_each(session, update(Entry).where(*mine).values(finals_place=bindparam("at")), rows)
     touch_log(session, season_id)

@@ -15,7 +15,8 @@ uploads meanwhile plays in the next one.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 
@@ -227,15 +228,19 @@ def _seeded(session: Session, season: Season) -> list[tuple[int, int]]:
         .join(BotVersion, col(BotVersion.id) == Entry.version_id)
         .where(Entry.season_id == season.id, may_be_drawn(season.id), BotVersion.state == VersionState.READY)
     )
+    places = last_places(session, season.id)
+    field = sorted(
+        (places[bot_id], submitted_at, version, bot_id) for version, bot_id, submitted_at in session.exec(statement)
+    )
+    return [(version, bot_id) for _, _, version, bot_id in field]
+
+
+def last_places(session: Session, season_id: int) -> Mapping[int, int]:
+    """The places of bots in the last evaluation that is done; whoever was not in it comes after all of them."""
     done = select(func.max(Evaluation.id)).where(
-        Evaluation.season_id == season.id, Evaluation.state == EvaluationState.DONE
+        Evaluation.season_id == season_id, Evaluation.state == EvaluationState.DONE
     )
     last = session.exec(done).one()
     before = select(EvaluationPlayer.bot_id, EvaluationPlayer.place).where(EvaluationPlayer.evaluation_id == last)
-    places = dict(session.exec(before).all())
-    unplaced = len(places) + 1
-    field = sorted(
-        (places.get(bot_id) or unplaced, submitted_at, version, bot_id)
-        for version, bot_id, submitted_at in session.exec(statement)
-    )
-    return [(version, bot_id) for _, _, version, bot_id in field]
+    found = session.exec(before).all()
+    return defaultdict(lambda: len(found) + 1, {bot_id: place for bot_id, place in found if place is not None})

@@ -57,15 +57,8 @@ class Pace:
         return 60 * slots * matches / max(self.seconds(matches) + self.turn_seconds, 0.001)
 
 
-ESTIMATES: Mapping[str, Pace] = {
-    "yacht-auction": Pace(0.4, 0.2),
-    "betris-large": Pace(0.5, 0.25),
-    "liars-dice": Pace(0.4, 0.05),
-}
-"""By game, of house bots on a machine of two processors; authors' bots may take all the time that the rules allow."""
-
 ESTIMATE = Pace(1.0, 1.0)
-"""Of any other game."""
+"""Of a game that says nothing of its pace (`GameFolder.pace`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,15 +25,16 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from sqlalchemy import bindparam
 from sqlalchemy import select as columns
-from sqlmodel import Session, case, col, exists, func, select
+from sqlmodel import Session, case, col, exists, func, select, update
 
 from deadheat.league.pairing.contest import Meeting, Placed
 from deadheat.league.pairing.tournament import Form, next_rounds, standings
 from deadheat.league.service.evaluations.beginning import begin_due, end_evaluation, running_evaluation
 from deadheat.league.service.evaluations.points import points_of, unplayed
 from deadheat.league.service.ground.audit import SYSTEM
-from deadheat.league.service.ground.steps import insert_rows, set_values
+from deadheat.league.service.ground.steps import insert_rows, set_each, set_values
 from deadheat.league.service.people.notices import evaluation_done
 from deadheat.league.service.series.capacity import open_series_bound
 from deadheat.league.service.series.planning import add_series, in_turns, series_at_once, whole_groups
@@ -259,8 +260,8 @@ def _short(
 
 def _finish(session: Session, row: Evaluation) -> None:
     """Everybody has a place, and it is over."""
-    for one in standings_of(session, row):
-        mine = (col(EvaluationPlayer.evaluation_id) == row.id, col(EvaluationPlayer.version_id) == one.player)
-        set_values(session, EvaluationPlayer, *mine, place=one.place)
+    places = [{"player": one.player, "at": one.place} for one in standings_of(session, row)]
+    mine = (col(EvaluationPlayer.evaluation_id) == row.id, col(EvaluationPlayer.version_id) == bindparam("player"))
+    set_each(session, update(EvaluationPlayer).where(*mine).values(place=bindparam("at")), places)
     end_evaluation(session, row, EvaluationState.DONE, "", SYSTEM)
     evaluation_done(session, row)

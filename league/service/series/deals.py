@@ -2,7 +2,7 @@
 
 Theory of operation
 -------------------
-Where a game's hands are private (`engine.games.SAME_DEALS`), the rotations of a deal share one secret seed, hence one
+Where a game's hands are private (`engine.games.same_deals`), the rotations of a deal share one secret seed, hence one
 commitment, and lie in different series (`league.service.series.planning`), which end at different times and on
 different machines. Whoever could read the record of the first rotation would know every hand of those that are still to
 be played. So a match is *withheld* while another match with its commitment is scheduled: its players and winner are

@@ -1,7 +1,7 @@
 """Writing planned matches down: where series and their seats come from.
 
 Ladder, finals, evaluations and challenges all plan with `add_series`. Every match gets a secret seed
-(`league.service.series.dice`) with a public commitment. Where a game's hands are private (`engine.games.SAME_DEALS`),
+(`league.service.series.dice`) with a public commitment. Where a game's hands are private (`engine.games.same_deals`),
 each deal is played once from every seat with one seed, and those matches lie in different series
 (`league.pairing.rotations`): a bot that could carry anything from one match of a series to the next, or from one box to
 the next on the same machine, finds no dice there that it has seen. What people may see of them follows from the
@@ -18,7 +18,7 @@ from sqlalchemy import bindparam
 from sqlmodel import Session, col, select, update
 
 from deadheat.engine.chance import SEED_BYTES, commitment
-from deadheat.engine.games import SAME_DEALS
+from deadheat.engine.games import same_deals
 from deadheat.league.database import now, surroundings
 from deadheat.league.pairing.pairs import pair_key
 from deadheat.league.pairing.seating import Seating, rotations, seatings, whole_turns
@@ -30,12 +30,12 @@ from deadheat.league.tables import BotVersion, Match, Pair, Participant, Season,
 
 def whole_groups(game: str, seats: int, matches: int) -> int:
     """As many matches as wished, or what is left of them when a deal is to be played by everyone in every seat."""
-    return whole_turns(matches, seats) if game in SAME_DEALS else matches
+    return whole_turns(matches, seats) if same_deals(game) else matches
 
 
 def series_at_once(season: Season) -> int:
     """How many series `add_series` makes of the matches that are planned together, but for challenges."""
-    return season.seats if season.game in SAME_DEALS else 1
+    return season.seats if same_deals(season.game) else 1
 
 
 def add_series(
@@ -60,7 +60,7 @@ def add_series(
     """
     order = surroundings(session).entropy(SEED_BYTES)  # who follows whom round a table, and when which deal is played
     seats = len(versions)
-    if season.game in SAME_DEALS and purpose not in OF_CHALLENGES and matches >= seats:
+    if same_deals(season.game) and purpose not in OF_CHALLENGES and matches >= seats:
         matches = whole_turns(matches, seats)
         plans = rotations(versions, matches // seats, seed=order)
     else:

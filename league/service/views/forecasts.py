@@ -10,6 +10,7 @@ from math import comb
 
 from sqlmodel import Session, col, func, select
 
+from deadheat.engine.games.folder import folders
 from deadheat.league.database import now
 from deadheat.league.records import from_row
 from deadheat.league.records.forecasts import Forecast, ForecastEvaluation
@@ -17,7 +18,6 @@ from deadheat.league.service.course.finals_played import swiss_rounds
 from deadheat.league.service.evaluations.beginning import running_evaluation
 from deadheat.league.service.evaluations.forecast import (
     ESTIMATE,
-    ESTIMATES,
     Course,
     Foreseen,
     Machines,
@@ -138,11 +138,16 @@ def pace_of(session: Session, season: Season) -> Pace:
     """What was measured of the season's game: in this season if enough was played, or in the last one where it was."""
     others = select(Season.id).where(Season.game == season.game, Season.id != (season.id or 0))
     newest = session.exec(others.order_by(col(Season.id).desc()).limit(5)).all()
-    estimate, slots = ESTIMATES.get(season.game, ESTIMATE), max(1, judging_slots(session))
+    estimate, slots = _estimate(season.game), max(1, judging_slots(session))
     for season_id in ([season.id] if _exists(season) else []) + list(newest):
         if (pace := measured(_played(session, season_id), estimate, slots)).series:
             return pace
     return estimate
+
+
+def _estimate(game: str) -> Pace:
+    folder = folders().get(game)
+    return Pace(*folder.pace) if folder and folder.pace else ESTIMATE
 
 
 def _played(session: Session, season_id: int) -> list[Played]:

@@ -17,7 +17,7 @@ from struct import Struct
 import numpy as np
 
 from deadheat.engine.games.parsing import Refused, words
-from deadheat.engine.games.yacht_auction import (
+from deadheat.games.yacht_auction.rules import (
     BASIC,
     BONUS,
     BONUS_THRESHOLD,
@@ -235,3 +235,6 @@ class YachtView(View):
         fives = choices(bytes(self.bytes[_HAND]))
         parts = [NO_BID_LINE, *[fives if free else NO_FIVE for free in self.free]]
         return np.frombuffer(bytearray().join(parts), np.int8)
+
+
+VIEW = YachtView

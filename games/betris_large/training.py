@@ -1,7 +1,7 @@
 """Betris (Large) for programs that learn.
 
 Actions, in this order: bets on the first block on offer, of 0 chips and more; bets on the second; to pass; then every
-placement on an empty board, block by block in the order of the rules (`engine.games.polyominoes.PLACEMENTS`).
+placement on an empty board, block by block in the order of the rules (`games.betris_large.polyominoes.PLACEMENTS`).
 
 Observations have ``mine`` and ``theirs``; boards are rows of cells, 1 where one is filled. Both time banks are left
 out: they stay full.
@@ -13,9 +13,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from deadheat.engine.games.betris import CHIPS, MAX_BET, ROUNDS, Place, Player, read_bet, read_place
 from deadheat.engine.games.parsing import Refused
-from deadheat.engine.games.polyominoes import NAMES, PLACEMENTS, SIDE, Cell, bit
+from deadheat.games.betris_large.polyominoes import NAMES, PLACEMENTS, SIDE, Cell, bit
+from deadheat.games.betris_large.rules import CHIPS, MAX_BET, ROUNDS, Place, Player, read_bet, read_place
 from deadheat.training.view import Layout, Mask, View
 
 CELLS: list[Cell] = [(row, column) for row in range(1, SIDE + 1) for column in range(1, SIDE + 1)]
@@ -152,3 +152,6 @@ class BetrisView(View):
 
     def _mark(self, field: str, block: str) -> None:
         self.numbers[FIELDS[field].start + NAMES.index(block)] = 1
+
+
+VIEW = BetrisView

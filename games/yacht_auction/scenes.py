@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from deadheat.engine.core import Event
-from deadheat.engine.games.yacht_auction import BASIC, LAST_BIDDING, ROUNDS, Player
 from deadheat.engine.scenes.core import Director, Figures, Moment, Scene, at_fault, fault_words
+from deadheat.games.yacht_auction.rules import BASIC, LAST_BIDDING, ROUNDS, Player
 
 
 def scenes(moments: Iterator[Moment], names: Sequence[str]) -> Iterator[Scene]:

@@ -11,8 +11,8 @@ from rich.text import Text
 from deadheat.cli.replays.pages import View
 from deadheat.engine.core import Seat
 from deadheat.engine.figures import counted, seat_number
-from deadheat.engine.games.liars_dice import IDS
 from deadheat.engine.transcript import Transcript
+from deadheat.games.liars_dice.rules import IDS
 
 
 def _hands(state: Mapping[str, Any], names: Sequence[str]) -> RenderableType:

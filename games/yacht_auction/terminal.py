@@ -10,8 +10,8 @@ from rich.text import Text
 
 from deadheat.cli.replays.pages import Row, View, final_event, sheet
 from deadheat.engine.core import Seat
-from deadheat.engine.games.yacht_auction import BASIC, CATEGORIES
 from deadheat.engine.transcript import Transcript
+from deadheat.games.yacht_auction.rules import BASIC, CATEGORIES
 
 
 def _totals(state: Mapping[str, Any], _: Sequence[str]) -> Text | None:

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from deadheat.engine.core import NS_PER_MS, Event
-from deadheat.engine.games.betris import BANK_NS, CHIPS
-from deadheat.engine.games.polyominoes import SHAPES, SIDE
 from deadheat.engine.scenes.core import Director, Figures, Moment, Scene, at_fault, fault_words
+from deadheat.games.betris_large.polyominoes import SHAPES, SIDE
+from deadheat.games.betris_large.rules import BANK_NS, CHIPS
 
 
 def scenes(moments: Iterator[Moment], names: Sequence[str]) -> Iterator[Scene]:

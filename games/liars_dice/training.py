@@ -1,6 +1,6 @@
 """Liar's Dice for programs that learn.
 
-Actions, in this order: the bids from the lowest to the highest (`engine.games.liars_dice.BIDS`), the challenge, and
+Actions, in this order: the bids from the lowest to the highest (`games.liars_dice.rules.BIDS`), the challenge, and
 resigning, which the rules allow at any turn.
 
 Observations have six places for players, whatever their number: the seat's own is the first, and the others follow in
@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from deadheat.engine.games.liars_dice import (
+from deadheat.engine.games.parsing import Refused
+from deadheat.games.liars_dice.rules import (
     BIDS,
     DICE,
     FACES,
@@ -27,7 +28,6 @@ from deadheat.engine.games.liars_dice import (
     check_action,
     read_action,
 )
-from deadheat.engine.games.parsing import Refused
 from deadheat.training.view import Layout, Mask, View
 
 ACTIONS: tuple[Bid | Move, ...] = (*BIDS, Move.CHALLENGE, Move.RESIGN)
@@ -169,3 +169,6 @@ class LiarsView(View):
 
 def _faces(dice: list[int]) -> list[int]:
     return [dice.count(face) for face in FACES]
+
+
+VIEW = LiarsView

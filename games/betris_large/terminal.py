@@ -15,8 +15,8 @@ from deadheat.cli.console import out
 from deadheat.cli.replays.pages import Row, View, final_event, sheet
 from deadheat.engine.core import Seat
 from deadheat.engine.figures import duration
-from deadheat.engine.games.polyominoes import SHAPES, SIDE
 from deadheat.engine.transcript import Transcript
+from deadheat.games.betris_large.polyominoes import SHAPES, SIDE
 
 BOARD_WIDTH = 26
 

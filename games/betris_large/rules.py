@@ -24,7 +24,7 @@ from deadheat.engine.chance import Chance
 from deadheat.engine.core import NS_PER_MS, NS_PER_S, Event, Message, Points, Reply, Result, Seat, Step
 from deadheat.engine.games.duel import SEATS, Duel
 from deadheat.engine.games.parsing import expect, illegal, malformed, number, words
-from deadheat.engine.games.polyominoes import NAMES, PLACEMENTS, SIDE, SIZES, Cell, bit, largest_square
+from deadheat.games.betris_large.polyominoes import NAMES, PLACEMENTS, SIDE, SIZES, Cell, bit, largest_square
 
 ROUNDS = 12  # "2. Game Progression"
 CHIPS = 24  # "1. Board and Components"

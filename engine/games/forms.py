@@ -1,0 +1,63 @@
+"""A person's moves as forms: what a page offers for a prompt, and the line that its fields stand for.
+
+An offer holds what is legal by the rules, so that no page offers anything else: the least quantity of a bid on each
+face, and every place where a block fits. With scripts the same fields are filled in on the board (play.js).
+
+Only whether a form is filled in is judged here, in the form's own words: a rule's sentence about a line that is not
+one would name a protocol that the person never sees. What is filled in the rules judge, as for bots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from deadheat.engine.core import Seat
+
+State = Mapping[str, Any]
+"""A state of the newest scene, see `engine.scenes`."""
+
+Fields = Mapping[str, str]
+"""A form's fields as they were sent, by name."""
+
+
+class Unfilled(Exception):
+    """A form lacks something; the text tells the person what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """`kind`: which form of `turns.html`; `offer`: what it shows; `line`: from its fields to a reply; Unfilled."""
+
+    kind: str
+    line: Callable[[Fields], str]
+    offer: Mapping[str, Any] = field(default_factory=dict)
+
+
+Form = Callable[[str, State, Seat], Turn]
+"""Makes the turn for a prompt, given the newest scene's state and the person's seat."""
+
+
+def choice(fields: Fields, name: str, offered: Collection[str], what: str) -> str:
+    """Return what was chosen.
+
+    Raises:
+        Unfilled: nothing that was offered.
+    """
+    chosen = fields.get(name, "")
+    if chosen not in offered:
+        raise Unfilled(f"choose {what}")
+    return chosen
+
+
+def whole(fields: Fields, name: str, label: str, possible: range) -> int:
+    """Return the number typed beside that label.
+
+    Raises:
+        Unfilled: it is none of the possible ones.
+    """
+    word = fields.get(name, "").strip()
+    if not (word.isascii() and word.isdigit() and len(word) < 10 and int(word) in possible):
+        raise Unfilled(f"“{label}” must be a whole number from {possible.start} to {possible.stop - 1}")
+    return int(word)

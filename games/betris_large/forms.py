@@ -1,0 +1,47 @@
+"""A person's moves as forms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from deadheat.engine.core import Seat
+from deadheat.engine.figures import counted
+from deadheat.engine.games.forms import Fields, Form, State, Turn, Unfilled, choice, whole
+from deadheat.games.betris_large.polyominoes import PLACEMENTS, SHAPES, SIDE, SIZES, bit, cells_in
+from deadheat.games.betris_large.rules import CHIPS, MAX_BET
+
+
+def _bet(prompt: str, state: State, seat: Seat) -> Turn:
+    _, a, b, *_ = prompt.split(" ")
+    chips = CHIPS if state["chips"][seat] is None else state["chips"][seat]
+    most = min(MAX_BET, chips)
+    offer = {"blocks": {a: SHAPES[a].split("/"), b: SHAPES[b].split("/")}, "chips": chips, "most": most}
+
+    def line(fields: Fields) -> str:
+        block = choice(fields, "block", (a, b), "a block")
+        return f"BET {block} {whole(fields, 'chips', 'Your bet', range(most + 1))}"
+
+    return Turn("bet", line, offer)
+
+
+def _place(prompt: str, state: State, seat: Seat) -> Turn:
+    block = prompt.split(" ")[1]
+    size = SIZES[block]
+    filled = {(row, column) for row, column in state["boards"][seat]}
+    taken = sum(map(bit, filled))
+    fitting = [cells_in(mask) for mask in sorted(PLACEMENTS[block]) if not mask & taken]
+    rows = [[(row, column, (row, column) in filled) for column in range(1, SIDE + 1)] for row in range(1, SIDE + 1)]
+
+    def line(fields: Fields) -> str:
+        if "pass" in fields:
+            return "PLACE 0"
+        cells = [(row, column) for line in rows for row, column, _ in line if f"cell{row}{column}" in fields]
+        if len(cells) != size:
+            raise Unfilled(f"tick {counted(size, 'cell')}, not {len(cells)}, or pass")
+        return " ".join(["PLACE", str(len(cells)), *(f"{row} {column}" for row, column in cells)])
+
+    offer = {"block": block, "shape": SHAPES[block].split("/"), "size": size, "rows": rows, "fitting": fitting}
+    return Turn("place", line, offer)
+
+
+FORMS: Mapping[str, Form] = {"PHASE1": _bet, "PHASE2": _place}

@@ -1,0 +1,36 @@
+"""A person's moves as forms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from deadheat.engine.core import Seat
+from deadheat.engine.games.forms import Fields, Form, State, Turn, Unfilled, choice, whole
+from deadheat.games.yacht_auction.rules import CATEGORIES, DICE, MAX_BID
+
+
+def _bid(prompt: str, state: State, seat: Seat) -> Turn:
+    _, a, b = prompt.split(" ")
+    offer = {"bundles": {"A": a, "B": b}, "hand": state["hands"][seat], "most": MAX_BID}
+
+    def line(fields: Fields) -> str:
+        bundle = choice(fields, "bundle", ("A", "B"), "a bundle")
+        return f"BID {bundle} {whole(fields, 'bid', 'Your bid', range(MAX_BID + 1))}"
+
+    return Turn("auction", line, offer)
+
+
+def _put(_prompt: str, state: State, seat: Seat) -> Turn:
+    free = [name for name in CATEGORIES if name not in state["sheets"][seat]]
+    hand = state["hands"][seat]
+
+    def line(fields: Fields) -> str:
+        ticked = [die for place, die in enumerate(hand) if f"die{place}" in fields]
+        if len(ticked) != DICE:
+            raise Unfilled(f"tick {DICE} dice, not {len(ticked)}")
+        return f"PUT {choice(fields, 'category', free, 'a category')} {''.join(ticked)}"
+
+    return Turn("score", line, {"hand": hand, "free": free, "dice": DICE})
+
+
+FORMS: Mapping[str, Form] = {"ROLL": _bid, "SCORE": _put}
