@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from sqlalchemy.dialects import sqlite
 from sqlmodel import Session, col, select
 
 from deadheat.league.errors import AccountClosed, BadSetting, BadToken, NameTaken, NotAllowed, NotInvited, WrongState
-from deadheat.league.service.bots.bots import bot_info
+from deadheat.league.service.bots.bots import active, bot_info
 from deadheat.league.service.people.access import begin_session, issue_token, look_up
 from deadheat.league.service.people.newcomers import set_newcomer_rule
 from deadheat.league.service.people.person import Person
@@ -20,8 +22,8 @@ from deadheat.league.service.rulings.operators import set_role
 from deadheat.league.service.seasons.bot_changes import change_bot
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.states import Absence, MatchState, NewcomerRule, Role, TokenKind
-from deadheat.league.tables import AbsentEntry, AuditRecord, Match, Participant
-from tests.league.world import World
+from deadheat.league.tables import AbsentEntry, AuditRecord, Bot, Match, Participant
+from tests.league.world import World, settings
 
 PASSWORD = "a long enough password"
 
@@ -38,6 +40,15 @@ def bans(session: Session, person: Person) -> None:
 
 def bans_by_hand(session: Session, person: Person) -> None:
     closing.ban(session, operators.OPERATOR, person.name, "wrote insults")
+
+
+def test_whose_account_is_open_is_looked_up_for_each_bot_without_reading_all_accounts(tmp_path: Path) -> None:
+    world = World(settings(tmp_path))
+    asked = select(Bot.id).where(active()).compile(dialect=sqlite.dialect(), compile_kwargs={"literal_binds": True})
+    with world.db.reading() as session:
+        plan = [row[3] for row in session.connection().exec_driver_sql(f"EXPLAIN QUERY PLAN {asked}")]
+    world.close()
+    assert [line for line in plan if line.startswith("SCAN")] == ["SCAN bot"]
 
 
 @pytest.mark.parametrize("end", [closes, bans, bans_by_hand])

@@ -98,14 +98,11 @@ def is_own(session: Session, person: Person, bot_id: int) -> bool:
 def active() -> ColumnElement[bool]:
     """The condition on `Bot` that it is not retired, and that the account of somebody who has a hand in it is open."""
     person = aliased(User)
-    member = select(TeamMember.team_id).where(TeamMember.user_id == person.id, col(TeamMember.joined_at).is_not(None))
-    alone = and_(col(Bot.team_id).is_(None), col(Bot.owner_id) == person.id)
-    of_somebody = (
-        select(person.id)
-        .where(col(person.closed_at).is_(None), or_(alone, col(Bot.team_id).in_(member)))
-        .correlate(Bot)
-        .exists()
-    )
+    is_open = select(person.id).where(col(person.closed_at).is_(None)).correlate(Bot)
+    alone = is_open.where(person.id == Bot.owner_id).exists()
+    member = is_open.join(TeamMember, col(TeamMember.user_id) == person.id).where(TeamMember.team_id == Bot.team_id)
+    of_team = member.where(col(TeamMember.joined_at).is_not(None)).exists()
+    of_somebody = or_(and_(col(Bot.team_id).is_(None), alone), of_team)
     return and_(col(Bot.retired_at).is_(None), of_somebody)
 
 
