@@ -10,16 +10,11 @@ from __future__ import annotations
 
 import fcntl
 import os
-from time import monotonic_ns
 
 HEAD_BYTES, TAIL_BYTES = 8 * 1024, 48 * 1024
 
 CUT_BYTES = 4 * 1024 * 1024
 """The size at which the file is cut. To look costs a microsecond, to cut some fifty."""
-
-LOOK_NS = 1_000_000
-"""How often the size is looked at, at most. Quick bots are asked some twenty times meanwhile, and a program that writes
-4 GB/s adds no more than `CUT_BYTES`."""
 
 MAX_FILE_BYTES = 1024 * 1024 * 1024
 """The largest file that a plain program may write, as its limit RLIMIT_FSIZE: an endless loop of messages must not take
@@ -34,14 +29,9 @@ class Stderr:
         fcntl.fcntl(self.fd, fcntl.F_SETFL, os.O_APPEND)  # its writes go to the end, also after a cut
         self._head = b""
         self._left_out = 0
-        self._looked_ns = 0
 
     def cut(self) -> None:
         """Forget the middle if the file is large. What the program writes at this very moment may be forgotten too."""
-        now_ns = monotonic_ns()
-        if now_ns - self._looked_ns < LOOK_NS:
-            return
-        self._looked_ns = now_ns
         size = os.fstat(self.fd).st_size
         if size < CUT_BYTES:
             return

@@ -205,13 +205,12 @@ def game_line(
 
 def times_of(transcript: Transcript) -> tuple[list[dict[str, Any]], list[int]]:
     """Return each seat's own times by command, rounded to two digits and counted, and what the host took, in ns."""
-    own: list[dict[str, list[int]]] = [{} for _ in range(transcript.seats)]
+    own: list[dict[str, Counter[int]]] = [{} for _ in range(transcript.seats)]
     limits: list[dict[str, int]] = [{} for _ in range(transcript.seats)]
     host_ns = [0] * transcript.seats
     for exchange in transcript.exchanges:
         for message in exchange.messages:
-            limit_ns = message.limit_ns
-            if limit_ns is None:
+            if message.limit_ns is None:
                 continue
             seat: Seat = message.seat
             reply = exchange.replies[seat]
@@ -219,28 +218,25 @@ def times_of(transcript: Transcript) -> tuple[list[dict[str, Any]], list[int]]:
             if reply.line is None and reply.fault is not Fault.TIMEOUT:
                 continue  # the program was gone or answered too early: nothing was timed
             command = message.command
-            if limit_ns > limits[seat].get(command, -1):
-                limits[seat][command] = limit_ns
-            own[seat].setdefault(command, []).append(reply.own_ns)
+            if command not in limits[seat]:
+                limits[seat][command], own[seat][command] = 0, Counter()
+            limits[seat][command] = max(limits[seat][command], message.limit_ns)
+            own[seat][command][_two_digits(reply.own_ns)] += 1
     return [
         {
             command: {
                 "limit_ms": _ms(limits[seat][command]),
-                "own_ms": [[_ms(ns), count] for ns, count in sorted(Counter(map(_two_digits, values_ns)).items())],
+                "own_ms": [[_ms(value_ns), count] for value_ns, count in sorted(counts.items())],
             }
-            for command, values_ns in own[seat].items()
+            for command, counts in own[seat].items()
         }
         for seat in range(transcript.seats)
     ], host_ns
 
 
 def _two_digits(value_ns: int) -> int:
-    unit = _UNITS[len(str(value_ns))]
+    unit: int = 10 ** max(0, len(str(value_ns)) - 2)
     return (value_ns + unit // 2) // unit * unit
-
-
-_UNITS: list[int] = [10 ** max(0, digits - 2) for digits in range(30)]
-"""What a number of so many digits is rounded to."""
 
 
 def _ms(value_ns: int) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import subprocess
@@ -18,7 +17,7 @@ from deadheat.engine.core import NS_PER_S, STDERR_KEPT_BYTES, Message, Reply
 from deadheat.sandbox.box import Box, Limits, Program
 from deadheat.sandbox.local import LocalSandbox
 from deadheat.sandbox.pipes import PipeTransport
-from deadheat.sandbox.stderr import CUT_BYTES, HEAD_BYTES, LOOK_NS, TAIL_BYTES, Stderr
+from deadheat.sandbox.stderr import CUT_BYTES, HEAD_BYTES, TAIL_BYTES, Stderr
 
 OFFSPRING = """
 import subprocess, sys
@@ -159,25 +158,7 @@ os.write(2, b"last\\n")
     assert len(ended.stderr) <= STDERR_KEPT_BYTES
 
 
-def test_stderr_is_looked_at_once_in_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    now_ns = 10**9
-    monkeypatch.setattr("deadheat.sandbox.stderr.monotonic_ns", lambda: now_ns)
-    stderr = Stderr()
-    try:
-        stderr.cut()
-        stderr_write(stderr, b"y" * CUT_BYTES)
-        now_ns += LOOK_NS - 1
-        stderr.cut()
-        assert os.fstat(stderr.fd).st_size == CUT_BYTES
-        now_ns += 1
-        stderr.cut()
-        assert os.fstat(stderr.fd).st_size == TAIL_BYTES
-    finally:
-        stderr.close()
-
-
-def test_stderr_is_whole_until_there_is_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deadheat.sandbox.stderr.LOOK_NS", 0)
+def test_stderr_is_whole_until_there_is_too_much() -> None:
     stderr = Stderr()
     try:
         assert stderr.kept() == b""
