@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
 import socket
 from contextlib import closing
-from importlib import import_module
 from pathlib import Path
 
 from deadheat.cli.console import fail, note
@@ -16,12 +14,6 @@ from deadheat.league.config import Settings
 from deadheat.league.safety import refusal
 
 log = logging.getLogger(__name__)
-
-PARTS = (
-    *("uvicorn", "deadheat.api.app", "deadheat.workers.tasks", "deadheat.workers.keeper", "deadheat.workers.leader"),
-    *("celery.bin.worker", "celery.apps.beat", "celery.apps.worker", "celery.concurrency.prefork"),
-)
-"""What the processes of `serve` import, besides what these import."""
 
 
 def arrive(settings: Settings) -> None:
@@ -150,14 +142,6 @@ def serve_metrics(settings: Settings, port: int) -> None:
         expose(settings, directory, port)
     except OSError as error:
         fail(f"cannot listen on port {port}: {error.strerror}; choose another --metrics-port")
-
-
-def warm() -> None:
-    """Import what the parts of a deployment run, so that forked ones need not; none of it opens or starts anything."""
-    for module in PARTS:
-        import_module(module)
-    gc.collect()
-    gc.freeze()  # else the first collection of each part writes to all that it shares with the others
 
 
 def slot_count(settings: Settings) -> int:
