@@ -116,7 +116,7 @@ def _nudge(version_ids: Sequence[int]) -> None:
         for version_id in version_ids:
             enqueue(BUILDS, version_id)
     except Exception:  # noqa: BLE001  brokers raise what they like
-        note("The queue does not answer, so the builds begin within a minute of the workers' start.")
+        note("The queue does not answer; the builds begin within a minute.")
 
 
 def _upload(game: str, name: str) -> Version | None:

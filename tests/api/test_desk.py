@@ -433,7 +433,7 @@ def test_the_metrics_are_linked_for_networks_that_may_read_them(boss: Browser, s
 
 
 def test_the_desk_begins_with_what_waits_for_a_decision(boss: Browser, site: Site) -> None:
-    assert "Nothing waits for you." in boss.get("/desk").text
+    assert "Nothing needs a decision." in boss.get("/desk").text
     world = site.world
     world.ranked(2, closes_at=world.clock.now + timedelta(hours=1))
     name = world.read(bot_info, 1).author

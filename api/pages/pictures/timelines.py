@@ -18,7 +18,7 @@ MOST_MACHINES = 12
 """That have a chart of their own; the table lists all."""
 
 LATE_MS = 50.0
-"""A tenth of the shortest limit of a move (Yacht Auction's 0.5 s)."""
+"""A tenth of half a second, the shortest limit of a move in our games."""
 
 VOID_PERCENT = 1.0
 """What the page marks among its figures, too."""
@@ -59,10 +59,10 @@ def timelines(moments: Sequence[Moment], until: datetime, hours: int, names: Map
 
     found = [
         drawn("Matches a minute", "", lambda some: _rate(some, lambda ran: ran.matches)),
-        drawn("Series that wait", "", lambda some: some[-1].waiting),
+        drawn("Waiting series", "", lambda some: some[-1].waiting),
         drawn("Host faults", "%", _void_percent, VOID_PERCENT),
         drawn("Worst wake-up delay", "ms", lambda some: 1000 * _worst(some, lambda ran: ran.late_seconds), LATE_MS),
-        drawn("Taken by the hypervisor", "%", lambda some: 100 * _worst(some, lambda ran: ran.steal_share)),
+        drawn("CPU steal", "%", lambda some: 100 * _worst(some, lambda ran: ran.steal_share)),
     ]
     there = sorted({number for moment in moments for number in moment.machines} & names.keys())
     if len(there) < 2:

@@ -1,8 +1,6 @@
 // Yacht Auction on the board: a bundle by tapping it, dice by tapping them, a category in its row.
 import { choosable } from "./play.js";
 
-const DICE = 5;
-
 function auction(form, stage) {
   const radios = [...form.querySelectorAll("[name=bundle]")];
   function drawn() {
@@ -17,12 +15,13 @@ function auction(form, stage) {
 
 function score(form, stage, seat) {
   const boxes = [...form.querySelectorAll("[name^=die]")];
+  const wanted = Number(form.querySelector("[data-dice]").dataset.dice);
   const category = form.querySelector("[name=category]");
   const button = form.querySelector("button:not([type])");
   category.selectedIndex = category.length === 1 ? 0 : -1;
-  if (boxes.length === DICE) for (const one of boxes) one.checked = true; // there is nothing to choose
+  if (boxes.length === wanted) for (const one of boxes) one.checked = true; // there is nothing to choose
   function drawn() {
-    const full = boxes.filter((one) => one.checked).length >= DICE;
+    const full = boxes.filter((one) => one.checked).length >= wanted;
     for (const one of boxes) one.disabled = full && !one.checked;
     button.disabled = !full || category.selectedIndex < 0;
     stage.querySelectorAll(`[data-hand="${seat}"] .die`).forEach((die, place) => {

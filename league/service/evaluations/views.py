@@ -59,7 +59,7 @@ def coming(session: Session, season_id: int) -> list[tuple[str, datetime]]:
 
 
 def overdue(session: Session, season_id: int) -> datetime | None:
-    """Since when an evaluation is due that has not begun, because another is being played; None: nothing is due."""
+    """Since when an evaluation has been due that has not begun; None: nothing is due."""
     season = existing(session, Season, season_id)
     found = due(session, season) if season.state in ON_LADDER else None
     return None if found is None else found[0]

@@ -2,7 +2,7 @@
 
 One row is written each minute, by whoever sweeps. It counts the attempts that were written since the row before; what
 another transaction commits later under a lower number is not counted again, so a chart may miss an attempt, and nothing
-but charts is made of it. A minute without a row is a minute in which nobody swept.
+but charts is made of it. A minute without a row is one in which no sweep ran.
 """
 
 from __future__ import annotations
