@@ -259,6 +259,22 @@ def test_every_metric_on_a_dashboard_exists_in_the_code():
     assert not wrong, "\n".join(wrong)
 
 
+def test_only_pages_know_what_lies_in_examples():
+    """What is there is found as anybody's game is: no code, test or script of ours names it."""
+    examples = ROOT / "examples"
+    named = {folder.name for folder in examples.iterdir() if folder.is_dir()}
+    assert named
+    ours = [path for path in project_files() if not path.is_relative_to(examples) and path.suffix != ".md"]
+    wrong = [
+        f"{path.relative_to(ROOT)}:{number} {line.strip()[:100]}"
+        for path in ours
+        if path.suffix in {"", ".css", ".html", ".js", ".json", ".py", ".sh", ".toml", ".yml"}
+        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1)
+        if any(name in line.lower() for name in named)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
 def test_nothing_names_a_developers_machine_or_a_package_index():
     here = f"{ROOT}/"
     wrong = []
