@@ -135,7 +135,7 @@ PANELS = {
         "organise": ("organiser.rulings:group", "Rule on results, entries and appeals; announce (for organisers)."),
         "workers": (
             "operator.workers:workers",
-            "Show the machines that play, whether each is fit to judge, and why not.",
+            "Show the machines that play, whether each is fit to judge, and why not; and the league's games.",
         ),
     },
     "Running a server": {
