@@ -36,7 +36,20 @@ PYTHON = [
     for path in sorted(ROOT.glob(f"{folder}/**/*.py"))
 ]
 KEYWORDS = {"_": None, "N_": None, "gettext": None, "ngettext": (1, 2)}
-WORDS: tuple[type[StrEnum], ...] = (Fault, states.MatchState, states.JobState, states.SeasonState, states.VersionState)
+WORDS: tuple[type[StrEnum], ...] = (
+    Fault,
+    states.Absence,
+    states.AppealState,
+    states.ChallengeState,
+    states.DeliveryState,
+    states.EvaluationState,
+    states.Fitness,
+    states.JobState,
+    states.MatchState,
+    states.Role,
+    states.SeasonState,
+    states.VersionState,
+)
 
 Message = str | tuple[str, str]
 
