@@ -41,12 +41,14 @@ KEYWORDS = {"_": None, "N_": None, "gettext": None, "ngettext": (1, 2)}
 WORDS: tuple[type[StrEnum], ...] = (
     Fault,
     states.Absence,
+    states.AppealState,
     states.ChallengeState,
     states.DeliveryState,
     states.EvaluationState,
     states.Fitness,
     states.JobState,
     states.MatchState,
+    states.Role,
     states.SeasonState,
     states.VersionState,
 )
