@@ -21,12 +21,14 @@ from babel.messages.pofile import read_po, write_po
 from jinja2 import nodes
 from jinja2.ext import babel_extract
 
+from deadheat.api.pages.organiser.season_form import in_form
 from deadheat.api.pages.render import templates
 from deadheat.api.services import SITE
 from deadheat.engine import figures
 from deadheat.engine.core import Fault
 from deadheat.league import states
 from deadheat.league.locale import LANGUAGES, LOCALE
+from deadheat.league.terms import TERMS, Group
 from tests.test_tidy import ROOT
 
 TEMPLATES = sorted(path for path in (SITE / "templates").glob("*.html") if not path.name.startswith("report-"))
@@ -68,6 +70,10 @@ def messages() -> Iterator[Message]:
         if step.date:
             yield from (step.date.removesuffix("_at"), step.date.removesuffix("_at").capitalize())
         yield from filter(None, (step.note,))
+    yield from (group.value for group in Group)
+    for term in TERMS.values():
+        yield term.setting.label
+        yield from term.setting.options.values() or [in_form(term)]
     yield from (counted([name]) for name, _ in figures.UNITS)
 
 
