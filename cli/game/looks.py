@@ -20,12 +20,13 @@ from typing import Any
 from rich.console import Console
 
 from deadheat.cli.author.matches import Looked
-from deadheat.cli.game.opening import RANDOM, SETTING, bots_in
+from deadheat.cli.game.opening import RANDOM, SETTING
+from deadheat.cli.local.bots import HOUSE
 from deadheat.cli.local.page import save
 from deadheat.cli.local.view import match_page
 from deadheat.cli.replays import VIEWS, pages
 from deadheat.engine.core import Fault, Message
-from deadheat.engine.games.folder import GameFolder, Parts
+from deadheat.engine.games.folder import GameFolder, Parts, house_bots
 from deadheat.engine.games.forms import Form, Unfilled
 from deadheat.engine.scenes import DIRECTORS, document, scenes_so_far
 from deadheat.engine.transcript import Transcript
@@ -186,13 +187,20 @@ def browser(game: GameFolder, folder: Path, match: Transcript) -> Iterator[str]:
 
 def tournament(game: GameFolder, folder: Path) -> Iterator[str]:
     """Let the house bots play a seeded tournament as programs: without faults, none below random, and one above it."""
-    bots = bots_in(folder)
+    bots = house_bots(game.rules.name)
     if len(bots) < 2:
         yield "bots holds fewer than two bots: beside random, write one that is stronger"
         return
     pairs = len(bots) * (len(bots) - 1) // 2
     with tempfile.TemporaryDirectory(prefix="deadheat-game-", ignore_cleanup_errors=True) as work:
-        command = [sys.executable, "-m", "deadheat.cli.main", "tournament", game.rules.name, *map(str, bots)]
+        command = [
+            sys.executable,
+            "-m",
+            "deadheat.cli.main",
+            "tournament",
+            game.rules.name,
+            *(f"house:{bot}" for bot in bots),
+        ]
         command += ["--games", str(max(FEWEST, GAMES // pairs)), "--seed", "check", "--sandbox", "local"]
         command += ["--keep", "none", "--folder", f"{work}/results", "--json"]
         around = {**os.environ, SETTING: str(folder.absolute()), "DEADHEAT_LOCK_DIR": work}
@@ -204,11 +212,13 @@ def tournament(game: GameFolder, folder: Path) -> Iterator[str]:
                 running.send_signal(signal.SIGINT)  # what was played counts
                 said, errors = running.communicate()
     games = [told for told in map(json.loads, said.splitlines()) if "players" in told]
+    for told in games:
+        told["players"] = [player.removeprefix(HOUSE) for player in told["players"]]
     if not games:
         yield f"the house bots have played no game within {TOURNAMENT_SECONDS} s: {errors.strip()[-600:]}"
         return
     yield from _faults(games)
-    yield from _order(games, [bot.name for bot in bots if bot.name != RANDOM])
+    yield from _order(games, [bot for bot in bots if bot != RANDOM])
 
 
 def _faults(games: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -46,7 +46,7 @@ def new(
         ("check it", command("game", "check", str(folder))),
         ("look at it in the browser while you write", command("game", "serve", str(folder))),
         ("have it found by every command here", f"export {SETTING}={folder.absolute()}"),
-        ("then play it", command("play", name, *(f"{folder}/bots/{bot}" for bot in ("random", "matching")))),
+        ("then play it", command("play", name, "house:random", "house:matching")),
     )
     answer = {"folder": str(folder), "next": [{"what": what, "command": line} for what, line in steps]}
     return Output(answer, [f"Wrote {folder}. Next steps:", *(f"\n  # {what}\n  {line}" for what, line in steps)])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -36,21 +35,11 @@ def opened(folder: Path) -> GameFolder:
         fail(f"{folder} has no __init__.py: name the folder that holds the game", USAGE)
     others = filter(None, os.environ.get(SETTING, "").split(os.pathsep))
     os.environ[SETTING] = os.pathsep.join([str(folder.absolute()), *others])
-    found = [game for game in folders().values() if folder_of(game).resolve() == folder.resolve()]
+    found = [game for game in folders().values() if game.path.resolve() == folder.resolve()]
     if not found:
         mine = [problem for problem in problems() if str(folder.absolute()) in problem]
         fail(mine[0] if mine else f"no game was found in {folder}")
     return found[0]
-
-
-def folder_of(game: GameFolder) -> Path:
-    """Return the folder that holds the game."""
-    return Path(str(sys.modules[game.package].__file__)).parent
-
-
-def bots_in(folder: Path) -> list[Path]:
-    """Return the folders of a game's house bots."""
-    return sorted(path for path in (folder / "bots").glob("[!._]*") if path.is_dir())
 
 
 def bot_class(folder: Path) -> Any:

@@ -48,7 +48,7 @@ def test_what_new_writes_passes_the_check_without_advice(written: Path) -> None:
 
 
 def test_what_new_writes_plays_at_once(written: Path) -> None:
-    bots = [str(written / "bots" / bot) for bot in ("random", "matching")]
+    bots = ["house:random", "house:matching"]
     done = deadheat("play", "odd-one", *bots, "--sandbox", "local", "--matches", "2", DEADHEAT_GAMES=str(written))
     assert done.returncode == 0, done.stderr
     assert "odd-one" in done.stdout
