@@ -5,6 +5,7 @@ One command arrives per line on standard input; PHASE1 and PHASE2 (and READY, on
 output and flushed. All replies but the first share ten seconds. The rules are in games/betris_large/protocol.md.
 """
 
+import functools
 import random
 import sys
 
@@ -36,15 +37,15 @@ def forms(block):
     return found
 
 
-def placements(block, filled):
-    """Return every way to place a block on the empty cells of a board: lists of (row, column), counted from 1."""
+@functools.cache
+def placements(block):
+    """Return every way to place a block on an empty board: lists of (row, column), counted from 1."""
     found = []
     for form in forms(block):
-        for x in range(1, SIDE + 1):
-            for y in range(1, SIDE + 1):
-                cells = [(x + i, y + j) for i, j in form]
-                if max(max(cell) for cell in cells) <= SIDE and not filled.intersection(cells):
-                    found.append(cells)
+        height, width = (max(sizes) + 1 for sizes in zip(*form))
+        for x in range(1, SIDE + 2 - height):
+            for y in range(1, SIDE + 2 - width):
+                found.append([(x + i, y + j) for i, j in form])
     return found
 
 
@@ -67,7 +68,8 @@ class Bot:
         if command == "PHASE2":  # PHASE2 F5 20 24 8990 8400: the block we got, both players' chips, both players' time
             block, my_chips, _opp_chips, _my_time, _opp_time = arguments
             self.chips = int(my_chips)
-            cells = self.random.choice(placements(block, self.filled) or [[]])
+            fitting = [cells for cells in placements(block) if self.filled.isdisjoint(cells)]
+            cells = self.random.choice(fitting or [[]])
             self.filled.update(cells)
             return " ".join(["PLACE", str(len(cells)), *(f"{x} {y}" for x, y in cells)])  # PLACE 0 is to PASS
         return None  # OPP 2 1 1 1 2 tells where the other player placed its block, which we ignore
