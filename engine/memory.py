@@ -10,6 +10,9 @@ from dataclasses import dataclass
 
 from deadheat.engine.core import MAX_LINE_BYTES, Fault, Message, Reply, Seat
 
+SHORT = MAX_LINE_BYTES // 4
+"""Characters of a line that cannot be too long: in UTF-8 each has at most four bytes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -45,6 +48,8 @@ def judged(answer: Answer | str | None, limit_ns: int) -> Reply:
     if answer is None:
         return Reply(None, limit_ns, Fault.TIMEOUT)
     if isinstance(answer, str):
+        if len(answer) <= SHORT:
+            return Reply(answer, 0)
         answer = Answer(answer)
     if answer.elapsed_ns > limit_ns:
         return Reply(None, limit_ns, Fault.TIMEOUT)

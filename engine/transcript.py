@@ -32,7 +32,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from json.encoder import encode_basestring_ascii as _quoted
-from typing import Any
+from typing import Any, NamedTuple
 
 from deadheat.engine.chance import commitment
 from deadheat.engine.core import Event, Fault, Message, Points, Reply, Result, Seat
@@ -57,8 +57,7 @@ class BadTranscript(Exception):
     """The bytes are not a transcript, or their chain is broken."""
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(NamedTuple):
     """One barrier: the lines sent, the replies, and the events for viewers."""
 
     messages: tuple[Message, ...]

@@ -44,7 +44,7 @@ class Unfinished:
 
     def seen_by(self, seat: Seat | None) -> Unfinished:
         """The match as `seat` may see it, or as a spectator may if `seat` is None."""
-        shown = [replace(exchange, events=tuple(_shown(exchange.events, seat))) for exchange in self.exchanges]
+        shown = [exchange._replace(events=tuple(_shown(exchange.events, seat))) for exchange in self.exchanges]
         return replace(self, exchanges=tuple(shown))
 
 

@@ -15,7 +15,7 @@ import contextlib
 import gc
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from deadheat.engine.core import NS_PER_S, Fault, Game, Message, Reply, Seat, Transport, TransportError
 from deadheat.engine.figures import seat_number
@@ -232,7 +232,7 @@ class _Placed:
         self._places = places
 
     def exchange(self, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
-        theirs = [replace(message, seat=self._places.index(message.seat)) for message in messages]
+        theirs = [message._replace(seat=self._places.index(message.seat)) for message in messages]
         return {self._places[player]: reply for player, reply in self._transport.exchange(theirs).items()}
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -160,7 +159,7 @@ def test_an_answer_that_counted_past_its_deadline_is_named_although_five_were_sl
     match = read(EXAMPLE)
     first, *slower = [prompt.exchange for prompt in match.prompts() if prompt.message.seat == 0][1:7]
     for number in slower:
-        match = with_reply(match, number, 0, replace(match.exchanges[number].replies[0], elapsed_ns=50 * NS_PER_MS))
+        match = with_reply(match, number, 0, match.exchanges[number].replies[0]._replace(elapsed_ns=50 * NS_PER_MS))
     late = taken(match.exchanges[first].replies[0], 510 * NS_PER_MS, full_ns=500 * NS_PER_MS, cpu_ns=0)
     (folder / "busy.jsonl").write_bytes(encode(with_reply(match, first, 0, late)))
     told = squeezed(invoke("explain", "busy.jsonl", "--seat", "1").stdout)

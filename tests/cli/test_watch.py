@@ -147,7 +147,7 @@ def test_a_result_is_told_without_lists(tmp_path: Path) -> None:
     said = invoke("verify", str(forged)).stderr
     assert "the rules end with places 1 : 2, points 282824 : 195500, recorded was places 2 : 1" in said
     messages = honest.exchanges[3].messages
-    exchange = replace(honest.exchanges[3], messages=(replace(messages[0], line="XX"), *messages[1:]))
+    exchange = honest.exchanges[3]._replace(messages=(messages[0]._replace(line="XX"), *messages[1:]))
     forged.write_bytes(encode(replace(honest, exchanges=(*honest.exchanges[:3], exchange, *honest.exchanges[4:]))))
     assert 'recorded was "XX" to seat 1' in invoke("verify", str(forged)).stderr
 
@@ -290,7 +290,7 @@ def test_evidence_that_cannot_be_is_refused(busy: Path, name: str) -> None:
     match = read(busy)
     reply = match.exchanges[COUNTED].replies[0]
     assert reply.evidence is not None
-    forged = replace(reply, evidence=replace(reply.evidence, **{name: 10**400}))  # type: ignore[arg-type]
+    forged = reply._replace(evidence=replace(reply.evidence, **{name: 10**400}))  # type: ignore[arg-type]
     busy.write_bytes(encode(with_that_reply(match, COUNTED, 0, forged)))
     done = invoke("explain", "--seat", "1", str(busy))
     assert (done.returncode, "a time of more than" in done.stderr) == (1, True)

@@ -21,13 +21,13 @@ TAKEN_NS, LATE_NS = 150 * NS_PER_MS, 130 * NS_PER_MS
 def taken(reply: Reply, elapsed_ns: int, **growth: int) -> Reply:
     """The reply, if it had come then, with that evidence of what its host took."""
     evidence = Evidence(elapsed_ns, **growth)  # type: ignore[arg-type]
-    return replace(reply, elapsed_ns=elapsed_ns, stolen_ns=evidence.stolen_ns, evidence=evidence)
+    return reply._replace(elapsed_ns=elapsed_ns, stolen_ns=evidence.stolen_ns, evidence=evidence)
 
 
 def with_reply(transcript: Transcript, number: int, seat: Seat, reply: Reply) -> Transcript:
     """Another reply at one exchange."""
     exchange = transcript.exchanges[number]
-    changed = replace(exchange, replies={**exchange.replies, seat: reply})
+    changed = exchange._replace(replies={**exchange.replies, seat: reply})
     return replace(transcript, exchanges=(*transcript.exchanges[:number], changed, *transcript.exchanges[number + 1 :]))
 
 
@@ -35,7 +35,7 @@ def on_a_busy_host(match: Transcript) -> Transcript:
     """A match without a bank, with two of seat 0's replies as they would have been on a busy host."""
     limits = {p.exchange: p.limit_ns for p in match.prompts() if p.message.seat == 0}
     for number, elapsed_ns, full_ns in ((COUNTED, limits[COUNTED] + LATE_NS, TAKEN_NS), (INSIDE, TAKEN_NS, LATE_NS)):
-        reply = replace(match.exchanges[number].replies[0], cpu_ns=90 * NS_PER_MS)
+        reply = match.exchanges[number].replies[0]._replace(cpu_ns=90 * NS_PER_MS)
         match = with_reply(match, number, 0, taken(reply, elapsed_ns, full_ns=full_ns, cpu_ns=90 * NS_PER_MS))
     return match
 
@@ -44,7 +44,7 @@ def convicted_on_a_busy_host(match: Transcript) -> Transcript:
     """A match that seat 0 lost by a time-out, if the host had taken LATE_NS from it and that had not been enough."""
     last = match.last_prompt(0)
     assert last is not None and last.reply.fault is Fault.TIMEOUT
-    reply = replace(last.reply, cpu_ns=last.limit_ns)
+    reply = last.reply._replace(cpu_ns=last.limit_ns)
     elapsed_ns = last.limit_ns + LATE_NS + 10 * NS_PER_MS
     return with_reply(
         match, last.exchange, 0, taken(reply, elapsed_ns, full_ns=LATE_NS, steal_ns=0, cpu_ns=last.limit_ns)

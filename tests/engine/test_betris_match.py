@@ -367,8 +367,8 @@ def test_b11_a_bank_runs_only_for_its_owner_and_ready_is_free() -> None:
 def test_b11_a_forged_time_diverges_where_it_would_have_been_told() -> None:
     transcript = play(7, timed(Legal(0), {4: 5_000_000}))
     fourth = transcript.exchanges[4]
-    forged = {**fourth.replies, 0: replace(fourth.replies[0], elapsed_ns=4_000_000)}
-    exchanges = (*transcript.exchanges[:4], replace(fourth, replies=forged), *transcript.exchanges[5:])
+    forged = {**fourth.replies, 0: fourth.replies[0]._replace(elapsed_ns=4_000_000)}
+    exchanges = (*transcript.exchanges[:4], fourth._replace(replies=forged), *transcript.exchanges[5:])
     with pytest.raises(Diverged) as diverged:
         replay(GAME, replace(transcript, exchanges=exchanges))
     assert diverged.value.at_exchange == 5

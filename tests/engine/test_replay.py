@@ -34,19 +34,19 @@ def with_exchange(number: int, exchange: Exchange) -> Transcript:
 
 def with_reply(number: int, seat: int, reply: Reply) -> Transcript:
     exchange = MATCH.exchanges[number]
-    return with_exchange(number, replace(exchange, replies={**exchange.replies, seat: reply}))
+    return with_exchange(number, exchange._replace(replies={**exchange.replies, seat: reply}))
 
 
 def with_message(number: int, place: int, **changes: object) -> Transcript:
     messages = list(MATCH.exchanges[number].messages)
-    messages[place] = replace(messages[place], **changes)  # type: ignore[arg-type]
-    return with_exchange(number, replace(MATCH.exchanges[number], messages=tuple(messages)))
+    messages[place] = messages[place]._replace(**changes)  # type: ignore[arg-type]
+    return with_exchange(number, MATCH.exchanges[number]._replace(messages=tuple(messages)))
 
 
 def with_event(number: int, place: int, **changes: object) -> Transcript:
     events = list(MATCH.exchanges[number].events)
     events[place] = {**events[place], **changes}
-    return with_exchange(number, replace(MATCH.exchanges[number], events=tuple(events)))
+    return with_exchange(number, MATCH.exchanges[number]._replace(events=tuple(events)))
 
 
 def verify(transcript: Transcript) -> Transcript:
@@ -83,7 +83,7 @@ def test_a_match_with_faults_replays_to_equality(first: int, second: int, answer
 
 
 def test_measured_times_are_part_of_the_record_and_labels_are_not_looked_at() -> None:
-    slow = with_reply(ROLL, 0, replace(reply_of(ROLL), elapsed_ns=500_000_000, cpu_ns=12, late_ns=7))
+    slow = with_reply(ROLL, 0, reply_of(ROLL)._replace(elapsed_ns=500_000_000, cpu_ns=12, late_ns=7))
     assert verify(slow) == slow
     labelled = replace(MATCH, about={"match": "another", "bots": ["a", "b"]})
     assert verify(labelled) == labelled
@@ -107,36 +107,36 @@ FORGERIES: dict[str, tuple[Transcript, int]] = {
     "the limit of READY": (with_message(0, 0, limit_ns=5), 0),
     "a seat": (with_message(LAST, -1, seat=0), LAST),
     "a notice less": (
-        with_exchange(ROLL, replace(MATCH.exchanges[ROLL], messages=MATCH.exchanges[ROLL].messages[1:])),
+        with_exchange(ROLL, MATCH.exchanges[ROLL]._replace(messages=MATCH.exchanges[ROLL].messages[1:])),
         ROLL,
     ),
     "a notice more": (
         with_exchange(
-            SCORE, replace(MATCH.exchanges[SCORE], messages=(*MATCH.exchanges[SCORE].messages, Message(0, "HI")))
+            SCORE, MATCH.exchanges[SCORE]._replace(messages=(*MATCH.exchanges[SCORE].messages, Message(0, "HI")))
         ),
         SCORE,
     ),
     "the order of lines": (
-        with_exchange(ROLL, replace(MATCH.exchanges[ROLL], messages=MATCH.exchanges[ROLL].messages[::-1])),
+        with_exchange(ROLL, MATCH.exchanges[ROLL]._replace(messages=MATCH.exchanges[ROLL].messages[::-1])),
         ROLL,
     ),
     # What came back: a reply that the rules take is found where it first shows, in the next exchange.
-    "another bid": (with_reply(ROLL, 0, replace(reply_of(ROLL), line="BID A 4321")), ROLL + 1),
-    "another scoring": (with_reply(SCORE, 0, replace(reply_of(SCORE), line=str(reply_of(3).line))), SCORE + 1),
-    "an illegal bid": (with_reply(ROLL, 1, replace(reply_of(ROLL), line="BID A 100001")), ROLL + 1),
-    "no OK": (with_reply(0, 0, replace(reply_of(0), line="KO")), 1),
-    "the last scoring": (with_reply(24, 0, replace(reply_of(24), line="PUT YACHT 77777")), 25),
+    "another bid": (with_reply(ROLL, 0, reply_of(ROLL)._replace(line="BID A 4321")), ROLL + 1),
+    "another scoring": (with_reply(SCORE, 0, reply_of(SCORE)._replace(line=str(reply_of(3).line))), SCORE + 1),
+    "an illegal bid": (with_reply(ROLL, 1, reply_of(ROLL)._replace(line="BID A 100001")), ROLL + 1),
+    "no OK": (with_reply(0, 0, reply_of(0)._replace(line="KO")), 1),
+    "the last scoring": (with_reply(24, 0, reply_of(24)._replace(line="PUT YACHT 77777")), 25),
     "an invented timeout": (with_reply(ROLL, 0, Reply(None, 500_000_000, Fault.TIMEOUT)), ROLL + 1),
     "an invented exit": (with_reply(24, 1, Reply(None, 5, Fault.EXITED)), 25),
     # What no referee can have recorded.
-    "a late reply that was counted": (with_reply(ROLL, 0, replace(reply_of(ROLL), elapsed_ns=500_000_001)), ROLL),
-    "a late READY that was counted": (with_reply(0, 1, replace(reply_of(0), elapsed_ns=3_000_000_001)), 0),
+    "a late reply that was counted": (with_reply(ROLL, 0, reply_of(ROLL)._replace(elapsed_ns=500_000_001)), ROLL),
+    "a late READY that was counted": (with_reply(0, 1, reply_of(0)._replace(elapsed_ns=3_000_000_001)), 0),
     "a timeout before its time": (with_reply(ROLL, 0, Reply(None, 499_999_999, Fault.TIMEOUT)), ROLL),
-    "a reply before its prompt": (with_reply(ROLL, 0, replace(reply_of(ROLL), elapsed_ns=-1)), ROLL),
-    "a reply of two lines": (with_reply(ROLL, 0, replace(reply_of(ROLL), line="BID A 1\nBID A 1")), ROLL),
-    "a reply of 5000 bytes": (with_reply(ROLL, 0, replace(reply_of(ROLL), line="BID A 1" + 5000 * " ")), ROLL),
-    "a reply that no bytes are": (with_reply(ROLL, 0, replace(reply_of(ROLL), line="BID \ud800 1")), ROLL),
-    "a line with a fault": (with_reply(SCORE, 0, replace(reply_of(SCORE), fault=Fault.TIMEOUT)), SCORE),
+    "a reply before its prompt": (with_reply(ROLL, 0, reply_of(ROLL)._replace(elapsed_ns=-1)), ROLL),
+    "a reply of two lines": (with_reply(ROLL, 0, reply_of(ROLL)._replace(line="BID A 1\nBID A 1")), ROLL),
+    "a reply of 5000 bytes": (with_reply(ROLL, 0, reply_of(ROLL)._replace(line="BID A 1" + 5000 * " ")), ROLL),
+    "a reply that no bytes are": (with_reply(ROLL, 0, reply_of(ROLL)._replace(line="BID \ud800 1")), ROLL),
+    "a line with a fault": (with_reply(SCORE, 0, reply_of(SCORE)._replace(fault=Fault.TIMEOUT)), SCORE),
     "neither line nor fault": (with_reply(SCORE, 0, Reply(None, 5)), SCORE),
     "a verdict of the rules": (with_reply(SCORE, 0, Reply(None, 5, Fault.ILLEGAL)), SCORE),
     # What a viewer was shown.
@@ -144,9 +144,9 @@ FORGERIES: dict[str, tuple[Transcript, int]] = {
     "a coin": (with_event(SCORE, 0, coin="yes"), SCORE),
     "points": (with_event(ROLL, 0, points=1), ROLL),
     "the final total": (with_event(LAST, -1, total=[1, 2]), LAST),
-    "an event less": (with_exchange(ROLL, replace(MATCH.exchanges[ROLL], events=())), ROLL),
+    "an event less": (with_exchange(ROLL, MATCH.exchanges[ROLL]._replace(events=())), ROLL),
     "an event more": (
-        with_exchange(0, replace(MATCH.exchanges[0], events=({"type": "roll"},))),
+        with_exchange(0, MATCH.exchanges[0]._replace(events=({"type": "roll"},))),
         0,
     ),
     # Whole exchanges.
@@ -200,7 +200,7 @@ FIRST_ROLL = MATCH.exchanges[1].events[0]
 def test_what_python_takes_for_equal_is_a_forgery_all_the_same(event: dict[str, object]) -> None:
     assert event == FIRST_ROLL
     with pytest.raises(Diverged, match="exchange 1: the events differ"):
-        verify(with_exchange(1, replace(MATCH.exchanges[1], events=(event,))))
+        verify(with_exchange(1, MATCH.exchanges[1]._replace(events=(event,))))
 
 
 @given(st.integers(0, 2**32), st.data())
@@ -214,13 +214,13 @@ def test_any_line_or_event_forged_anywhere_is_found_there(number: int, data: st.
         place = data.draw(st.integers(0, len(exchange.events) - 1))
         key = data.draw(st.sampled_from(sorted(exchange.events[place])))
         event = {**exchange.events[place], key: data.draw(st.integers() | st.text()).__repr__()}
-        forged = replace(exchange, events=(*exchange.events[:place], event, *exchange.events[place + 1 :]))
+        forged = exchange._replace(events=(*exchange.events[:place], event, *exchange.events[place + 1 :]))
     else:
         place = data.draw(st.integers(0, len(exchange.messages) - 1))
         message = exchange.messages[place]
         line = data.draw(st.text(alphabet="ABGETSROL 0123456", max_size=20).filter(lambda line: line != message.line))
-        messages = (*exchange.messages[:place], replace(message, line=line), *exchange.messages[place + 1 :])
-        forged = replace(exchange, messages=messages)
+        messages = (*exchange.messages[:place], message._replace(line=line), *exchange.messages[place + 1 :])
+        forged = exchange._replace(messages=messages)
     transcript = replace(honest, exchanges=(*honest.exchanges[:at], forged, *honest.exchanges[at + 1 :]))
     with pytest.raises(Diverged) as diverged:
         verify(transcript)
@@ -235,7 +235,7 @@ def test_any_line_or_event_forged_anywhere_is_found_there(number: int, data: st.
 @examples(200)
 def test_any_reply_forged_anywhere_is_found_in_the_next_exchange(at: int, seat: int, line: str) -> None:
     """Another blank says the same; a line break cannot have been read at all."""
-    forged = with_reply(at, seat, replace(reply_of(at, seat), line=line))
+    forged = with_reply(at, seat, reply_of(at, seat)._replace(line=line))
     if line.split() == str(reply_of(at, seat).line).split():
         return
     with pytest.raises(Diverged) as diverged:
@@ -290,12 +290,12 @@ def test_a_reply_past_the_wall_deadline_counts_if_its_own_time_is_inside_the_lim
     [
         pytest.param(taken(reply_of(ROLL), HALF_S + 30_000_001, full_ns=30_000_000), id="a nanosecond of its own"),
         pytest.param(
-            replace(taken(reply_of(ROLL), HALF_S + 30_000_000, full_ns=1_000_000), stolen_ns=30_000_000), id="invented"
+            taken(reply_of(ROLL), HALF_S + 30_000_000, full_ns=1_000_000)._replace(stolen_ns=30_000_000), id="invented"
         ),
-        pytest.param(replace(reply_of(ROLL), elapsed_ns=HALF_S + 9, stolen_ns=9), id="without evidence"),
+        pytest.param(reply_of(ROLL)._replace(elapsed_ns=HALF_S + 9, stolen_ns=9), id="without evidence"),
         pytest.param(taken(reply_of(ROLL), HALF_S + 400_000, full_ns=400_000), id="less than the noise"),
         pytest.param(
-            replace(taken(reply_of(ROLL), HALF_S + 30_000_000, full_ns=60_000_000), line=None, fault=Fault.TIMEOUT),
+            taken(reply_of(ROLL), HALF_S + 30_000_000, full_ns=60_000_000)._replace(line=None, fault=Fault.TIMEOUT),
             id="an innocent convicted",
         ),
     ],
@@ -310,7 +310,7 @@ def test_what_was_taken_by_the_rule_of_before_still_verifies() -> None:
     counters = {"cpu_ns": 1_000_000, "full_ns": 0, "leader_cpu_ns": 0, "delay_ns": 101_000_000}
     now = taken(reply_of(ROLL), HALF_S - 1, **counters)
     assert 10_000_000 < now.stolen_ns < 20_000_000
-    before = with_reply(ROLL, 0, replace(now, stolen_ns=100_000_000))
+    before = with_reply(ROLL, 0, now._replace(stolen_ns=100_000_000))
     assert verify(before) == before
 
 

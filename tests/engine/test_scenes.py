@@ -106,7 +106,7 @@ def test_a_match_under_other_rules_is_told_event_by_event_and_names_no_picture(p
 @pytest.mark.parametrize("name", ["yacht-auction", "betris-large", "liars-dice"])
 def test_a_match_without_an_event_has_its_end_alone(name: str) -> None:
     transcript = read(name)
-    silent = tuple(replace(exchange, events=()) for exchange in transcript.exchanges)
+    silent = tuple(exchange._replace(events=()) for exchange in transcript.exchanges)
     made = document(replace(transcript, exchanges=silent), NAMES[: transcript.seats])
     assert ([scene["state"] for scene in made["scenes"]], made["opens"]) == ([{}], 0)
 
