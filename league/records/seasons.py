@@ -146,11 +146,12 @@ class DeclaredChange:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredDate:
-    """A step of a season's timetable; null: it is taken manually."""
+    """A step of a season's timetable. `otherwise`: when it is taken, if it has no date."""
 
     path: str
     label: str
     at: datetime | None
+    otherwise: str = "manually"
 
 
 @dataclass(frozen=True)
