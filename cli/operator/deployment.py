@@ -30,15 +30,16 @@ AliveFile = Annotated[
 
 def serve() -> None:
     """Run everything here: API, scheduler, workers. Settings come from DEADHEAT_* (see deploy/env.example)."""
+    from deadheat.cli.main import load
     from deadheat.league.service.series.carrying_out import SERIES
 
     settings = starting.safe_settings()
     starting.check_port(settings)
     starting.check_sandbox(settings)
     token_file = starting.prepare(settings)
+    tree = Tree(starting.metrics_environment(settings), forks=True)
     starting.arrive(settings)
     slots = starting.slot_count(settings)
-    tree = Tree(starting.metrics_environment(settings))
     tree.add("api", ["api"])
     for queue in (CONTROL, *_named(JOBS)):
         tree.add_jobs(queue, queue, slots if queue == SERIES.queue else 1)
@@ -48,7 +49,9 @@ def serve() -> None:
     tree.add("scheduler", ["scheduler"])
     note(f"Deadheat at http://{settings.host}:{settings.port}/  (organiser's token: {token_file})")
     note(f"{slots} match{'es' if slots > 1 else ''} at a time. Stop with Ctrl-C.")
-    tree.run()
+    starting.warm()
+    if part := tree.run():
+        load(part[0])(part[1:], prog_name="deadheat")
 
 
 def api(

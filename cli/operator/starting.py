@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import socket
 from contextlib import closing
+from importlib import import_module
 from pathlib import Path
 
 from deadheat.cli.console import fail, note
@@ -14,6 +16,12 @@ from deadheat.league.config import Settings
 from deadheat.league.safety import refusal
 
 log = logging.getLogger(__name__)
+
+PARTS = (
+    *("uvicorn", "deadheat.api.app", "deadheat.workers.tasks", "deadheat.workers.keeper", "deadheat.workers.leader"),
+    *("celery.bin.worker", "celery.apps.beat", "celery.apps.worker", "celery.concurrency.prefork"),
+)
+"""What the processes of `serve` import, besides what these import."""
 
 
 def arrive(settings: Settings) -> None:
@@ -99,12 +107,15 @@ def prepare(settings: Settings) -> Path:
 
 
 def metrics_environment(settings: Settings) -> dict[str, str]:
-    """Return the environment of a tree whose processes add up their counts."""
+    """Have this process and those that it starts add up their counts in one folder, and return their environment. Call
+    this before anything imports prometheus_client, which looks there once.
+    """
+    directory = settings.metrics_dir or settings.data_dir.absolute() / "metrics"
+    os.environ.update(DEADHEAT_METRICS_DIR=str(directory), PROMETHEUS_MULTIPROC_DIR=str(directory))
     from deadheat.league import measured
 
-    directory = settings.metrics_dir or settings.data_dir.absolute() / "metrics"
     measured.begin(directory)
-    return {**os.environ, "DEADHEAT_METRICS_DIR": str(directory), "PROMETHEUS_MULTIPROC_DIR": str(directory)}
+    return dict(os.environ)
 
 
 def set_multiprocess(settings: Settings) -> None:
@@ -142,6 +153,14 @@ def serve_metrics(settings: Settings, port: int) -> None:
         expose(settings, directory, port)
     except OSError as error:
         fail(f"cannot listen on port {port}: {error.strerror}; choose another --metrics-port")
+
+
+def warm() -> None:
+    """Import what the parts of a deployment run, so that forked ones need not; none of it opens or starts anything."""
+    for module in PARTS:
+        import_module(module)
+    gc.collect()
+    gc.freeze()  # else the first collection of each part writes to all that it shares with the others
 
 
 def slot_count(settings: Settings) -> int:

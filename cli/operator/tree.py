@@ -3,6 +3,9 @@
 When told to stop, the tree lets its children finish (SIGTERM), then has them hand back unfinished work
 (`workers.stopping.SIGNAL`), and kills any that do not respond. A killed parent can do none of this: its children get
 SIGTERM from the kernel, and those with long work do the rest themselves (`end_without_parent`).
+
+Where `forks` is set, children are copies of this process, which has imported their packages (`cli.operator.forked`). A
+parent with a thread that tells metrics, or with the lock of those who do, starts new interpreters.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from deadheat.cli.console import ROOT
+from deadheat.cli.operator.forked import Forked, fork
 from deadheat.workers import stopping
 
 log = logging.getLogger(__name__)
@@ -36,13 +40,18 @@ PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)
 
 
+DEADHEAT = (sys.executable, "-m", "deadheat.cli.main")
+
+Process = subprocess.Popen[bytes] | Forked
+
+
 @dataclass
 class Child:
     """One process of a tree, running or not."""
 
     name: str
     arguments: list[str]
-    process: subprocess.Popen[bytes] | None = None
+    process: Process | None = None
     started_at: float = 0.0
 
 
@@ -53,35 +62,47 @@ class Tree:
     environment: dict[str, str]
     finish_seconds: float = FINISH_SECONDS
     alive_file: Path | None = None  # touched while every child runs
-    pass_fds: tuple[int, ...] = ()  # descriptors passed to children beside stdin, stdout and stderr
+    pass_fds: tuple[int, ...] = ()  # descriptors passed to new interpreters beside stdin, stdout and stderr
+    forks: bool = False
     children: list[Child] = field(default_factory=list)
     stopping: bool = False
     fold_at: float = 0.0  # on the monotonic clock
 
     def add(self, name: str, arguments: Sequence[str]) -> None:
         """Add a child that runs `deadheat` with these arguments."""
-        self.children.append(Child(name, [sys.executable, "-m", "deadheat.cli.main", *arguments]))
+        self.children.append(Child(name, [*DEADHEAT, *arguments]))
 
     def add_jobs(self, name: str, queues: str, concurrency: int) -> None:
         """Add a child that takes this many jobs at a time from these queues."""
         self.add(name, ["jobs", queues, str(concurrency)])
 
-    def run(self) -> None:
-        """Run until SIGTERM or SIGINT, then stop every child."""
+    def run(self) -> list[str]:
+        """Run until SIGTERM or SIGINT, then stop every child and return nothing. In a forked child, return its
+        arguments at once: what it is to do.
+        """
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_signal)
+        born = None
         try:
-            while not self.stopping:
-                for child in self.children:
-                    self._keep(child)
-                if self.alive_file is not None and len(self._running()) == len(self.children):
-                    self.alive_file.touch()
-                if time.monotonic() > self.fold_at:
-                    self._fold()
-                time.sleep(0.2)
+            while not self.stopping and born is None:
+                born = self._look()
         finally:
-            self._stop()
+            if born is None:
+                self._stop()
+                self._fold()
+        return born.arguments[len(DEADHEAT) :] if born else []
+
+    def _look(self) -> Child | None:
+        """Start what does not run, and wait a moment. In a child that is forked here, return it at once."""
+        for child in self.children:
+            if self._keep(child):
+                return child
+        if self.alive_file is not None and len(self._running()) == len(self.children):
+            self.alive_file.touch()
+        if time.monotonic() > self.fold_at:
             self._fold()
+        time.sleep(0.2)
+        return None
 
     def _fold(self) -> None:
         """Add up the counts of ended processes, and remove their files."""
@@ -99,16 +120,26 @@ class Tree:
     def _on_signal(self, *_: object) -> None:
         self.stopping = True
 
-    def _keep(self, child: Child) -> None:
+    def _keep(self, child: Child) -> bool:
+        """Start a child that does not run, and return whether this process is that child."""
         if child.process is not None and child.process.poll() is not None:
             log.error("%s ended with code %s; starting it again", child.name, child.process.returncode)
             child.process = None
         if child.process is None and time.monotonic() - child.started_at > RESTART_SECONDS:
             child.started_at = time.monotonic()
             try:
-                child.process = self._begin(child)
+                child.process = self._fork(child) if self.forks else self._begin(child)
             except OSError as error:  # no memory, or too many files: the others continue
                 log.error("%s cannot be started, trying again: %s", child.name, error)
+            else:
+                return child.process is None
+        return False
+
+    def _fork(self, child: Child) -> Forked | None:
+        forked = fork(child.arguments[1:])
+        if forked is None:
+            die_with_parent()
+        return forked
 
     def _begin(self, child: Child) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
@@ -120,7 +151,7 @@ class Tree:
             preexec_fn=die_with_parent,  # noqa: PLW1509  it makes one system call
         )
 
-    def _running(self) -> list[subprocess.Popen[bytes]]:
+    def _running(self) -> list[Process]:
         return [child.process for child in self.children if child.process is not None and child.process.poll() is None]
 
     def _stop(self) -> None:
@@ -132,7 +163,7 @@ class Tree:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
-    def _busy_after(self, seconds: float) -> list[subprocess.Popen[bytes]]:
+    def _busy_after(self, seconds: float) -> list[Process]:
         """Wait at most this long for the children to end, and return those still running."""
         give_up_at = time.monotonic() + seconds
         while time.monotonic() < give_up_at and self._running():
