@@ -245,7 +245,7 @@ def test_stages_are_reckoned_one_by_one_with_their_further_matches() -> None:
 @pytest.mark.databases
 def test_finals_in_stages_that_run_past_the_close_are_foreseen_before_and_while_they_are_played(world: World) -> None:
     opens, ends = START + timedelta(hours=1), START + timedelta(hours=2)
-    dates = {"opens_at": opens, "finals_at": ends, "closes_at": ends + timedelta(seconds=1)}
+    dates: dict[str, Any] = {"opens_at": opens, "finals_at": ends, "closes_at": ends + timedelta(seconds=1)}
     three = ["round-robin matches=6 keep=3", "round-robin"]
     season_id = world.season(6, finals=FinalsFormat.STAGES, stages=three, games_per_pair=2, **dates)
     found = world.read(season_forecast, world.boss, season_id)

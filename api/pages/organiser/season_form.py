@@ -19,6 +19,9 @@ from deadheat.league.terms import TERMS, Group, Term
 SEATS = "seats"
 """The one setting whose default is its game's: empty in the form of a new season."""
 
+LINES = frozenset({"stages"})
+"""Lists whose members are too long to stand side by side."""
+
 
 @dataclass(frozen=True, slots=True)
 class Filled:
@@ -34,6 +37,11 @@ class Filled:
         return {datetime: "datetime-local", int: "number"}.get(self.term.kind, "text")
 
     @property
+    def lines(self) -> bool:
+        """Whether it has a field of several lines."""
+        return self.term.name in LINES
+
+    @property
     def required(self) -> bool:
         """Whether it may not be left empty."""
         return not self.term.optional and self.term.name != SEATS
@@ -46,6 +54,8 @@ class Filled:
         if self.term.setting.options:
             return ""
         said = self.term.meaning.replace("; null:", "; empty:").replace("null:", "Empty:")
+        if self.lines:
+            return f"One a line. {said}"
         return f"Separated by commas. {said}" if self.term.kind is list else said
 
 
@@ -56,7 +66,7 @@ def groups(
     found: dict[Group, list[Filled]] = {}
     for name, term in TERMS.items():
         default = "" if name == SEATS else term.default
-        value = _shown(default if season is None else getattr(season, name))
+        value = _shown(name, default if season is None else getattr(season, name))
         found.setdefault(term.setting.group, []).append(Filled(term, value, not term.may_change(state)))
     return found
 
@@ -70,7 +80,7 @@ def read(fields: Mapping[str, str]) -> dict[str, Any]:
         elif TERMS[name].kind is datetime:
             sent[name] = f"{fields[name]}Z"
         elif TERMS[name].kind is list:
-            sent[name] = [word.strip() for word in fields[name].split(",")]
+            sent[name] = [word.strip() for word in fields[name].strip().replace("\n", ",").split(",")]
     if "divisions" in fields:
         sent["divisions"] = [_division(line) for line in fields["divisions"].splitlines() if line.strip()]
     return sent
@@ -86,7 +96,7 @@ def _division(line: str) -> dict[str, str]:
     return {"name": name.strip()} | ({"size": size.strip()} if size.strip() else {})
 
 
-def _shown(value: object) -> str:
+def _shown(name: str, value: object) -> str:
     """A setting as a form has it."""
     match value:
         case None:
@@ -98,6 +108,6 @@ def _shown(value: object) -> str:
         case datetime():
             return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
         case list():
-            return ", ".join(value)
+            return ("\n" if name in LINES else ", ").join(value)
         case _:
             return str(value)

@@ -10,8 +10,8 @@ from math import comb
 from sqlmodel import Session, col, func, select
 
 from deadheat.league.database import now
+from deadheat.league.pairing.rounds import swiss_rounds
 from deadheat.league.pairing.stages import stages
-from deadheat.league.service.course.finals_played import swiss_rounds
 from deadheat.league.service.evaluations.beginning import running_evaluation
 from deadheat.league.service.evaluations.forecast import Foreseen, Machines, Work, stage_work
 from deadheat.league.service.series.planning import series_at_once, whole_groups
