@@ -202,7 +202,7 @@ def _seated(pair: tuple[int, int], seed: bytes) -> tuple[int, int]:
 
 
 def swiss_rounds(chosen: int | None, finalists: int) -> int:
-    """As chosen, or as many as halving the field down to one takes."""
+    """How many rounds a Swiss has: as chosen, or as many as halving the field down to one takes."""
     return chosen or (finalists - 1).bit_length()
 
 
@@ -221,7 +221,7 @@ def tables(
 
 
 def match_points(ranks: Mapping[int, int], what: Ranks) -> dict[int, Fraction]:
-    """Of one match: the share of opponents beaten, or (where wins count) the share of the win."""
+    """Points of one match: the share of opponents beaten, or (where wins count) the share of the win."""
     if what is Ranks.WINS:
         winners = [version for version, rank in ranks.items() if rank == 1]
         return {version: Fraction(1, len(winners)) for version in winners}
