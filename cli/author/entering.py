@@ -113,7 +113,7 @@ def _appealed(made: Appeal) -> Iterator[RenderableType]:
 
 
 def find_bot(client: Client, wanted: str, game: str = "", season: int = 0) -> int:
-    """Return the number of the user's bot of that name (in that game), or of anyone's in the season; "" is no bot, 0."""
+    """Return the number of the user's bot of that name (in that game), or of anyone's in the season; "" no bot, 0."""
     if not wanted:
         return 0
     if (number := number_in(wanted)) is not None:
