@@ -10,6 +10,7 @@ from starlette.staticfiles import StaticFiles
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from deadheat.api import errors, openapi, pages
+from deadheat.api.edge.languages import ReadersLanguage
 from deadheat.api.edge.middleware import FromMemory, HeadAsGet, Measured, PlainAddresses, SecurityHeaders
 from deadheat.api.edge.rates import Rates, ReadLimit, WriteLimit
 from deadheat.api.edge.uploading import Incoming
@@ -122,6 +123,7 @@ def create_app(
     app.add_middleware(errors.Unexpected)
     app.add_middleware(Incoming)
     app.add_middleware(WriteLimit, rates=services.rates)
+    app.add_middleware(ReadersLanguage)
     app.add_middleware(SecurityHeaders, by_https=settings.site_url.startswith("https:"))
     app.add_middleware(Measured)
     app.add_middleware(HeadAsGet)

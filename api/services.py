@@ -19,6 +19,7 @@ from starlette.types import Scope
 
 from deadheat.api.edge.rates import Rates
 from deadheat.api.edge.uploading import TAKING_IN, Room, room_for_uploads
+from deadheat.engine.language import language
 from deadheat.league.blobs import Blobs
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
@@ -104,7 +105,7 @@ class Bodies:
         self._addresses: OrderedDict[Address, tuple[object, object]] = OrderedDict()
 
     def remember(self, scope: Scope, key: object) -> None:
-        """What this request asked for by its address alone, so that `at` finds it."""
+        """What this request asked for by its address and language alone, so that `at` finds it."""
         with self._keeping:
             _put_last(self._addresses, _address(scope), (key, scope["route"]))
 
@@ -148,11 +149,11 @@ def _put_last(kept: OrderedDict[Key, Value], key: Key, value: Value, most: int =
         kept.popitem(last=False)
 
 
-Address = tuple[str, bytes]
+Address = tuple[str, str, bytes]
 
 
 def _address(scope: Scope) -> Address:
-    return scope["path"], scope["query_string"]
+    return language(), scope["path"], scope["query_string"]
 
 
 class Boards:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from deadheat.engine.core import NS_PER_MS, NS_PER_S, Points, Seat
+from deadheat.engine.language import _, ngettext
 
 DECIMALS = 6
 """Points that are decimals of at most so many places are shown exactly, others to the thousandth."""
@@ -18,7 +19,7 @@ STORED = re.compile(r"-?[0-9]{1,64}(/[1-9][0-9]{0,63})?")
 def duration(value_ns: int) -> str:
     """A duration as people read it, at most 8 characters up to a quarter of an hour."""
     if value_ns >= NS_PER_S:
-        return f"{value_ns / NS_PER_S:.2f} s"
+        return _("%(seconds)s s", seconds=f"{value_ns / NS_PER_S:.2f}")
     if value_ns >= 100 * NS_PER_MS:
         return f"{value_ns / NS_PER_MS:.0f} ms"
     return f"{value_ns / NS_PER_MS:.1f} ms" if value_ns >= NS_PER_MS else f"{value_ns / NS_PER_MS:.2f} ms"
@@ -26,17 +27,19 @@ def duration(value_ns: int) -> str:
 
 def limit(value_ns: int) -> str:
     """A limit as its rules spell it."""
-    return f"{value_ns / NS_PER_S:.3g} s" if value_ns >= NS_PER_S else f"{value_ns / NS_PER_MS:.3g} ms"
+    if value_ns >= NS_PER_S:
+        return _("%(seconds)s s", seconds=f"{value_ns / NS_PER_S:.3g}")
+    return f"{value_ns / NS_PER_MS:.3g} ms"
 
 
 def counted(count: int, one: str, more: str = "") -> str:
     """A count with its noun: "1 match", "2 matches". `more` is the plural if it is not `one` with an s."""
-    return f"{count:,} {one if count == 1 else more or f'{one}s'}"
+    return ngettext(f"%(count)s {one}", f"%(count)s {more or f'{one}s'}", count) % {"count": f"{count:,}"}
 
 
 def span(counts: range) -> str:
     """The counts from a range's first to its last: "2", or "3 to 6"."""
-    return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return str(counts[0]) if len(counts) == 1 else _("%(first)s to %(last)s", first=counts[0], last=counts[-1])
 
 
 UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60))
@@ -46,8 +49,8 @@ UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60))
 def away(seconds: float) -> str:
     """How far off an instant is, in its largest whole unit: "in 3 days", "2 hours ago"."""
     found = next(((int(abs(seconds) // length), name) for name, length in UNITS if abs(seconds) >= length), None)
-    spelled = counted(*found) if found else "less than a minute"
-    return f"in {spelled}" if seconds > 0 else f"{spelled} ago"
+    spelled = counted(*found) if found else _("less than a minute")
+    return _("in %(time)s", time=spelled) if seconds > 0 else _("%(time)s ago", time=spelled)
 
 
 def seat_number(seat: Seat) -> int:

@@ -13,6 +13,7 @@ from deadheat.api.pages import (
     feeds,
     game,
     home,
+    languages,
     lists,
     live,
     match,
@@ -42,6 +43,7 @@ from deadheat.api.pages.texts import docs, style
 router = APIRouter(include_in_schema=False)
 for _page in (
     home,
+    languages,
     lists,
     game,
     season,

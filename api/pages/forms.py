@@ -116,8 +116,8 @@ def visit(request: Request, shared: Shared, found: Annotated[Visit | None, Depen
 
 def sign_in_first(request: Request, shared: Services) -> HTTPException:
     """Sends to sign in, and from there back to what was asked for, or to the page whose form was posted."""
-    asked = str(request.url) if request.method in sessions.SAFE else _page_of_form(request, shared)
-    return HTTPException(303, "Sign in first.", {"Location": f"/sign-in?{urlencode({'next': _local_part(asked)})}"})
+    came = local_part(str(request.url)) if request.method in sessions.SAFE else came_from(request, shared)
+    return HTTPException(303, "Sign in first.", {"Location": f"/sign-in?{urlencode({'next': came or HOME})}"})
 
 
 async def fields(request: Request, shared: Shared) -> Fields:
@@ -209,22 +209,23 @@ def local_path(path: str | None) -> str:
     return path if plain and path.startswith("/") and not path.startswith("//") else HOME
 
 
-def _local_part(address: str) -> str:
+def local_part(address: str) -> str:
+    """The path and query of an address of this site."""
     parts = urlsplit(address)
     return local_path(f"{parts.path}?{parts.query}" if parts.query else parts.path)
 
 
-def _page_of_form(request: Request, shared: Services) -> str:
+def came_from(request: Request, shared: Services) -> str | None:
     """Where the browser says that it was, if that is a page of ours (a refused form's address answers forms alone)."""
     address = request.headers.get("referer", "")
     try:
         origin = "{0.scheme}://{0.netloc}".format(urlsplit(address))
         ours = sessions.is_own(origin, request, shared.settings)
     except ValueError:  # no address at all
-        return HOME
+        return None
     asking = {"type": "http", "method": "GET", "path": urlsplit(address).path, "root_path": "", "headers": []}
     shown = ours and any(route.matches(asking)[0] is Match.FULL for route in request.app.routes)
-    return address if shown else HOME
+    return local_part(address) if shown else None
 
 
 def _said(found: ErrorDetails) -> str:

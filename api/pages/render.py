@@ -23,8 +23,10 @@ from markupsafe import Markup
 from deadheat.api.edge.caching import answer
 from deadheat.api.services import SITE, Body, Services
 from deadheat.engine.core import NS_PER_MS, Points
-from deadheat.engine.figures import counted, duration, limit, points, seat_number
+from deadheat.engine.figures import counted, duration, limit, points, seat_number, span
 from deadheat.engine.games import GAMES
+from deadheat.engine.language import _, gettext, language, ngettext
+from deadheat.league.locale import LANGUAGES
 
 MAX_SHOWN = 300
 """Characters of one cell."""
@@ -33,13 +35,23 @@ MAX_SHOWN = 300
 def templates() -> Jinja2Templates:
     """The site's templates; a name that a template misspells is an error, not an empty place."""
     environment = Environment(
-        loader=FileSystemLoader(SITE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+        loader=FileSystemLoader(SITE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        extensions=["jinja2.ext.i18n"],
     )
+    environment.policies["ext.i18n.trimmed"] = True
+    # The extension's own method:
+    environment.install_gettext_callables(gettext, ngettext, newstyle=True)  # type: ignore[attr-defined]
+    environment.globals |= {"language": language, "LANGUAGES": LANGUAGES}
     environment.filters |= {
         "shown": shown,
         "points": grouped_points,
         "number": number,
         "figure": figure,
+        "players": players,
+        "word": gettext,
         "game_title": game_title,
         "game_picture": game_picture,
         "lines": lines,
@@ -62,11 +74,11 @@ def templates() -> Jinja2Templates:
 
 def everyones(make: Callable[..., str], media_type: str = "text/html") -> Callable[..., Awaitable[Response]]:
     """Make a route of a function that renders what is the same for everyone: it is called at most once a second for the
-    same arguments, and the answer is 304 where the client has it.
+    same arguments and language, and the answer is 304 where the client has it.
     """
 
     async def route(*, shared: Services, request: Request, **chosen: Any) -> Response:
-        key = (make, *chosen.values())
+        key = (make, language(), *chosen.values())
         body = shared.bodies.fresh(key)
         if body is None:
             content = (await to_thread.run_sync(partial(make, shared, **chosen), limiter=shared.showing)).encode()
@@ -158,8 +170,13 @@ def game_picture(name: str) -> str:
 def declared(value: object) -> str:
     """A value of a season's file as the file has it, a list as its items."""
     if isinstance(value, list):
-        return shown(", ".join(map(str, value)), 2000) or "nobody"
-    return "none" if value is None else shown(value).lower() if isinstance(value, bool) else shown(str(value))
+        return shown(", ".join(map(str, value)), 2000) or _("nobody")
+    return _("none") if value is None else shown(value).lower() if isinstance(value, bool) else shown(str(value))
+
+
+def players(seats: range) -> str:
+    """How many play a game: "2 players", "3 to 6 players"."""
+    return _("%(count)s players", count=span(seats))
 
 
 def elo(value: float) -> str:
@@ -172,7 +189,7 @@ def size(count_bytes: int) -> str:
     for power, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
         if count_bytes >= 1 << power:
             return f"{round(count_bytes / (1 << power), 1):g} {unit}"
-    return f"{count_bytes} bytes"
+    return _("%(count)s bytes", count=count_bytes)
 
 
 def places(row: Mapping[str, Any]) -> str:
@@ -186,7 +203,7 @@ def places(row: Mapping[str, Any]) -> str:
 def used(part: float) -> str:
     """A share of a limit, as a percentage of two figures or so."""
     percent = 100 * part
-    return "under 0.1 %" if percent < 0.1 else f"{percent:.1f} %" if percent < 9.95 else f"{percent:.0f} %"
+    return _("under 0.1 %") if percent < 0.1 else f"{percent:.1f} %" if percent < 9.95 else f"{percent:.0f} %"
 
 
 def share(part: int, whole: int) -> str:

@@ -329,6 +329,7 @@ TABLE: tuple[Line, ...] = (
     Line("GET", "/docs", ALL),
     Line("GET", "/docs/api", ALL),
     Line("GET", "/search", ALL),
+    Line("GET", "/language/{chosen}", "303 303 303 303 303", params={"chosen": "ko"}),
     Line("GET", "/style", ALL),
     Line("GET", "/about/{name}", ALL, params={"name": "authors"}),
     # --- one's own pages

@@ -4,9 +4,11 @@ const UNITS = [["day", 86_400], ["hour", 3600], ["minute", 60]];
 const NEAR_SECONDS = 7 * 86_400;
 const EVERY_MS = 30_000;
 
-const relative = new Intl.RelativeTimeFormat("en", { numeric: "always" });
-const dated = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
-const exact = new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeStyle: "long" });
+const korean = document.documentElement.lang === "ko";
+const language = korean ? "ko" : "en-GB"; // British English has the day before the month
+const relative = new Intl.RelativeTimeFormat(language, { numeric: "always" });
+const dated = new Intl.DateTimeFormat(language, { day: "numeric", month: "short", year: "numeric" });
+const exact = new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "long" });
 
 // The words for an instant, as seen `now`; both in milliseconds.
 export function words(at, now) {

@@ -1,0 +1,55 @@
+"""The reader's language: as chosen on the site, which a cookie keeps, else as the browser says.
+
+Whatever is not for people (the API, its reference's scripts, what probes ask) is English, and the same for all.
+"""
+
+from __future__ import annotations
+
+import re
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from deadheat.engine.language import reading
+from deadheat.league.locale import LANGUAGES, catalogue, preferred
+
+COOKIE = "language"
+KEPT_SECONDS = 365 * 86_400
+
+_CHOSEN = re.compile(rb"(?:^|;)\s*" + COOKIE.encode() + rb"=([a-z]{2})\s*(?:;|$)")
+_SAME_FOR_ALL = ("/v1/", "/static/", "/healthz", "/readyz", "/metrics")
+_VARY = (b"vary", b"Accept-Language, Cookie")
+
+
+class ReadersLanguage:
+    """Answers each request for a page in its reader's language, and tells caches what that depended on."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"].startswith(_SAME_FOR_ALL):
+            await self._app(scope, receive, send)
+            return
+        language = of_reader(scope)
+        told = (b"content-language", language.encode())
+
+        async def with_language(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], _VARY, told]
+            await send(message)
+
+        with reading(catalogue(language)):
+            await self._app(scope, receive, with_language)
+
+
+def of_reader(scope: Scope) -> str:
+    """The language in which a request is answered."""
+    liked = b""
+    for name, value in scope["headers"]:
+        if name == b"cookie":
+            chosen = _CHOSEN.search(value)
+            if chosen and chosen[1].decode() in LANGUAGES:
+                return chosen[1].decode()
+        elif name == b"accept-language":
+            liked = value
+    return preferred(liked.decode("latin-1")) if liked else "en"

@@ -1,0 +1,52 @@
+"""The language that somebody reads, for all that is told to people: English, unless whoever reads has another.
+
+A message is its English text, which is looked up in the reader's catalogue. Whoever answers a request, or writes a
+letter, sets the reader's language around it (`reading`); commands, logs and the JSON API set none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from gettext import NullTranslations
+
+ENGLISH = NullTranslations()
+"""Every message as it is."""
+
+_catalogue: ContextVar[NullTranslations] = ContextVar("catalogue", default=ENGLISH)
+
+
+@contextmanager
+def reading(catalogue: NullTranslations) -> Iterator[None]:
+    """Speak to somebody who reads that catalogue's language, until the block ends."""
+    token = _catalogue.set(catalogue)
+    try:
+        yield
+    finally:
+        _catalogue.reset(token)
+
+
+def language() -> str:
+    """The reader's language, such as "en"."""
+    return _catalogue.get().info().get("language", "en")
+
+
+def gettext(message: str) -> str:
+    """The message in the reader's language, placeholders unfilled."""
+    return _catalogue.get().gettext(message)
+
+
+def ngettext(one: str, more: str, count: int) -> str:
+    """The one of two messages that is about so many, in the reader's language, placeholders unfilled."""
+    return _catalogue.get().ngettext(one, more, count)
+
+
+def _(message: str, /, **values: object) -> str:
+    """The message in the reader's language, with values in the places of `%(name)s`."""
+    return gettext(message) % values if values else gettext(message)
+
+
+def N_(message: str) -> str:  # noqa: N802  the name that catalogues' tools look for
+    """Mark a message that is looked up later, by `gettext` of whatever it was kept as."""
+    return message

@@ -1,0 +1,136 @@
+"""Every message that people are told, gathered from the sources into each language's catalogue:
+
+    python -m tests.language.catalogue
+
+adds what is new, without a translation, and drops what no source has any more. Messages are `_("...")`,
+`ngettext("...", "...", n)` and `{% trans %}` of the templates, and beside these the nouns of `counted` and the words of
+our enumerations, which the templates look up by the filter `word`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from io import BytesIO
+from pathlib import Path
+
+from babel.messages.catalog import Catalog
+from babel.messages.extract import extract_from_file
+from babel.messages.pofile import read_po, write_po
+from jinja2 import nodes
+from jinja2.ext import babel_extract
+
+from deadheat.api.pages.render import templates
+from deadheat.api.services import SITE
+from deadheat.engine import figures
+from deadheat.engine.core import Fault
+from deadheat.league import states
+from deadheat.league.locale import LANGUAGES, LOCALE
+from tests.test_tidy import ROOT
+
+TEMPLATES = sorted((SITE / "templates").glob("*.html"))
+PYTHON = [
+    path
+    for folder in ("api", "engine", "games", "league", "workers")
+    for path in sorted(ROOT.glob(f"{folder}/**/*.py"))
+]
+KEYWORDS = {"_": None, "N_": None, "gettext": None, "ngettext": (1, 2)}
+WORDS: tuple[type[StrEnum], ...] = (Fault, states.MatchState, states.JobState, states.SeasonState, states.VersionState)
+
+Message = str | tuple[str, str]
+
+
+def messages() -> Iterator[Message]:
+    """What the sources say."""
+    for path in TEMPLATES:
+        yield from of_template(path.read_text(encoding="utf-8"))
+    for path in PYTHON:
+        yield from of_python(path)
+    for words in WORDS:
+        yield from (word.value for word in words)
+    for step in states.SEASON_STEPS.values():
+        if step.date:
+            yield step.date.removesuffix("_at").capitalize()
+    yield from (counted([name]) for name, _ in figures.UNITS)
+
+
+def of_template(source: str) -> Iterator[Message]:
+    """What one template says."""
+    options = {"newstyle_gettext": "true", "trimmed": "true", "trim_blocks": "true", "silent": "false"}
+    for _, _, message, _ in babel_extract(BytesIO(source.encode()), list(KEYWORDS), (), options):
+        yield plain(message)
+    for found in templates().env.parse(source).find_all(nodes.Filter):
+        if found.name == "counted":
+            yield counted([noun.value for noun in found.args if isinstance(noun, nodes.Const)])
+
+
+def of_python(path: Path) -> Iterator[Message]:
+    """What one module says."""
+    for _, message, _, _ in extract_from_file("python", path, KEYWORDS):
+        yield plain(message)
+    for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "counted":
+            nouns = [str(noun.value) for noun in call.args[1:] if isinstance(noun, ast.Constant)]
+            if nouns:
+                yield counted(nouns)
+
+
+def plain(message: object) -> Message:
+    """A message as catalogues have it."""
+    if isinstance(message, str):
+        return message
+    assert isinstance(message, tuple | list)
+    one, more = (*message, None)[:2]
+    return str(one) if more is None else (str(one), str(more))
+
+
+def counted(nouns: list[str]) -> Message:
+    """What `engine.figures.counted` looks up."""
+    one, more = nouns[0], nouns[1] if len(nouns) > 1 else f"{nouns[0]}s"
+    return f"%(count)s {one}", f"%(count)s {more}"
+
+
+def gathered(found: Iterable[Message]) -> Catalog:
+    """A catalogue without translations."""
+    catalogue = Catalog(fuzzy=False)
+    for message in found:
+        catalogue.add(message)
+    return catalogue
+
+
+def kept(language: str) -> Catalog:
+    """The catalogue as it is in the tree."""
+    path = place(language)
+    if not path.exists():
+        return Catalog(locale=language, project="Deadheat", fuzzy=False)
+    with path.open("rb") as source:
+        return read_po(source, language)
+
+
+def place(language: str) -> Path:
+    """Where a language's catalogue is."""
+    return LOCALE / language / "LC_MESSAGES" / "deadheat.po"
+
+
+def write(language: str, catalogue: Catalog) -> None:
+    """Write it without lines of sources and dates, which change with everything."""
+    text = BytesIO()
+    write_po(text, catalogue, width=118, omit_header=True, no_location=True, sort_output=True, ignore_obsolete=True)
+    place(language).write_bytes(HEAD.format(language=language).encode() + text.getvalue())
+
+
+HEAD = """msgid ""
+msgstr ""
+"Language: {language}\\n"
+"Plural-Forms: nplurals=1; plural=0;\\n"
+"Content-Type: text/plain; charset=utf-8\\n"
+
+"""
+
+if __name__ == "__main__":
+    for name in LANGUAGES:
+        if name != "en":
+            catalogue = kept(name)
+            catalogue.update(gathered(messages()), no_fuzzy_matching=True)
+            write(name, catalogue)

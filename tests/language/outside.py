@@ -1,0 +1,116 @@
+"""Texts that people read and no catalogue has: in templates, and in the modules that make pages."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+from jinja2 import nodes
+
+from deadheat.api.pages.render import templates
+
+TOLD = frozenset({"title", "alt", "aria-label", "placeholder"})
+"""Attributes that people read or hear."""
+
+CODE = frozenset({"code", "pre", "kbd", "script", "style"})
+NAMES = re.compile(
+    r"\b(Deadheat|API|UTC|Elo|ms|JSON|HTML|CSV|TOML|ZIP|Python|Docker|Linux|CPU|Atom|Content-Length)\b|&\w+;"
+)
+WORD = re.compile(r"[^\W\d_]{2,}")
+PROSE = re.compile(r"[A-Za-z]{2,},? [A-Za-z]{2,}|^[A-Z][a-z]+[.:]?$")
+LOOKS_UP = frozenset({"_", "N_", "gettext", "ngettext", "counted"})
+
+UNKNOWN = "\N{WHITE SQUARE}"
+"""Stands for what a template's expression gives."""
+
+
+def of_template(source: str) -> list[str]:
+    """The texts and attributes of a template that are not looked up."""
+    reader = _Reader()
+    reader.feed("".join(_pieces(templates().env.parse(source))))
+    reader.close()
+    return reader.found
+
+
+class _Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self._code = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._code += tag in CODE
+        self.found += [value for name, value in attrs if name in TOLD and value and _is_text(value)]
+
+    def handle_endtag(self, tag: str) -> None:
+        self._code -= tag in CODE
+
+    def handle_data(self, data: str) -> None:
+        if not self._code and _is_text(data):
+            self.found.append(data.strip())
+
+
+def _is_text(value: str) -> bool:
+    return WORD.search(NAMES.sub("", value)) is not None
+
+
+def _pieces(node: nodes.Node) -> Iterator[str]:
+    """The template as if each of its branches were taken."""
+    if isinstance(node, nodes.Output):
+        for part in node.nodes:
+            yield part.data if isinstance(part, nodes.TemplateData) else "".join([UNKNOWN, *_texts(part)])
+    elif isinstance(node, nodes.Assign):
+        yield from (text for text in _texts(node.node) if " " in text)
+    elif isinstance(node, nodes.Block) and node.name == "here":
+        return  # a key of the menu
+    else:
+        for child in node.iter_child_nodes():
+            yield from _pieces(child)
+
+
+def _texts(node: nodes.Node) -> Iterator[str]:
+    """What an expression may say that is written in it."""
+    match node:
+        case nodes.Const(value=str() as text):
+            yield text
+        case nodes.CondExpr():
+            yield from _texts(node.expr1)
+            if node.expr2 is not None:
+                yield from _texts(node.expr2)
+        case nodes.Concat() | nodes.Or() | nodes.And() | nodes.Add():
+            for part in node.iter_child_nodes():
+                yield from _texts(part)
+        case nodes.Filter(node=nodes.Node() as of) if node.name != "word":
+            yield from _texts(of)
+        case nodes.Call(node=nodes.Name(name=name)) if name not in LOOKS_UP:
+            yield from (text for part in node.args for text in _texts(part) if " " in text)
+
+
+def of_module(path: Path) -> list[str]:
+    """The sentences of a module that are not looked up, each with its line."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    apart = {id(part) for part in ast.walk(tree) if _is_apart(part) for part in ast.walk(part)}
+    return [
+        f"{part.lineno}: {part.value}"
+        for part in ast.walk(tree)
+        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+        if id(part) not in apart and PROSE.search(part.value.strip())
+    ]
+
+
+def _is_apart(part: ast.AST) -> bool:
+    """Whether what is written here is looked up, or told to nobody."""
+    match part:
+        case ast.Expr(value=ast.Constant()):
+            return True  # a docstring
+        case ast.Call(func=ast.Name(id=name)):
+            return name in LOOKS_UP
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="log"))):
+            return True
+        case ast.Assert() | ast.AnnAssign(value=None) | ast.arguments():
+            return True
+        case _:
+            return False
