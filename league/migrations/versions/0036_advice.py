@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0036"
-down_revision = "0033"
+down_revision = "0034"
 
 
 def upgrade() -> None:
