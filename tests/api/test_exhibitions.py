@@ -208,7 +208,7 @@ def over(site: Site) -> tuple[Browser, ExhibitionJob, Transcript]:
 def test_when_it_is_over_everyone_reads_where_the_strongest_house_bot_would_have_moved_otherwise(site: Site) -> None:
     ada, job, record = over(site)
     path, stranger = f"/play/{job.exhibition_id}", Browser(site)
-    assert "It is looking at ada’s moves." in stranger.get(path).text
+    assert "It is looking at" in stranger.get(path).text
     site.problem(409, site.client.get(f"/v1/exhibitions/{job.exhibition_id}/advice"))
 
     def bot(message: Message) -> str | None:
