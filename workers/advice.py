@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 
 from deadheat.engine.advice import ADVISERS, Session, seed_of
+from deadheat.engine.games.folder import bots_of
 from deadheat.engine.replay import known_rules
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, decode, encode
 from deadheat.league.service.jobs.advising import LEASE, AdviceJob, claim_advice, store_advice
@@ -20,7 +21,7 @@ from deadheat.sandbox.arena import Arena
 from deadheat.sandbox.box import Program, bot_limits
 from deadheat.sandbox.languages import LANGUAGES
 from deadheat.workers import stopping
-from deadheat.workers.context import BOTS, Context
+from deadheat.workers.context import Context
 from deadheat.workers.holding import insist
 
 log = logging.getLogger(__name__)
@@ -48,7 +49,7 @@ def give_advice(context: Context, exhibition_id: int) -> None:
 
 def _asked(context: Context, job: AdviceJob, match: Transcript) -> Transcript:
     bot = ADVISERS[job.game].bot
-    folder = BOTS / job.game / bot
+    folder = bots_of(job.game) / bot
     source = hashlib.sha256((folder / "main.py").read_bytes()).hexdigest()
     about = {"exhibition": job.exhibition_id, "seat": job.seat, "transcript": job.transcript_sha256}
     slots, ends = context.slots, time.monotonic() + LEASE.total_seconds() / 2

@@ -10,11 +10,11 @@ import pytest
 from deadheat.engine.advice import ADVISERS, LIMIT_NS, Advice, Adviser, Move, Session, advice, seed_of
 from deadheat.engine.core import Message
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.folder import bots_of
 from deadheat.engine.memory import MemoryTransport, Player
 from deadheat.engine.referee import run_match
 from deadheat.engine.scenes import scenes
 from deadheat.engine.transcript import Transcript, decode, encode
-from deadheat.workers.context import BOTS
 from tests.bots.loading import NewBot, in_process
 from tests.engine.players import seed
 from tests.lanes import scaled
@@ -35,7 +35,7 @@ def session_of(match: Transcript, seat: int, bot: Player) -> Transcript:
 
 @cache
 def expert(game: str) -> NewBot:
-    return in_process(BOTS / game / ADVISERS[game].bot)
+    return in_process(bots_of(game) / ADVISERS[game].bot)
 
 
 def seeded(bot: Player, number: int) -> Player:
@@ -77,7 +77,7 @@ def _drawing(message: Message, number: int) -> Message:
 
 @pytest.mark.parametrize(("game", "seats"), TABLES)
 def test_an_expert_whose_seat_plays_otherwise_at_every_move_still_gives_legal_advice(game: str, seats: int) -> None:
-    other = in_process(BOTS / game / "random")
+    other = in_process(bots_of(game) / "random")
     for number in range(scaled(10, 2)):
         match = played(game, [other(10 * number + seat) for seat in range(seats)], number)
         for seat in range(seats):
@@ -117,7 +117,7 @@ def test_after_a_single_other_move_the_expert_plays_on_as_if_it_had_made_it(game
 
 
 def test_the_same_match_and_bot_give_the_same_advice_again() -> None:
-    match = played("liars-dice", [in_process(BOTS / "liars-dice" / "honest")(seat) for seat in range(3)])
+    match = played("liars-dice", [in_process(bots_of("liars-dice") / "honest")(seat) for seat in range(3)])
     one, two = (session_of(match, 1, expert("liars-dice")(number)) for number in (1, 2))
     assert encode(one) == encode(two)
     assert number_of(match, 1) != number_of(match, 2)

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
+from deadheat.engine.language import _, gettext
 from deadheat.league.records.seasons import Season
 from deadheat.league.states import SeasonState
 from deadheat.league.terms import TERMS, Group, Term
@@ -39,14 +40,24 @@ class Filled:
         return not self.term.optional and self.term.name != SEATS
 
     @property
+    def options(self) -> list[tuple[str, str]]:
+        """What may be chosen, each with its label."""
+        return [(value, gettext(label)) for value, label in self.term.setting.options.items()]
+
+    @property
     def note(self) -> str:
         """What stands beside it; of a choice, its options say enough."""
         if self.settled:
-            return "This can no longer be changed."
+            return _("This can no longer be changed.")
         if self.term.setting.options:
             return ""
-        said = self.term.meaning.replace("; null:", "; empty:").replace("null:", "Empty:")
-        return f"Separated by commas. {said}" if self.term.kind is list else said
+        said = gettext(in_form(self.term))
+        return _("Separated by commas. %(meaning)s", meaning=said) if self.term.kind is list else said
+
+
+def in_form(term: Term) -> str:
+    """What a setting means, as the form says it: a field is left empty for none."""
+    return term.meaning.replace("; null:", "; empty:")
 
 
 def groups(
