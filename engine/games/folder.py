@@ -1,4 +1,4 @@
-"""What a game's folder holds, and how the rest of Deadheat gets at it.
+"""What a game's folder holds, and how the rest of Deadheat gets at it. Where folders are looked for: `games`.
 
 The folder is a Python package whose ``__init__`` has a `GameFolder` named ``GAME``. Every process imports it, so it
 must be quick and need the standard library only. What fewer need lies in modules beside it, which are imported when
@@ -9,22 +9,36 @@ they are asked for, and each of which a game may leave out:
 | ``scenes`` | ``DIRECTOR``, see `engine.scenes.core.Director` | matches are told event by event |
 | ``terminal`` | ``VIEW``, see `cli.replays.pages.View` | a terminal shows every line |
 | ``forms`` | ``FORMS``: by command an `engine.games.forms.Form` | a person types lines of the protocol |
+| ``advice`` | ``ADVICE``, see `engine.advice.Adviser` | nobody is advised after a match |
 | ``training`` | ``VIEW``, see `training.view.View` | nobody can train for it |
+
+and files that are no modules:
+
+| file | is | without it |
+|---|---|---|
+| ``bots/NAME/`` | a house bot, as its author would upload it | there is none of that name |
+| ``bots/random/main.py`` | the opponent in uploads' trial matches, and the Python starter | no upload becomes ready |
+| ``bots/starter/main.c`` | the C starter, which is C++ as well | `deadheat new` has none |
+| ``protocol.md`` | the page for bot authors; ``protocol.ko.md``: the same in Korean | the site shows no rules |
+| ``web/`` | what browsers are given, at an address that changes with the folder | |
+| ``web/picture.svg`` | the picture beside the game's name | one that stands for any game |
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from pkgutil import iter_modules
+from pathlib import Path
 from typing import Any
 
 from deadheat.engine.core import Game
 
-HOUSE = "deadheat.games"
+ADDRESSED_DIGITS = 12
+"""Of the folder's hash, in the addresses of its files: a changed file has another address, so browsers keep each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +50,8 @@ class GameFolder:
     seconds that a slot needs for a series and for each of its matches, of house bots on a machine of two processors.
     `bank_ns`: what a seat has for all its replies but READY, if it has a time bank. `same_deals`: hands are private, so
     a league plays each deal once with every bot in every seat, and luck with the cards cancels out; in other games
-    everybody sees the same dice, and playing them again would only repeat the match.
+    everybody sees the same dice, and playing them again would only repeat the match. `panel`: the house bots by which
+    newcomers are measured, the strongest first.
     """
 
     rules: Game
@@ -46,14 +61,70 @@ class GameFolder:
     pace: tuple[float, float] | None = None
     bank_ns: int | None = None
     same_deals: bool = False
+    panel: tuple[str, ...] = ("random",)
+
+    @property
+    def path(self) -> Path:
+        """Return the folder where the game lies."""
+        return Path(str(sys.modules[self.package].__file__)).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Which game a process plays under a name. Two processes that differ in it might play different matches."""
+
+    name: str
+    rules_version: int
+    digest: str
 
 
 @cache
+def _found() -> Any:
+    """What is there, a `games.Found`. It is looked for once: a process keeps the games with which it began."""
+    return import_module("deadheat.games").find()
+
+
 def folders() -> Mapping[str, GameFolder]:
     """Return every game that is there, by the name used in URLs, folders and transcripts."""
-    packages = (each.name for each in iter_modules(import_module(HOUSE).__path__) if each.ispkg)
-    found: list[GameFolder] = [import_module(f"{HOUSE}.{name}").GAME for name in packages]
-    return {each.rules.name: each for each in sorted(found, key=lambda each: (each.place, each.rules.name))}
+    found: Mapping[str, GameFolder] = _found().games
+    return found
+
+
+def problems() -> tuple[str, ...]:
+    """Return a sentence about each folder that was found and cannot be used."""
+    told: tuple[str, ...] = _found().problems
+    return told
+
+
+@cache
+def identities() -> tuple[Identity, ...]:
+    """Return which games these are, with a hash of each folder, as workers and the API compare them."""
+    games = import_module("deadheat.games")
+    return tuple(Identity(name, each.rules.rules_version, games.digest(each.path)) for name, each in folders().items())
+
+
+def bots_of(game: str) -> Path:
+    """Return the folder of a game's house bots, whether it is there or not."""
+    return folders()[game].path / "bots"
+
+
+def house_bots(game: str) -> tuple[str, ...]:
+    """Return the names of a game's house bots, in alphabetical order."""
+    return tuple(sorted(path.name for path in bots_of(game).glob("[!._]*") if path.is_dir()))
+
+
+def protocol_of(game: str, language: str = "en") -> Path | None:
+    """Return the game's page for bot authors, in English where there is none in that language; None: it has none."""
+    named = (folders()[game].path / name for name in (f"protocol.{language}.md", "protocol.md"))
+    return next((path for path in named if path.is_file()), None)
+
+
+def web_address(game: str, file: str) -> str | None:
+    """Return where the site serves a file of the game's folder ``web``; None: there is no such file."""
+    if not (folders()[game].path / "web" / file).is_file():
+        return None
+    (digest,) = (each.digest for each in identities() if each.name == game)
+    return f"/static/games/{game}/{digest[:ADDRESSED_DIGITS]}/{file}"
 
 
 class Games(Mapping[str, Game]):

@@ -1,7 +1,7 @@
 """Yacht Auction: two players, thirteen rounds of bidding for dice and scoring them.
 
 The sources are the rules text "Game Rules (Concise, Model-Ready)" and our rulings on it, cited as C-* and Y-*;
-docs/protocols/yacht-auction.md explains both to bot authors. Comments name the text's headings where they are
+games/yacht_auction/protocol.md explains both to bot authors. Comments name the text's headings where they are
 implemented.
 
 A step is a barrier, and notices wait for the next prompt: the GETs of an auction are sent in front of the next SCORE or
@@ -276,7 +276,9 @@ class _Match(Duel):
     def ask(self, line: str, read: Callable[[str, Player], T]) -> Generator[Step, Mapping[Seat, Reply], tuple[T, T]]:
         """Ask both seats the same question."""
         replies = yield self.tell([Message(seat, line, TURN_LIMIT_NS) for seat in SEATS])
-        return self.answers(line.split(" ", 1)[0], replies, lambda seat, reply: read(reply, self.players[seat]))
+        command = line.split(" ", 1)[0]
+        first, second = self.answers(command, replies, lambda seat, reply: read(reply, self.players[seat]))
+        return first, second
 
     def points(self) -> tuple[Points, Points]:
         """Section "Final Score & Winner"."""

@@ -21,22 +21,39 @@ from babel.messages.pofile import read_po, write_po
 from jinja2 import nodes
 from jinja2.ext import babel_extract
 
+from deadheat.api.pages.organiser.season_form import in_form
 from deadheat.api.pages.render import templates
 from deadheat.api.services import SITE
 from deadheat.engine import figures
 from deadheat.engine.core import Fault
 from deadheat.league import states
 from deadheat.league.locale import LANGUAGES, LOCALE
+from deadheat.league.terms import TERMS, Group
 from tests.test_tidy import ROOT
 
-TEMPLATES = sorted((SITE / "templates").glob("*.html"))
+TEMPLATES = sorted(path for path in (SITE / "templates").glob("*.html") if not path.name.startswith("report-"))
+"""Without those of the command's reports, which are English."""
+
 PYTHON = [
     path
     for folder in ("api", "engine", "games", "league", "workers")
     for path in sorted(ROOT.glob(f"{folder}/**/*.py"))
 ]
 KEYWORDS = {"_": None, "N_": None, "gettext": None, "ngettext": (1, 2)}
-WORDS: tuple[type[StrEnum], ...] = (Fault, states.MatchState, states.JobState, states.SeasonState, states.VersionState)
+WORDS: tuple[type[StrEnum], ...] = (
+    Fault,
+    states.Absence,
+    states.AppealState,
+    states.ChallengeState,
+    states.DeliveryState,
+    states.EvaluationState,
+    states.Fitness,
+    states.JobState,
+    states.MatchState,
+    states.Role,
+    states.SeasonState,
+    states.VersionState,
+)
 
 Message = str | tuple[str, str]
 
@@ -51,7 +68,12 @@ def messages() -> Iterator[Message]:
         yield from (word.value for word in words)
     for step in states.SEASON_STEPS.values():
         if step.date:
-            yield step.date.removesuffix("_at").capitalize()
+            yield from (step.date.removesuffix("_at"), step.date.removesuffix("_at").capitalize())
+        yield from filter(None, (step.note,))
+    yield from (group.value for group in Group)
+    for term in TERMS.values():
+        yield term.setting.label
+        yield from term.setting.options.values() or [in_form(term)]
     yield from (counted([name]) for name, _ in figures.UNITS)
 
 

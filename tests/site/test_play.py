@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from sqlmodel import update
 
 from deadheat.api.pages.player import exhibition
+from deadheat.engine.games.folder import bots_of
 from deadheat.games.betris_large.polyominoes import PLACEMENTS, SIDE, bit
 from deadheat.league.service.bots.bots import create_bot
 from deadheat.league.service.jobs import exhibitions
@@ -23,7 +24,8 @@ from deadheat.sandbox.box import Sandbox
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.local import LocalSandbox
 from deadheat.workers import exhibitions as at_work
-from deadheat.workers.context import BOTS, Context
+from deadheat.workers.advice import give_advice
+from deadheat.workers.context import Context
 from tests.api.site import PASSWORD
 from tests.site.conftest import PHONE, League, Open, barriers, overflows
 from tests.workers.conftest import packed
@@ -65,8 +67,11 @@ class Worker(threading.Thread):
     def _play(self, exhibition_id: int) -> None:
         at_work.play_exhibition(self.context, exhibition_id)
         with self.context.database.reading() as session:
-            if exhibitions.exhibition(session, exhibition_id).state is JobState.QUEUED:
-                self._queue.exhibitions.append(exhibition_id)  # the machine was too busy: as the sweeper would
+            state = exhibitions.exhibition(session, exhibition_id).state
+        if state is JobState.QUEUED:
+            self._queue.exhibitions.append(exhibition_id)  # the machine was too busy: as the sweeper would
+        elif not self.stops:
+            give_advice(self.context, exhibition_id)
 
 
 @pytest.fixture(autouse=True)
@@ -86,7 +91,7 @@ def worker(league: League) -> Iterator[Worker]:
 def opponent(league: League, game: str, name: str = "random") -> int:
     """A bot whose program is one of the house's."""
     world = league.site.world
-    program = league.site.blobs.put(packed(BOTS / game / name))
+    program = league.site.blobs.put(packed(bots_of(game) / name))
     owner = world.author()
     bot_id = world.write(create_bot, owner, game, f"house{owner.id}").id
     version_id = world.upload(owner, bot_id)
@@ -279,6 +284,12 @@ def over(page: Page) -> None:
     page.wait_for_selector("#replay:not([hidden])")
     page.get_by_text("re-simulate now").click()
     expect(page.locator("output")).to_contain_text("Verified")
+    expect(page.locator("#advice")).to_contain_text(re.compile(r"It agrees with .* at \d+ of \d+ moves"))
+    other = page.locator("#advice tbody tr").first
+    assert not page.locator("#advice").get_by_text("nothing that the rules allow").count()
+    other.get_by_role("link").click()
+    number = other.get_by_role("link").inner_text().split()[1]
+    expect(page.locator("[data-part=where]")).to_contain_text(f"move {number} of")
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,16 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
+from deadheat.engine.language import _, gettext
 from deadheat.league.records.seasons import Season
 from deadheat.league.states import SeasonState
 from deadheat.league.terms import TERMS, Group, Term
 
 SEATS = "seats"
 """The one setting whose default is its game's: empty in the form of a new season."""
+
+LINES = frozenset({"stages"})
+"""Lists whose members are too long to stand side by side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +38,36 @@ class Filled:
         return {datetime: "datetime-local", int: "number"}.get(self.term.kind, "text")
 
     @property
+    def lines(self) -> bool:
+        """Whether it has a field of several lines."""
+        return self.term.name in LINES
+
+    @property
     def required(self) -> bool:
         """Whether it may not be left empty."""
         return not self.term.optional and self.term.name != SEATS
 
     @property
+    def options(self) -> list[tuple[str, str]]:
+        """What may be chosen, each with its label."""
+        return [(value, gettext(label)) for value, label in self.term.setting.options.items()]
+
+    @property
     def note(self) -> str:
         """What stands beside it; of a choice, its options say enough."""
         if self.settled:
-            return "This can no longer be changed."
+            return _("This can no longer be changed.")
         if self.term.setting.options:
             return ""
-        said = self.term.meaning.replace("; null:", "; empty:").replace("null:", "Empty:")
-        return f"Separated by commas. {said}" if self.term.kind is list else said
+        said = gettext(in_form(self.term))
+        if self.lines:
+            return _("One a line. %(meaning)s", meaning=said)
+        return _("Separated by commas. %(meaning)s", meaning=said) if self.term.kind is list else said
+
+
+def in_form(term: Term) -> str:
+    """What a setting means, as the form says it: a field is left empty for none."""
+    return term.meaning.replace("; null:", "; empty:")
 
 
 def groups(
@@ -56,7 +77,7 @@ def groups(
     found: dict[Group, list[Filled]] = {}
     for name, term in TERMS.items():
         default = "" if name == SEATS else term.default
-        value = _shown(default if season is None else getattr(season, name))
+        value = _shown(name, default if season is None else getattr(season, name))
         found.setdefault(term.setting.group, []).append(Filled(term, value, not term.may_change(state)))
     return found
 
@@ -70,7 +91,7 @@ def read(fields: Mapping[str, str]) -> dict[str, Any]:
         elif TERMS[name].kind is datetime:
             sent[name] = f"{fields[name]}Z"
         elif TERMS[name].kind is list:
-            sent[name] = [word.strip() for word in fields[name].split(",")]
+            sent[name] = [word.strip() for word in fields[name].strip().replace("\n", ",").split(",")]
     if "divisions" in fields:
         sent["divisions"] = [_division(line) for line in fields["divisions"].splitlines() if line.strip()]
     return sent
@@ -86,7 +107,7 @@ def _division(line: str) -> dict[str, str]:
     return {"name": name.strip()} | ({"size": size.strip()} if size.strip() else {})
 
 
-def _shown(value: object) -> str:
+def _shown(name: str, value: object) -> str:
     """A setting as a form has it."""
     match value:
         case None:
@@ -98,6 +119,6 @@ def _shown(value: object) -> str:
         case datetime():
             return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
         case list():
-            return ", ".join(value)
+            return ("\n" if name in LINES else ", ").join(value)
         case _:
             return str(value)

@@ -1,4 +1,5 @@
-"""How many versions may be uploaded: by an author in an hour or in five minutes, of a bot in a day. (`check_quota` serves any quota.)
+"""How many versions may be uploaded: by an author in an hour or in five minutes, of a bot in a day. (`check_quota`
+serves any quota.)
 
 The deployment's quotas (`league.config`) apply to everyone. A season's own apply as well, to bots that take part in it,
 as long as new versions matter there.
@@ -23,6 +24,7 @@ from deadheat.league.tables import BotVersion, Entry, Season
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
+ONE = literal(1)
 FIVE_MINUTES = timedelta(minutes=5)
 
 WORDS = {FIVE_MINUTES: "in five minutes", HOUR: "an hour", DAY: "a day"}
@@ -39,7 +41,7 @@ class Quota:
     window: timedelta
     conditions: tuple[Any, ...]
     made_at: Any = BotVersion.created_at
-    each: Any = literal(1)
+    each: Any = ONE
 
 
 def check_quotas(session: Session, uploader: Person, bot_id: int) -> None:
@@ -53,11 +55,14 @@ def check_quota(session: Session, quota: Quota, wanted: int = 1) -> None:
     at, made_at = now(session), col(quota.made_at)
     recent = select(made_at, quota.each).where(*quota.conditions, made_at > at - quota.window, quota.each > 0)
     used = 0
+    free_at = None
     for made, each in session.exec(recent.order_by(made_at.desc()).limit(quota.limit)):
         used += each
-        if used + wanted > quota.limit:  # until this one is as old as the window
-            seconds = max(1, math.ceil((made + quota.window - at).total_seconds()))
-            raise OverQuota(quota.what, quota.limit, WORDS[quota.window], seconds)
+        if free_at is None and used + wanted > quota.limit:  # until this one is as old as the window
+            free_at = made + quota.window
+    if free_at is not None:
+        seconds = max(1, math.ceil((free_at - at).total_seconds()))
+        raise OverQuota(quota.what, quota.limit, WORDS[quota.window], seconds, max(0, quota.limit - used))
 
 
 def _quotas(session: Session, uploader: Person, bot_id: int) -> Iterator[Quota]:

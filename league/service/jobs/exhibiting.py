@@ -13,6 +13,7 @@ from datetime import timedelta
 
 from sqlmodel import Session, and_, case, col, select
 
+from deadheat.engine.advice import ADVISERS
 from deadheat.engine.core import Result, Seat
 from deadheat.engine.transcript import BadTranscript
 from deadheat.engine.unfinished import Replies, read_replies, said, write_replies
@@ -24,6 +25,7 @@ from deadheat.league.service.ground.life import Life
 from deadheat.league.service.ground.storable import storable_word
 from deadheat.league.service.jobs.exhibitions import CLOSED, abandon, deadline
 from deadheat.league.service.series.carrying_out import programs_of
+from deadheat.league.service.series.games import agreed
 from deadheat.league.service.series.hosts import blame_host, may_judge
 from deadheat.league.states import JobState
 from deadheat.league.tables import Exhibition, User
@@ -70,7 +72,8 @@ class Heard:
 def claim_exhibition(session: Session, exhibition_id: int, worker: str, host: Host) -> ExhibitionJob | None:
     """Take one that waits; None: there is nothing to take, or not for this machine."""
     at = now(session)
-    if not EXHIBITIONS.claim(session, exhibition_id, worker, may_judge(session, host)):
+    known = col(Exhibition.game).in_(agreed())
+    if not EXHIBITIONS.claim(session, exhibition_id, worker, may_judge(session, host), known):
         return None
     row = session.get_one(Exhibition, exhibition_id, populate_existing=True)
     # What it has waited for another worker since is none of the person's time.
@@ -142,6 +145,7 @@ def finish_exhibition(session: Session, job: ExhibitionJob, result: Result, tran
         fault=result.faults.get(job.seat),
         transcript_sha256=transcript_sha256,
         finished_at=now(session),
+        advise_at=now(session) if job.game in ADVISERS else None,
         **CLOSED,
     )
 

@@ -17,6 +17,7 @@ import pytest
 from deadheat.cli.local.transcripts import read
 from deadheat.cli.tournament import field
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.folder import bots_of
 from deadheat.engine.replay import replay
 from tests.cli.command import GAME, ROOT, assert_one_sentence, deadheat, invoke
 
@@ -27,7 +28,7 @@ QUITTER = "input()\n"
 def bots(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of bots: a program in C, one that leaves at once, and one in a folder of its own."""
     folder = tmp_path_factory.mktemp("bots")
-    starter = ROOT / "bots" / GAME / "starter" / "main.c"
+    starter = bots_of(GAME) / "starter" / "main.c"
     subprocess.run(["gcc", "-O1", "-o", folder / "quick", starter], check=True)
     (folder / "quitter.py").write_text(QUITTER)
     (folder / "other").mkdir()
@@ -76,6 +77,7 @@ def test_one_more_bot_comes_later_and_nothing_is_played_twice(bots: Path, tmp_pa
     assert tournament(GAME, quick, other, "--games", "4", "--folder", str(folder)).returncode == 0
     before = (folder / "games.jsonl").read_text()
     assert tournament("--resume", str(folder)).returncode == 0
+    assert_one_sentence(tournament("--resume", str(folder), "--games", "2"), "it plays 4 games a pair already")
     assert (folder / "games.jsonl").read_text() == before
     done = tournament("--resume", str(folder), quick)
     assert done.returncode == 0, done.stderr
@@ -161,6 +163,9 @@ def test_a_gate_lets_pass_who_meets_its_conditions(bots: Path, tmp_path: Path) -
     gate.write_text(text.format(bots).replace('"quit*"', '"rush-*"'))
     refused = tournament(GAME, str(bots / "quick"), "--gate", str(gate), "--folder", str(tmp_path / "c"))
     assert_one_sentence(refused, "no bot of the gate's panel is called rush-*: quitter")
+    gate.write_text(f'panel = ["{bots}/quitter.py"]\ngames = 8\n[[condition]]\nnot_worse_than = "{bots}/other"\n')
+    refused = tournament(GAME, str(bots / "quick"), "--gate", str(gate), "--folder", str(tmp_path / "d"))
+    assert_one_sentence(refused, "can show nothing at 95 % in fewer than 10 games against each; the gate plays 8")
 
 
 @pytest.mark.containers
