@@ -50,8 +50,7 @@ def run_match(
 
 def _check_replies(step: Step, replies: Mapping[Seat, Reply]) -> None:
     prompted = [message.seat for message in step.messages if message.limit_ns is not None]
-    seats = set(prompted)
-    assert len(seats) == len(prompted), "a game may prompt a seat once a step"
-    assert seats == replies.keys(), "a transport owes exactly one reply a prompt"
+    assert len(prompted) <= len(replies), "a game may prompt a seat once a step"
+    assert set(prompted) == replies.keys(), "a transport owes exactly one reply a prompt"
     for reply in replies.values():
         assert (reply.line is None) == (reply.fault is not None), "a reply is a line or a fault"

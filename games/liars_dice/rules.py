@@ -101,7 +101,7 @@ def check_action(action: Bid | Move, current: Bid | None) -> None:
     Raises:
         Refused: illegal.
     """
-    if isinstance(action, Bid):
+    if type(action) is Bid:
         height = HEIGHT.get(action)
         if height is None:
             raise illegal(f"there is no bid of {action.quantity} dice of face {action.face}")
@@ -113,6 +113,12 @@ def check_action(action: Bid | Move, current: Bid | None) -> None:
 
 def _words(bid: Bid) -> str:
     return f"{bid.quantity} of face {bid.face}"
+
+
+@lru_cache(maxsize=len(IDS) * len(BIDS))
+def _bid_line(seat: Seat, quantity: int, face: int) -> str:
+    """Spell a bid in JSON, as views and challenges show it."""
+    return f'{{"playerId":"{IDS[seat]}","quantity":{quantity},"faceValue":{face}}}'
 
 
 # The match ------------------------------------------------------------------------------------------------------
@@ -189,9 +195,15 @@ class _Match:
         self.deal(opener)
         turn = opener
         while len(self.active) > 1:
-            replies = yield self.tell([Message(turn, self.view(turn), TURN_LIMIT_NS)])
+            prompt = Message(turn, self.view(turn), TURN_LIMIT_NS)
+            if self.notices:
+                replies = yield self.tell([prompt])
+            else:  # most steps
+                step = Step((prompt,), tuple(self.events))
+                self.events.clear()
+                replies = yield step
             action = self.decide(turn, replies[turn])
-            if isinstance(action, Bid):
+            if type(action) is Bid:
                 self.bid(turn, action)
             elif action is Move.RESIGN:
                 self.leave(turn)
@@ -217,7 +229,7 @@ class _Match:
     def decide(self, seat: Seat, reply: Reply) -> Bid | Move:
         """Interpret a reply. A refused one counts as a resignation and keeps its fault (L-15)."""
         try:
-            action = read_action(line_of(reply))
+            action = read_action(reply.line if reply.line is not None else line_of(reply))
             check_action(action, self.current)
         except Refused as refused:
             self.fail(seat, "TURN", refused)
@@ -228,7 +240,7 @@ class _Match:
         """Make this the bid to beat."""
         quantity, face = bid
         self.bidder, self.current = seat, bid
-        self.bids.append(f'{{"playerId":"{IDS[seat]}","quantity":{quantity},"faceValue":{face}}}')
+        self.bids.append(_bid_line(seat, quantity, face))
         self.known[seat] = len(self.bids)
         self.events.append(
             {"type": "bid", "round": self.round_number, "seat": seat, "quantity": quantity, "face": face}
@@ -298,9 +310,10 @@ class _Match:
 
     def view(self, seat: Seat) -> str:
         """Section "Agent View": exactly its fields. `recentBids` are others' bids since the seat's own (L-06)."""
-        if seat not in self.frames:
-            self.frames[seat] = self.frame(seat)
-        before, after = self.frames[seat]
+        frame = self.frames.get(seat)
+        if frame is None:
+            frame = self.frames[seat] = self.frame(seat)
+        before, after = frame
         bids = self.bids
         if not bids:
             return f'{before}"currentBid":null,"recentBids":[],{after}'

@@ -9,6 +9,7 @@ import random
 import sys
 
 ROWS = 10
+PAIRS = [(first, last) for first in range(ROWS) for last in range(first, ROWS)]  # of rows: where a move may begin and end
 PASS = (-1, -1, -1, -1)
 
 
@@ -17,8 +18,7 @@ def moves_between(rows):
     found = []
     before = 0  # the sum of all columns before this one
     starts = {}  # the column where a move may begin, by the sum before it
-    for column, digits in enumerate(zip(*rows)):
-        digits = sum(digits)
+    for column, digits in enumerate(map(sum, zip(*rows))):
         if digits:
             starts[before] = column
             before += digits
@@ -35,26 +35,28 @@ class Bot:
     def __init__(self, seed=None):
         self.random = random.Random(seed)
         self.board = []
-        self.untried = []  # the pairs of first and last row that may have a move
+        self.bare = set()  # the pairs of first and last row that have no move
 
     def choose(self):
         """Return any move, or a pass if there is none."""
-        while self.untried:
-            place = int(self.random.random() * len(self.untried))
-            top, bottom = self.untried[place]
+        untried = [pair for pair in PAIRS if pair not in self.bare]
+        while untried:
+            place = int(self.random.random() * len(untried))
+            top, bottom = untried[place]
             found = moves_between(self.board[top : bottom + 1])
             if found:
                 left, right = self.random.choice(found)
                 return top, left, bottom, right
-            self.untried[place] = self.untried[-1]  # nothing will be there until a mushroom between them goes
-            self.untried.pop()
+            self.bare.add(untried[place])
+            untried[place] = untried[-1]
+            untried.pop()
         return PASS
 
     def take(self, top, left, bottom, right):
         """Take the mushrooms of a rectangle, ours or the other player's, off the board."""
         for row in self.board[top : bottom + 1]:
             row[left : right + 1] = [0] * (right + 1 - left)
-        self.untried = [(first, last) for first in range(ROWS) for last in range(first, ROWS)]
+        self.bare = {(first, last) for first, last in self.bare if last < top or first > bottom}
 
     def answer(self, line):
         """Return the line to print, or None if the command wants no reply."""
@@ -63,7 +65,6 @@ class Bot:
             return "OK"
         if command == "INIT":  # INIT 52466443835422223 13254826938785712 ...: the rows
             self.board = [[int(digit) for digit in row] for row in arguments]
-            self.untried = [(first, last) for first in range(ROWS) for last in range(first, ROWS)]
         if command == "OPP":  # OPP 0 11 0 14 57: what the other player took, and how many milliseconds it thought
             move = [int(word) for word in arguments[:4]]
             if move[0] >= 0:
