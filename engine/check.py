@@ -276,7 +276,8 @@ def _check_step(step: Step, commands: Sequence[str], seats: int, number: int) ->
                 raise NotConforming(f"{where} the limit {message.limit_ns!r} is no time in whole nanoseconds")
             if not re.fullmatch(r"[A-Z][A-Z0-9_]*", message.command):
                 raise NotConforming(f"{where} the prompt {message.line!r} does not begin with a word in capitals")
-    if number == 0 and list(step.messages) != [Message(seat, "READY", READY_LIMIT_NS) for seat in range(seats)]:
+    asked = [(message.seat, message.command, message.limit_ns) for message in step.messages]
+    if number == 0 and asked != [(seat, "READY", READY_LIMIT_NS) for seat in range(seats)]:
         limit = duration(READY_LIMIT_NS)
         raise NotConforming(f"{where} it does not ask all seats READY with a limit of {limit}, and nothing else")
     for message in step.messages:

@@ -1,1 +1,164 @@
-"""The games of the house, one folder each; `engine.games` finds them and says what a folder holds."""
+"""The games of the house, one folder each, and where further ones are looked for.
+
+Theory of operation
+-------------------
+Nothing is registered. A game is found in this package, in an installed distribution that announces it by an entry point
+of the group ``deadheat.games``, or in a folder that ``DEADHEAT_GAMES`` names; what its folder holds says
+`engine.games.folder`. The variable is read here and not by `league.config`, because authors need it without a server.
+
+A folder that cannot be used is left out with one sentence that says why, in `Found.problems` and in the log: the games
+beside it go on. Of two that have one name, the house's wins, then the installed one, then the variable's first.
+
+A game's rules run in our processes, with all that these may do. So only whoever runs a deployment adds one to it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
+from pkgutil import iter_modules
+from types import ModuleType
+from typing import Any
+
+from deadheat.engine.games.folder import GameFolder
+
+log = logging.getLogger(__name__)
+
+GROUP = "deadheat.games"
+SETTING = "DEADHEAT_GAMES"
+NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+MOST_NAME = 64
+NOT_HASHED = frozenset({"__pycache__"})
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The games that are there, by name, in the order in which they are shown; and what is wrong with others."""
+
+    games: dict[str, GameFolder]
+    problems: tuple[str, ...]
+
+
+class _Unusable(Exception):
+    """A folder holds no game that can be played; the text says why."""
+
+
+def find() -> Found:
+    """Look for every game, and log what is wrong with those that cannot be used."""
+    found: dict[str, GameFolder] = {}
+    problems: list[str] = []
+    for where, load in _places():
+        try:
+            game = _checked(load())
+            other = found.setdefault(game.rules.name, game)
+            if other.package != game.package:
+                raise _Unusable(f"the name {game.rules.name} is taken by the game in {folder_of(other)}")
+        except (Exception, SystemExit) as error:  # noqa: BLE001  whatever its code raises, the other games go on
+            why = str(error) if isinstance(error, _Unusable) else f"{type(error).__name__}: {error}"
+            problems.append(f"{where} is left out: {why}")
+            log.error("%s", problems[-1])
+    ordered = sorted(found.values(), key=lambda each: (each.place, each.rules.name))
+    return Found({each.rules.name: each for each in ordered}, tuple(problems))
+
+
+def folder_of(game: GameFolder) -> Path:
+    """Return the folder that holds the game."""
+    return Path(str(sys.modules[game.package].__file__)).parent
+
+
+def digest(folder: Path) -> str:
+    """Return the SHA-256 over the names and contents of all files of a folder but caches and hidden ones. It is the
+    same on every machine.
+    """
+    hashed = sha256()
+    paths = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    for path in sorted(paths, key=lambda path: path.parts):
+        if any(part.startswith(".") or part in NOT_HASHED for part in path.parts) or path.suffix == ".pyc":
+            continue
+        content = (folder / path).read_bytes()
+        hashed.update(f"{path.as_posix()}\0{len(content)}\0".encode())
+        hashed.update(content)
+    return hashed.hexdigest()
+
+
+def _places() -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Every place of a game, in words, and what gets its `GameFolder` from there."""
+    for module in iter_modules(__path__):
+        if module.ispkg:
+            yield f"The game in games/{module.name}", partial(_of_package, f"{__name__}.{module.name}")
+    for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
+        yield f"The installed game {point.name} ({point.value})", partial(_announced, point)
+    for name in filter(None, os.environ.get(SETTING, "").split(os.pathsep)):
+        for folder in _folders(Path(name).absolute()):
+            yield f"The game in {folder} ({SETTING})", partial(_of_folder, folder)
+
+
+def _folders(path: Path) -> list[Path]:
+    """The game's folder that is named, or all in the folder that is named."""
+    inside = [each.parent for each in sorted(path.glob("*/__init__.py"))]
+    return [path] if (path / "__init__.py").is_file() or not inside else inside
+
+
+def _of_package(name: str) -> Any:
+    return _game_of(import_module(name))
+
+
+def _announced(point: EntryPoint) -> Any:
+    loaded = point.load()
+    return _game_of(loaded) if isinstance(loaded, ModuleType) else loaded
+
+
+def _of_folder(folder: Path) -> Any:
+    """Import a folder as the package of its name, without making its neighbours importable."""
+    init = folder / "__init__.py"
+    if not init.is_file():
+        raise _Unusable("there is no folder with an __init__.py")
+    if not folder.name.isidentifier():
+        raise _Unusable(f"{folder.name!r} cannot be a package's name: use letters, digits and underscores")
+    there = find_spec(folder.name)
+    if there is not None and Path(there.origin or "").resolve() == init.resolve():
+        return _of_package(folder.name)
+    if there is not None:
+        raise _Unusable(f"a Python module {folder.name} is there already; rename the folder")
+    spec = spec_from_file_location(folder.name, init, submodule_search_locations=[str(folder)])
+    assert spec is not None and spec.loader is not None, "a file that ends in .py has a loader"
+    module = sys.modules[folder.name] = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[folder.name]
+        raise
+    return _game_of(module)
+
+
+def _game_of(module: ModuleType) -> Any:
+    if not hasattr(module, "GAME"):
+        raise _Unusable("its __init__.py has no GAME")
+    return module.GAME
+
+
+def _checked(game: Any) -> GameFolder:
+    """Return it if it can be used. Raises _Unusable."""
+    if not isinstance(game, GameFolder):
+        raise _Unusable("its GAME is no GameFolder")
+    rules: Any = game.rules  # it was written by others, and nobody has checked its types
+    version = rules.rules_version
+    if not isinstance(rules.name, str) or not NAME.fullmatch(rules.name) or len(rules.name) > MOST_NAME:
+        raise _Unusable(f"its name {rules.name!r} must be small letters and digits, parted by hyphens")
+    if type(version) is not int or version < 1:
+        raise _Unusable(f"its rules_version is {version!r} and must be a whole number from 1")
+    if not isinstance(rules.seats, range) or not rules.seats or min(rules.seats) < 2:
+        raise _Unusable(f"its seats are {rules.seats!r} and must be a range from 2")
+    if game.package not in sys.modules:
+        raise _Unusable(f"its package is {game.package!r}: give GameFolder the folder's own __name__")
+    return game

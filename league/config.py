@@ -163,6 +163,12 @@ class Settings(BaseSettings):
         description="Folder with a lock for each processor, for all who run bots here; empty: the machine's own.",
     )
 
+    games: str = Field(
+        default="",
+        description="Folders of further games, or folders that hold such, parted by colons. Rules run in all processes "
+        "with their rights; each machine must have the same.",
+    )
+
     exhibitions: int = Field(default=2, ge=0, description="How many people may play against bots at a time; 0: nobody.")
     exhibition_move_seconds: float = Field(default=300, gt=0, description="A person's time for one move.")
     exhibition_seconds: float = Field(default=3600, gt=0, description="A person's time for a whole match.")

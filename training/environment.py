@@ -79,7 +79,8 @@ class Environment:
         self._past: list[tuple[Step, Mapping[Seat, Reply]]] = []
         self._play = self.game.play(len(agents), Chance(self.match_seed))
         self._ask(next(self._play))
-        assert all(lines == ["READY"] for lines in self._lines), "every game begins by asking all seats for READY"
+        commands = {message.command for message in self._step.messages}
+        assert commands == {"READY"} and len(self._asked) == len(agents), "every game begins by asking all for READY"
         self._replies = dict.fromkeys(range(len(agents)), _reply("OK"))
         self._tell()
 

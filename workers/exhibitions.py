@@ -242,7 +242,7 @@ class _Table:
     def exchange(self, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
         person = self._person
         mine = next((m for m in messages if m.seat == person.seat and m.limit_ns is not None), None)
-        known = Reply("OK", 0) if mine is not None and mine.line == "READY" else person.remembered()
+        known = Reply("OK", 0) if mine is not None and mine.command == "READY" else person.remembered()
         if mine is not None and known is None:
             person.ask()
         theirs = [message for message in messages if message.seat != person.seat]

@@ -83,8 +83,8 @@ MOST_OF_A_SEASON = 40
 SCHEDULED = ("tick", "sweep", "refit")
 """Tasks whose runs are counted: while no work waits, nothing else shows that they stopped."""
 
-TASK_CAUSES = (Cause.DATABASE_AWAY, Cause.BLOBS_AWAY, "SandboxError")
-"""The most frequent causes of failed tasks; others appear when they happen, named by the error's class."""
+TASK_CAUSES = (Cause.DATABASE_AWAY, Cause.BLOBS_AWAY, Cause.ENGINE, Cause.NO_ENGINE)
+"""The most frequent causes of failed tasks; others appear when they happen (see `workers.holding.cause_of`)."""
 
 
 def _appear() -> None:

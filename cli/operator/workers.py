@@ -12,7 +12,7 @@ from deadheat.cli.console import harmless, short
 from deadheat.cli.output import Column, Columns, Output, table
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import asks
-from deadheat.league.records.hosts import Worker, Workers
+from deadheat.league.records.hosts import SHOWN_DIGITS, GameHere, Worker, Workers
 
 NAME_WIDTH = 16
 STYLES = {"fit": "green", "unchecked": "magenta", "unfit": "red"}
@@ -29,10 +29,16 @@ WORKERS: Columns[Worker] = (
     Column("voids", lambda worker: worker.voids, right=True),
 )
 
+GAMES: Columns[GameHere] = (
+    Column("game", lambda game: harmless(game.name), whole=True),
+    Column("rules", lambda game: game.rules_version, right=True),
+    Column("hash of its folder", lambda game: game.digest[:SHOWN_DIGITS], whole=True),
+)
+
 
 @asks
 def workers(client: Client) -> Output:
-    """Show the machines that play, whether each is fit to judge, and why not.
+    """Show the machines that play, whether each is fit to judge, and why not; and the league's games.
 
     Exit code 1 if none is given matches. The token is an organiser's, e.g. the one in data/organiser.token.
     """
@@ -44,7 +50,10 @@ def _text(found: Workers) -> Iterator[RenderableType]:
     yield table(found.items, WORKERS)
     for worker in found.items:
         yield from (Text.assemble(harmless(f"{worker.name}: ", "red"), harmless(why)) for why in worker.reasons)
+        yield from (Text.assemble(harmless(f"{worker.name}: {why}", "red")) for why in worker.disagreements)
         yield from (f"{worker.name}: {remark}" for remark in worker.remarks)
+    yield table(found.games, GAMES)
+    yield from (harmless(problem, "red") for problem in found.broken_games)
     if found.judge_unfit:
         rest = " (DEADHEAT_JUDGE_UNFIT); each of their attempts says so."
         yield Text.assemble(("Unfit machines judge anyway", "red"), rest)

@@ -1,10 +1,11 @@
-"""The frame of a match between two seats that are always asked together and lose by any fault of their own.
+"""The frame of a match between two seats, each of which loses by any fault of its own.
 
 Theory of operation
 -------------------
-A subclass writes its rounds as a generator and need not handle faults: it yields `tell` with two prompts, passes the
-replies to `answers`, and gets two values back. If either reply is refused, `answers` raises `Forfeited`, which ends the
-match here: both seats have been checked by then (C-01), and the other seat is sent only FINISH (C-14).
+A subclass writes its rounds as a generator and need not handle faults: it yields `tell` with a prompt to either seat or
+to both, passes the replies to `answers`, and gets as many values back. If a reply is refused, `answers` raises
+`Forfeited`, which ends the match here: all replies have been checked by then (C-01), and the other seat is sent only
+FINISH (C-14). Duels with time banks, asked together or by turns, are in `banked`.
 
 A step is a barrier, and decisions at one are sent at the next: `notices` and `events` wait for the next step.
 """
@@ -43,6 +44,10 @@ class Duel(ABC):
     def rounds(self) -> Generator[Step, Mapping[Seat, Reply], None]:
         """Play the part of a match between READY and FINISH."""
 
+    def ready(self, seat: Seat) -> str:
+        """Return the line that asks a seat whether it is ready: READY, and what the game adds to it."""
+        return "READY"
+
     @abstractmethod
     def points(self) -> tuple[Points, Points]:
         """Return the current score of both seats."""
@@ -54,7 +59,7 @@ class Duel(ABC):
     def play(self) -> Generator[Step, Mapping[Seat, Reply], Result]:
         """Play from READY to FINISH, or to the first barrier with a fault."""
         try:
-            replies = yield self.tell([Message(seat, "READY", READY_LIMIT_NS) for seat in SEATS])
+            replies = yield self.tell([Message(seat, self.ready(seat), READY_LIMIT_NS) for seat in SEATS])
             self.answers("READY", replies, lambda _seat, line: expect(line, "OK", 0))
             yield from self.rounds()
         except Forfeited as forfeited:
@@ -70,22 +75,23 @@ class Duel(ABC):
         self.events.clear()
         return step
 
-    def answers(self, command: str, replies: Mapping[Seat, Reply], read: Callable[[Seat, str], T]) -> tuple[T, T]:
-        """Return both seats' answers to `command`, as `read` interprets them by the rules.
+    def answers(self, command: str, replies: Mapping[Seat, Reply], read: Callable[[Seat, str], T]) -> list[T]:
+        """Return the answers of the seats that were asked `command`, in their order, as `read` interprets them by the
+        rules.
 
         Raises:
             Forfeited: at least one of the replies is a fault or is refused.
         """
         found: list[T] = []
         refusals: dict[Seat, Refused] = {}
-        for seat in SEATS:
+        for seat in sorted(replies):
             try:
                 found.append(read(seat, line_of(replies[seat])))
             except Refused as refused:
                 refusals[seat] = refused
         if refusals:
             raise Forfeited(command, refusals)
-        return found[0], found[1]
+        return found
 
     def finish(self, seats: tuple[Seat, ...]) -> Step:
         """Make the last step: FINISH to these seats."""

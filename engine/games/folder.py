@@ -1,4 +1,4 @@
-"""What a game's folder holds, and how the rest of Deadheat gets at it.
+"""What a game's folder holds, and how the rest of Deadheat gets at it. Where folders are looked for: `games`.
 
 The folder is a Python package whose ``__init__`` has a `GameFolder` named ``GAME``. Every process imports it, so it
 must be quick and need the standard library only. What fewer need lies in modules beside it, which are imported when
@@ -19,12 +19,9 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from pkgutil import iter_modules
 from typing import Any
 
 from deadheat.engine.core import Game
-
-HOUSE = "deadheat.games"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +45,41 @@ class GameFolder:
     same_deals: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Which game a process plays under a name. Two processes that differ in it might play different matches."""
+
+    name: str
+    rules_version: int
+    digest: str
+
+
 @cache
+def _found() -> Any:
+    """What is there, a `games.Found`. It is looked for once: a process keeps the games with which it began."""
+    return import_module("deadheat.games").find()
+
+
 def folders() -> Mapping[str, GameFolder]:
     """Return every game that is there, by the name used in URLs, folders and transcripts."""
-    packages = (each.name for each in iter_modules(import_module(HOUSE).__path__) if each.ispkg)
-    found: list[GameFolder] = [import_module(f"{HOUSE}.{name}").GAME for name in packages]
-    return {each.rules.name: each for each in sorted(found, key=lambda each: (each.place, each.rules.name))}
+    found: Mapping[str, GameFolder] = _found().games
+    return found
+
+
+def problems() -> tuple[str, ...]:
+    """Return a sentence about each folder that was found and cannot be used."""
+    told: tuple[str, ...] = _found().problems
+    return told
+
+
+@cache
+def identities() -> tuple[Identity, ...]:
+    """Return which games these are, with a hash of each folder, as workers and the API compare them."""
+    games = import_module("deadheat.games")
+    return tuple(
+        Identity(name, each.rules.rules_version, games.digest(games.folder_of(each)))
+        for name, each in folders().items()
+    )
 
 
 class Games(Mapping[str, Game]):

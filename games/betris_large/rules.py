@@ -2,27 +2,24 @@
 
 The sources are the platform's page "Betris (Large)" and our rulings on it, cited as C-* and B-*;
 docs/protocols/betris-large.md explains both to bot authors. Comments name the page's headings where they are
-implemented. The blocks are in `polyominoes`, the parts common to all duels in `duel`.
+implemented. The blocks are in `polyominoes`, and what it shares with other duels with time banks in `banked`.
 
 A match is 26 exchanges, 25 of them prompts to both seats at once: READY, twelve times PHASE1, twelve times PHASE2. The
 OPPs of a round are sent in front of the next PHASE1 or FINISH.
 
-Time is a bank: each seat has 10 seconds for all its PHASE1 and PHASE2 together. A prompt's limit is the rest of the
-bank, and the reply's measured time is deducted from it (B-11). A bank of 0 ns is a limit like any other, which only a
-reply that took no time would meet.
+Time is a bank: each seat has 10 seconds for all its PHASE1 and PHASE2 together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
-from typing import TypeVar
 
 from deadheat.engine.chance import Chance
-from deadheat.engine.core import NS_PER_MS, NS_PER_S, Event, Message, Points, Reply, Result, Seat, Step
-from deadheat.engine.games.duel import SEATS, Duel
+from deadheat.engine.core import NS_PER_S, Event, Message, Points, Reply, Result, Seat, Step
+from deadheat.engine.games.banked import Banked
 from deadheat.engine.games.parsing import expect, illegal, malformed, number, words
 from deadheat.games.betris_large.polyominoes import NAMES, PLACEMENTS, SIDE, SIZES, Cell, bit, largest_square
 
@@ -31,15 +28,12 @@ CHIPS = 24  # "1. Board and Components"
 MAX_BET = 5  # "Phase 1: Betting Phase"
 BANK_NS = 10 * NS_PER_S  # "Limit": my_time of the first PHASE1
 
-T = TypeVar("T")
-
 
 @dataclass(slots=True)
 class Player:
-    """A seat's chips, board and time bank during a match."""
+    """A seat's chips and board during a match."""
 
     chips: int = CHIPS
-    bank_ns: int = BANK_NS
     board: int = 0  # the filled cells, as bits
 
     @property
@@ -61,11 +55,6 @@ class Player:
     def total(self) -> str:
         """The points for people, with one decimal (B-12)."""
         return f"{self.half_points // 2}.{5 * (self.half_points % 2)}"
-
-    @property
-    def time_ms(self) -> int:
-        """The bank as protocol lines show it, rounded down (B-11)."""
-        return self.bank_ns // NS_PER_MS
 
 
 # Phase 1: Betting Phase -----------------------------------------------------------------------------------------
@@ -183,11 +172,11 @@ class Betris:
         return _Match(chance).play()
 
 
-class _Match(Duel):
-    """One match: chance, the players, and what `Duel` has yet to send."""
+class _Match(Banked):
+    """One match: chance, the players, and what `Banked` holds."""
 
     def __init__(self, chance: Chance) -> None:
-        super().__init__()
+        super().__init__(BANK_NS)
         self.chance = chance
         self.players = (Player(), Player())
 
@@ -202,9 +191,8 @@ class _Match(Duel):
         a, b = offered = offer(self.chance)
         coin: Seat = self.chance.below(2)
         self.events.append({"type": "offer", "round": round_number, "a": a, "b": b})
-        bets = yield from self.ask(
-            "PHASE1", (f"{a} {b}", f"{a} {b}"), lambda seat, line: read_bet(line, offered, self.players[seat])
-        )
+        prompts = f"PHASE1 {a} {b} {self.times(0)}", f"PHASE1 {a} {b} {self.times(1)}"
+        bets = yield from self.ask_both(prompts, lambda seat, line: read_bet(line, offered, self.players[seat]))
         acquired = acquire(bets, offered, coin)
         paid = [payment(bet, block) for bet, block in zip(bets, acquired, strict=True)]
         for player, chips in zip(self.players, paid, strict=True):
@@ -219,7 +207,7 @@ class _Match(Duel):
                 "paid": paid,
                 "coin": bets[0] == bets[1],
                 "chips": [player.chips for player in self.players],
-                "bank_ns": [player.bank_ns for player in self.players],
+                "bank_ns": list(self.banks_ns),
             }
         )
         return acquired
@@ -227,9 +215,12 @@ class _Match(Duel):
     def placement(self, round_number: int, acquired: tuple[str, str]) -> Generator[Step, Mapping[Seat, Reply], None]:
         """Run phase 2, placement."""
         first, second = self.players
-        told = f"{acquired[0]} {first.chips} {second.chips}", f"{acquired[1]} {second.chips} {first.chips}"
-        places = yield from self.ask(
-            "PHASE2", told, lambda seat, line: read_place(line, acquired[seat], self.players[seat])
+        prompts = (
+            f"PHASE2 {acquired[0]} {first.chips} {second.chips} {self.times(0)}",
+            f"PHASE2 {acquired[1]} {second.chips} {first.chips} {self.times(1)}",
+        )
+        places = yield from self.ask_both(
+            prompts, lambda seat, line: read_place(line, acquired[seat], self.players[seat])
         )
         for seat, (player, place) in enumerate(zip(self.players, places, strict=True)):
             player.board |= place.mask
@@ -244,25 +235,9 @@ class _Match(Duel):
                     "filled": player.cells,
                     "square": player.square,
                     "total": player.total,
-                    "bank_ns": player.bank_ns,
+                    "bank_ns": self.banks_ns[seat],
                 }
             )
-
-    def ask(
-        self, command: str, told: tuple[str, str], read: Callable[[Seat, str], T]
-    ) -> Generator[Step, Mapping[Seat, Reply], tuple[T, T]]:
-        """Ask both seats at once; each pays its own time (B-11, C-15), even if its reply is refused."""
-        banks_ns = [player.bank_ns for player in self.players]
-        prompts = []
-        for seat in SEATS:
-            times = f"{self.players[seat].time_ms} {self.players[1 - seat].time_ms}"
-            prompts.append(Message(seat, f"{command} {told[seat]} {times}", banks_ns[seat]))
-        replies = yield self.tell(prompts)
-        for seat, player in enumerate(self.players):
-            reply = replies[seat]
-            assert reply.line is None or 0 <= reply.own_ns <= banks_ns[seat], "a late line is a transport's timeout"
-            player.bank_ns = max(0, banks_ns[seat] - reply.own_ns)
-        return self.answers(command, replies, read)
 
     def points(self) -> tuple[Points, Points]:
         """Section "3. Scoring"; compared exactly, so equal points are a draw (B-12)."""
@@ -271,5 +246,6 @@ class _Match(Duel):
 
     def final(self) -> Event:
         """Return the sheets of both players."""
-        sheet = ("cells", "square", "chips", "total", "bank_ns")
-        return {"type": "final", **{name: [getattr(player, name) for player in self.players] for name in sheet}}
+        named = ("cells", "square", "chips", "total")
+        sheet = {name: [getattr(player, name) for player in self.players] for name in named}
+        return {"type": "final", **sheet, "bank_ns": list(self.banks_ns)}

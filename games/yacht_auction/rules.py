@@ -276,7 +276,9 @@ class _Match(Duel):
     def ask(self, line: str, read: Callable[[str, Player], T]) -> Generator[Step, Mapping[Seat, Reply], tuple[T, T]]:
         """Ask both seats the same question."""
         replies = yield self.tell([Message(seat, line, TURN_LIMIT_NS) for seat in SEATS])
-        return self.answers(line.split(" ", 1)[0], replies, lambda seat, reply: read(reply, self.players[seat]))
+        command = line.split(" ", 1)[0]
+        first, second = self.answers(command, replies, lambda seat, reply: read(reply, self.players[seat]))
+        return first, second
 
     def points(self) -> tuple[Points, Points]:
         """Section "Final Score & Winner"."""

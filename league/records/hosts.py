@@ -12,6 +12,9 @@ from pydantic import Field
 from deadheat.league.records import Record
 from deadheat.league.states import Fitness
 
+SHOWN_DIGITS = 12
+"""Of a game's hash, where people compare two."""
+
 
 def slots(report: Mapping[str, Any]) -> int:
     """How many matches a machine plays at a time; its keeper reports it with each check."""
@@ -28,6 +31,9 @@ class Worker(Record):
     fitness: Fitness
     judges: Annotated[bool, Field(description="Whether it would get a series now.")]
     reasons: Annotated[tuple[str, ...], Field(description="Why it is unfit; empty otherwise.")]
+    disagreements: Annotated[
+        tuple[str, ...], Field(description="Games of which it plays nothing, because the API has others.")
+    ]
     remarks: Annotated[
         tuple[str, ...], Field(description="What to mend there, though it does not stop the machine from judging.")
     ]
@@ -55,8 +61,21 @@ class Worker(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class GameHere(Record):
+    """A game of the league, as the API has it. `digest`: the SHA-256 over its folder."""
+
+    name: str
+    rules_version: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class Workers(Record):
     """The most recently seen first. `judge_unfit`: whether this deployment lets unfit ones judge anyway."""
 
     items: list[Worker]
     judge_unfit: bool
+    games: Annotated[
+        list[GameHere], Field(description="As the API has them; a worker with another one plays none of it.")
+    ]
+    broken_games: Annotated[tuple[str, ...], Field(description="Folders of games that the API cannot use, and why.")]

@@ -34,6 +34,16 @@ class Machine(SQLModel, table=True):
     name: str = Field(max_length=128, unique=True)
 
 
+class LeagueGame(SQLModel, table=True):
+    """A game of the league, as the API has it (see `league.service.series.games`)."""
+
+    __tablename__ = "league_game"
+
+    name: str = Field(primary_key=True, max_length=64)
+    rules_version: int
+    digest: str = Field(max_length=SHA256_HEX)  # of the game's folder
+
+
 class WorkerHost(SQLModel, table=True):
     """A machine that plays, and whether it may judge (see `league.service.series.hosts`). A fit one has no
     `reasons`.
@@ -48,6 +58,9 @@ class WorkerHost(SQLModel, table=True):
     name: str = Field(primary_key=True, max_length=128)
     boot: str = Field(max_length=64)  # which start of the machine all this is true of
     image: str = Field(default="", max_length=256)  # what it opens boxes with
+    games: dict[str, Any] = Field(
+        default_factory=dict, sa_column=json_column()
+    )  # by name: rules version and digest, as it began
     fitness: Fitness = Field(default=Fitness.UNCHECKED, sa_column=word(Fitness, "fitness"))
     since_at: datetime = Field(sa_type=UtcDateTime)  # since when it has that fitness
     reasons: list[str] = Field(default_factory=list, sa_column=json_column())

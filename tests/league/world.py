@@ -47,6 +47,7 @@ from deadheat.league.service.rulings.operators import ensure_organiser
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.seasons.seasons import create_season
 from deadheat.league.service.series.carrying_out import claim_series, finish_series
+from deadheat.league.service.series.games import announce_games
 from deadheat.league.service.series.hosts import host_arrives, host_seen, record_check
 from deadheat.league.states import Role, SeasonState
 from deadheat.sandbox.box import Exit
@@ -103,6 +104,7 @@ class World:
         self.boss = Person(1, "boss", Role.ORGANISER)
         self._numbers, self._uploads = itertools.count(1), itertools.count(1)
         with self.db.transaction() as session:
+            announce_games(session)  # as an API that starts
             host_arrives(session, self.host, "image")
             record_check(session, self.host, {}, (), 0)
         self.clock.listeners.append(self.beat)

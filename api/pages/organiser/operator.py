@@ -22,11 +22,13 @@ from deadheat.api.pages.forms import (
 from deadheat.api.pages.pictures.timelines import MOST_MACHINES, timelines
 from deadheat.api.schemas import rulings as shapes
 from deadheat.api.services import Services
+from deadheat.engine.games.folder import problems
 from deadheat.league.database import now
 from deadheat.league.service.course.schedule import seasons_going_on
 from deadheat.league.service.rulings.closing import ban, ended_accounts, reopen
 from deadheat.league.service.rulings.held import held_by_game
 from deadheat.league.service.seasons.seasons import seasons
+from deadheat.league.service.series.games import games_for
 from deadheat.league.service.series.hosts import hosts_for
 from deadheat.league.service.views import conditions as league_conditions
 from deadheat.league.service.views.queues import queues
@@ -52,6 +54,7 @@ def operator(shared: Shared, request: Request, visit: Visiting, over: Over = "ho
     with shared.db.reading() as session:
         conditions = league_conditions.conditions(session, visit.person)
         hosts = hosts_for(session, visit.person)
+        games = games_for(session, visit.person)
         going_on = seasons_going_on(session)
         held = sum(held_by_game(session).values())
         standing = queues(session)
@@ -71,6 +74,8 @@ def operator(shared: Shared, request: Request, visit: Visiting, over: Over = "ho
         None,
         conditions=conditions,
         hosts=hosts,
+        games=games,
+        broken_games=problems(),
         standing=standing,
         voids=sorted(voids, key=lambda found: found[2].p_value)[:MOST_VOIDS],
         held=held,

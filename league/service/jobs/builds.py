@@ -14,7 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlmodel import Session, col, func, or_, select
+from sqlalchemy import ColumnElement
+from sqlmodel import Session, col, exists, func, or_, select
 
 from deadheat.engine.core import STDERR_KEPT_BYTES
 from deadheat.league.causes import Cause, told
@@ -25,6 +26,7 @@ from deadheat.league.service.ground.life import Life, failures_before, note
 from deadheat.league.service.ground.storable import storable, storable_tail
 from deadheat.league.service.people import notices
 from deadheat.league.service.seasons.entries import offer_version
+from deadheat.league.service.series.games import agreed
 from deadheat.league.states import VersionState
 from deadheat.league.tables import Attempt, Bot, BotVersion
 
@@ -77,7 +79,7 @@ def claim_next_build(session: Session, nudged_id: int, worker: str) -> BuildJob 
 def _next_in_fairness(session: Session) -> int | None:
     """The fresh upload to be built next. Reads one row for each author who waits, and their day's uploads."""
     author = col(BotVersion.uploader_id)
-    waits = (col(BotVersion.state) == VersionState.UPLOADED, col(BotVersion.attempt) == 0)
+    waits = (col(BotVersion.state) == VersionState.UPLOADED, col(BotVersion.attempt) == 0, ~_of_another_game())
     oldest = session.exec(select(author, func.min(BotVersion.id)).where(*waits).group_by(author)).all()
     if not oldest:
         return None
@@ -92,9 +94,16 @@ def _next_in_fairness(session: Session) -> int | None:
     return min(oldest, key=lambda waiting: (recent.get(waiting[0], 0), waiting[1]))[1]
 
 
+def _of_another_game() -> ColumnElement[bool]:
+    """Whether a version plays a game that this process does not share with the API."""
+    return exists().where(col(Bot.id) == col(BotVersion.bot_id), col(Bot.game).not_in(agreed())).correlate(BotVersion)
+
+
 def claim_build(session: Session, version_id: int, worker: str) -> BuildJob | None:
-    """Take a version that waits; None: it does not exist, does not wait, or another worker was quicker."""
-    if not BUILDS.claim(session, version_id, worker):
+    """Take a version that waits; None: it does not exist, does not wait, another worker was quicker, or this one has
+    another game than the API, so that a trial match would show nothing.
+    """
+    if not BUILDS.claim(session, version_id, worker, ~_of_another_game()):
         return None
     statement = select(BotVersion, Bot).join(Bot, col(Bot.id) == BotVersion.bot_id).where(BotVersion.id == version_id)
     version, bot = session.exec(statement).one()

@@ -24,6 +24,7 @@ from deadheat.league.service.ground.life import Life
 from deadheat.league.service.ground.storable import storable_word
 from deadheat.league.service.jobs.exhibitions import CLOSED, abandon, deadline
 from deadheat.league.service.series.carrying_out import programs_of
+from deadheat.league.service.series.games import agreed
 from deadheat.league.service.series.hosts import blame_host, may_judge
 from deadheat.league.states import JobState
 from deadheat.league.tables import Exhibition, User
@@ -70,7 +71,8 @@ class Heard:
 def claim_exhibition(session: Session, exhibition_id: int, worker: str, host: Host) -> ExhibitionJob | None:
     """Take one that waits; None: there is nothing to take, or not for this machine."""
     at = now(session)
-    if not EXHIBITIONS.claim(session, exhibition_id, worker, may_judge(session, host)):
+    known = col(Exhibition.game).in_(agreed())
+    if not EXHIBITIONS.claim(session, exhibition_id, worker, may_judge(session, host), known):
         return None
     row = session.get_one(Exhibition, exhibition_id, populate_existing=True)
     # What it has waited for another worker since is none of the person's time.

@@ -265,7 +265,7 @@ def falls_behind(session: Session, season: Season, late: Foreseen, successor: da
         return
     due, done, following = (f"{at:%H:%M} UTC" for at in (late.due_at, late.done_at, successor))
     facts = {"evaluation": late.name, "due": due, "done": done, "successor": following}
-    organisers = select(User.id).where(col(User.role).in_((Role.ORGANISER, Role.ADMIN)), col(User.closed_at).is_(None))
+    organisers = select(User.id).where(col(User.role).in_(Role.allowing(Role.ORGANISER)), col(User.closed_at).is_(None))
     people = session.exec(organisers).all()
     _tell(session, people, NoticeKind.BEHIND, subject, _season_facts(session, season.id) | facts)
 

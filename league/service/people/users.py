@@ -35,8 +35,7 @@ NAMES_LOCK = 7_341_554
 """PostgreSQL advisory lock under which people and teams take their names."""
 
 RESERVED = frozenset(
-    {SYSTEM, "admin", "administrator", "anonymous", "deadheat", "house", "moderator", "operator", "organiser"}
-    | {"organizer", "support"}
+    {SYSTEM, *Role, "administrator", "anonymous", "deadheat", "house", "moderator", "operator", "organizer", "support"}
 )
 """Names that no author and no team has, in lower case: whoever read them would think of the service or its people. What
 an operator makes (`league.service.rulings.operators`) may be called so.

@@ -34,6 +34,7 @@ from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.life import Life, failures_before, note
 from deadheat.league.service.ground.steps import touch_log
 from deadheat.league.service.people import notices
+from deadheat.league.service.series.games import agreed
 from deadheat.league.service.series.hosts import (
     blame_host,
     count_series,
@@ -62,10 +63,11 @@ SERIES = Life(
 
 def claim_series(session: Session, series_id: int, worker: str, host: Host) -> SeriesJob | None:
     """Take a series that waits; None: it does not exist, does not wait, another worker was quicker, or the worker's
-    machine may not judge.
+    machine may not judge, or has another game than the API.
     """
     at = now(session)
-    able = (may_judge(session, host), welcome(session, host))
+    known = col(Series.season_id).in_(select(Season.id).where(col(Season.game).in_(agreed())))
+    able = (may_judge(session, host), welcome(session, host), known)
     taken = SERIES.claim(session, series_id, worker, *able, started_at=at)
     return _job(session, series_id, host, at) if taken else None
 

@@ -37,6 +37,7 @@ from deadheat.league.service.ground.life import Life
 from deadheat.league.service.ground.steps import set_values
 from deadheat.league.service.ground.storable import evidence_json, storable
 from deadheat.league.service.people.person import Person
+from deadheat.league.service.series.games import as_reported, disagreements, lacks_games
 from deadheat.league.states import Fitness, JobState
 from deadheat.league.tables import Exhibition, JobRow, Machine, Series, WorkerHost
 
@@ -73,6 +74,7 @@ def host_arrives(session: Session, host: Host, image: str) -> bool:
     known: dict[str, Any] = {
         "boot": host.boot,
         "image": image,
+        "games": as_reported(),
         "fitness": Fitness.UNCHECKED,
         "since_at": at,
         "reasons": [],
@@ -234,12 +236,16 @@ def unfit_reasons(session: Session, host: Host) -> tuple[str, ...]:
 def turn_away(session: Session, life: Life, row_id: int, host: Host) -> bool:
     """After a claim that failed: whether the job waits for a fit machine, and one is there to be told of it.
 
-    Where none is there the message may be forgotten: the next check that passes has the job told of again.
+    Where none is there the message may be forgotten: the next check that passes has the job told of again. A fit one
+    that lacks a game of the league may not be the one to play it, so the job is told of again in a moment.
     """
     able = session.exec(select(may_judge(session, host))).one()
+    waits = (col(life.table.id) == row_id, col(life.table.state) == life.waiting)
+    if able and lacks_games(session):
+        again = now(session) + timedelta(seconds=settings_of(session).retry_seconds)
+        set_values(session, life.table, *waits, col(life.table.nudge_at) > again, nudge_at=again)
     if able or not session.exec(select(exists().where(_able(session)))).one():
         return False
-    waits = (col(life.table.id) == row_id, col(life.table.state) == life.waiting)
     again = now(session) + timedelta(seconds=settings_of(session).requeue_seconds)
     return set_values(session, life.table, *waits, nudge_at=again) == 1
 
@@ -275,6 +281,7 @@ def hosts(session: Session) -> list[HostInfo]:
             number=number,
             judges=row.name in able,
             reasons=tuple(row.reasons),
+            disagreements=disagreements(session, row.games),
             remarks=tuple(item["text"] for item in row.report.get("findings", ()) if item["level"] == "remark"),
         )
         for row, number in rows

@@ -17,7 +17,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Select, union_all
+from sqlalchemy import Select, bindparam, union_all
 from sqlalchemy import select as columns
 from sqlmodel import Session, col
 
@@ -25,6 +25,7 @@ from deadheat.league.database import now, settings_of
 from deadheat.league.jobs import Host, SeriesJob
 from deadheat.league.service.ground.steps import set_values
 from deadheat.league.service.series.carrying_out import SERIES, claim_series
+from deadheat.league.service.series.games import seasons_left_out
 from deadheat.league.service.series.hosts import turn_away, welcome
 from deadheat.league.states import JobState, Precedence
 from deadheat.league.tables import Series
@@ -45,6 +46,7 @@ def _oldest(precedence: Precedence) -> Select[Any]:
     oldest = (
         columns(col(Series.precedence), col(Series.queued_at), col(Series.id))
         .where(col(Series.state) == JobState.QUEUED, col(Series.precedence) == precedence, col(Series.attempt) == 0)
+        .where(col(Series.season_id).not_in(bindparam("left_out", expanding=True)))
         .order_by(col(Series.queued_at), col(Series.id))
         .limit(1)
         .with_for_update(skip_locked=True)
@@ -81,10 +83,11 @@ def turn_away_series(session: Session, series_id: int, host: Host) -> bool:
 
 
 def _next_in_turn(session: Session) -> int | None:
-    """The fresh series to be played next. Reads one row for each precedence, however many wait, and passes over those
-    that other workers are about to take: many who ask at once get one each.
+    """The fresh series to be played next, of the games that this process shares with the API. Reads one row for each
+    precedence, however many wait, and passes over those that other workers are about to take: many who ask at once get
+    one each.
     """
     session.flush()
-    oldest = session.connection().execute(OLDEST)
+    oldest = session.connection().execute(OLDEST, {"left_out": seasons_left_out(session)})
     found = [(queued_at - HEAD_STARTS[Precedence(precedence)], row_id) for precedence, queued_at, row_id in oldest]
     return min(found)[1] if found else None

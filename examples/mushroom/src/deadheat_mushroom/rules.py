@@ -1,0 +1,107 @@
+"""Mushroom: two players take rectangles that add up to ten from a common board, in turn.
+
+`protocol.md` explains rules and rulings to bot authors; the rulings are those of Deadheat's own games (C-*, B-*). The
+frame of a duel with a time bank is Deadheat's `banked`, and what a rectangle may be is in `board`.
+
+A match is at most 173 exchanges: READY and FINISH, at most 85 rectangles, for each takes two mushrooms or more, and
+never two passes in a row but at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+
+from deadheat.engine.chance import Chance
+from deadheat.engine.core import NS_PER_MS, NS_PER_S, Event, Message, Reply, Result, Seat, Step
+from deadheat.engine.games.banked import Banked
+from deadheat.engine.games.duel import SEATS
+from deadheat.engine.games.parsing import illegal, malformed, number, words
+from deadheat_mushroom.board import COLUMNS, ROWS, Board, Rectangle
+
+BANK_NS = 10 * NS_PER_S
+HIGHEST = 9  # digits are 1 to 9
+NO_MOVE = "-1 -1 -1 -1"
+NAMES = ("FIRST", "SECOND")
+
+
+def read_move(line: str, board: Board) -> Rectangle | None:
+    """Read ``r1 c1 r2 c2``, or a pass, which is None.
+
+    Raises:
+        Refused: malformed, or illegal on this board.
+    """
+    found = words(line)
+    if len(found) != 4:
+        raise malformed(f"a move is four numbers, got {len(found)} words")
+    if "-1" in found:
+        if found != NO_MOVE.split(" "):
+            raise malformed(f"a pass is {NO_MOVE}")
+        return None
+    top, left, bottom, right = map(number, found)
+    rectangle = top, left, bottom, right
+    if (fault := board.fault(rectangle)) is not None:
+        raise illegal(fault)
+    return rectangle
+
+
+class Mushroom:
+    """The rules, as `engine.core.Game`."""
+
+    name = "mushroom"
+    title = "Mushroom"
+    rules_version = 1
+    seats = range(2, 3)
+    commands = ("READY", "TIME")
+
+    def play(self, seats: int, chance: Chance) -> Generator[Step, Mapping[Seat, Reply], Result]:
+        """See `engine.core.Game`."""
+        assert seats in self.seats
+        return _Match(chance).play()
+
+
+class _Match(Banked):
+    """One match; the digits are drawn row by row."""
+
+    def __init__(self, chance: Chance) -> None:
+        super().__init__(BANK_NS)
+        self.rows = ["".join(str(chance.below(HIGHEST) + 1) for _ in range(COLUMNS)) for _ in range(ROWS)]
+        self.board = Board(self.rows)
+
+    def ready(self, seat: Seat) -> str:
+        """Tell the seat whether it moves first."""
+        return f"READY {NAMES[seat]}"
+
+    def rounds(self) -> Generator[Step, Mapping[Seat, Reply], None]:
+        """Ask in turn until both have passed, one after the other."""
+        self.events.append({"type": "board", "rows": list(self.rows)})
+        self.notices += [Message(seat, " ".join(["INIT", *self.rows])) for seat in SEATS]
+        seat, passes, turn = 0, 0, 0
+        while passes < 2:
+            turn += 1
+            move, reply = yield from self.ask_one(
+                seat, f"TIME {self.times(seat)}", lambda _, line: read_move(line, self.board)
+            )
+            passes = passes + 1 if move is None else 0
+            said = NO_MOVE if move is None else " ".join(map(str, move))
+            self.notices.append(Message(1 - seat, f"OPP {said} {reply.elapsed_ns // NS_PER_MS}"))
+            self.events.append(
+                {
+                    "type": "move",
+                    "round": turn,
+                    "seat": seat,
+                    "rectangle": None if move is None else list(move),
+                    "mushrooms": [] if move is None else self.board.take(move, seat),
+                    "cells": list(self.board.cells),
+                    "elapsed_ms": reply.elapsed_ns // NS_PER_MS,
+                    "bank_ns": list(self.banks_ns),
+                }
+            )
+            seat = 1 - seat
+
+    def points(self) -> tuple[int, int]:
+        """Count each seat's cells."""
+        return self.board.cells[0], self.board.cells[1]
+
+    def final(self) -> Event:
+        """Return what viewers are shown last."""
+        return {"type": "final", "cells": list(self.board.cells), "bank_ns": list(self.banks_ns)}

@@ -1,0 +1,89 @@
+"""Mushroom as viewers see it: the board, whose its cells are, and the rectangle just taken with what it adds up to.
+
+State: ``rows`` (the mushrooms by row: a digit, or a dot where one has gone), ``owners`` (by row: 0 or 1 for a seat, a
+dot for nobody), ``last`` (what was just done, or null: ``seat``, ``rectangle`` or null for a pass, ``mushrooms`` as
+[row, column, digit], ``gained`` and ``stolen`` cells), ``cells`` and ``bank_ms`` of both seats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from deadheat.engine.core import NS_PER_MS
+from deadheat.engine.figures import counted
+from deadheat.engine.scenes.core import Director, Figures, Moment, Scene, at_fault, fault_words
+from deadheat_mushroom.board import COLUMNS, NOBODY, ROWS, SUM, Board
+from deadheat_mushroom.rules import BANK_NS
+
+
+def scenes(moments: Iterator[Moment], names: Sequence[str]) -> Iterator[Scene]:
+    """See `engine.scenes.core.Director`."""
+    table = _Table()
+    for moment in moments:
+        event = moment.event
+        if event["type"] == "final":
+            break
+        words = table.show(event, names)
+        yield Scene(words, table.state(), table.turn, moment.exchange, moment.answers, at_fault(event))
+
+
+def frame() -> dict[str, Any]:
+    """Return what no scene changes: the size of the board, what a rectangle adds up to, and the bank at first."""
+    return {"rows": ROWS, "columns": COLUMNS, "sum": SUM, "bank_ms": BANK_NS // NS_PER_MS}
+
+
+def _cells(state: Mapping[str, Any]) -> Figures:
+    return list(state["cells"])
+
+
+DIRECTOR = Director(scenes, figure="cells", figures=_cells, board=frame)
+
+
+class _Table:
+    """The board as it is now."""
+
+    def __init__(self) -> None:
+        self.turn: int | None = None
+        self.board = Board(["0" * COLUMNS] * ROWS)
+        self.last: dict[str, Any] | None = None
+        self.bank_ms = [BANK_NS // NS_PER_MS] * 2
+
+    def show(self, event: Mapping[str, Any], names: Sequence[str]) -> str:
+        """Change by one event; return what happened, in words."""
+        match event["type"]:
+            case "board":
+                self.board = Board(event["rows"])
+                return f"{counted(ROWS * COLUMNS, 'mushroom')} have grown. {names[0]} begins."
+            case "move":
+                self.turn = event["round"]
+                self.bank_ms = [bank // NS_PER_MS for bank in event["bank_ns"]]
+                return self._move(event["seat"], event["rectangle"], names)
+            case _:
+                return fault_words(event, names)
+
+    def _move(self, seat: int, rectangle: list[int] | None, names: Sequence[str]) -> str:
+        self.last = {"seat": seat, "rectangle": rectangle, "mushrooms": [], "gained": 0, "stolen": 0}
+        if rectangle is None:
+            return f"{names[seat]} passes."
+        top, left, bottom, right = rectangle
+        rows, columns = range(top, bottom + 1), range(left, right + 1)
+        mushrooms = [(row, column, self.board.mushrooms[row][column]) for row in rows for column in columns]
+        self.last["mushrooms"] = [list(each) for each in mushrooms if each[2]]
+        before = list(self.board.cells)
+        digits = self.board.take((top, left, bottom, right), seat)
+        gained, stolen = self.board.cells[seat] - before[seat], before[1 - seat] - self.board.cells[1 - seat]
+        self.last |= {"gained": gained, "stolen": stolen}
+        where = f"({top}, {left}) to ({bottom}, {right})"
+        cells = f"gains {counted(gained, 'cell')}" + (f", {stolen} of them from {names[1 - seat]}" if stolen else "")
+        return f"{names[seat]} takes {where}: {' + '.join(map(str, digits))} = {SUM}, and {cells}."
+
+    def state(self) -> dict[str, Any]:
+        """Return a copy of everything."""
+        return {
+            "rows": ["".join(str(digit) if digit else "." for digit in row) for row in self.board.mushrooms],
+            "owners": ["".join("." if owner == NOBODY else str(owner) for owner in row) for row in self.board.owners],
+            "last": self.last,
+            "cells": list(self.board.cells),
+            "bank_ms": list(self.bank_ms),
+        }

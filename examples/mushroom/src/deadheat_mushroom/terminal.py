@@ -1,0 +1,60 @@
+"""Mushroom in a terminal: the board after every turn, and a sheet at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from deadheat.cli.replays.pages import Row, View, final_event, sheet
+from deadheat.engine.core import Seat
+from deadheat.engine.figures import duration
+from deadheat.engine.transcript import Transcript
+from deadheat_mushroom.board import COLUMNS, ROWS
+
+COLOURS = {"0": "blue", "1": "magenta"}
+LETTERS = {"0": "a", "1": "b"}
+"""What stands for a cell that a seat owns, where its mushroom has gone; in capitals if it was taken just now."""
+
+
+def _board(state: Mapping[str, Any], names: Sequence[str]) -> RenderableType | None:
+    drawing = Text(no_wrap=True)
+    drawing.append("   " + " ".join(f"{column % 10}" for column in range(COLUMNS)) + "\n", style="dim")
+    last = state["last"] or {"rectangle": None, "mushrooms": []}
+    now = last["rectangle"] or [ROWS, COLUMNS, -1, -1]
+    taken = {(row, column): str(digit) for row, column, digit in last["mushrooms"]}
+    for row, (mushrooms, owners) in enumerate(zip(state["rows"], state["owners"], strict=True)):
+        drawing.append(f"{row:2} ", style="dim")
+        for column, (mushroom, owner) in enumerate(zip(mushrooms, owners, strict=True)):
+            inside = now[0] <= row <= now[2] and now[1] <= column <= now[3]
+            mark = taken.get((row, column), mushroom if owner == "." else LETTERS[owner])
+            style = f"{COLOURS.get(owner, '')} {'reverse' if inside else ''}".strip()
+            drawing.append(mark.upper() if inside else mark, style=style)
+            drawing.append(" ")
+        drawing.append("\n")
+    for seat, letter in enumerate(LETTERS.values()):
+        bank = duration(state["bank_ms"][seat] * 1_000_000)
+        drawing.append(f"{letter} {names[seat]}: {state['cells'][seat]} cells, {bank} left\n")
+    return Padding(drawing, (0, 0, 0, 2))
+
+
+def _sheets(transcript: Transcript, own: Seat | None = None) -> Table:
+    return sheet(transcript, "", _rows(transcript), own)
+
+
+def _rows(transcript: Transcript) -> Iterator[Row]:
+    final = final_event(transcript)
+    moves = [event for event in transcript.events() if event["type"] == "move"]
+    taken = [[event for event in moves if event["seat"] == seat and event["rectangle"]] for seat in (0, 1)]
+    passed = [sum(event["seat"] == seat and not event["rectangle"] for event in moves) for seat in (0, 1)]
+    yield "rectangles", [str(len(found)) for found in taken], None
+    yield "passes", [str(count) for count in passed], None
+    yield "left in the bank", [duration(bank_ns) for bank_ns in final["bank_ns"]], None
+    yield "total", [str(count) for count in final["cells"]], final["cells"]
+
+
+VIEW = View(after=_board, sheet=_sheets, account=_sheets)

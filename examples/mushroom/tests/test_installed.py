@@ -1,0 +1,42 @@
+"""The package is built and installed like anybody's, and then found."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """Build the wheel and unpack it into a folder, with the tools that are here: nothing is downloaded."""
+    folder = tmp_path_factory.mktemp("mushroom")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    subprocess.run(
+        [*pip, "wheel", "--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir", folder, PACKAGE], check=True
+    )
+    (wheel,) = folder.glob("*.whl")
+    subprocess.run([*pip, "install", "--no-deps", "--no-index", "--target", folder / "site", wheel], check=True)
+    return folder / "site", zipfile.ZipFile(wheel).namelist()
+
+
+def test_the_wheel_has_all_that_the_game_is(installed):
+    _, names = installed
+    here = PACKAGE / "src"
+    files = {path.relative_to(here).as_posix() for path in here.rglob("*") if path.is_file()}
+    assert {name for name in files if "__pycache__" not in name} <= set(names)
+
+
+def test_an_installed_package_announces_its_game(installed):
+    site, _ = installed
+    found = "from importlib.metadata import entry_points as e; (p,) = e(group='deadheat.games'); print(p.load().GAME)"
+    path = ":".join([str(site), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-c", found], env={"PYTHONPATH": path}, capture_output=True, text=True, check=True
+    )
+    assert "Mushroom" in done.stdout

@@ -1,0 +1,91 @@
+"""Which games the league has, and which machines play them.
+
+Theory of operation
+-------------------
+A game is a folder (`engine.games.folder`), and each process plays those that it found when it began. Two folders of one
+name might play different matches, so all must have the same one. What the API has is the league's: `announce_games`
+writes names, rules versions and hashes down when an API process starts. `agreed` is the condition of every statement
+that claims work: this process has that very game. It asks the process that claims and not the machine, for a worker's
+folders may have been replaced while an older process of it still runs. So a worker that has another game plays none of
+its matches and builds none of its bots, and plays the other games as before.
+
+A game that no API process has is nobody's: its matches wait until it is back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy.exc import IntegrityError
+from sqlmodel import Session, and_, col, delete, false, or_, select
+from sqlmodel.sql.expression import SelectOfScalar
+
+from deadheat.engine.games.folder import identities
+from deadheat.league.records.hosts import SHOWN_DIGITS, GameHere
+from deadheat.league.service.ground.steps import set_values
+from deadheat.league.service.people.person import Person
+from deadheat.league.tables import LeagueGame, Season
+
+
+def announce_games(session: Session) -> None:
+    """Write down that the games of this process are the league's."""
+    here = as_reported()
+    session.exec(delete(LeagueGame).where(col(LeagueGame.name).not_in(here)))
+    for name, told in here.items():
+        if set_values(session, LeagueGame, col(LeagueGame.name) == name, **told) == 0:
+            with contextlib.suppress(IntegrityError), session.begin_nested():  # two processes start together
+                session.add(LeagueGame(name=name, **told))
+
+
+def agreed() -> SelectOfScalar[str]:
+    """The names of those games of the league that are the same in this process."""
+    same = [
+        and_(
+            col(LeagueGame.name) == game.name,
+            col(LeagueGame.rules_version) == game.rules_version,
+            col(LeagueGame.digest) == game.digest,
+        )
+        for game in identities()
+    ]
+    return select(LeagueGame.name).where(or_(false(), *same))
+
+
+def seasons_left_out(session: Session) -> list[int]:
+    """The seasons of other games, which this process plays nothing of."""
+    return list(session.exec(select(Season.id).where(col(Season.game).not_in(agreed()))))
+
+
+def lacks_games(session: Session) -> bool:
+    """Whether the league has a game that this process has not, or has another."""
+    lacking = select(LeagueGame.name).where(col(LeagueGame.name).not_in(agreed()))
+    return session.exec(lacking.limit(1)).first() is not None
+
+
+def as_reported() -> dict[str, Any]:
+    """The games of this process, for its machine's row."""
+    return {game.name: {"rules_version": game.rules_version, "digest": game.digest} for game in identities()}
+
+
+def disagreements(session: Session, reported: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a machine does not play because its games are not those of the league, in sentences for operators."""
+    told = []
+    for game in session.exec(select(LeagueGame).order_by(col(LeagueGame.name))):
+        other = reported.get(game.name)
+        if other is None:
+            told.append(f"It has no {game.name}, and plays none of it.")
+        elif (other["rules_version"], other["digest"]) != (game.rules_version, game.digest):
+            told.append(f"It has another {game.name} ({_short(other)}) than the API, and plays none of it.")
+    return tuple(told)
+
+
+def games_for(session: Session, organiser: Person) -> list[GameHere]:
+    """Every game of the league. What machines disagree is said with each (`hosts`). Raises NotAllowed."""
+    organiser.must_organise()
+    rows = session.exec(select(LeagueGame).order_by(col(LeagueGame.name)))
+    return [GameHere(row.name, row.rules_version, row.digest) for row in rows]
+
+
+def _short(game: Mapping[str, Any]) -> str:
+    return f"rules {game['rules_version']}, {game['digest'][:SHOWN_DIGITS]}"

@@ -1,0 +1,162 @@
+"""Games are found: the house's, installed ones, and folders that a setting names. What is broken is left out."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from deadheat import games
+from deadheat.engine.games.folder import GameFolder, identities
+
+ROOT = Path(__file__).resolve().parents[2]
+
+GAME = """
+from deadheat.engine.games.folder import GameFolder
+
+class Rules:
+    name = "{name}"
+    title = "A Game"
+    rules_version = {version}
+    seats = range(2, 3)
+    commands = ("READY",)
+    def play(self, seats, chance):
+        raise NotImplementedError
+
+GAME = GameFolder(Rules(), __name__)
+"""
+
+
+def write(folder: Path, name: str = "a-game", version: object = 1, text: str = GAME) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text(text.format(name=name, version=version))
+    return folder
+
+
+def found(monkeypatch: pytest.MonkeyPatch, *paths: Path) -> games.Found:
+    monkeypatch.setenv(games.SETTING, os.pathsep.join(map(str, paths)))
+    before = set(sys.modules)
+    try:
+        return games.find()
+    finally:
+        for name in set(sys.modules) - before:
+            del sys.modules[name]
+
+
+HOUSE = frozenset(games.find().games)
+
+
+def test_a_setting_adds_a_folder_and_all_folders_in_another(monkeypatch, tmp_path) -> None:
+    one = write(tmp_path / "one_game", "one-game")
+    write(tmp_path / "many" / "second_game", "second-game")
+    write(tmp_path / "many" / "third_game", "third-game")
+    here = found(monkeypatch, one, tmp_path / "many")
+    assert set(here.games) == HOUSE | {"one-game", "second-game", "third-game"}
+    assert here.problems == ()
+
+
+def test_an_installed_package_announces_its_game(monkeypatch, tmp_path) -> None:
+    write(tmp_path / "installed_game", "installed-game")
+    about = tmp_path / "installed_game-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: installed-game\nVersion: 1\n")
+    (about / "entry_points.txt").write_text("[deadheat.games]\ninstalled-game = installed_game:GAME\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    here = found(monkeypatch)
+    assert set(here.games) == HOUSE | {"installed-game"}
+    both = found(monkeypatch, tmp_path / "installed_game")
+    assert set(both.games) == HOUSE | {"installed-game"}
+    assert both.problems == (), "one folder that is named twice is one game"
+
+
+BROKEN = {
+    "syntax": ("def", "SyntaxError"),
+    "raises": ("raise OSError('no disk')", "no disk"),
+    "exits": ("raise SystemExit(3)", "SystemExit"),
+    "none": ("", "no GAME"),
+    "other": ("GAME = 3", "no GameFolder"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_broken_folder_is_said_and_the_others_go_on(monkeypatch, tmp_path, caplog, case) -> None:
+    text, why = BROKEN[case]
+    broken = write(tmp_path / f"broken_{case}", text=text)
+    here = found(monkeypatch, broken, write(tmp_path / "whole_game", "whole-game"))
+    assert set(here.games) == HOUSE | {"whole-game"}
+    (problem,) = here.problems
+    assert str(broken) in problem
+    assert why in problem
+    assert problem in caplog.text
+
+
+@pytest.mark.parametrize("version", [0, -1, "'1'", True, 1.0, None])
+def test_a_wrong_rules_version_is_said(monkeypatch, tmp_path, version) -> None:
+    here = found(monkeypatch, write(tmp_path / "a_game", version=version))
+    assert set(here.games) == HOUSE
+    assert "rules_version" in here.problems[0]
+
+
+def test_of_two_games_with_one_name_the_houses_or_the_first_stays_and_the_clash_is_said(monkeypatch, tmp_path) -> None:
+    house = min(HOUSE)
+    first, second = write(tmp_path / "first_game"), write(tmp_path / "second_game")
+    here = found(monkeypatch, write(tmp_path / "like_ours", house), first, second)
+    assert set(here.games) == HOUSE | {"a-game"}
+    assert here.games[house].package.startswith("deadheat.games.")
+    assert here.games["a-game"].package == "first_game"
+    ours, theirs = here.problems
+    assert f"the name {house} is taken" in ours
+    assert str(second) in theirs
+    assert str(first) in theirs
+
+
+def test_a_folder_cannot_take_the_name_of_a_module(monkeypatch, tmp_path) -> None:
+    here = found(monkeypatch, write(tmp_path / "json"), tmp_path / "nowhere", write(tmp_path / "not-a-name"))
+    assert set(here.games) == HOUSE
+    taken, missing, unspeakable = here.problems
+    assert "a Python module json is there already" in taken
+    assert "nowhere" in missing
+    assert "not-a-name" in unspeakable
+
+
+def test_every_command_at_home_finds_it_too(tmp_path) -> None:
+    write(tmp_path / "home_game", "home-game")
+    code = "from deadheat.engine.games import GAMES; print(*GAMES)"
+    told = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, games.SETTING: str(tmp_path), "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "home-game" in told.stdout.split()
+
+
+def test_a_hash_is_of_names_and_contents_and_of_nothing_else(tmp_path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    for folder, names in ((one, ("b.py", "a.py", "web/board.js")), (other, ("web/board.js", "a.py", "b.py"))):
+        for name in names:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(name)
+    assert games.digest(one) == games.digest(other)
+    (one / "__pycache__").mkdir()
+    (one / "__pycache__" / "a.cpython-311.pyc").write_bytes(b"cache")
+    (one / ".hidden").write_text("an editor's")
+    os.utime(one / "a.py", (0, 0))
+    assert games.digest(one) == games.digest(other)
+    before = games.digest(one)
+    (one / "web" / "board.js").rename(one / "web" / "other.js")
+    renamed = games.digest(one)
+    (one / "a.py").write_text("changed")
+    assert len({before, renamed, games.digest(one)}) == 3
+    # A fixed value: what one machine computes must be what another one does.
+    assert games.digest(other) == "4e25033a6ec7cd5a152e23af94194ad8307d3e150de1703e55ba80818a4be2f1"
+
+
+def test_every_game_here_has_an_identity() -> None:
+    assert {game.name for game in identities()} == HOUSE
+    assert all(len(game.digest) == 64 for game in identities())
+    assert all(isinstance(game, GameFolder) for game in games.find().games.values())

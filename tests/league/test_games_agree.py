@@ -1,0 +1,98 @@
+"""A worker plays only games that are the same as the API's; the other games go on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from deadheat.engine.games import folder
+from deadheat.league.jobs import Host
+from deadheat.league.service.jobs.builds import claim_next_build
+from deadheat.league.service.jobs.exhibiting import claim_exhibition
+from deadheat.league.service.jobs.exhibitions import take_seat
+from deadheat.league.service.series import games
+from deadheat.league.service.series.hosts import host_arrives, hosts
+from deadheat.league.service.series.turns import claim_next_series, turn_away_series
+from deadheat.league.states import JobState
+from deadheat.league.tables import Series
+from tests.league.world import GAME, World
+
+OTHER_GAME = next(game.name for game in folder.identities() if game.name != GAME)
+CHANGES = [{"rules_version": 99}, {"digest": "0" * 64}, {"name": "unheard-of"}]
+
+
+def have(monkeypatch: pytest.MonkeyPatch, **changed: Any) -> None:
+    """From now on this process has another one of the game that the world's seasons play."""
+    found = tuple(replace(game, **changed) if game.name == GAME else game for game in folder.identities())
+    monkeypatch.setattr(games, "identities", lambda: found)
+
+
+@pytest.mark.parametrize("changed", CHANGES)
+def test_a_worker_with_another_game_plays_and_builds_nothing_of_it(world: World, monkeypatch, changed) -> None:
+    world.season(games_per_pair=2)
+    (series,) = world.tick()
+    owner, bot_id = world.playing_bot()
+    exhibition = world.write(take_seat, world.author(), bot_id)
+    version = world.upload(owner, bot_id)
+    with monkeypatch.context() as patch:
+        have(patch, **changed)
+        assert world.write(claim_next_series, series, "w", world.host) is None
+        assert world.write(claim_exhibition, exhibition, "w", world.host) is None
+        assert world.write(claim_next_build, version, "w") is None
+    assert world.write(claim_next_series, series, "w", world.host) is not None
+    assert world.write(claim_exhibition, exhibition, "w", world.host) is not None
+    assert world.write(claim_next_build, version, "w") is not None
+
+
+def test_it_goes_on_with_other_games_behind_which_the_one_waits(world: World, monkeypatch) -> None:
+    world.season(games_per_pair=2)
+    (first,) = world.tick()
+    world.clock.turn(1)
+    world.season(games_per_pair=2, game=OTHER_GAME)
+    (second,) = world.tick()
+    have(monkeypatch, digest="0" * 64)
+    job = world.write(claim_next_series, first, "w", world.host)
+    assert job is not None
+    assert job.series_id == second
+
+
+def test_a_series_that_one_worker_cannot_play_is_offered_again_in_a_moment(world: World, monkeypatch) -> None:
+    world.season(games_per_pair=2)
+    (series,) = world.tick()
+    have(monkeypatch, digest="0" * 64)
+    assert not world.write(turn_away_series, series, world.host)
+    row = world.row(Series, series)
+    assert row.state is JobState.QUEUED
+    assert row.nudge_at == world.clock.now + timedelta(seconds=world.settings.retry_seconds)
+
+
+def test_what_the_api_has_is_the_leagues_game(world: World, monkeypatch) -> None:
+    world.season(games_per_pair=2)
+    (series,) = world.tick()
+    have(monkeypatch, rules_version=99)
+    world.write(games.announce_games)
+    world.write(games.announce_games)  # each of its processes says so
+    assert world.write(claim_next_series, series, "w", world.host) is not None
+    have(monkeypatch, name="unheard-of")
+    world.write(games.announce_games)
+    monkeypatch.undo()
+    assert world.write(claim_next_series, series, "w", world.host) is None, "no API has this game any more"
+
+
+def test_operators_see_which_games_are_there_and_who_has_another(world: World, monkeypatch) -> None:
+    here = {game.name: game for game in folder.identities()}
+    listed = {game.name: game for game in world.read(games.games_for, world.boss)}
+    assert {name: (game.rules_version, game.digest) for name, game in listed.items()} == {
+        name: (game.rules_version, game.digest) for name, game in here.items()
+    }
+    have(monkeypatch, digest="0" * 64)
+    world.write(host_arrives, Host("stale", "boot"), "image")
+    monkeypatch.undo()
+    found = {host.name: host.disagreements for host in world.read(hosts)}
+    assert found[world.host.name] == ()
+    (told,) = found["stale"]
+    assert GAME in told
+    assert "000000000000" in told
