@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from deadheat.engine import figures
 from deadheat.engine.core import Fault, Points, Reply, Seat
 from deadheat.engine.figures import counted, duration, limit
+from deadheat.engine.language import N_, _, gettext
 from deadheat.engine.transcript import Exchange, Prompt, Transcript
 
 
@@ -17,29 +18,39 @@ from deadheat.engine.transcript import Exchange, Prompt, Transcript
 class Verdict:
     """A row of the table."""
 
-    happened: str
-    cure: str
+    happened_in_english: str
+    cure_in_english: str
+
+    @property
+    def happened(self) -> str:
+        """What happened, in the reader's language."""
+        return gettext(self.happened_in_english)
+
+    @property
+    def cure(self) -> str:
+        """What helps, in the reader's language."""
+        return gettext(self.cure_in_english)
 
 
 VERDICTS: Mapping[Fault, Verdict] = {
     Fault.TIMEOUT: Verdict(
-        "no complete line within the limit of your own time",
-        "compute less; if your CPU time is small, you did not flush",
+        N_("no complete line within the limit of your own time"),
+        N_("compute less; if your CPU time is small, you did not flush"),
     ),
     Fault.EXITED: Verdict(
-        "your program ended, or closed its output, before its answer", "read the stderr of that match"
+        N_("your program ended, or closed its output, before its answer"), N_("read the stderr of that match")
     ),
-    Fault.OVERFLOW: Verdict("a line of more than 4,096 bytes", "something prints without newlines"),
+    Fault.OVERFLOW: Verdict(N_("a line of more than 4,096 bytes"), N_("something prints without newlines")),
     Fault.MALFORMED: Verdict(
-        "a line that is not in the protocol",
-        "compare it with the game's protocol; the reason says what does not fit",
+        N_("a line that is not in the protocol"),
+        N_("compare it with the game's protocol; the reason says what does not fit"),
     ),
     Fault.ILLEGAL: Verdict(
-        "a well-formed line that the rules forbid",
-        "the reason names the rule; watch the match to see where your program lost track",
+        N_("a well-formed line that the rules forbid"),
+        N_("the reason names the rule; watch the match to see where your program lost track"),
     ),
-    Fault.UNEXPECTED: Verdict("output that nobody asked for", "debug output belongs on stderr"),
-    Fault.MEMORY: Verdict("killed for using more than its memory", "use less"),
+    Fault.UNEXPECTED: Verdict(N_("output that nobody asked for"), N_("debug output belongs on stderr")),
+    Fault.MEMORY: Verdict(N_("killed for using more than its memory"), N_("use less")),
 }
 
 COMPUTED = 0.5  # of the limit, in CPU time: then it was thinking
@@ -48,7 +59,7 @@ COMPUTED = 0.5  # of the limit, in CPU time: then it was thinking
 def ending(transcript: Transcript, seat: Seat) -> str:
     """The outcome for a seat, in a few words."""
     if seat in transcript.result.faults and not transcript.result.rated:
-        return "nobody wins, because the others committed faults too"
+        return _("nobody wins, because the others committed faults too")
     return place(transcript.result.ranks, seat)
 
 
@@ -56,10 +67,10 @@ def place(ranks: Sequence[int], seat: Seat) -> str:
     """A seat's place among the others, in a few words."""
     rank = ranks[seat]
     if ranks.count(rank) > 1:
-        return "a draw" if rank == 1 else f"place {rank}, shared"
+        return _("a draw") if rank == 1 else _("place %(rank)s, shared", rank=rank)
     if rank == 1:
-        return "won"
-    return "lost" if len(ranks) == 2 else f"place {rank} of {len(ranks)}"
+        return _("won")
+    return _("lost") if len(ranks) == 2 else _("place %(rank)s of %(all)s", rank=rank, all=len(ranks))
 
 
 def shown_points(points: Sequence[Points]) -> str:
@@ -117,21 +128,26 @@ class Taken:
         if not self.replies:
             return ""
         of = counted(self.replies, "reply", "replies")
-        return f"The host took {duration(self.stolen_ns)} from {of}; {self.past_deadline} counted past the deadline."
+        return _(
+            "The host took %(time)s from %(replies)s; %(late)s counted past the deadline.",
+            time=duration(self.stolen_ns),
+            replies=of,
+            late=self.past_deadline,
+        )
 
 
 def took(reply: Reply) -> str:
     """An answer's own time, and what its host took beside it."""
-    taken = f" (the host took {duration(reply.stolen_ns)} more)" if reply.stolen_ns else ""
+    taken = _(" (the host took %(time)s more)", time=duration(reply.stolen_ns)) if reply.stolen_ns else ""
     return f"{duration(reply.own_ns)}{taken}"
 
 
 _TAKEN_BY = {
-    "waited_ns": "it waited {} for a processor",
-    "steal_ns": "the hypervisor took {}",
-    "frozen_ns": "its container was stopped for {}",
-    "referee_ns": "the referee waited {} to write the prompt",
-    "unseen_ns": "the answer may have lain unseen for {}",
+    "waited_ns": N_("it waited {} for a processor"),
+    "steal_ns": N_("the hypervisor took {}"),
+    "frozen_ns": N_("its container was stopped for {}"),
+    "referee_ns": N_("the referee waited {} to write the prompt"),
+    "unseen_ns": N_("the answer may have lain unseen for {}"),
 }
 
 
@@ -140,17 +156,17 @@ def evidence_words(evidence: Mapping[str, object]) -> str:
     was the bot's own, and who took the rest.
     """
     known = {key: value for key, value in evidence.items() if type(value) is int}
-    said = [f"limit {limit(known['limit_ns'])}"] if "limit_ns" in known else []
+    said = [_("limit %(limit)s", limit=limit(known["limit_ns"]))] if "limit_ns" in known else []
     words = {
-        "wall_ns": "passed",
-        "own_ns": "of it your program's own",
-        "stolen_ns": "taken from it by the host",
-        "cpu_ns": "of CPU time used",
+        "wall_ns": _("%(time)s passed"),
+        "own_ns": _("%(time)s of it your program's own"),
+        "stolen_ns": _("%(time)s taken from it by the host"),
+        "cpu_ns": _("%(time)s of CPU time used"),
     }
-    why = ", ".join(told.format(duration(known[key])) for key, told in _TAKEN_BY.items() if known.get(key))
+    why = ", ".join(gettext(told).format(duration(known[key])) for key, told in _TAKEN_BY.items() if known.get(key))
     if why and known.get("stolen_ns"):
         words["stolen_ns"] += f" ({why})"
-    return ", ".join(said + [f"{duration(known[key])} {told}" for key, told in words.items() if key in known])
+    return ", ".join(said + [told % {"time": duration(known[key])} for key, told in words.items() if key in known])
 
 
 def last_exchanges(transcript: Transcript, seat: Seat, count: int) -> list[int]:
@@ -173,9 +189,9 @@ def hint(fault: Fault, prompt: Prompt) -> str | None:
     if fault is not Fault.TIMEOUT:
         return None
     if reply.cpu_ns is None:
-        return f"no line within {limit(prompt.limit_ns)}; its CPU time was not measured."
-    taken = f", not counting {duration(reply.stolen_ns)} that the host took" if reply.stolen_ns else ""
-    spent = f"{duration(reply.cpu_ns)} of CPU time within {duration(reply.own_ns)}{taken}"
+        return _("no line within %(limit)s; its CPU time was not measured.", limit=limit(prompt.limit_ns))
+    taken = _(", not counting %(time)s that the host took", time=duration(reply.stolen_ns)) if reply.stolen_ns else ""
+    spent = _("%(cpu)s of CPU time within %(own)s", cpu=duration(reply.cpu_ns), own=duration(reply.own_ns)) + taken
     if reply.cpu_ns >= COMPUTED * prompt.limit_ns:
-        return f"{spent}: it was computing."
-    return f"{spent}: it was waiting for something, or had answered without a newline or a flush."
+        return _("%(spent)s: it was computing.", spent=spent)
+    return _("%(spent)s: it was waiting for something, or had answered without a newline or a flush.", spent=spent)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
+from http import HTTPStatus
 from io import BytesIO
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from babel.messages.pofile import read_po, write_po
 from jinja2 import nodes
 from jinja2.ext import babel_extract
 
+from deadheat.api.errors import STATUS
 from deadheat.api.pages.render import templates
 from deadheat.api.services import SITE
 from deadheat.engine import figures
@@ -64,7 +66,15 @@ def messages() -> Iterator[Message]:
         yield from (word.value for word in words)
     for step in states.SEASON_STEPS.values():
         if step.date:
-            yield step.date.removesuffix("_at").capitalize()
+            yield from (word := step.date.removesuffix("_at"), word.capitalize())
+        yield from (text for text in (step.verb, step.note, step.becomes) if text)
+    yield from (HTTPStatus(status).phrase for status in {*STATUS.values(), 400, 405, 500} - {413, 422})
+    yield from (
+        "Content Too Large",
+        "Request Entity Too Large",
+        "Unprocessable Content",
+        "Unprocessable Entity",
+    )  # by Python
     yield from (counted([name]) for name, _ in figures.UNITS)
 
 

@@ -23,6 +23,27 @@ WORD = re.compile(r"[^\W\d_]{2,}")
 PROSE = re.compile(r"[A-Za-z]{2,},? [A-Za-z]{2,}|^[A-Z][a-z]+[.:]?$")
 LOOKS_UP = frozenset({"_", "N_", "gettext", "ngettext", "counted"})
 
+UNTOLD = frozenset(
+    [
+        *(
+            "Android",
+            "Chrom",
+            "Chrome or Chromium",
+            "Edg",
+            "Edge",
+            "Firefox",
+            "Linux",
+            "Mac",
+            "Mac OS",
+            "Opera",
+            "Safari",
+        ),
+        *("Windows", "Deadheat", "Location", "starter kit", "starter.zip", "match/5", "public, max-age=3600"),
+        *(": nothing new", "stderr of seat", "## Verdicts and their cures", '<?xml version="1.0" encoding="utf-8"?>'),
+    ]
+)
+"""Names, and what programs read."""
+
 UNKNOWN = "\N{WHITE SQUARE}"
 """Stands for what a template's expression gives."""
 
@@ -54,7 +75,7 @@ class _Reader(HTMLParser):
 
 
 def _is_text(value: str) -> bool:
-    return WORD.search(NAMES.sub("", value)) is not None
+    return value.strip() not in UNTOLD and WORD.search(NAMES.sub("", value)) is not None
 
 
 def _pieces(node: nodes.Node) -> Iterator[str]:
@@ -97,7 +118,7 @@ def of_module(path: Path) -> list[str]:
         f"{part.lineno}: {part.value}"
         for part in ast.walk(tree)
         if isinstance(part, ast.Constant) and isinstance(part.value, str)
-        if id(part) not in apart and PROSE.search(part.value.strip())
+        if id(part) not in apart and part.value.strip() not in UNTOLD and PROSE.search(part.value.strip())
     ]
 
 

@@ -13,7 +13,7 @@ from tests.language.catalogue import TEMPLATES, gathered, kept, messages
 from tests.test_tidy import ROOT
 
 TRANSLATED = [name for name in LANGUAGES if name != "en"]
-PLACEHOLDER = re.compile(r"%\(\w+\)[sdg]")
+PLACEHOLDER = re.compile(r"%\(\w+\)[sdgr]|\{\w*\}")
 TAG = re.compile(r"</?[a-z][^>]*>")
 
 TO_COME = frozenset(Path(__file__).with_name("to_come.txt").read_text(encoding="utf-8").split())

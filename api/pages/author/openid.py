@@ -29,6 +29,7 @@ from deadheat.api.pages.forms import (
 )
 from deadheat.api.schemas.people import NewAuthor
 from deadheat.api.services import Services
+from deadheat.engine.language import N_, _, gettext
 from deadheat.league.errors import LeagueError, NameTaken, NotFound, ProviderAway, ProviderRefused
 from deadheat.league.service.people import identities
 from deadheat.league.service.people.newcomers import check_newcomer
@@ -41,7 +42,7 @@ COOKIE = "openid"
 COOKIE_SECONDS = 600
 """Time to sign in at the provider."""
 
-UNKNOWN = (
+UNKNOWN = N_(
     "You have no account here by that sign-in yet. Choose a name to make one; or, if you have an account, sign in with "
     "your password and link it on your account's page."
 )
@@ -135,14 +136,14 @@ def _enter(shared: Services, request: Request, flow: Flow, subject: str) -> Resp
             name = checked(NewAuthor, {"name": flow.name, "code": flow.code}).name
             person = identities.sign_up_as(session, name, flow.code, issuer, subject)
     if person is None:
-        return account.door(shared, "sign-up", Complaint("openid", 403, UNKNOWN), back)
+        return account.door(shared, "sign-up", Complaint("openid", 403, gettext(UNKNOWN)), back)
     return begin(shared, request, person, back)
 
 
 def _link(shared: Services, visit: Visit | None, user_id: int, subject: str) -> Response:
     """Whoever began it must still be signed in, in the same browser."""
     if visit is None or visit.person.id != user_id:
-        raise ProviderRefused("You are not signed in to the account that was to be linked. Sign in and begin again.")
+        raise ProviderRefused(_("You are not signed in to the account that was to be linked. Sign in and begin again."))
     with shared.db.transaction() as session:
         identities.link_identity(session, visit.person, _provider(shared).issuer, subject)
     return onward(f"{HOME}#openid")
@@ -159,7 +160,7 @@ def _away(shared: Services, request: Request, act: Any, back: str, **more: Any) 
 
 def _provider(shared: Services) -> Any:
     if shared.provider is None:
-        raise NotFound("page", "/sign-in/openid", "This league has no OpenID provider.")
+        raise NotFound("page", "/sign-in/openid", _("This league has no OpenID provider."))
     return shared.provider
 
 

@@ -18,6 +18,7 @@ from deadheat.api.pages.forms import Visiting, private
 from deadheat.api.replays import transcript_of
 from deadheat.engine.core import Fault
 from deadheat.engine.figures import duration, limit, points, seat_number
+from deadheat.engine.language import _, gettext
 from deadheat.engine.notes import Note, notes
 from deadheat.engine.scenes import Scene, scenes
 from deadheat.engine.transcript import Exchange, Prompt, Transcript
@@ -105,7 +106,7 @@ def own_match(shared: Shared, visit: Visiting, match_id: Id) -> Response:
         visit,
         None,
         match=detail,
-        withheld=WITHHELD,
+        withheld=gettext(WITHHELD),
         own=own,
         last_move=len(moves) - 1 if moves else None,
     )
@@ -163,10 +164,10 @@ def _ended(match: Match, seat: int) -> str:
     if len(ranks) < len(match.seats):
         return ""
     if all(other.fault for other in match.seats):
-        return "Nobody won: everybody committed a fault."
+        return _("Nobody won: everybody committed a fault.")
     ended = place(ranks, seat)
     told = [points(other.points) for other in match.seats if other.points is not None]
-    scored = f" Points by seat: {' : '.join(told)}." if len(told) == len(match.seats) else ""
+    scored = " " + _("Points by seat: %(points)s.", points=" : ".join(told)) if len(told) == len(match.seats) else ""
     return f"{ended[:1].upper()}{ended[1:]}.{scored}"
 
 
@@ -192,5 +193,7 @@ def _spoken(exchange: Exchange, seat: int) -> Iterator[Line]:
             limit_ns = message.limit_ns or limit_ns
     reply = exchange.replies.get(seat)
     if reply is not None:
-        cpu = "" if reply.cpu_ns is None else f", {duration(reply.cpu_ns)} of CPU time"
-        yield Line(False, reply.line, f"{took(reply)} of {limit(limit_ns)}{cpu}", reply.fault)
+        cpu = "" if reply.cpu_ns is None else _(", %(time)s of CPU time", time=duration(reply.cpu_ns))
+        yield Line(
+            False, reply.line, _("%(took)s of %(limit)s", took=took(reply), limit=limit(limit_ns)) + cpu, reply.fault
+        )

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
+from deadheat.engine.language import _, gettext
 from deadheat.league.records.seasons import Season
 from deadheat.league.states import SeasonState
 from deadheat.league.terms import TERMS, Group, Term
@@ -42,11 +43,11 @@ class Filled:
     def note(self) -> str:
         """What stands beside it; of a choice, its options say enough."""
         if self.settled:
-            return "This can no longer be changed."
+            return _("This can no longer be changed.")
         if self.term.setting.options:
             return ""
-        said = self.term.meaning.replace("; null:", "; empty:").replace("null:", "Empty:")
-        return f"Separated by commas. {said}" if self.term.kind is list else said
+        said = gettext(self.term.meaning.replace("; null:", "; empty:").replace("null:", "Empty:"))
+        return _("Separated by commas. %(meaning)s", meaning=said) if self.term.kind is list else said
 
 
 def groups(

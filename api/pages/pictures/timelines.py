@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from deadheat.api.pages.pictures.charts import Mark
 from deadheat.engine.figures import nice
+from deadheat.engine.language import _
 from deadheat.league.service.views.samples import Moment, Ran
 
 WIDTH, HEIGHT = 360, 120
@@ -58,17 +59,19 @@ def timelines(moments: Sequence[Moment], until: datetime, hours: int, names: Map
         return _drawn(title, unit, [(at, figure(some)) for at, some in binned], (until, hours), threshold)
 
     found = [
-        drawn("Matches a minute", "", lambda some: _rate(some, lambda ran: ran.matches)),
-        drawn("Waiting series", "", lambda some: some[-1].waiting),
-        drawn("Host faults", "%", _void_percent, VOID_PERCENT),
-        drawn("Worst wake-up delay", "ms", lambda some: 1000 * _worst(some, lambda ran: ran.late_seconds), LATE_MS),
-        drawn("CPU steal", "%", lambda some: 100 * _worst(some, lambda ran: ran.steal_share)),
+        drawn(_("Matches a minute"), "", lambda some: _rate(some, lambda ran: ran.matches)),
+        drawn(_("Waiting series"), "", lambda some: some[-1].waiting),
+        drawn(_("Host faults"), "%", _void_percent, VOID_PERCENT),
+        drawn(_("Worst wake-up delay"), "ms", lambda some: 1000 * _worst(some, lambda ran: ran.late_seconds), LATE_MS),
+        drawn(_("CPU steal"), "%", lambda some: 100 * _worst(some, lambda ran: ran.steal_share)),
     ]
     there = sorted({number for moment in moments for number in moment.machines} & names.keys())
     if len(there) < 2:
         return found  # the league's charts are those of its one machine
     shown = there[:MOST_MACHINES]
-    return found + [drawn(f"Matches a minute on {names[number]}", "", _rate_on(number)) for number in shown]
+    return found + [
+        drawn(_("Matches a minute on %(machine)s", machine=names[number]), "", _rate_on(number)) for number in shown
+    ]
 
 
 def _rate_on(number: int) -> Figure:
