@@ -10,6 +10,7 @@ from starlette.staticfiles import StaticFiles
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from deadheat.api import errors, openapi, pages
+from deadheat.api.edge.games import GameFiles
 from deadheat.api.edge.languages import ReadersLanguage
 from deadheat.api.edge.middleware import FromMemory, HeadAsGet, Measured, PlainAddresses, SecurityHeaders
 from deadheat.api.edge.rates import Rates, ReadLimit, WriteLimit
@@ -39,7 +40,6 @@ from deadheat.api.services import SITE, CeleryQueue, Queue, Services
 from deadheat.league.blobs import Blobs
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
-from deadheat.league.service.series.games import announce_games
 
 DESCRIPTION = """
 Upload bots; read seasons, matches and rankings. Errors are problem documents (RFC 9457); lists have cursors;
@@ -96,8 +96,6 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        with services.db.transaction() as session:
-            announce_games(session)
         yield
         services.db.close()
 
@@ -117,6 +115,7 @@ def create_app(
     for noun in NOUNS:  # each route as it is: `include_router` makes it again, in every process at its first request
         app.router.routes += noun.router.routes
     app.mount("/static/reference", pages.docs.assets)
+    app.mount("/static/games", GameFiles())
     app.mount("/static", StaticFiles(directory=SITE / "static"), name="static")
     errors.install(app)
     openapi.install(app)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from deadheat.engine import figures
 from deadheat.engine.core import Fault, Points, Reply, Seat
 from deadheat.engine.figures import counted, duration, limit
-from deadheat.engine.language import N_, _, gettext
+from deadheat.engine.language import N_, _
 from deadheat.engine.transcript import Exchange, Prompt, Transcript
 
 
@@ -18,18 +18,8 @@ from deadheat.engine.transcript import Exchange, Prompt, Transcript
 class Verdict:
     """A row of the table."""
 
-    happened_in_english: str
-    cure_in_english: str
-
-    @property
-    def happened(self) -> str:
-        """What happened, in the reader's language."""
-        return gettext(self.happened_in_english)
-
-    @property
-    def cure(self) -> str:
-        """What helps, in the reader's language."""
-        return gettext(self.cure_in_english)
+    happened: str
+    cure: str
 
 
 VERDICTS: Mapping[Fault, Verdict] = {
@@ -70,7 +60,7 @@ def place(ranks: Sequence[int], seat: Seat) -> str:
         return _("a draw") if rank == 1 else _("place %(rank)s, shared", rank=rank)
     if rank == 1:
         return _("won")
-    return _("lost") if len(ranks) == 2 else _("place %(rank)s of %(all)s", rank=rank, all=len(ranks))
+    return _("lost") if len(ranks) == 2 else _("place %(rank)s of %(count)s", rank=rank, count=len(ranks))
 
 
 def shown_points(points: Sequence[Points]) -> str:
@@ -129,10 +119,10 @@ class Taken:
             return ""
         of = counted(self.replies, "reply", "replies")
         return _(
-            "The host took %(time)s from %(replies)s; %(late)s counted past the deadline.",
+            "The host took %(time)s from %(replies)s; %(count)s counted past the deadline.",
             time=duration(self.stolen_ns),
             replies=of,
-            late=self.past_deadline,
+            count=self.past_deadline,
         )
 
 
@@ -143,11 +133,18 @@ def took(reply: Reply) -> str:
 
 
 _TAKEN_BY = {
-    "waited_ns": N_("it waited {} for a processor"),
-    "steal_ns": N_("the hypervisor took {}"),
-    "frozen_ns": N_("its container was stopped for {}"),
-    "referee_ns": N_("the referee waited {} to write the prompt"),
-    "unseen_ns": N_("the answer may have lain unseen for {}"),
+    "waited_ns": N_("it waited %(time)s for a processor"),
+    "steal_ns": N_("the hypervisor took %(time)s"),
+    "frozen_ns": N_("its container was stopped for %(time)s"),
+    "referee_ns": N_("the referee waited %(time)s to write the prompt"),
+    "unseen_ns": N_("the answer may have lain unseen for %(time)s"),
+}
+
+_TIMES = {
+    "wall_ns": N_("%(time)s passed"),
+    "own_ns": N_("%(time)s of it your program's own"),
+    "stolen_ns": N_("%(time)s taken from it by the host"),
+    "cpu_ns": N_("%(time)s of CPU time used"),
 }
 
 
@@ -156,17 +153,13 @@ def evidence_words(evidence: Mapping[str, object]) -> str:
     was the bot's own, and who took the rest.
     """
     known = {key: value for key, value in evidence.items() if type(value) is int}
-    said = [_("limit %(limit)s", limit=limit(known["limit_ns"]))] if "limit_ns" in known else []
-    words = {
-        "wall_ns": _("%(time)s passed"),
-        "own_ns": _("%(time)s of it your program's own"),
-        "stolen_ns": _("%(time)s taken from it by the host"),
-        "cpu_ns": _("%(time)s of CPU time used"),
-    }
-    why = ", ".join(gettext(told).format(duration(known[key])) for key, told in _TAKEN_BY.items() if known.get(key))
-    if why and known.get("stolen_ns"):
-        words["stolen_ns"] += f" ({why})"
-    return ", ".join(said + [told % {"time": duration(known[key])} for key, told in words.items() if key in known])
+    said = [_("limit %(time)s", time=limit(known["limit_ns"]))] if "limit_ns" in known else []
+    why = ", ".join(_(told, time=duration(known[key])) for key, told in _TAKEN_BY.items() if known.get(key))
+    for key, told in _TIMES.items():
+        if key in known:
+            taken = f" ({why})" if key == "stolen_ns" and why and known[key] else ""
+            said.append(_(told, time=duration(known[key])) + taken)
+    return ", ".join(said)
 
 
 def last_exchanges(transcript: Transcript, seat: Seat, count: int) -> list[int]:
@@ -190,8 +183,9 @@ def hint(fault: Fault, prompt: Prompt) -> str | None:
         return None
     if reply.cpu_ns is None:
         return _("no line within %(limit)s; its CPU time was not measured.", limit=limit(prompt.limit_ns))
-    taken = _(", not counting %(time)s that the host took", time=duration(reply.stolen_ns)) if reply.stolen_ns else ""
-    spent = _("%(cpu)s of CPU time within %(own)s", cpu=duration(reply.cpu_ns), own=duration(reply.own_ns)) + taken
+    spent = _("%(cpu)s of CPU time within %(time)s", cpu=duration(reply.cpu_ns), time=duration(reply.own_ns))
+    if reply.stolen_ns:
+        spent += _(", not counting %(time)s that the host took", time=duration(reply.stolen_ns))
     if reply.cpu_ns >= COMPUTED * prompt.limit_ns:
         return _("%(spent)s: it was computing.", spent=spent)
     return _("%(spent)s: it was waiting for something, or had answered without a newline or a flush.", spent=spent)

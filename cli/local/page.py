@@ -43,6 +43,7 @@ POLICY = (
 Row = TypeVar("Row")
 _RIGHT = {False: "", True: ' class="number"'}
 
+_MESSAGE = re.compile(r'\{\{ _\("([^"]*)"\) \}\}|\{% trans %\}(.*?)\{% endtrans %\}')
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "(\./[\w-]+\.js)";', re.MULTILINE)
 _LATE_IMPORT = re.compile(r"\bawait import\(([^()]*)\)")
 _EXPORT = re.compile(r"^export ((?:(?:async )?function|class) (\w+))", re.MULTILINE)
@@ -112,8 +113,8 @@ def viewer(first: int | None = None) -> str:
 
 
 def part(name: str) -> str:
-    """Read a part of a page, a template of the site that has nothing to fill in."""
-    return (SITE / "templates" / name).read_text(encoding="utf-8")
+    """Read a part of a page, a template of the site that has nothing to fill in but messages, which stay English."""
+    return _MESSAGE.sub(r"\1\2", (SITE / "templates" / name).read_text(encoding="utf-8"))
 
 
 def packed(number: int, transcript: Transcript, names: Sequence[str]) -> str:

@@ -23,15 +23,19 @@ from jinja2 import nodes
 from jinja2.ext import babel_extract
 
 from deadheat.api.errors import STATUS
+from deadheat.api.pages.organiser.season_form import in_form
 from deadheat.api.pages.render import templates
 from deadheat.api.services import SITE
 from deadheat.engine import figures
 from deadheat.engine.core import Fault
 from deadheat.league import states
 from deadheat.league.locale import LANGUAGES, LOCALE
+from deadheat.league.terms import TERMS, Group
 from tests.test_tidy import ROOT
 
-TEMPLATES = sorted((SITE / "templates").glob("*.html"))
+TEMPLATES = sorted(path for path in (SITE / "templates").glob("*.html") if not path.name.startswith("report-"))
+"""Without those of the command's reports, which are English."""
+
 PYTHON = [
     path
     for folder in ("api", "engine", "games", "league", "workers")
@@ -67,14 +71,14 @@ def messages() -> Iterator[Message]:
     for step in states.SEASON_STEPS.values():
         if step.date:
             yield from (word := step.date.removesuffix("_at"), word.capitalize())
-        yield from (text for text in (step.verb, step.note, step.becomes) if text)
+        yield from filter(None, (step.verb, step.note, step.becomes))
+    yield from (group.value for group in Group)
+    for term in TERMS.values():
+        yield term.setting.label
+        yield from term.setting.options.values() or [in_form(term)]
     yield from (HTTPStatus(status).phrase for status in {*STATUS.values(), 400, 405, 500} - {413, 422})
-    yield from (
-        "Content Too Large",
-        "Request Entity Too Large",
-        "Unprocessable Content",
-        "Unprocessable Entity",
-    )  # by Python
+    # Python's versions name these differently:
+    yield from ("Content Too Large", "Request Entity Too Large", "Unprocessable Content", "Unprocessable Entity")
     yield from (counted([name]) for name, _ in figures.UNITS)
 
 

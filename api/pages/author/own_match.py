@@ -18,7 +18,7 @@ from deadheat.api.pages.forms import Visiting, private
 from deadheat.api.replays import transcript_of
 from deadheat.engine.core import Fault
 from deadheat.engine.figures import duration, limit, points, seat_number
-from deadheat.engine.language import _, gettext
+from deadheat.engine.language import N_, _
 from deadheat.engine.notes import Note, notes
 from deadheat.engine.scenes import Scene, scenes
 from deadheat.engine.transcript import Exchange, Prompt, Transcript
@@ -106,7 +106,7 @@ def own_match(shared: Shared, visit: Visiting, match_id: Id) -> Response:
         visit,
         None,
         match=detail,
-        withheld=gettext(WITHHELD),
+        withheld=WITHHELD,
         own=own,
         last_move=len(moves) - 1 if moves else None,
     )
@@ -119,7 +119,7 @@ def own_stderr(shared: Shared, visit: Visiting, match_id: Id, seat: _Seat) -> Re
         endings = matches.endings(session, visit.person, match_id)
     text = next((found.stderr for found in endings if found.seat == seat), None)
     if text is None:
-        raise NotFound("stderr of seat", seat_number(seat))
+        raise NotFound(N_("stderr of seat"), seat_number(seat))
     headers = {
         "Cache-Control": "no-store",
         "Content-Disposition": f'attachment; filename="match-{match_id}.seat{seat_number(seat)}.stderr"',
@@ -167,8 +167,10 @@ def _ended(match: Match, seat: int) -> str:
         return _("Nobody won: everybody committed a fault.")
     ended = place(ranks, seat)
     told = [points(other.points) for other in match.seats if other.points is not None]
-    scored = " " + _("Points by seat: %(points)s.", points=" : ".join(told)) if len(told) == len(match.seats) else ""
-    return f"{ended[:1].upper()}{ended[1:]}.{scored}"
+    result = f"{ended[:1].upper()}{ended[1:]}."
+    if len(told) < len(match.seats):
+        return result
+    return _("%(result)s Points by seat: %(points)s.", result=result, points=" : ".join(told))
 
 
 def _convictions(attempts: Sequence[AttemptView], seat: int) -> Iterator[str]:
@@ -193,7 +195,7 @@ def _spoken(exchange: Exchange, seat: int) -> Iterator[Line]:
             limit_ns = message.limit_ns or limit_ns
     reply = exchange.replies.get(seat)
     if reply is not None:
-        cpu = "" if reply.cpu_ns is None else _(", %(time)s of CPU time", time=duration(reply.cpu_ns))
-        yield Line(
-            False, reply.line, _("%(took)s of %(limit)s", took=took(reply), limit=limit(limit_ns)) + cpu, reply.fault
-        )
+        time = _("%(time)s of %(limit)s", time=took(reply), limit=limit(limit_ns))
+        if reply.cpu_ns is not None:
+            time += _(", %(time)s of CPU time", time=duration(reply.cpu_ns))
+        yield Line(False, reply.line, time, reply.fault)

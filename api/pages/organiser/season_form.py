@@ -40,14 +40,24 @@ class Filled:
         return not self.term.optional and self.term.name != SEATS
 
     @property
+    def options(self) -> list[tuple[str, str]]:
+        """What may be chosen, each with its label."""
+        return [(value, gettext(label)) for value, label in self.term.setting.options.items()]
+
+    @property
     def note(self) -> str:
         """What stands beside it; of a choice, its options say enough."""
         if self.settled:
             return _("This can no longer be changed.")
         if self.term.setting.options:
             return ""
-        said = gettext(self.term.meaning.replace("; null:", "; empty:").replace("null:", "Empty:"))
+        said = gettext(in_form(self.term))
         return _("Separated by commas. %(meaning)s", meaning=said) if self.term.kind is list else said
+
+
+def in_form(term: Term) -> str:
+    """What a setting means, as the form says it: a field is left empty for none."""
+    return term.meaning.replace("; null:", "; empty:")
 
 
 def groups(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from sqlmodel import Session, col, func, select
 
 from deadheat.engine.figures import counted
+from deadheat.engine.language import _
 from deadheat.league.states import IN_PLAY, UNRATED, AppealState, FinalsFormat, JobState, MatchState
 from deadheat.league.tables import Appeal, Match, Season, Series, VoidedMatch
 
@@ -45,12 +46,16 @@ class Unfinished:
         if self.appeals:
             said.append(counted(self.appeals, "open appeal"))
         if self.matches:
-            again = f" ({self.rejudged} of them by a ruling)" if self.rejudged else ""
-            said.append(f"{counted(self.matches, 'match', 'matches')} still to be played{again}")
+            waiting = counted(self.matches, "match", "matches")
+            said.append(
+                _("%(matches)s still to be played (%(n)s of them by a ruling)", matches=waiting, n=self.rejudged)
+                if self.rejudged
+                else _("%(matches)s still to be played", matches=waiting)
+            )
         if self.held:
-            said.append(f"{counted(self.held, 'match', 'matches')} held for an organiser")
+            said.append(_("%(matches)s held for an organiser", matches=counted(self.held, "match", "matches")))
         if self.finals:
-            said.append("finals that are not over")
+            said.append(_("finals that are not over"))
         return said
 
     def noted(self) -> dict[str, object]:
