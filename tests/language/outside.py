@@ -23,9 +23,13 @@ WORD = re.compile(r"[^\W\d_]{2,}")
 PROSE = re.compile(r"[A-Za-z]{2,},? [A-Za-z]{2,}|^[A-Z][a-z]+[.:]?$")
 LOOKS_UP = frozenset({"_", "N_", "gettext", "ngettext", "counted"})
 
+BROWSERS = "Android Chrom Edg Edge Firefox Linux Mac Opera Safari Windows".split()
 UNTOLD = frozenset(
-    text.strip()
-    for text in ["\n    Android ", " Chrom ", " Chrome or Chromium ", " Edg ", " Edge ", " Firefox ", " Linux ", " Mac ", " Mac OS ", " Opera ", " Safari ", " Windows\n    ", " Deadheat ", " Location ", " starter kit ", " starter.zip ", " match/5 ", " stderr of seat ", " public, max-age=3600 ", " : nothing new\n    ", " ## Verdicts and their cures ", " Rules of ", " Deadheat, match ", " only matches that were played to the end have a picture\n    "]
+    [
+        *(*BROWSERS, "Chrome or Chromium", "Mac OS", "Deadheat", "Location", "starter kit", "starter.zip", "match/5"),
+        *("stderr of seat", "public, max-age=3600", ": nothing new", "## Verdicts and their cures", "Rules of"),
+        *("Deadheat, match", "only matches that were played to the end have a picture"),
+    ]
 )
 """Names, what programs read, and words in texts and pictures that are English for everybody."""
 
