@@ -39,7 +39,6 @@ from deadheat.api.services import SITE, CeleryQueue, Queue, Services
 from deadheat.league.blobs import Blobs
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
-from deadheat.league.service.series.games import announce_games
 
 DESCRIPTION = """
 Upload bots; read seasons, matches and rankings. Errors are problem documents (RFC 9457); lists have cursors;
@@ -96,8 +95,6 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        with services.db.transaction() as session:
-            announce_games(session)
         yield
         services.db.close()
 

@@ -78,6 +78,7 @@ def api(
     from deadheat.api.edge.connections import allow_descriptors, guarded
 
     telemetry.begin(settings, "api")
+    starting.announce_games(settings)
     allow_descriptors()
     config = uvicorn.Config(
         "deadheat.api.app:create_app",

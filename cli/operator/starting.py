@@ -6,9 +6,11 @@ import gc
 import logging
 import os
 import socket
+import time
 from contextlib import closing
 from importlib import import_module
 from pathlib import Path
+from threading import Thread
 
 from deadheat.cli.console import fail, note
 from deadheat.cli.operator import organiser_token
@@ -16,6 +18,9 @@ from deadheat.league.config import Settings
 from deadheat.league.safety import refusal
 
 log = logging.getLogger(__name__)
+
+ANNOUNCE_SECONDS = 5
+"""The pause between two tries to write down which games there are."""
 
 PARTS = (
     *("uvicorn", "deadheat.api.app", "deadheat.workers.tasks", "deadheat.workers.keeper", "deadheat.workers.leader"),
@@ -72,6 +77,26 @@ def check_schema(settings: Settings) -> None:
             fail(str(error))
         except SQLAlchemyError as error:
             log.warning("the database does not answer yet: %s", error)
+
+
+def announce_games(settings: Settings) -> None:
+    """Write down in the background which games this API has; a database that is away is asked until it answers."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from deadheat.league.database import Database
+    from deadheat.league.service.series import games
+
+    def announce() -> None:
+        while True:
+            try:
+                with closing(Database(settings)) as database, database.transaction() as session:
+                    games.announce_games(session)
+                    return
+            except SQLAlchemyError as error:
+                log.warning("which games there are could not be written down, trying again: %s", error)
+                time.sleep(ANNOUNCE_SECONDS)
+
+    Thread(target=announce, name="games", daemon=True).start()
 
 
 def check_sandbox(settings: Settings, waits: bool = False) -> None:
