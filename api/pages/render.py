@@ -22,10 +22,10 @@ from markupsafe import Markup
 
 from deadheat.api.edge.caching import answer
 from deadheat.api.services import SITE, Body, Services
-from deadheat.engine.core import NS_PER_MS, Points
+from deadheat.engine.core import NS_PER_MS, Fault, Points
 from deadheat.engine.figures import counted, duration, limit, points, seat_number, span
 from deadheat.engine.games import GAMES
-from deadheat.engine.language import _, gettext, language, ngettext
+from deadheat.engine.language import N_, _, gettext, language, ngettext
 from deadheat.league.locale import LANGUAGES
 
 MAX_SHOWN = 300
@@ -44,7 +44,7 @@ def templates() -> Jinja2Templates:
     environment.policies["ext.i18n.trimmed"] = True
     # The extension's own method:
     environment.install_gettext_callables(gettext, ngettext, newstyle=True)  # type: ignore[attr-defined]
-    environment.globals |= {"language": language, "LANGUAGES": LANGUAGES}
+    environment.globals |= {"language": language, "LANGUAGES": LANGUAGES, "script_messages": script_messages}
     environment.filters |= {
         "shown": shown,
         "points": grouped_points,
@@ -177,6 +177,27 @@ def declared(value: object) -> str:
 def players(seats: range) -> str:
     """How many play a game: "2 players", "3 to 6 players"."""
     return _("%(count)s players", count=span(seats))
+
+
+@cache
+def said_by_scripts() -> tuple[str, ...]:
+    """The messages of the site's scripts: what they `say`, and the words that the documents of matches have."""
+    from babel.messages.extract import extract_from_file
+
+    found = {
+        str(message)
+        for path in (SITE / "static").glob("*.js")
+        for _line, message, _comments, _context in extract_from_file(
+            "javascript", path, {"say": None}, options={"parse_template_string": True}
+        )
+    }
+    return tuple(sorted(found | {fault.value for fault in Fault} | {N_("points"), N_("dice")}))
+
+
+def script_messages() -> Markup:
+    """Those messages in the reader's language, for `say.js`."""
+    told = json.dumps({message: gettext(message) for message in said_by_scripts()}, ensure_ascii=False)
+    return Markup(told.replace("<", "\\u003c"))  # noqa: S704  no element can begin in it
 
 
 def elo(value: float) -> str:
