@@ -10,6 +10,7 @@ from starlette.staticfiles import StaticFiles
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from deadheat.api import errors, openapi, pages
+from deadheat.api.edge.games import GameFiles
 from deadheat.api.edge.languages import ReadersLanguage
 from deadheat.api.edge.middleware import FromMemory, HeadAsGet, Measured, PlainAddresses, SecurityHeaders
 from deadheat.api.edge.rates import Rates, ReadLimit, WriteLimit
@@ -114,6 +115,7 @@ def create_app(
     for noun in NOUNS:  # each route as it is: `include_router` makes it again, in every process at its first request
         app.router.routes += noun.router.routes
     app.mount("/static/reference", pages.docs.assets)
+    app.mount("/static/games", GameFiles())
     app.mount("/static", StaticFiles(directory=SITE / "static"), name="static")
     errors.install(app)
     openapi.install(app)

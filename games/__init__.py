@@ -62,18 +62,13 @@ def find() -> Found:
             game = _checked(load())
             other = found.setdefault(game.rules.name, game)
             if other.package != game.package:
-                raise _Unusable(f"the name {game.rules.name} is taken by the game in {folder_of(other)}")
+                raise _Unusable(f"the name {game.rules.name} is taken by the game in {other.path}")
         except (Exception, SystemExit) as error:  # noqa: BLE001  whatever its code raises, the other games go on
             why = str(error) if isinstance(error, _Unusable) else f"{type(error).__name__}: {error}"
             problems.append(f"{where} is left out: {why}")
             log.error("%s", problems[-1])
     ordered = sorted(found.values(), key=lambda each: (each.place, each.rules.name))
     return Found({each.rules.name: each for each in ordered}, tuple(problems))
-
-
-def folder_of(game: GameFolder) -> Path:
-    """Return the folder that holds the game."""
-    return Path(str(sys.modules[game.package].__file__)).parent
 
 
 def digest(folder: Path) -> str:

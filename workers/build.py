@@ -18,6 +18,7 @@ from deadheat.engine.chance import SEED_BYTES
 from deadheat.engine.core import Fault, Game, Seat, TransportError
 from deadheat.engine.figures import seat_number
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.folder import bots_of
 from deadheat.engine.transcript import encode
 from deadheat.engine.verdicts import took
 from deadheat.league.causes import Cause
@@ -39,7 +40,7 @@ from deadheat.sandbox.build import BuildFailed, build
 from deadheat.sandbox.languages import LANGUAGES, Recipe
 from deadheat.workers import metrics
 from deadheat.workers.build_log import BuildLog
-from deadheat.workers.context import BOTS, BUILD, Context
+from deadheat.workers.context import BUILD, Context
 from deadheat.workers.holding import Heartbeat, LeaseLost, failure_of, insist
 from deadheat.workers.outcomes import fault_records
 
@@ -152,7 +153,7 @@ def _trial(
     between: Callable[[], None],
 ) -> Played:
     """Play one match, the candidate in that seat and house bots in all others."""
-    house = Program(BOTS / job.game / HOUSE_BOT, LANGUAGES["python"].run, f"house:{HOUSE_BOT}")
+    house = Program(bots_of(job.game) / HOUSE_BOT, LANGUAGES["python"].run, f"house:{HOUSE_BOT}")
     programs = [candidate if place == seat else house for place in range(seats)]
     limits = [bot_limits(cpus, player) for player in range(seats)]
     about = {"trial": job.version_id, "players": [program.label for program in programs]}

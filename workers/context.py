@@ -29,9 +29,6 @@ PLAY, BUILD = "play", "build"  # purposes of folders
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 """The file in which the kernel names each of its starts."""
 
-BOTS = Path(__file__).resolve().parent.parent / "bots"
-"""The house bots, by game and name."""
-
 
 @dataclass
 class Context:

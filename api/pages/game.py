@@ -13,8 +13,9 @@ from deadheat.api.deps import Shared
 from deadheat.api.pages.markdown import rendered
 from deadheat.api.pages.pictures.charts import bars
 from deadheat.api.pages.render import everyones, render
-from deadheat.api.services import SITE
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.folder import bots_of, house_bots, protocol_of
+from deadheat.engine.language import language
 from deadheat.league.errors import NotFound
 from deadheat.league.service.bots.environments import environment
 from deadheat.league.service.seasons import seasons as league_seasons
@@ -25,7 +26,6 @@ from deadheat.league.states import MatchState
 
 router = APIRouter(prefix="/games", include_in_schema=False)
 
-ROOT = SITE.parents[1]
 TOP = 10
 """Players shown."""
 SEASONS = 20
@@ -53,7 +53,7 @@ def game(shared: Shared, name: str) -> str:
         "game.html",
         game=GAMES[name],
         title=GAMES[name].title,
-        rules=rules(name),
+        rules=rules(name, language()),
         seasons=seasons,
         current=current,
         top=list(zip(top, bars(top), strict=True)),
@@ -75,24 +75,22 @@ def kit(name: str, kit: str) -> Response:
 
 
 @cache
-def rules(name: str) -> Markup | None:
-    """The game's page of docs/protocols; None: it has none."""
-    path = ROOT / "docs" / "protocols" / f"{name}.md"
-    return rendered(path.read_text(encoding="utf-8"), prefix="rules-") if path.is_file() else None
+def rules(name: str, reader: str) -> Markup | None:
+    """The game's page for bot authors, in the reader's language or in English; None: it has none."""
+    path = protocol_of(name, reader)
+    return rendered(path.read_text(encoding="utf-8"), prefix="rules-") if path is not None else None
 
 
 @cache
 def kits(name: str) -> tuple[str, ...]:
-    """The programs of bots/, those that are meant to be begun with first."""
-    folder = ROOT / "bots" / name
-    found = (path.name for path in folder.glob("*") if path.is_dir() and path.name[0].isalnum())
-    return tuple(sorted(found, key=lambda kit: (kit != "starter", not kit.startswith("hello"), kit)))
+    """The game's house bots, those that are meant to be begun with first."""
+    return tuple(sorted(house_bots(name), key=lambda kit: (kit != "starter", not kit.startswith("hello"), kit)))
 
 
 @cache
 def zipped(name: str, kit: str) -> bytes:
     """The program's files; the same bytes each time."""
-    folder = ROOT / "bots" / name / kit
+    folder = bots_of(name) / kit
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(folder.rglob("*")):

@@ -12,9 +12,10 @@ from markdown_it.common.utils import escapeHtml
 from markdown_it.token import Token
 from markupsafe import Markup
 
-from deadheat.engine.games import GAMES
+from deadheat.engine.games.folder import folders
 
-_TEXT = re.compile(r"(?:\.\./)?(protocols/)?([a-z0-9-]+)\.md(?:#.*)?")
+_TEXT = re.compile(r"(?:\.\./)*(?:docs/)?([a-z-]+)\.md(?:#.*)?")
+_PROTOCOL = re.compile(r"(?:\.\./)*games/([a-z0-9_]+)/protocol\.md(?:#.*)?")
 ABOUT = {
     "ratings": "How the ratings are made",
     "matchmaking": "Who plays whom",
@@ -98,10 +99,8 @@ def _linked(tokens: Sequence[Token]) -> list[Token]:
 
 def _address(link: str) -> str | None:
     """Our page of the text that a link between texts leads to; None: it has none."""
+    if (found := _PROTOCOL.fullmatch(link)) is not None:
+        named = (name for name, game in folders().items() if game.path.name == found[1])
+        return next((f"/games/{name}" for name in named), None)
     found = _TEXT.fullmatch(link)
-    if found is None:
-        return None
-    name = found[2]
-    if name in GAMES and (found[1] or not link.startswith("../")):
-        return f"/games/{name}"
-    return f"/about/{name}" if name in ABOUT and not found[1] else None
+    return f"/about/{found[1]}" if found is not None and found[1] in ABOUT else None

@@ -26,6 +26,7 @@ from deadheat.api.services import SITE, Body, Services
 from deadheat.engine.core import NS_PER_MS, Fault, Points
 from deadheat.engine.figures import counted, duration, limit, points, seat_number, span
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.folder import web_address
 from deadheat.engine.language import N_, _, gettext, language, ngettext
 from deadheat.league.locale import LANGUAGES
 
@@ -166,8 +167,7 @@ def game_title(name: str) -> str:
 @cache
 def game_picture(name: str) -> str:
     """The address of a game's picture, or of one that stands for any game."""
-    own = f"games/{name}.svg"
-    return f"/static/{own if name in GAMES and (SITE / 'static' / own).is_file() else 'games/any.svg'}"
+    return (web_address(name, "picture.svg") if name in GAMES else None) or "/static/any-game.svg"
 
 
 def declared(value: object) -> str:

@@ -10,12 +10,12 @@ from typing import Annotated
 
 import typer
 
-from deadheat.cli.console import ROOT, USAGE, cannot, command, fail, nearby
-from deadheat.cli.local.bots import BOTS
+from deadheat.cli.console import USAGE, cannot, command, fail, nearby
 from deadheat.cli.local.play import USUAL, Backend
 from deadheat.cli.output import Output, says
 from deadheat.cli.server.client import LOCAL_SERVER, logged_in
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.folder import bots_of, protocol_of
 from deadheat.sandbox.languages import LANGUAGES, LanguageError, detect
 
 STARTERS = {"python": Path("random/main.py"), "c": Path("starter/main.c"), "cpp": Path("starter/main.c")}
@@ -24,6 +24,9 @@ STARTERS = {"python": Path("random/main.py"), "c": Path("starter/main.c"), "cpp"
 
 _LINK = re.compile(r"\[([^]]*)\]\((?!https?:|#)[^)]*\)")
 """A link to another page, which stays behind; its text is group 1."""
+
+_PAGE = re.compile(r"[\w/]*\bprotocol\.md")
+"""How a starter cites the page about its game, which is put beside it under the game's name."""
 
 
 class Language(StrEnum):
@@ -43,7 +46,7 @@ def new(
     """Write a starter bot that plays legally, and list the next steps. Existing files are never overwritten."""
     if game not in GAMES:
         fail(f"there is no game {game!r}; choose from {', '.join(GAMES)}", USAGE)
-    starter = BOTS / game / STARTERS[language.value]
+    starter = bots_of(game) / STARTERS[language.value]
     if not starter.is_file():
         fail(f"there is no {language.value} starter for {game} yet", USAGE)
     folder = folder or Path(f"{game}-bot")
@@ -54,7 +57,7 @@ def new(
         folder.mkdir(parents=True, exist_ok=True)
         _check(folder, entry)
         with (folder / entry).open("x", encoding="utf-8") as stream:
-            stream.write(starter.read_text(encoding="utf-8").replace(f"docs/protocols/{game}.md", f"{game}.md"))
+            stream.write(_PAGE.sub(f"{game}.md", starter.read_text(encoding="utf-8")))
         rules = _rules_beside(game, folder)
     except FileExistsError as error:
         fail(f"{error.filename or folder} already exists; nothing was written", USAGE)
@@ -79,8 +82,8 @@ def _check(folder: Path, entry: str) -> None:
 
 def _rules_beside(game: str, folder: Path) -> Path | None:
     """Put the page about the game beside the bot, which cites it, unless it is there already."""
-    page, copy = ROOT / "docs" / "protocols" / f"{game}.md", folder / f"{game}.md"
-    if not page.is_file():
+    page, copy = protocol_of(game), folder / f"{game}.md"
+    if page is None:
         return None
     if not copy.exists():
         copy.write_text(_LINK.sub(r"\1", page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from deadheat.cli.local.recorded import RECORDED, BadBot, recorded
 from deadheat.engine.core import Game
+from deadheat.engine.games.folder import bots_of, house_bots
 from deadheat.sandbox.archive import BadArchive, extract_program
 from deadheat.sandbox.box import Program, Sandbox
 from deadheat.sandbox.build import MAX_PROGRAM_BYTES, BuildFailed, build
 from deadheat.sandbox.languages import LANGUAGES, LanguageError, Recipe, detect
 from deadheat.sandbox.local import LocalSandbox
 
-BOTS = Path(__file__).resolve().parents[2] / "bots"
 HOUSE = "house:"
 MAX_FILES = 2000
 IGNORED = ("__pycache__", ".git", ".venv", "node_modules")
@@ -81,11 +81,10 @@ def locate(game: Game, name: str) -> Path:
         if not (path.is_file() or path.is_dir()):
             raise BadBot(f"{name} is neither a file nor a folder")
         return path
-    path = BOTS / game.name / name.removeprefix(HOUSE)
-    if path.parent != BOTS / game.name or not path.is_dir():
-        known = ", ".join(sorted(p.name for p in (BOTS / game.name).glob("[!._]*") if p.is_dir()))
-        raise BadBot(f"there is no house bot {name.removeprefix(HOUSE)!r} for {game.name}; choose from {known}")
-    return path
+    bot, known = name.removeprefix(HOUSE), house_bots(game.name)
+    if bot not in known:
+        raise BadBot(f"there is no house bot {bot!r} for {game.name}; choose from {', '.join(known)}")
+    return bots_of(game.name) / bot
 
 
 def _why(error: OSError) -> str:

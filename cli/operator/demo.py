@@ -26,10 +26,11 @@ from deadheat.cli.console import ROOT, err, note, say
 from deadheat.cli.output import as_object
 from deadheat.cli.server.api_client import Client, Refused
 from deadheat.cli.server.follow import wait_for_build
+from deadheat.engine.games.folder import bots_of, folders
 from deadheat.league.config import Settings
 from deadheat.league.records.rankings import Leaderboard
 
-GAME = "yacht-auction"
+GAME, FOLDER = next(iter(folders().items()))
 PASSWORD = "only a demonstration"  # noqa: S105  of authors that exist nowhere else
 STALL_SECONDS = 180
 """If no match finishes for this long, something is broken, and waiting longer would not help."""
@@ -43,20 +44,20 @@ LONGEST_SERIES = 10
 
 @dataclass(frozen=True)
 class Entrant:
-    """A reference bot and its uploader."""
+    """A house bot and its uploader."""
 
     author: str
     bot: str
     path: Path
 
 
+AUTHORS = ("ada", "barbara", "charles", "dennis")
+_SEATED = tuple(zip(AUTHORS, FOLDER.panel, strict=False))
 ENTRANTS = (
-    Entrant("ada", "expert", ROOT / "bots" / GAME / "expert" / "main.py"),
-    Entrant("barbara", "counter", ROOT / "bots" / GAME / "counter"),  # C, several files: uploaded as a zip
-    Entrant("charles", "greedy", ROOT / "bots" / GAME / "greedy" / "main.py"),
-    Entrant("dennis", "random", ROOT / "bots" / GAME / "random" / "main.py"),
-    Entrant("dennis", "random-too", ROOT / "bots" / GAME / "random" / "main.py"),
+    *(Entrant(author, bot, bots_of(GAME) / bot) for author, bot in _SEATED),
+    *(Entrant(author, f"{bot}-too", bots_of(GAME) / bot) for author, bot in _SEATED[-1:]),
 )
+"""The panel of the first game, and its weakest bot a second time: two equal bots should get equal ratings."""
 
 
 def main() -> int:

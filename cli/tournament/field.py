@@ -9,11 +9,12 @@ from itertools import count, islice
 from pathlib import Path
 
 from deadheat.cli.console import note, visible
-from deadheat.cli.local.bots import BOTS, HOUSE, MAX_FILES, prepare, sources_of
+from deadheat.cli.local.bots import HOUSE, MAX_FILES, prepare, sources_of
 from deadheat.cli.local.recorded import RECORDED, BadBot
 from deadheat.cli.tournament import records
 from deadheat.cli.tournament.records import Bot, sha256_of
 from deadheat.engine.core import Game
+from deadheat.engine.games.folder import house_bots
 from deadheat.sandbox.box import Sandbox
 from deadheat.sandbox.languages import LANGUAGES, MANIFEST, LanguageError, detect
 
@@ -34,8 +35,7 @@ def named(game: Game, given: Sequence[str]) -> list[str]:
         if name.startswith(RECORDED):
             raise BadBot(f"{name} fits the dice of its own match only; play against it with deadheat play")
         if name == HOUSE + EVERY:
-            inside = sorted(path.name for path in (BOTS / game.name).glob("[!._]*") if path.is_dir())
-            found += [HOUSE + bot for bot in inside]
+            found += [HOUSE + bot for bot in house_bots(game.name)]
         elif _is_folder_of_bots(Path(name)):
             inside = [str(path) for path in sorted(Path(name).glob("[!._]*")) if _may_be_a_bot(path)]
             if not inside:

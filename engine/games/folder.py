@@ -10,18 +10,34 @@ they are asked for, and each of which a game may leave out:
 | ``terminal`` | ``VIEW``, see `cli.replays.pages.View` | a terminal shows every line |
 | ``forms`` | ``FORMS``: by command an `engine.games.forms.Form` | a person types lines of the protocol |
 | ``training`` | ``VIEW``, see `training.view.View` | nobody can train for it |
+
+and files that are no modules:
+
+| file | is | without it |
+|---|---|---|
+| ``bots/NAME/`` | a house bot, as its author would upload it | there is none of that name |
+| ``bots/random/main.py`` | the opponent in uploads' trial matches, and the Python starter | no upload becomes ready |
+| ``bots/starter/main.c`` | the C starter, which is C++ as well | `deadheat new` has none |
+| ``protocol.md`` | the page for bot authors; ``protocol.ko.md``: the same in Korean | the site shows no rules |
+| ``web/`` | what browsers are given, at an address that changes with the folder | |
+| ``web/picture.svg`` | the picture beside the game's name | one that stands for any game |
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from deadheat.engine.core import Game
+
+ADDRESSED_DIGITS = 12
+"""Of the folder's hash, in the addresses of its files: a changed file has another address, so browsers keep each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +49,8 @@ class GameFolder:
     seconds that a slot needs for a series and for each of its matches, of house bots on a machine of two processors.
     `bank_ns`: what a seat has for all its replies but READY, if it has a time bank. `same_deals`: hands are private, so
     a league plays each deal once with every bot in every seat, and luck with the cards cancels out; in other games
-    everybody sees the same dice, and playing them again would only repeat the match.
+    everybody sees the same dice, and playing them again would only repeat the match. `panel`: the house bots by which
+    newcomers are measured, the strongest first.
     """
 
     rules: Game
@@ -43,6 +60,12 @@ class GameFolder:
     pace: tuple[float, float] | None = None
     bank_ns: int | None = None
     same_deals: bool = False
+    panel: tuple[str, ...] = ("random",)
+
+    @property
+    def path(self) -> Path:
+        """Return the folder where the game lies."""
+        return Path(str(sys.modules[self.package].__file__)).parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +99,31 @@ def problems() -> tuple[str, ...]:
 def identities() -> tuple[Identity, ...]:
     """Return which games these are, with a hash of each folder, as workers and the API compare them."""
     games = import_module("deadheat.games")
-    return tuple(
-        Identity(name, each.rules.rules_version, games.digest(games.folder_of(each)))
-        for name, each in folders().items()
-    )
+    return tuple(Identity(name, each.rules.rules_version, games.digest(each.path)) for name, each in folders().items())
+
+
+def bots_of(game: str) -> Path:
+    """Return the folder of a game's house bots, whether it is there or not."""
+    return folders()[game].path / "bots"
+
+
+def house_bots(game: str) -> tuple[str, ...]:
+    """Return the names of a game's house bots, in alphabetical order."""
+    return tuple(sorted(path.name for path in bots_of(game).glob("[!._]*") if path.is_dir()))
+
+
+def protocol_of(game: str, language: str = "en") -> Path | None:
+    """Return the game's page for bot authors, in English where there is none in that language; None: it has none."""
+    named = (folders()[game].path / name for name in (f"protocol.{language}.md", "protocol.md"))
+    return next((path for path in named if path.is_file()), None)
+
+
+def web_address(game: str, file: str) -> str | None:
+    """Return where the site serves a file of the game's folder ``web``; None: there is no such file."""
+    if not (folders()[game].path / "web" / file).is_file():
+        return None
+    (digest,) = (each.digest for each in identities() if each.name == game)
+    return f"/static/games/{game}/{digest[:ADDRESSED_DIGITS]}/{file}"
 
 
 class Games(Mapping[str, Game]):

@@ -3,4 +3,12 @@
 from deadheat.engine.games.folder import GameFolder
 from deadheat.games.betris_large.rules import BANK_NS, Betris
 
-GAME = GameFolder(Betris(), __name__, place=2, seats_differ=None, pace=(0.5, 0.25), bank_ns=BANK_NS)
+GAME = GameFolder(
+    Betris(),
+    __name__,
+    place=2,
+    seats_differ=None,
+    pace=(0.5, 0.25),
+    bank_ns=BANK_NS,
+    panel=("expert", "solid", "greedy", "random"),
+)

@@ -1,7 +1,7 @@
 """Betris (Large): two players, twelve rounds of betting chips on blocks and placing them on boards of 7 x 7.
 
 The sources are the platform's page "Betris (Large)" and our rulings on it, cited as C-* and B-*;
-docs/protocols/betris-large.md explains both to bot authors. Comments name the page's headings where they are
+games/betris_large/protocol.md explains both to bot authors. Comments name the page's headings where they are
 implemented. The blocks are in `polyominoes`, and what it shares with other duels with time banks in `banked`.
 
 A match is 26 exchanges, 25 of them prompts to both seats at once: READY, twelve times PHASE1, twelve times PHASE2. The

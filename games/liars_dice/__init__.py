@@ -10,4 +10,5 @@ GAME = GameFolder(
     seats_differ="Seat 1 opens the bidding; the others follow in order.",
     pace=(0.4, 0.05),
     same_deals=True,
+    panel=("expert", "teller", "honest", "random"),
 )

@@ -1,7 +1,7 @@
 """Liar's Dice: two to six players bid on the dice under all cups until somebody is called a liar.
 
 The sources are the rules text "Liar's Dice" (id ``liars-dice``) and our rulings on it, cited as C-* and L-*;
-docs/protocols/liars-dice.md explains both to authors. Comments name the text's headings where they are implemented.
+games/liars_dice/protocol.md explains both to authors. Comments name the text's headings where they are implemented.
 
 The text has actions and a view, but no lines: those are ours. Everybody is asked READY at once, then one seat at a time
 is sent its view. Public events (a challenge, an elimination, a resignation) are sent to all, in front of the next view.

@@ -1,7 +1,7 @@
 """Yacht Auction: two players, thirteen rounds of bidding for dice and scoring them.
 
 The sources are the rules text "Game Rules (Concise, Model-Ready)" and our rulings on it, cited as C-* and Y-*;
-docs/protocols/yacht-auction.md explains both to bot authors. Comments name the text's headings where they are
+games/yacht_auction/protocol.md explains both to bot authors. Comments name the text's headings where they are
 implemented.
 
 A step is a barrier, and notices wait for the next prompt: the GETs of an auction are sent in front of the next SCORE or

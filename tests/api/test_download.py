@@ -19,10 +19,10 @@ def test_the_page_leads_to_a_wheel_that_holds_what_authors_need(site: Site) -> N
         inside = set(archive.namelist())
     needed = {
         "deadheat/__init__.py",
-        "deadheat/bots/yacht-auction/starter/main.c",
+        "deadheat/games/yacht_auction/bots/starter/main.c",
         "deadheat/cli/main.py",
         "deadheat/dashboards/site/static/replay.js",
-        "deadheat/docs/protocols/liars-dice.md",
+        "deadheat/games/liars_dice/protocol.md",
         "deadheat/league/migrations/script.py.mako",
     }
     assert needed <= inside

@@ -29,6 +29,7 @@ from typing import Protocol
 from deadheat.engine.chance import Chance
 from deadheat.engine.core import Message, Reply, Step
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.folder import bots_of
 from deadheat.engine.memory import MemoryTransport, Player
 from deadheat.engine.referee import run_match
 from deadheat.games.liars_dice.rules import LiarsDice
@@ -83,7 +84,7 @@ class Bot(Protocol):
 def all_games(matches: int, rounds: int) -> int:
     """Print matches a second of every game with as many seats as possible and as few; how many targets are missed."""
     tables = sorted({(name, seats) for name, game in GAMES.items() for seats in (game.seats[0], game.seats[-1])})
-    bots = {name: bot_class(ROOT / "bots" / name / "random") for name in GAMES}
+    bots = {name: bot_class(bots_of(name) / "random") for name in GAMES}
     spent_ms: dict[tuple[str, int], list[float]] = {table: [] for table in tables}
     for number in range(rounds + 1):
         for name, seats in tables:

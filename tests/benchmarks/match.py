@@ -22,6 +22,7 @@ from pathlib import Path
 
 from deadheat.engine.core import NS_PER_MS, NS_PER_S, Message
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.folder import bots_of
 from deadheat.engine.transcript import encode
 from deadheat.league.config import Settings
 from deadheat.sandbox.arena import Arena
@@ -30,14 +31,13 @@ from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.local import LocalSandbox
 from deadheat.sandbox.pipes import PipeTransport
 from deadheat.workers import metrics
-from deadheat.workers.context import BOTS
 from deadheat.workers.outcomes import latencies
 from tests.benchmarks.cgroups import MeasuredGroup
 from tests.benchmarks.engine_of_our_own import PrivateEngine
 from tests.benchmarks.programs import HERE, built
 
 GAME = "yacht-auction"
-BOT_BY_LANGUAGE = {"c": HERE / "light.c", "python": BOTS / GAME / "random" / "main.py"}
+BOT_BY_LANGUAGE = {"c": HERE / "light.c", "python": bots_of(GAME) / "random" / "main.py"}
 TARGETS = {"c": 2.0, "python": 1.15}
 ROUND_TRIP_TARGET = 1.2
 VARIANTS = {"bare": 50, "cold pair": 1, "series of 10": 10, "series of 50": 50}

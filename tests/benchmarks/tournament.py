@@ -27,8 +27,8 @@ from deadheat.cli.tournament.schedule import Kind
 from deadheat.engine.chance import Chance
 from deadheat.engine.core import NS_PER_MS, NS_PER_S, Game, Reply, Result
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.folder import bots_of
 from deadheat.sandbox.local import LocalSandbox
-from deadheat.workers.context import BOTS
 
 GAME = "yacht-auction"
 TARGET = 1.3
@@ -46,7 +46,7 @@ def main() -> int:
         folder = Path(name)
         os.environ["DEADHEAT_LOCK_DIR"] = str(folder / "locks")
         bot = folder / "starter"
-        subprocess.run(["gcc", "-O2", "-std=gnu17", "-o", bot, BOTS / GAME / "starter" / "main.c"], check=True)
+        subprocess.run(["gcc", "-O2", "-std=gnu17", "-o", bot, bots_of(GAME) / "starter" / "main.c"], check=True)
         for turn in range(rounds):
             costs["by hand"].append(cpu_ms_of(partial(by_hand, bot, games)) / games)
             for keep in KEEPS:

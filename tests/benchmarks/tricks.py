@@ -18,10 +18,10 @@ from pathlib import Path
 from deadheat.engine.chance import SEED_BYTES
 from deadheat.engine.core import Fault, TransportError
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.folder import bots_of
 from deadheat.engine.verdicts import past_deadline
 from deadheat.sandbox.arena import Arena
 from deadheat.sandbox.box import Limits, Program, Sandbox
-from deadheat.workers.context import BOTS
 from tests.benchmarks.programs import HERE, built
 
 GAME = "yacht-auction"
@@ -50,7 +50,7 @@ class Field:
     def __init__(self, sandbox: Sandbox, folder: Path) -> None:
         self._sandbox = sandbox
         text = (HERE / "tricks.c").read_text()
-        self._programs = {"opponent": built(BOTS / GAME / "hello-c" / "main.c", "c", sandbox, folder / "opponent")}
+        self._programs = {"opponent": built(bots_of(GAME) / "hello-c" / "main.c", "c", sandbox, folder / "opponent")}
         for habit in HABITS:
             source = folder / f"{habit}.c"
             source.write_text(text.replace("HABIT = PLAIN }", f"HABIT = {habit} }}"))

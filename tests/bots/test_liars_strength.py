@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from deadheat.engine.core import Message
-from deadheat.games.liars_dice.rules import Bid, LiarsDice, Move, read_action
 from deadheat.engine.memory import MemoryTransport, Player
 from deadheat.engine.referee import run_match
 from deadheat.engine.replay import replay
 from deadheat.engine.transcript import Transcript, decode
+from deadheat.games.liars_dice.rules import Bid, LiarsDice, Move, read_action
 from tests.bots.loading import NewBot, in_process
 from tests.bots.test_strength import House, Program, seated
 from tests.lanes import scaled
@@ -145,7 +145,7 @@ def test_the_match_in_the_authors_page_is_a_real_one() -> None:
     for exchange in example.exchanges:
         lines += [f"<< {message.line}" for message in exchange.messages if message.seat == 0]
         lines += [f">> {exchange.replies[0].line}"] if 0 in exchange.replies else []
-    page = (ROOT / "docs" / "protocols" / "liars-dice.md").read_text()
+    page = (ROOT / "games" / "liars_dice" / "protocol.md").read_text()
     shown = next(block for block in page.split("```") if "<< READY" in block)
     for part in re.split(r"\n\.\.\. .*\n", shown.strip()):
         assert part in "\n".join(lines)
@@ -154,6 +154,6 @@ def test_the_match_in_the_authors_page_is_a_real_one() -> None:
 
 
 def test_the_actions_in_the_authors_page_are_read() -> None:
-    page = (ROOT / "docs" / "protocols" / "liars-dice.md").read_text()
+    page = (ROOT / "games" / "liars_dice" / "protocol.md").read_text()
     block = next(block for block in page.split("```") if block.strip().startswith('{"type":"bid"'))
     assert [read_action(line) for line in block.strip().splitlines()] == [Bid(3, 4), Move.CHALLENGE, Move.RESIGN]

@@ -22,6 +22,7 @@ import pytest
 
 from deadheat.engine.core import Game, Message
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.folder import bots_of
 from deadheat.engine.memory import MemoryTransport, Player
 from deadheat.engine.referee import run_match
 from deadheat.engine.transcript import Transcript, decode
@@ -69,7 +70,7 @@ class House:
     @property
     def folder(self) -> Path:
         """Where its bots are."""
-        return ROOT / "bots" / self.game.name
+        return bots_of(self.game.name)
 
     def program(self) -> Path:
         """The compiled bot; a missing compiler fails where everything must be tested."""
@@ -174,7 +175,7 @@ def test_the_compiled_bot_ends_at_the_end_of_its_input(house: House) -> None:
 
 
 def test_the_match_in_the_authors_page_is_a_real_one() -> None:
-    page = (ROOT / "docs" / "protocols" / "yacht-auction.md").read_text()
+    page = (ROOT / "games" / "yacht_auction" / "protocol.md").read_text()
     shown = [line.strip() for line in page.split("```")[1].strip().splitlines()]
     cut = next(n for n, line in enumerate(shown) if line.startswith("..."))
     example = decode((ROOT / "tests" / "transcripts" / "yacht-auction-example.jsonl").read_bytes())

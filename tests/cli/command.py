@@ -15,13 +15,13 @@ from typer.testing import CliRunner
 
 from deadheat.cli.main import PANELS, app, load
 from deadheat.engine.core import Fault, Reply
+from deadheat.engine.games.folder import bots_of
 from deadheat.engine.transcript import Exchange, Transcript, decode
-from deadheat.workers.context import BOTS
 from tests.api.site import Site, token_in
 
-ROOT = BOTS.parent
+ROOT = Path(__file__).resolve().parents[2]
 GAME = "yacht-auction"
-RANDOM = str(BOTS / GAME / "random" / "main.py")
+RANDOM = str(bots_of(GAME) / "random" / "main.py")
 
 
 def deadheat(*arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:

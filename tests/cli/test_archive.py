@@ -14,6 +14,7 @@ import pytest
 from deadheat.cli.organiser.archive import MANIFEST
 from deadheat.engine.core import Message
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.folder import bots_of
 from deadheat.engine.memory import MemoryTransport, Player
 from deadheat.engine.referee import run_match
 from deadheat.engine.transcript import encode
@@ -26,7 +27,7 @@ from deadheat.league.states import EvaluationFormat, FinalsFormat, SeasonState
 from deadheat.league.timetable import DeclaredEvaluation
 from tests.api.site import Site
 from tests.bots.loading import bot_class
-from tests.cli.command import ROOT, invoke
+from tests.cli.command import invoke
 from tests.league.world import GAME, World, won
 
 SEASON = 1
@@ -34,7 +35,7 @@ SEASON = 1
 
 def playing(site: Site) -> Callable[[MatchJob], MatchOutcome]:
     """What comes out of a match that is really played, by random bots."""
-    bot = bot_class(ROOT / "bots" / GAME / "random")
+    bot = bot_class(bots_of(GAME) / "random")
 
     def seated(seed: int) -> Player:
         player = bot(seed)

@@ -18,18 +18,18 @@ import pytest
 import yaml
 
 from deadheat.cli.operator import demo
+from deadheat.engine.games.folder import bots_of
 from deadheat.league.config import Settings
-from deadheat.workers.context import BOTS
 from tests.dashboards.collector import Collector
 
-DASHBOARDS = BOTS.parent / "dashboards"
+DASHBOARDS = Path(__file__).resolve().parents[2] / "dashboards"
 RULES = ("rules.yml", "alerts.yml")
 PATIENCE_S = 60
 
 
 def make_late_bot(folder: Path) -> Path:
     """The random bot, too slow at one ROLL in thirty: often enough for a season, seldom enough for a trial."""
-    source = (BOTS / "yacht-auction" / "random" / "main.py").read_text()
+    source = (bots_of("yacht-auction") / "random" / "main.py").read_text()
     late = 'if command == "ROLL" and random.random() < 1 / 30:\n            __import__("time").sleep(2)\n        '
     path = folder / "late.py"
     path.write_text(source.replace('if command == "READY"', late + 'if command == "READY"'))

@@ -10,13 +10,14 @@ import pytest
 from deadheat.api.errors import STATUS
 from deadheat.engine.core import Fault
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.folder import protocol_of
 from deadheat.engine.referee import MATCH_ATTEMPTS
 from deadheat.engine.verdicts import VERDICTS
 from deadheat.league.config import Settings
 from tests.cli.command import ROOT, verbs
 from tests.docs.settings import PAGE, table
 
-PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"])
+PAGES = sorted([*(ROOT / "docs").rglob("*.md"), *(ROOT / "games").rglob("*.md"), ROOT / "README.md"])
 LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
 
 
@@ -43,13 +44,17 @@ def test_authors_find_every_fault_and_every_protocol() -> None:
     for fault, verdict in VERDICTS.items():
         assert f"| `{fault}` | {verdict.happened} | {verdict.cure} |" in text
     for game in GAMES:
-        assert f"(protocols/{game}.md)" in text
+        page = protocol_of(game)
+        assert page is not None
+        assert f"(../games/{page.parent.name}/protocol.md)" in text
 
 
 @pytest.mark.parametrize("game", GAMES)
 def test_a_protocol_promises_no_name_of_a_fault_that_hangs_on_timing(game: str) -> None:
     """C-04: what nobody asked for is `unexpected` where it comes early enough, else it is taken for the next reply."""
-    text = (ROOT / "docs" / "protocols" / f"{game}.md").read_text(encoding="utf-8")
+    page = protocol_of(game)
+    assert page is not None
+    text = page.read_text(encoding="utf-8")
     (row,) = re.findall(r"^\| `unexpected` .*$", text, re.MULTILINE)
     assert not re.search("greeting|answer to|reply to", row)
     by_chance = [part for part in re.split(r"\n(?=\* )", text) if "greeting before READY" in part]

@@ -16,7 +16,8 @@ import docker
 import pytest
 
 from deadheat.sandbox.docker import LABEL
-from deadheat.workers.context import BOTS
+
+ROOT = Path(__file__).resolve().parents[2]
 
 pytestmark = pytest.mark.containers
 
@@ -28,7 +29,13 @@ def demo(folder: Path, matches: int) -> dict[str, Any]:
     environment = {**os.environ, "DEADHEAT_DATA_DIR": str(folder), "DEADHEAT_PORT": str(port)}
     command = [sys.executable, "-m", "deadheat.cli.operator.demo", "--once", "--json", "--matches", str(matches)]
     done = subprocess.run(
-        command, cwd=BOTS.parent, env=environment, capture_output=True, text=True, timeout=600, check=False
+        command,
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
     )
     log = folder / "logs" / "serve.log"
     assert done.returncode == 0, f"{done.stderr}\n{log.read_text()[-4000:] if log.exists() else ''}"

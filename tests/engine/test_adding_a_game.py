@@ -113,7 +113,7 @@ def test_what_the_page_says_to_try_is_found(old: str, new: str) -> None:
     blocks = {name: block for name, _, block in BLOCK.findall(PAGE.read_text(encoding="utf-8")) if name}
     rules = blocks["games/high_card/rules.py"]
     assert old in rules
-    bot = loaded("high_card_bot", blocks["bots/high-card/random/main.py"]).Bot
+    bot = loaded("high_card_bot", blocks["games/high_card/bots/random/main.py"]).Bot
     check_game(loaded("high_card", rules).HighCard(), bot)
     with pytest.raises(NotConforming, match="a leak, or an event is missing"):
         check_game(loaded("high_card", rules.replace(old, new)).HighCard(), bot)

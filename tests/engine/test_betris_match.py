@@ -116,7 +116,7 @@ def test_the_example_of_the_text_is_played_word_for_word() -> None:
 
 
 def test_the_dialogue_in_the_authors_page_is_the_one_that_was_played() -> None:
-    page = (TRANSCRIPTS.parent.parent / "docs" / "protocols" / "betris-large.md").read_text()
+    page = (TRANSCRIPTS.parent.parent / "games" / "betris_large" / "protocol.md").read_text()
     _, *rows = page.split("```")[3].strip("\n").splitlines()
     width = rows[0].rindex("<<")
     for seat, column in enumerate(([row[:width] for row in rows], [row[width:] for row in rows])):

@@ -16,7 +16,7 @@ from deadheat.games.betris_large.rules import Bet, Place, Player, acquire, offer
 from tests.engine.betris_players import FORMS, legal_places, moved_to_origin, place_line, side_of_largest_square
 from tests.lanes import scaled
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "protocols" / "betris-large.md"
+PAGE = Path(__file__).parent.parent.parent / "games" / "betris_large" / "protocol.md"
 
 cells_of_the_board = [(x, y) for x in range(1, 8) for y in range(1, 8)]
 boards = st.frozensets(st.sampled_from(cells_of_the_board))

@@ -15,6 +15,7 @@ from deadheat.engine.chance import Chance
 from deadheat.engine.check import Bot, NotConforming, check_game
 from deadheat.engine.core import FOUND_BY_RULES, Event, Fault, Message, Reply, Result, Seat, Step
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.folder import bots_of
 from deadheat.engine.games.parsing import Refused, expect, illegal, line_of, number
 from deadheat.games.liars_dice import rules
 from tests.bots.loading import bot_class
@@ -24,7 +25,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 def random_bot(game: str) -> Callable[[int], Bot]:
     """The class of the house's random bot, which every game must have."""
-    new_bot: Callable[[int], Bot] = bot_class(ROOT / "bots" / game / "random")
+    new_bot: Callable[[int], Bot] = bot_class(bots_of(game) / "random")
     return new_bot
 
 

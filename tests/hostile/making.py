@@ -15,8 +15,10 @@ import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
+from deadheat.engine.games.folder import bots_of
+
 MIB = 1024 * 1024
-LEGAL = (Path(__file__).parents[2] / "bots" / "yacht-auction" / "hello-python" / "main.py").read_bytes()
+LEGAL = (bots_of("yacht-auction") / "hello-python" / "main.py").read_bytes()
 """A bot that would be ready, so that nothing else is wrong with an upload."""
 
 EMPTY = b"\x03\x00"

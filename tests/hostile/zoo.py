@@ -25,6 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from deadheat.engine.chance import SEED_BYTES
 from deadheat.engine.core import NS_PER_MS, Fault, Seat
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.folder import bots_of
 from deadheat.engine.replay import replay
 from deadheat.engine.transcript import Transcript, decode, encode
 from deadheat.league.config import Settings
@@ -38,14 +39,14 @@ from deadheat.sandbox.cgroup import own_times
 from deadheat.sandbox.docker import DockerBox, DockerSandbox
 from deadheat.sandbox.languages import LANGUAGES
 from deadheat.workers import play
-from deadheat.workers.context import BOTS, Context
+from deadheat.workers.context import Context
 from tests.hostile.residue import Traces
 
 CASES = Path(__file__).parent
 HONEST = {
-    "yacht-auction": BOTS / "yacht-auction" / "hello-c" / "main.c",
-    "betris-large": BOTS / "betris-large" / "starter" / "main.c",
-    "liars-dice": BOTS / "liars-dice" / "starter" / "main.c",
+    "yacht-auction": bots_of("yacht-auction") / "hello-c" / "main.c",
+    "betris-large": bots_of("betris-large") / "starter" / "main.c",
+    "liars-dice": bots_of("liars-dice") / "starter" / "main.c",
 }
 """A quick opponent for each game: it answers within microseconds."""
 

@@ -21,6 +21,7 @@ from sqlalchemy import text
 from sqlmodel import col, select
 
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.folder import bots_of
 from deadheat.engine.memory import MemoryTransport
 from deadheat.engine.referee import run_match
 from deadheat.engine.transcript import encode
@@ -48,7 +49,6 @@ from deadheat.league.storage.schema import WrongSchema
 from deadheat.league.storage.tablecopy import sums
 from deadheat.league.tables import AuditRecord, BotVersion, Match, RatingSnapshot, Season, Series, User
 from deadheat.league.verification import fairness
-from deadheat.workers.context import BOTS
 from tests.bots.loading import in_process
 from tests.league.conftest import DATABASES, execute
 from tests.league.test_migrations import FIRST_LEAGUE
@@ -88,7 +88,7 @@ def play_for_real(world: World) -> World:
 
 
 def transcript(seed: bytes) -> bytes:
-    new = in_process(BOTS / "yacht-auction" / "random")
+    new = in_process(bots_of("yacht-auction") / "random")
     return encode(run_match(GAMES["yacht-auction"], 2, seed, MemoryTransport([new(1), new(2)])))
 
 

@@ -15,6 +15,7 @@ from docker.errors import APIError
 from deadheat.engine.chance import SEED_BYTES
 from deadheat.engine.core import NS_PER_S, Message, Reply, Seat, Transport
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.folder import bots_of
 from deadheat.engine.replay import replay
 from deadheat.league.config import Settings
 from deadheat.sandbox.arena import Arena
@@ -36,7 +37,7 @@ for line in sys.stdin:
     print(count, flush=True)
 """
 
-YACHT = Path(__file__).parents[2] / "bots" / "yacht-auction" / "greedy"
+YACHT = bots_of("yacht-auction") / "greedy"
 
 
 @pytest.fixture(params=["local", pytest.param("docker", marks=pytest.mark.containers)])

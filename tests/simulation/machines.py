@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deadheat.engine.core import Game, Message, Reply, Seat, Transport, TransportError
+from deadheat.engine.games.folder import bots_of
 from deadheat.engine.memory import MemoryTransport, Player
 from deadheat.engine.referee import run_match
 from deadheat.league.jobs import Host, ProgramRef
@@ -23,7 +24,6 @@ from deadheat.sandbox.arena import Played
 from deadheat.sandbox.box import Program, SandboxError
 from deadheat.sandbox.build import BuildFailed, Built
 from deadheat.sandbox.languages import Recipe
-from deadheat.workers.context import BOTS
 from tests.bots.loading import in_process
 from tests.league.world import GAME
 from tests.simulation.stage import packed
@@ -31,7 +31,7 @@ from tests.simulation.stage import packed
 if TYPE_CHECKING:
     from tests.simulation.simulator import Simulator
 
-RANDOM_BOT = in_process(BOTS / GAME / "random")
+RANDOM_BOT = in_process(bots_of(GAME) / "random")
 
 
 class Source(StrEnum):

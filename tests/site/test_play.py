@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from sqlmodel import update
 
 from deadheat.api.pages.player import exhibition
+from deadheat.engine.games.folder import bots_of
 from deadheat.games.betris_large.polyominoes import PLACEMENTS, SIDE, bit
 from deadheat.league.service.bots.bots import create_bot
 from deadheat.league.service.jobs import exhibitions
@@ -23,7 +24,7 @@ from deadheat.sandbox.box import Sandbox
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.local import LocalSandbox
 from deadheat.workers import exhibitions as at_work
-from deadheat.workers.context import BOTS, Context
+from deadheat.workers.context import Context
 from tests.api.site import PASSWORD
 from tests.site.conftest import PHONE, League, Open, barriers, overflows
 from tests.workers.conftest import packed
@@ -86,7 +87,7 @@ def worker(league: League) -> Iterator[Worker]:
 def opponent(league: League, game: str, name: str = "random") -> int:
     """A bot whose program is one of the house's."""
     world = league.site.world
-    program = league.site.blobs.put(packed(BOTS / game / name))
+    program = league.site.blobs.put(packed(bots_of(game) / name))
     owner = world.author()
     bot_id = world.write(create_bot, owner, game, f"house{owner.id}").id
     version_id = world.upload(owner, bot_id)

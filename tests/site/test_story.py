@@ -20,8 +20,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.follow import wait_for_build
+from deadheat.engine.games.folder import bots_of
 from deadheat.league.records.matches import Match
-from deadheat.workers.context import BOTS
 from tests.api.site import zipped
 from tests.deployment import ROOT, Deployment, serving
 from tests.site.conftest import EXPECT_MS, Open, keeps_out, watched
@@ -70,7 +70,7 @@ class Rivals:
         self.versions = [(client, game, self._upload(client, game)) for game in GAMES for client in self.clients]
 
     def _upload(self, client: Client, game: str) -> tuple[int, int]:
-        source = (BOTS / game / "random" / "main.py").read_bytes()
+        source = (bots_of(game) / "random" / "main.py").read_bytes()
         version = client.upload(client.own_bot(game, "chance").id, "bot.py", source)
         return version.bot_id, version.number
 
@@ -188,7 +188,7 @@ def uploads(page: Page, bot: str) -> int:
     page.get_by_role("button", name="Create bot").click()
     expect(page.get_by_role("heading", level=1)).to_have_text(bot)
     assert keeps_out(page) == []
-    source = HOSTILE + (BOTS / GAME / "random" / "main.py").read_text()
+    source = HOSTILE + (bots_of(GAME) / "random" / "main.py").read_text()
     drops(page, "bot.zip", zipped({"main.py": source, "zz_bulk.py": BULK}))
     page.wait_for_url("**/versions/1")
     page.wait_for_function(

@@ -15,6 +15,7 @@ import deadheat
 from deadheat.engine.chance import seeds
 from deadheat.engine.core import Fault
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.folder import bots_of
 from deadheat.engine.replay import replay
 from deadheat.engine.transcript import decode, encode
 from deadheat.games.liars_dice.rules import BIDS, Bid, Move
@@ -147,7 +148,7 @@ def test_an_observation_of_liars_dice_begins_with_ones_own_seat() -> None:
 
 def test_yacht_auction_is_counted_as_the_rules_count_it() -> None:
     """With a house bot, which reaches the bonus; it reads the protocol's lines."""
-    new_bot = bot_class(ROOT / "bots" / "yacht-auction" / "greedy")
+    new_bot = bot_class(bots_of("yacht-auction") / "greedy")
     env = plain("yacht-auction")
     bonuses = 0
     for number in range(12):

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 import redis
 
+from deadheat.engine.games.folder import bots_of
 from deadheat.league.service.jobs.builds import BuildOutcome, finish_build
-from deadheat.workers.context import BOTS, Context
+from deadheat.workers.context import Context
 from tests.league.world import GAME, World, settings
 
 
@@ -25,7 +26,7 @@ class PlayingWorld(World):
     def __post_init__(self) -> None:
         self.context = Context(self.settings)
         self.host = self.context.host
-        self.program = self.context.blobs.put(packed(BOTS / GAME / "random"))
+        self.program = self.context.blobs.put(packed(bots_of(GAME) / "random"))
         super().__post_init__()
         self.context.__dict__["database"] = self.connect()  # with the world's clock
 

@@ -12,6 +12,7 @@ import pytest
 
 from deadheat.engine.core import TransportError
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.folder import bots_of
 from deadheat.engine.replay import replay
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, decode
 from deadheat.league.service.series.hosts import record_check
@@ -20,13 +21,12 @@ from deadheat.sandbox.arena import Arena, Played
 from deadheat.sandbox.languages import LANGUAGES
 from deadheat.workers import build
 from deadheat.workers.build import build_version
-from deadheat.workers.context import BOTS
 from tests.league.world import GAME, settings
 from tests.workers.building import BuildingWorld, zipped
 
 pytestmark = pytest.mark.containers
 
-RANDOM = (BOTS / GAME / "random" / "main.py").read_text()
+RANDOM = (bots_of(GAME) / "random" / "main.py").read_text()
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_a_single_python_file_becomes_ready(world: BuildingWorld) -> None:
 
 
 def test_a_zip_of_several_c_files_becomes_ready(world: BuildingWorld) -> None:
-    folder = BOTS / GAME / "counter"
+    folder = bots_of(GAME) / "counter"
     version = world.built("bot.zip", zipped({path.name: path.read_text() for path in folder.iterdir()}))
     assert (version.state, version.language, version.reason) == (VersionState.READY, "c", "")
 
@@ -120,7 +120,7 @@ def test_a_second_message_builds_nothing_again(world: BuildingWorld) -> None:
     assert world.version(version.id).attempt == 1
 
 
-LIARS = BOTS / "liars-dice"
+LIARS = bots_of("liars-dice")
 
 TWO_ONLY = """
 import json, sys

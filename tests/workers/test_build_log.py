@@ -13,18 +13,18 @@ from sqlalchemy.exc import OperationalError
 from sqlmodel import Session
 
 from deadheat.engine.core import STDERR_KEPT_BYTES
+from deadheat.engine.games.folder import bots_of
 from deadheat.league.service.jobs.builds import BuildJob, BuildOutcome, finish_build, note_build_log
 from deadheat.league.states import VersionState
 from deadheat.sandbox.languages import LANGUAGES
 from deadheat.workers import build, build_log, holding
 from deadheat.workers.build import build_version
 from deadheat.workers.build_log import BuildLog
-from deadheat.workers.context import BOTS
 from deadheat.workers.holding import LeaseLost
 from tests.league.world import GAME, settings
 from tests.workers.building import BuildingWorld
 
-RANDOM = (BOTS / GAME / "random" / "main.py").read_text()
+RANDOM = (bots_of(GAME) / "random" / "main.py").read_text()
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from sqlmodel import Session
 
 from deadheat.engine.core import Fault, Message, Reply, Seat, TransportError
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.folder import bots_of
 from deadheat.engine.replay import replay
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, decode
 from deadheat.league import telemetry
@@ -33,7 +34,6 @@ from deadheat.sandbox.local import LocalBox, LocalSandbox
 from deadheat.sandbox.pipes import PipeTransport
 from deadheat.workers import exhibitions as at_work
 from deadheat.workers import holding, stopping
-from deadheat.workers.context import BOTS
 from deadheat.workers.exhibitions import play_exhibition
 from tests.workers.conftest import PlayingWorld, packed
 from tests.workers.people import AtTheTable
@@ -46,7 +46,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def seated(world: PlayingWorld, game: str = "yacht-auction", opponents: int = 1, seat: int = 1) -> tuple[Person, int]:
-    world.program = world.context.blobs.put(packed(BOTS / game / "random"))
+    world.program = world.context.blobs.put(packed(bots_of(game) / "random"))
     _, bot_id = world.playing_bot(game=game)
     person = world.author()
     return person, world.write(exhibitions.take_seat, person, bot_id, opponents, seat)
@@ -218,7 +218,7 @@ def test_while_a_person_thinks_no_slot_is_held_and_nothing_of_the_bot_runs(world
 
 def test_a_void_attempt_begins_again_and_asks_nothing_twice(world: PlayingWorld, monkeypatch) -> None:
     """The greedy bot says the same again; the random one would not, and then the person is asked anew."""
-    world.program = world.context.blobs.put(packed(BOTS / "yacht-auction" / "greedy"))
+    world.program = world.context.blobs.put(packed(bots_of("yacht-auction") / "greedy"))
     _, bot_id = world.playing_bot(name="steady")
     person = world.author()
     exhibition_id = world.write(exhibitions.take_seat, person, bot_id, seat=1)
@@ -256,7 +256,7 @@ def test_a_match_that_always_fails_is_given_up_after_as_many_voids_as_one_of_bot
 
 
 def test_a_worker_that_is_stopped_hands_the_match_to_another_which_asks_nothing_twice(world: PlayingWorld) -> None:
-    world.program = world.context.blobs.put(packed(BOTS / "yacht-auction" / "greedy"))
+    world.program = world.context.blobs.put(packed(bots_of("yacht-auction") / "greedy"))
     _, bot_id = world.playing_bot(name="steady")
     person = world.author()
     exhibition_id = world.write(exhibitions.take_seat, person, bot_id, seat=1)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.engine.core import NS_PER_S, Message, Reply
+from deadheat.engine.games.folder import bots_of
 from deadheat.league.states import VersionState
 from deadheat.sandbox.archive import extract_program
 from deadheat.sandbox.box import Exit, Program, bot_limits
@@ -22,7 +23,6 @@ from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.languages import LANGUAGES, detect
 from deadheat.sandbox.local import LocalSandbox
 from deadheat.sandbox.pipes import PipeTransport
-from deadheat.workers.context import BOTS
 from tests.league.world import GAME, settings
 from tests.workers.building import BuildingWorld, sources, zipped
 
@@ -49,7 +49,7 @@ def world(tmp_path: Path, full_image: str) -> Iterator[BuildingWorld]:
 
 
 def test_every_language_has_a_hello_bot_and_a_larger_program() -> None:
-    assert {path.name.removeprefix("hello-") for path in (BOTS / GAME).glob("hello-*")} == set(LANGUAGES)
+    assert {path.name.removeprefix("hello-") for path in (bots_of(GAME)).glob("hello-*")} == set(LANGUAGES)
     assert {path.name for path in LARGER.iterdir()} == set(LANGUAGES)
 
 
@@ -57,7 +57,7 @@ def test_every_language_has_a_hello_bot_and_a_larger_program() -> None:
 @every_language
 @pytest.mark.all
 def test_a_hello_bot_plays_a_legal_match(world: BuildingWorld, language: str) -> None:
-    files = sources(BOTS / GAME / f"hello-{language}")
+    files = sources(bots_of(GAME) / f"hello-{language}")
     if len(files) == 1:
         ((name, text),) = files.items()
         version = world.built(f"hello.{name.rpartition('.')[2]}", text)

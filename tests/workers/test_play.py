@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import obstore
@@ -34,7 +35,7 @@ from deadheat.sandbox.box import SandboxError
 from deadheat.sandbox.folders import sweep_folders
 from deadheat.sandbox.host.slots import Slots
 from deadheat.workers import holding, metrics, play, stopping
-from deadheat.workers.context import BOTS, Context
+from deadheat.workers.context import Context
 from deadheat.workers.play import play_series
 from tests.league.world import GAME
 from tests.workers.conftest import PlayingWorld
@@ -82,7 +83,7 @@ def killed(world: PlayingWorld, series_id: int, moment: str) -> int:
     """Let another process play the series and die at that moment; its exit code."""
     command = [sys.executable, "-m", "tests.workers.victim", str(world.settings.data_dir)]
     command += [world.clock.now.isoformat(), str(series_id), moment]
-    return subprocess.run(command, cwd=BOTS.parent, timeout=120, check=False).returncode
+    return subprocess.run(command, cwd=Path(__file__).resolve().parents[2], timeout=120, check=False).returncode
 
 
 def fresh(world: PlayingWorld) -> Context:

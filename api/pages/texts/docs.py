@@ -15,10 +15,12 @@ from markupsafe import Markup, escape
 
 from deadheat.api.deps import Shared
 from deadheat.api.edge.middleware import POLICY
-from deadheat.api.pages.game import ROOT, kits
+from deadheat.api.pages.game import kits
 from deadheat.api.pages.markdown import ABOUT, anchor, rendered
 from deadheat.api.pages.render import everyones, render
+from deadheat.api.services import SITE
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.folder import protocol_of
 from deadheat.league.errors import NotFound
 from deadheat.league.records.bots import Bot
 from deadheat.league.service.bots.bots import bots_named
@@ -26,7 +28,7 @@ from deadheat.league.service.people.users import users_beginning
 
 router = APIRouter(include_in_schema=False)
 
-DOCS = ROOT / "docs"
+DOCS = SITE.parents[1] / "docs"
 VERDICTS = "## Verdicts and their cures\n"
 """The section of docs/authors.md that becomes a page."""
 
@@ -142,8 +144,8 @@ def _sections() -> tuple[Section, ...]:
     """All texts, cut at their headings; made once."""
     pages = [(TITLES[name], f"/about/{name}", "", _source(name)) for name in ABOUT]
     for name, game in GAMES.items():
-        path = DOCS / "protocols" / f"{name}.md"
-        if path.is_file():
+        path = protocol_of(name)
+        if path is not None:
             pages.append((f"Rules of {game.title}", f"/games/{name}", "rules-", path.read_text(encoding="utf-8")))
     return tuple(part for page in pages for part in _cut(*page))
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import cache
 
 from sqlalchemy import ColumnElement, and_, or_
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
@@ -198,9 +196,7 @@ def bots_named(
     return infos(session, fits, skip, limit), found
 
 
-def infos(
-    session: Session, condition: ColumnElement[bool], skip: int = 0, limit: int | None = None
-) -> list[BotInfo]:
+def infos(session: Session, condition: ColumnElement[bool], skip: int = 0, limit: int | None = None) -> list[BotInfo]:
     """The bots that meet a condition, by game and name."""
     versions = select(func.count()).select_from(BotVersion).where(BotVersion.bot_id == Bot.id).scalar_subquery()
     statement = (

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from deadheat.league.service.ground.steps import set_values
-
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy.exc import IntegrityError
-from sqlmodel import Session, col, select, update
+from sqlmodel import Session, col, select
 
 from deadheat.league.database import now, settings_of
+from deadheat.league.service.ground.steps import set_values
 from deadheat.league.tables import JudgingEnvironment
 
 

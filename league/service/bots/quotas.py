@@ -1,4 +1,5 @@
-"""How many versions may be uploaded: by an author in an hour or in five minutes, of a bot in a day. (`check_quota` serves any quota.)
+"""How many versions may be uploaded: by an author in an hour or in five minutes, of a bot in a day. (`check_quota`
+serves any quota.)
 
 The deployment's quotas (`league.config`) apply to everyone. A season's own apply as well, to bots that take part in it,
 as long as new versions matter there.
@@ -23,6 +24,7 @@ from deadheat.league.tables import BotVersion, Entry, Season
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
+ONE = literal(1)
 FIVE_MINUTES = timedelta(minutes=5)
 
 WORDS = {FIVE_MINUTES: "in five minutes", HOUR: "an hour", DAY: "a day"}
@@ -39,7 +41,7 @@ class Quota:
     window: timedelta
     conditions: tuple[Any, ...]
     made_at: Any = BotVersion.created_at
-    each: Any = literal(1)
+    each: Any = ONE
 
 
 def check_quotas(session: Session, uploader: Person, bot_id: int) -> None:

@@ -17,6 +17,7 @@ import pytest
 from deadheat.cli.local.transcripts import read
 from deadheat.cli.tournament import field
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.folder import bots_of
 from deadheat.engine.replay import replay
 from tests.cli.command import GAME, ROOT, assert_one_sentence, deadheat, invoke
 
@@ -27,7 +28,7 @@ QUITTER = "input()\n"
 def bots(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of bots: a program in C, one that leaves at once, and one in a folder of its own."""
     folder = tmp_path_factory.mktemp("bots")
-    starter = ROOT / "bots" / GAME / "starter" / "main.c"
+    starter = bots_of(GAME) / "starter" / "main.c"
     subprocess.run(["gcc", "-O1", "-o", folder / "quick", starter], check=True)
     (folder / "quitter.py").write_text(QUITTER)
     (folder / "other").mkdir()

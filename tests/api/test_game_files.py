@@ -1,0 +1,38 @@
+"""What browsers get from a game's folder: its `web`, at an address that changes with the folder, and nothing else."""
+
+from __future__ import annotations
+
+from deadheat.engine.games.folder import folders, web_address
+from tests.api.site import Site
+from tests.league.world import GAME
+
+
+def test_a_games_picture_has_an_address_for_ever(site: Site) -> None:
+    address = web_address(GAME, "picture.svg")
+    assert address is not None
+    answer = site.client.get(address)
+    assert answer.status_code == 200
+    assert answer.content == (folders()[GAME].path / "web" / "picture.svg").read_bytes()
+    assert answer.headers["Content-Type"].startswith("image/svg+xml")
+    assert "immutable" in answer.headers["Cache-Control"]
+    assert "default-src" in answer.headers["Content-Security-Policy"]
+    assert address in site.client.get(f"/games/{GAME}", headers={"Accept": "text/html"}).text
+
+
+def test_nothing_else_of_the_folder_is_served(site: Site) -> None:
+    address = web_address(GAME, "picture.svg")
+    assert address is not None
+    start = address.removesuffix("picture.svg")
+    other = start.replace(start.split("/")[4], "0" * 12)
+    for path in (
+        f"{start}../rules.py",
+        f"{start}%2e%2e/rules.py",
+        f"{start}..%2frules.py",
+        f"{start}/etc/passwd",
+        f"{start}nothing.js",
+        start,
+        f"{other}picture.svg",
+        "/static/games/unheard-of/0/picture.svg",
+        f"/static/games/{GAME}",
+    ):
+        assert site.client.get(path).status_code == 404, path
