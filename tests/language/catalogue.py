@@ -24,7 +24,7 @@ from jinja2.ext import babel_extract
 
 from deadheat.api.errors import STATUS
 from deadheat.api.pages.organiser.season_form import in_form
-from deadheat.api.pages.render import templates
+from deadheat.api.pages.render import said_by_scripts, templates
 from deadheat.api.services import SITE
 from deadheat.engine import figures
 from deadheat.engine.core import Fault
@@ -66,6 +66,7 @@ def messages() -> Iterator[Message]:
         yield from of_template(path.read_text(encoding="utf-8"))
     for path in PYTHON:
         yield from of_python(path)
+    yield from said_by_scripts()
     for words in WORDS:
         yield from (word.value for word in words)
     for step in states.SEASON_STEPS.values():
