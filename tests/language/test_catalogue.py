@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.api.services import SITE
+from deadheat.engine.language import _, gettext, reading
 from deadheat.league.locale import LANGUAGES, catalogue, preferred
 from tests.language import outside
 from tests.language.catalogue import TEMPLATES, gathered, kept, messages
@@ -98,3 +99,8 @@ def test_a_browser_is_answered_in_the_language_that_it_likes_best(asked: str, la
 def test_english_is_the_messages_themselves() -> None:
     assert catalogue("en").gettext("Seasons") == "Seasons"
     assert catalogue("ko").gettext("Seasons") == "시즌"
+
+
+def test_nothing_stays_nothing() -> None:
+    with reading(catalogue("ko")):
+        assert gettext("") == _("") == ""
