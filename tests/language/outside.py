@@ -26,7 +26,7 @@ NOT_TOLD = ("Enter", "select, textarea, pre", "button, summary", "(prefers-reduc
 TOLD_BY_SCRIPT = re.compile(r"^[A-Z][a-z]+\b(?! \w+$)|[a-z]{2,}[,.:] |\b(of|at|the|is|in|no) ")
 LOOKS_UP = frozenset({"_", "N_", "gettext", "ngettext", "counted"})
 
-BROWSERS = "Android Chrom Edg Edge Firefox Linux Mac Opera Safari Windows".split()
+BROWSERS = ["Android", "Chrom", "Edg", "Edge", "Firefox", "Linux", "Mac", "Opera", "Safari", "Windows"]
 UNTOLD = frozenset(
     [
         *(*BROWSERS, "Chrome or Chromium", "Mac OS", "Deadheat", "Location", "starter kit", "starter.zip", "match/5"),
