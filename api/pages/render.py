@@ -48,7 +48,12 @@ def templates() -> Jinja2Templates:
     environment.policies["ext.i18n.trimmed"] = True
     # The extension's own method:
     environment.install_gettext_callables(gettext, ngettext, newstyle=True)  # type: ignore[attr-defined]
-    environment.globals |= {"language": language, "LANGUAGES": LANGUAGES, "script_messages": script_messages}
+    environment.globals |= {
+        "language": language,
+        "LANGUAGES": LANGUAGES,
+        "script_messages": script_messages,
+        "in_words": in_words,
+    }
     environment.filters |= {
         "shown": shown,
         "points": grouped_points,
@@ -187,6 +192,11 @@ def said_by_scripts() -> tuple[str, ...]:
     """The messages of the site's scripts: what they `say`, and the words that the documents of matches have."""
     found = {message for path in (SITE / "static").glob("*.js") for message in _SAID.findall(path.read_text("utf-8"))}
     return tuple(sorted(found | {fault.value for fault in Fault} | {N_("points"), N_("dice")}))
+
+
+def in_words() -> str:
+    """What asks for a document of the viewer in the reader's language."""
+    return "" if language() == "en" else f"?language={language()}"
 
 
 def script_messages() -> Markup:
