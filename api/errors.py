@@ -20,6 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from deadheat.engine.language import N_, gettext
 from deadheat.league import errors
 from deadheat.league.complaints import plainly
 
@@ -64,18 +65,18 @@ STATUS: Mapping[type[errors.LeagueError], int] = {
 }
 """The one place that knows both worlds; a test finds every error of the league here."""
 
-INTERNAL = "Something went wrong on our side. An operator has been notified."
+INTERNAL = N_("Something went wrong on our side. An operator has been notified.")
 """Replaces an error's own words, which would reveal internals."""
 
 OURS: Mapping[type[errors.LeagueError], str] = {
-    errors.BlobsAway: "Nothing can be stored or fetched at the moment. Please try again in a minute.",
-    errors.ProviderAway: "The sign-in provider does not answer. Try again later, or sign in with a password.",
-    errors.BlobMissing: "This is missing from the store. An operator has been notified.",
-    errors.BlobDamaged: "This is damaged in the store. An operator has been notified.",
+    errors.BlobsAway: N_("Nothing can be stored or fetched at the moment. Please try again in a minute."),
+    errors.ProviderAway: N_("The sign-in provider does not answer. Try again later, or sign in with a password."),
+    errors.BlobMissing: N_("This is missing from the store. An operator has been notified."),
+    errors.BlobDamaged: N_("This is damaged in the store. An operator has been notified."),
 }
 """Sentences for those internal failures that can be told apart."""
 
-DATABASE_AWAY = "The database cannot be reached at the moment. Please try again in a few seconds."
+DATABASE_AWAY = N_("The database cannot be reached at the moment. Please try again in a few seconds.")
 SOON = {"Retry-After": "5"}
 """A database comes back in seconds, or an operator is at work."""
 
@@ -84,7 +85,7 @@ LATER = {"Retry-After": "60"}
 MAX_COMPLAINTS = 20
 
 
-NO_PAGE = "There is no page at this address."
+NO_PAGE = N_("There is no page at this address.")
 """The message for a mistyped address or a broken link."""
 
 
@@ -109,7 +110,7 @@ def problem(
     """The answer; ASCII only, for a detail may quote what was sent."""
     title = HTTPStatus(status).phrase
     if _of_a_page(request) and "text/html" in request.headers.get("accept", ""):
-        context = {"status": status, "title": title, "detail": detail}
+        context = {"status": status, "title": gettext(title), "detail": gettext(detail)}
         page: Response = request.app.state.services.pages.TemplateResponse(
             request, "problem.html", context, status_code=status, headers=dict(headers or {})
         )

@@ -11,6 +11,7 @@ from deadheat.api.replays import transcript_of
 from deadheat.api.services import Services
 from deadheat.engine.advice import ADVISERS, Advice, advice
 from deadheat.engine.core import Fault
+from deadheat.engine.language import _
 from deadheat.engine.replay import known_rules
 from deadheat.engine.scenes import Scene, scenes
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, decode
@@ -29,36 +30,43 @@ def told_table(table: Table) -> str:
     """How a match stands, for its person."""
     info = table.info
     if info.state is JobState.QUEUED:
-        return f"{_failed(info)}You have a seat; the match begins as soon as a worker is free."
+        return _failed(info) + _("You have a seat; the match begins as soon as a worker is free.")
     if table.resigned:
-        return "You have resigned; the record is being written. You may play elsewhere."
+        return _("You have resigned; the record is being written. You may play elsewhere.")
     if table.prompt is not None:
-        return f"{_failed(info)}It is your move."
-    return f"{_failed(info)}{info.bot} is thinking; this page updates itself."
+        return _failed(info) + _("It is your move.")
+    return _failed(info) + _("%(bot)s is thinking; this page updates itself.", bot=info.bot)
 
 
 def told_of(info: ExhibitionInfo) -> str:
     """How it ended."""
     if info.ranks is None:
         if info.resigned or info.cause == Cause.RESIGNED:
-            return f"{info.person} resigned."
-        whys = {Cause.LEFT: f"{info.person} left before it began.", Cause.NO_WORKER: "no worker was free."}
-        why = whys.get(Cause(info.cause), f"the service failed too often, most recently by {info.cause}.")
-        return f"It was not played: {why}"
+            return _("%(person)s resigned.", person=info.person)
+        if info.cause == Cause.LEFT:
+            return _("It was not played: %(person)s left before it began.", person=info.person)
+        if info.cause == Cause.NO_WORKER:
+            return _("It was not played: no worker was free.")
+        return _("It was not played: the service failed too often, most recently by %(cause)s.", cause=info.cause)
     if info.fault is Fault.EXITED:
-        return f"{info.person} resigned."
+        return _("%(person)s resigned.", person=info.person)
     if info.fault is Fault.TIMEOUT:
-        return f"{info.person} did not answer in time and lost."
+        return _("%(person)s did not answer in time and lost.", person=info.person)
     mine = info.ranks[info.seat]
     if mine > 1:
-        return f"{info.person} lost: place {mine} of {info.seats}." if info.seats > 2 else f"{info.person} lost."
-    return f"{info.person} won." if info.ranks.count(1) == 1 else "A draw."
+        if info.seats == 2:
+            return _("%(person)s lost.", person=info.person)
+        return _("%(person)s lost: place %(place)s of %(seats)s.", person=info.person, place=mine, seats=info.seats)
+    return _("%(person)s won.", person=info.person) if info.ranks.count(1) == 1 else _("A draw.")
 
 
 def _failed(info: ExhibitionInfo) -> str:
     if not info.voids:
         return ""
-    return f"The service failed ({info.cause}), not you or the bot. The match restarts with the same dice. "
+    again = _(
+        "The service failed (%(cause)s), not you or the bot. The match restarts with the same dice.", cause=info.cause
+    )
+    return f"{again} "
 
 
 def moves_of(shared: Services, info: ExhibitionInfo) -> list[Scene]:

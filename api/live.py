@@ -6,8 +6,10 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from deadheat.api.replays import marked
 from deadheat.api.services import Body, Services
 from deadheat.engine.games import GAMES
+from deadheat.engine.language import _, gettext, language, ngettext
 from deadheat.engine.scenes import Scene, document_so_far, scenes_so_far
 from deadheat.league.errors import WITHHELD
 from deadheat.league.service.people.person import Person
@@ -37,30 +39,34 @@ def telling(watched: Watched, by_seat: list[str]) -> Telling:
 def told(watched: Watched) -> str:
     """How the match stands, for people."""
     if watched.state is not MatchState.SCHEDULED:
-        return "It is over."
+        return _("It is over.")
     if watched.series is JobState.QUEUED:
-        return "Not played yet: its series is waiting for a worker."
+        return _("Not played yet: its series is waiting for a worker.")
     if watched.series is not JobState.RUNNING:
-        return "It is over."
+        return _("It is over.")
     if watched.withheld:
-        return f"Its series is being played now. {WITHHELD}"
+        return _("Its series is being played now. %(withheld)s", withheld=gettext(WITHHELD))
     if watched.match is None:
-        return (
+        return _(
             "Its series is being played now. Matches that take longer than a second are shown here; results come when"
             " the whole series is done."
         )
     if watched.match.result is not None:
-        return "Played to its end. It counts when the whole series is done."
-    again = ""
-    if watched.voids:
-        times = "once" if watched.voids == 1 else f"{watched.voids} times"
-        again = f" The service failed {times}, which costs no bot anything. The match is replayed with other dice."
-    return f"Being played now; you see it a second or two later.{again}"
+        return _("Played to its end. It counts when the whole series is done.")
+    said = _("Being played now; you see it a second or two later.")
+    if not watched.voids:
+        return said
+    again = ngettext(
+        "The service failed once, which costs no bot anything. The match is replayed with other dice.",
+        "The service failed %(count)s times, which costs no bot anything. The match is replayed with other dice.",
+        watched.voids,
+    )
+    return f"{said} {again % {'count': watched.voids}}"
 
 
 def live_key(match_id: int) -> object:
     """What `live_body` is kept under."""
-    return ("live", match_id)
+    return ("live", language(), match_id)
 
 
 def live_body(shared: Services, match_id: int, viewer: Person | None) -> tuple[Body, bool]:
@@ -82,5 +88,5 @@ def live_body(shared: Services, match_id: int, viewer: Person | None) -> tuple[B
         "match": None if watched.match is None else document_so_far(GAMES[watched.game], watched.match, by_seat),
     }
     content = json.dumps(found, separators=(",", ":")).encode()
-    body = Body(watched.version, f'"live-{VERSION}-{watched.version}"', content, "application/json")
+    body = Body(watched.version, f'"live-{VERSION}{marked()}-{watched.version}"', content, "application/json")
     return (body, True) if watched.private else (shared.bodies.keep(key, body), False)

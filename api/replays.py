@@ -15,6 +15,7 @@ from typing import Any
 from starlette.responses import Response, StreamingResponse
 
 from deadheat.api.services import Body, Services
+from deadheat.engine.language import language
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
 from deadheat.league.errors import BlobDamaged, BlobMissing, WrongState
 from deadheat.league.records.matches import Match
@@ -41,6 +42,11 @@ JSON: dict[int | str, dict[str, Any]] = {
 
 VERSION = 5
 """Of what is made here: part of the ETag, so that browsers ask again when it changes."""
+
+
+def marked() -> str:
+    """The language in an ETag; nothing for English."""
+    return "" if language() == "en" else f"-{language()}"
 
 
 def transcript_of(shared: Services, played: Played) -> Transcript | None:
@@ -91,12 +97,12 @@ def made_of(shared: Services, played: Played, what: str, make: Callable[[Transcr
     Raises:
         WrongState: the store has lost the transcript.
     """
-    key, version = (what, played.id), (played.transcript_sha256, VERSION)
+    key, version = (what, language(), played.id), (played.transcript_sha256, VERSION)
     if (body := shared.bodies.current(key, version)) is not None:
         return body
     transcript = transcript_of(shared, played)
     if transcript is None:
         raise WrongState("lost", "The transcript cannot be read from the store; an operator has been told.")
     content = json.dumps(make(transcript), separators=(",", ":")).encode()
-    etag = f'"{what}-{VERSION}-{played.transcript_sha256}"'
+    etag = f'"{what}-{VERSION}{marked()}-{played.transcript_sha256}"'
     return shared.bodies.keep(key, Body(version, etag, content, "application/json"))

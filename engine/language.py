@@ -34,7 +34,7 @@ def language() -> str:
 
 def gettext(message: str) -> str:
     """The message in the reader's language, placeholders unfilled."""
-    return _catalogue.get().gettext(message)
+    return _catalogue.get().gettext(message) if message else ""  # the empty message is a catalogue's own head
 
 
 def ngettext(one: str, more: str, count: int) -> str:

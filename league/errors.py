@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import Self
 
 from deadheat.engine.figures import counted, wait
+from deadheat.engine.language import N_, _, gettext
 from deadheat.league.states import SeasonState
 
 
@@ -29,19 +30,19 @@ class NotFound(LeagueError):
     code = "not-found"
 
     def __init__(self, what: str, name: object, said: str = "") -> None:
-        super().__init__(said or f"There is no {what} {name!r}.")
+        super().__init__(said or _("There is no %(what)s %(name)r.", what=what, name=name))
         self.what = what
         self.name = name
 
     @classmethod
     def entry(cls, bot_id: int) -> Self:
         """The error for a bot that is not in the requested season."""
-        return cls("entry", bot_id, f"Bot number {bot_id} is not in this season.")
+        return cls("entry", bot_id, _("Bot number %(bot_id)s is not in this season.", bot_id=bot_id))
 
     @classmethod
     def own_match(cls, match_id: int) -> Self:
         """The error for a match that does not exist or is other people's."""
-        return cls("match", match_id, f"None of your bots plays in a match number {match_id}.")
+        return cls("match", match_id, _("None of your bots plays in a match number %(match_id)s.", match_id=match_id))
 
 
 class NameTaken(LeagueError):
@@ -50,14 +51,14 @@ class NameTaken(LeagueError):
     code = "name-taken"
 
     def __init__(self, what: str, name: str, said: str = "") -> None:
-        super().__init__(said or f"A {what} named {name!r} already exists.")
+        super().__init__(said or _("A %(what)s named %(name)r already exists.", what=what, name=name))
         self.what = what
         self.name = name
 
     @classmethod
     def reserved(cls, name: str) -> Self:
         """The error for a reserved name, whose owner others would mistake for somebody else."""
-        return cls("name", name, f"The name {name!r} is reserved; choose another.")
+        return cls("name", name, _("The name %(name)r is reserved; choose another.", name=name))
 
 
 class UnknownGame(LeagueError):
@@ -77,7 +78,7 @@ class WrongCredentials(LeagueError):
     code = "wrong-credentials"
 
     def __init__(self) -> None:
-        super().__init__("Wrong name or password.")
+        super().__init__(_("Wrong name or password."))
 
 
 class AccountClosed(LeagueError):
@@ -86,7 +87,9 @@ class AccountClosed(LeagueError):
     code = "account-closed"
 
     def __init__(self, reason: str | None) -> None:
-        super().__init__("This account is closed." if reason is None else f"This account is banned: {reason}")
+        super().__init__(
+            _("This account is closed.") if reason is None else _("This account is banned: %(reason)s", reason=reason)
+        )
         self.reason = reason
 
 
@@ -105,7 +108,7 @@ class ProviderAway(LeagueError):
     code = "provider-away"
 
     def __init__(self) -> None:
-        super().__init__("The provider does not answer. Try again later, or sign in with a password.")
+        super().__init__(_("The provider does not answer. Try again later, or sign in with a password."))
 
 
 class AlreadyLinked(LeagueError):
@@ -114,7 +117,7 @@ class AlreadyLinked(LeagueError):
     code = "already-linked"
 
     def __init__(self) -> None:
-        super().__init__("That identity opens another account, or this account is linked to another one.")
+        super().__init__(_("That identity opens another account, or this account is linked to another one."))
 
 
 class SignInAgain(LeagueError):
@@ -123,7 +126,7 @@ class SignInAgain(LeagueError):
     code = "sign-in-again"
 
     def __init__(self) -> None:
-        super().__init__("Your sign-in is too old for this. Sign out, sign in again, and do it within ten minutes.")
+        super().__init__(_("Your sign-in is too old for this. Sign out, sign in again, and do it within ten minutes."))
 
 
 class NotInvited(LeagueError):
@@ -132,8 +135,8 @@ class NotInvited(LeagueError):
     code = "not-invited"
 
     def __init__(self, by_code: bool) -> None:
-        needed = "To sign up you need a valid invitation code." if by_code else "Sign-up is closed."
-        super().__init__(f"{needed} Ask an organiser.")
+        needed = _("To sign up you need a valid invitation code.") if by_code else _("Sign-up is closed.")
+        super().__init__(needed + " " + _("Ask an organiser."))
         self.by_code = by_code
 
 
@@ -174,7 +177,9 @@ class OwnMatch(LeagueError):
     code = "own-match"
 
     def __init__(self, match_id: int) -> None:
-        super().__init__(f"Your bot plays in match {match_id}, so another organiser must decide.")
+        super().__init__(
+            _("Your bot plays in match %(match_id)s, so another organiser must decide.", match_id=match_id)
+        )
         self.match_id = match_id
 
 
@@ -184,7 +189,7 @@ class NotCaptain(LeagueError):
     code = "not-captain"
 
     def __init__(self, team: str) -> None:
-        super().__init__(f"Only the captain of the team {team!r} may do this.")
+        super().__init__(_("Only the captain of the team %(team)r may do this.", team=team))
         self.team = team
 
 
@@ -194,11 +199,11 @@ class NotAdmitted(LeagueError):
     code = "not-admitted"
 
     def __init__(self, why: str) -> None:
-        super().__init__(f"The season does not admit this bot: {why}.")
+        super().__init__(_("The season does not admit this bot: %(why)s.", why=why))
         self.why = why
 
 
-WITHHELD = (
+WITHHELD = N_(
     "Other matches with the same dice are still to be played, so this one's dice, moves and logs are not shown yet."
 )
 
@@ -227,7 +232,7 @@ class WrongState(LeagueError):
     @classmethod
     def withheld(cls) -> Self:
         """The error for a finished match whose dice must not be shown yet (`league.service.series.deals`)."""
-        return cls("withheld", f"{WITHHELD} Try again when they are over.")
+        return cls("withheld", gettext(WITHHELD) + " " + _("Try again when they are over."))
 
 
 _WITHOUT = {
@@ -266,7 +271,7 @@ class TooMany(LeagueError):
     code = "too-many"
 
     def __init__(self, what: str, limit: int) -> None:
-        super().__init__(f"Too many {what}: the limit is {limit}.")
+        super().__init__(_("Too many %(what)s: the limit is %(limit)s.", what=what, limit=limit))
         self.what = what
         self.limit = limit
 
@@ -277,8 +282,8 @@ class NoPlace(LeagueError):
     code = "no-place"
 
     def __init__(self, limit: int) -> None:
-        full = f"All {counted(limit, 'place')} to play against a bot are taken. Try again later."
-        super().__init__(full if limit else "Playing against bots is switched off here.")
+        full = _("All %(places)s to play against a bot are taken. Try again later.", places=counted(limit, "place"))
+        super().__init__(full if limit else _("Playing against bots is switched off here."))
         self.limit = limit
 
 
@@ -288,7 +293,7 @@ class IllegalMove(LeagueError):
     code = "illegal-move"
 
     def __init__(self, why: str) -> None:
-        super().__init__(f"That is not possible: {why}.")
+        super().__init__(_("That is not possible: %(why)s.", why=why))
         self.why = why
 
 
@@ -373,7 +378,7 @@ class UploadTooLarge(LeagueError):
     code = "upload-too-large"
 
     def __init__(self, limit_bytes: int) -> None:
-        super().__init__(f"The upload is larger than {limit_bytes} bytes.")
+        super().__init__(_("The upload is larger than %(limit)s bytes.", limit=limit_bytes))
         self.limit_bytes = limit_bytes
 
 

@@ -1,11 +1,13 @@
 """The reader's language: as chosen on the site, which a cookie keeps, else as the browser says.
 
-Whatever is not for people (the API, its reference's scripts, what probes ask) is English, and the same for all.
+Whatever is not for people (the API, its reference's scripts, what probes ask) is English, and the same for all; but the
+documents that the viewer draws have sentences, which are in the language that their address names.
 """
 
 from __future__ import annotations
 
 import re
+from urllib.parse import parse_qsl
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -17,6 +19,9 @@ KEPT_SECONDS = 365 * 86_400
 
 _CHOSEN = re.compile(rb"(?:^|;)\s*" + COOKIE.encode() + rb"=([a-z]{2})\s*(?:;|$)")
 _SAME_FOR_ALL = ("/v1/", "/static/", "/healthz", "/readyz", "/metrics")
+_IN_WORDS = ("/replay", "/live")
+"""Documents of the API whose sentences are in the language that is asked for by name: `?language=ko`."""
+
 _VARY = (b"vary", b"Accept-Language, Cookie")
 
 
@@ -28,7 +33,8 @@ class ReadersLanguage:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"].startswith(_SAME_FOR_ALL):
-            await self._app(scope, receive, send)
+            with reading(catalogue(_named(scope))):
+                await self._app(scope, receive, send)
             return
         language = of_reader(scope)
         told = (b"content-language", language.encode())
@@ -40,6 +46,15 @@ class ReadersLanguage:
 
         with reading(catalogue(language)):
             await self._app(scope, receive, with_language)
+
+
+def _named(scope: Scope) -> str:
+    """The language that the address of a document names, else English."""
+    if scope["type"] == "http" and scope["path"].endswith(_IN_WORDS):
+        for name, value in parse_qsl(scope["query_string"].decode("latin-1")):
+            if name == "language" and value in LANGUAGES:
+                return value
+    return "en"
 
 
 def of_reader(scope: Scope) -> str:

@@ -14,6 +14,7 @@ from deadheat.api.cursors import read_cursor, write_cursor
 from deadheat.api.deps import Shared
 from deadheat.api.pages.render import everyones, render
 from deadheat.api.pages.texts.decisions import KINDS, words
+from deadheat.engine.language import N_, gettext
 from deadheat.league.records.rulings import AuditRecord
 from deadheat.league.service.ground.audit import SYSTEM, audit_log
 from deadheat.league.service.rankings.honesty import honesty
@@ -25,12 +26,12 @@ RECORDS = 50
 """Of one page."""
 
 PAGES = {
-    "announcement": "",
-    "bot": "/bots/",
-    "match": "/matches/",
-    "season": "/seasons/",
-    "team": "/teams/",
-    "user": "",
+    N_("announcement"): "",
+    N_("bot"): "/bots/",
+    N_("match"): "/matches/",
+    N_("season"): "/seasons/",
+    N_("team"): "/teams/",
+    N_("user"): "",
 }
 """Where the page of a thing is, by its kind; "": it has none."""
 
@@ -106,7 +107,7 @@ def _line(record: AuditRecord, data: dict[str, object], names: dict[str, str]) -
         "Deadheat" if record.actor == SYSTEM else record.actor,
         before,
         after,
-        f"{kind} {own or number}" if "{}" in words(record.action) else "",
+        f"{gettext(kind)} {own or number}" if "{}" in words(record.action) else "",
         f"{PAGES[kind]}{number}" if PAGES.get(kind) else "",
         list(data.items()),
     )

@@ -16,6 +16,7 @@ from deadheat.api.pages.render import everyones, render
 from deadheat.api.schemas.base import RowId
 from deadheat.api.services import Services
 from deadheat.engine.core import Fault
+from deadheat.engine.language import N_, gettext
 from deadheat.league.beside import tally
 from deadheat.league.errors import NotFound
 from deadheat.league.service.bots.bots import bot_info
@@ -58,12 +59,17 @@ def bot(shared: Shared, bot_id: Id, season: Annotated[RowId | None, Query()] = N
         career=career,
         versions=versions,
         matches=matches,
-        what_if_words=[words for words, _ in WHAT_IFS],
+        what_if_words=[gettext(words) for words, _ in WHAT_IFS],
         **(NOWHERE | there),
     )
 
 
-WHAT_IFS = (("now", 1.0), ("at 1.5 times the load", 2 / 3), ("with half the limit", 1 / 2), ("with a quarter", 1 / 4))
+WHAT_IFS = (
+    (N_("now"), 1.0),
+    (N_("at 1.5 times the load"), 2 / 3),
+    (N_("with half the limit"), 1 / 2),
+    (N_("with a quarter"), 1 / 4),
+)
 """Which part of the limit answers would have to keep to."""
 
 NEAR = 4
@@ -103,7 +109,9 @@ def _chosen(parts: Sequence[Part], season_id: int | None) -> Part | None:
     for part in parts:
         if part.season_id == season_id:
             return part
-    raise NotFound("season", season_id, f"This bot is not in a season number {season_id}.")
+    raise NotFound(
+        "season", season_id, gettext("This bot is not in a season number %(number)s.") % {"number": season_id}
+    )
 
 
 def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from deadheat.api.errors import STATUS
 from deadheat.api.pages.render import render
 from deadheat.api.schemas import base
 from deadheat.api.services import Services
+from deadheat.engine.language import _
 from deadheat.league.complaints import plainly
 from deadheat.league.errors import (
     BadSeasonFile,
@@ -117,7 +118,7 @@ def visit(request: Request, shared: Shared, found: Annotated[Visit | None, Depen
 def sign_in_first(request: Request, shared: Services) -> HTTPException:
     """Sends to sign in, and from there back to what was asked for, or to the page whose form was posted."""
     came = local_part(str(request.url)) if request.method in sessions.SAFE else came_from(request, shared)
-    return HTTPException(303, "Sign in first.", {"Location": f"/sign-in?{urlencode({'next': came or HOME})}"})
+    return HTTPException(303, headers={"Location": f"/sign-in?{urlencode({'next': came or HOME})}"})
 
 
 async def fields(request: Request, shared: Shared) -> Fields:
@@ -136,7 +137,7 @@ async def _text(file: UploadFile) -> str:
     try:
         return (await file.read()).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise HTTPException(422, "The file is not text in UTF-8.") from None
+        raise HTTPException(422, _("The file is not text in UTF-8.")) from None
 
 
 def posted(visitor: Annotated[Visit, Depends(visit)], sent: Annotated[Fields, Depends(fields)]) -> Posted:
@@ -164,7 +165,7 @@ def attempt(form: str, given: Fields, act: Callable[[], Response], again: Callab
     except ValidationError as error:
         said = {str(found["loc"][0]): _said(found) for found in error.errors() if found["loc"]}
         whole = ". ".join(found["msg"] for found in error.errors() if not found["loc"])
-        return again(Complaint(form, 422, whole or "Please correct the marked fields.", said, _typed(given)))
+        return again(Complaint(form, 422, whole or _("Please correct the marked fields."), said, _typed(given)))
     except LeagueError as error:
         status = 403 if isinstance(error, WrongCredentials) else STATUS[type(error)]
         if status >= 500:
@@ -232,7 +233,7 @@ def _said(found: ErrorDetails) -> str:
     """One complaint about a field, for people."""
     text = plainly(found)
     place = next((part + 1 for part in found["loc"][1:] if isinstance(part, int)), None)
-    return text if place is None else f"Number {place}: {text}"
+    return text if place is None else _("Number %(place)s: %(text)s", place=place, text=text)
 
 
 def _marked(error: LeagueError) -> Fields:
@@ -243,9 +244,9 @@ def _marked(error: LeagueError) -> Fields:
         case BadSeasonFile():
             return {one["path"]: f"{one['why']}." for one in error.mistakes}
         case NotInvited(by_code=True):
-            return {"code": "Ask an organiser for it."}
+            return {"code": _("Ask an organiser for it.")}
         case NameTaken():
-            return {"name": "This name is already taken."}
+            return {"name": _("This name is already taken.")}
         case _:
             return {}
 

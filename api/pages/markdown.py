@@ -13,19 +13,20 @@ from markdown_it.token import Token
 from markupsafe import Markup
 
 from deadheat.engine.games.folder import folders
+from deadheat.engine.language import N_
 
 _TEXT = re.compile(r"(?:\.\./)*(?:docs/)?([a-z-]+)\.md(?:#.*)?")
 _PROTOCOL = re.compile(r"(?:\.\./)*games/([a-z0-9_]+)/protocol\.md(?:#.*)?")
 ABOUT = {
-    "ratings": "How the ratings are made",
-    "matchmaking": "Who plays whom",
-    "authors": "For authors",
-    "client": "The command deadheat",
-    "training": "Training in Python",
-    "players": "For people who play",
-    "organisers": "For organisers",
-    "audit": "The audit log",
-    "export": "A season as files",
+    "ratings": N_("How the ratings are made"),
+    "matchmaking": N_("Who plays whom"),
+    "authors": N_("For authors"),
+    "client": N_("The command deadheat"),
+    "training": N_("Training in Python"),
+    "players": N_("For people who play"),
+    "organisers": N_("For organisers"),
+    "audit": N_("The audit log"),
+    "export": N_("A season as files"),
 }
 """Texts of docs/ that have pages, with their titles."""
 

@@ -15,6 +15,7 @@ from deadheat.api.live import Telling, telling
 from deadheat.api.pages.render import render
 from deadheat.api.replays import transcript_of
 from deadheat.api.services import Services
+from deadheat.engine.language import N_, _, gettext
 from deadheat.engine.scenes import scenes
 from deadheat.league.errors import WITHHELD
 from deadheat.league.records.matches import Match
@@ -58,7 +59,7 @@ def match(shared: Shared, request: Request, viewer: Viewer, match_id: Id) -> Res
         more_moves=max(0, len(moves) - MAX_MOVES),
         watched=_watched(shared, detail, viewer),
         ended=ended(detail),
-        withheld=WITHHELD,
+        withheld=gettext(WITHHELD),
         site=shared.settings.site_url.rstrip("/") or str(request.base_url).rstrip("/"),
         embeds=bool(shared.settings.embed_origins),
     )
@@ -77,6 +78,18 @@ def embedded(shared: Shared, match_id: Id) -> Response:
     return Response(content, headers={"Content-Security-Policy": policy}, media_type="text/html")
 
 
+WORDS = {
+    "appeal-opened": N_("Appeal opened"),
+    "appeal-withdrawn": N_("Appeal withdrawn"),
+    "match-voided": N_("Match voided"),
+    "match-restored": N_("Match restored"),
+    "match-rejudged": N_("Match rejudged"),
+    "match-held": N_("Match held"),
+    "match-left": N_("Match left"),
+}
+"""Decisions that are called by their action alone."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ruling:
     """A record of the audit log about this match, in words. `again`: the match that is played in its place; `remark`:
@@ -93,11 +106,11 @@ class Ruling:
 
 def _ruling(entry: AuditRecord) -> Ruling:
     said: dict[str, Any] = json.loads(entry.data)
-    words = entry.action.replace("-", " ").capitalize()
+    words = gettext(WORDS.get(entry.action, entry.action.replace("-", " ").capitalize()))
     if entry.action == "appeal-ruled":
-        words = "Appeal upheld" if said["upheld"] else "Appeal rejected"
+        words = _("Appeal upheld") if said["upheld"] else _("Appeal rejected")
     if entry.action == "match-decided":
-        words = f"Decided: seat {said['lost_by_seat']} lost"
+        words = _("Decided: seat %(seat)s lost", seat=said["lost_by_seat"])
     return Ruling(
         words=words,
         actor=entry.actor,
@@ -119,6 +132,6 @@ def _watched(shared: Services, match: Match, viewer: Person | None) -> Telling |
 def ended(match: Match) -> str:
     """The result of a match that has one, as a sentence."""
     if all(seat.fault for seat in match.seats):  # `rated` does not tell: at a promotion gate it is never set
-        return "Nobody won."
+        return _("Nobody won.")
     winners = [name for name, seat in zip(match.names, match.seats, strict=True) if seat.rank == 1]
-    return "A draw." if len(winners) == len(match.seats) else f"{', '.join(winners)} won."
+    return _("A draw.") if len(winners) == len(match.seats) else _("%(names)s won.", names=", ".join(winners))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from functools import cache, partial
@@ -22,12 +23,14 @@ from markupsafe import Markup
 
 from deadheat.api.edge.caching import answer
 from deadheat.api.services import SITE, Body, Services
-from deadheat.engine.core import NS_PER_MS, Points
+from deadheat.engine.core import NS_PER_MS, Fault, Points
 from deadheat.engine.figures import counted, duration, limit, points, seat_number, span
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import web_address
-from deadheat.engine.language import _, gettext, language, ngettext
+from deadheat.engine.language import N_, _, gettext, language, ngettext
 from deadheat.league.locale import LANGUAGES
+
+_SAID = re.compile(r'\bsay\("([^"]*)"')
 
 MAX_SHOWN = 300
 """Characters of one cell."""
@@ -45,7 +48,12 @@ def templates() -> Jinja2Templates:
     environment.policies["ext.i18n.trimmed"] = True
     # The extension's own method:
     environment.install_gettext_callables(gettext, ngettext, newstyle=True)  # type: ignore[attr-defined]
-    environment.globals |= {"language": language, "LANGUAGES": LANGUAGES}
+    environment.globals |= {
+        "language": language,
+        "LANGUAGES": LANGUAGES,
+        "script_messages": script_messages,
+        "in_words": in_words,
+    }
     environment.filters |= {
         "shown": shown,
         "points": grouped_points,
@@ -177,6 +185,24 @@ def declared(value: object) -> str:
 def players(seats: range) -> str:
     """How many play a game: "2 players", "3 to 6 players"."""
     return _("%(count)s players", count=span(seats))
+
+
+@cache
+def said_by_scripts() -> tuple[str, ...]:
+    """The messages of the site's scripts: what they `say`, and the words that the documents of matches have."""
+    found = {message for path in (SITE / "static").glob("*.js") for message in _SAID.findall(path.read_text("utf-8"))}
+    return tuple(sorted(found | {fault.value for fault in Fault} | {N_("points"), N_("dice")}))
+
+
+def in_words() -> str:
+    """What asks for a document of the viewer in the reader's language."""
+    return "" if language() == "en" else f"?language={language()}"
+
+
+def script_messages() -> Markup:
+    """Those messages in the reader's language, for `say.js`."""
+    told = json.dumps({message: gettext(message) for message in said_by_scripts()}, ensure_ascii=False)
+    return Markup(told.replace("<", "\\u003c"))  # noqa: S704  no element can begin in it
 
 
 def elo(value: float) -> str:

@@ -18,6 +18,7 @@ from deadheat.api.pages.render import everyones, render
 from deadheat.api.schemas import base
 from deadheat.api.schemas.base import RowId
 from deadheat.api.services import Services
+from deadheat.engine.language import gettext
 from deadheat.league.beside import tally
 from deadheat.league.database import now
 from deadheat.league.records.seasons import Progress, Season
@@ -112,7 +113,7 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
         announcements=announcements,
         dates=dates(info),
         coming=[date for date in dates(info) if date[1] > at],
-        note=step.note if (step := SEASON_STEPS.get(info.state)) else "",
+        note=gettext(step.note) if (step := SEASON_STEPS.get(info.state)) else "",
         finals=finals,
         stages=stages,
         divisions={division.number: division.name for division in info.divisions},

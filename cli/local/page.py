@@ -164,7 +164,7 @@ def _static(name: str) -> str:
 
 def _viewer_scripts() -> list[str]:
     """List the viewer's modules, each after those that it imports."""
-    first = ["text.js", "replay-draw.js", "replay-chart.js", "replay.js"]
+    first = ["say.js", "text.js", "replay-draw.js", "replay-chart.js", "replay.js"]
     return first + sorted(file.name for file in (SITE / "static").glob("replay-*.js") if file.name not in first)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deadheat.engine.core import NS_PER_MS, Event, Reply, Seat
+from deadheat.engine.language import _, gettext
 from deadheat.engine.transcript import Exchange, Transcript
 from deadheat.engine.unfinished import Unfinished
 
@@ -135,12 +136,15 @@ def fault_words(event: Event, names: Sequence[str]) -> str:
     """A fault, as all games tell it."""
     seat = event["seat"]
     assert isinstance(seat, int)
-    return f"{names[seat]} fails by {event['fault']} at {event['command']}: {event['why']}"
+    told = {"bot": names[seat], "fault": gettext(str(event["fault"])), "command": event["command"], "why": event["why"]}
+    return _("%(bot)s fails by %(fault)s at %(command)s: %(why)s", **told)
 
 
 def outcome(transcript: Transcript, names: Sequence[str]) -> str:
     """The outcome of the match as a sentence."""
     if not transcript.result.rated:
-        return "Nobody wins: all were at fault."
+        return _("Nobody wins: all were at fault.")
     winners = [names[seat] for seat, rank in enumerate(transcript.result.ranks) if rank == 1]
-    return f"A draw between {' and '.join(winners)}." if len(winners) > 1 else f"{winners[0]} wins."
+    if len(winners) > 1:
+        return _("A draw between %(bots)s.", bots=_(" and ").join(winners))
+    return _("%(bot)s wins.", bot=winners[0])

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from deadheat.engine.core import NS_PER_MS, Event
+from deadheat.engine.language import _
 from deadheat.engine.scenes.core import Director, Figures, Moment, Scene, at_fault, fault_words
 from deadheat.games.betris_large.polyominoes import SHAPES, SIDE
 from deadheat.games.betris_large.rules import BANK_NS, CHIPS
@@ -70,7 +71,7 @@ class _Table:
             case "offer":
                 self.offer, self.bets, self.coin = [str(event["a"]), str(event["b"])], None, False
                 self.blocks, self.last = [None, None], [[], []]
-                return f"On offer: {event['a']} and {event['b']}."
+                return _("On offer: %(a)s and %(b)s.", a=event["a"], b=event["b"])
             case "bets":
                 return self._bets(event, names)
             case "place":
@@ -85,11 +86,12 @@ class _Table:
             acquired, paid = event["acquired"][seat], event["paid"][seat]
             self.bets.append({"choice": choice, "bet": bet, "acquired": acquired, "paid": paid})
             self.blocks[seat] = acquired
-            said.append(f"{names[seat]} bets {bet} on {choice}, gets {acquired} and pays {paid}")
+            words = {"bot": names[seat], "bet": bet, "choice": choice, "acquired": acquired, "paid": paid}
+            said.append(_("%(bot)s bets %(bet)s on %(choice)s, gets %(acquired)s and pays %(paid)s", **words))
         self.coin = event["coin"]
         self.numbers["chips"] = list(event["chips"])
         self.numbers["bank_ms"] = [bank // NS_PER_MS for bank in event["bank_ns"]]
-        return f"{'; '.join(said)}{'; the coin decides' if self.coin else ''}."
+        return f"{'; '.join(said)}{_('; the coin decides') if self.coin else ''}."
 
     def _place(self, event: Any, names: Sequence[str]) -> str:
         seat, cells = event["seat"], [list(cell) for cell in event["cells"]]
@@ -102,9 +104,16 @@ class _Table:
         for name, value in (("filled", event["filled"]), ("square", event["square"]), ("totals", event["total"])):
             self.numbers[name][seat] = value
         self.numbers["bank_ms"][seat] = event["bank_ns"] // NS_PER_MS
-        did = f"places {event['block']}" if cells else f"passes with {event['block']}"
-        side = event["square"]
-        return f"{names[seat]} {did}: {event['filled']} cells, a square of {side}, {event['total']} points."
+        words = {
+            "bot": names[seat],
+            "block": event["block"],
+            "cells": event["filled"],
+            "square": event["square"],
+            "points": event["total"],
+        }
+        if cells:
+            return _("%(bot)s places %(block)s: %(cells)s cells, a square of %(square)s, %(points)s points.", **words)
+        return _("%(bot)s passes with %(block)s: %(cells)s cells, a square of %(square)s, %(points)s points.", **words)
 
     def state(self) -> dict[str, Any]:
         """A copy of everything."""

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from deadheat.engine.core import Event
+from deadheat.engine.language import _
 from deadheat.engine.scenes.core import Director, Figures, Moment, Scene, at_fault, fault_words
 
 
@@ -54,7 +55,7 @@ class _Table:
     def __init__(self, seats: int) -> None:
         self.round: int | None = None
         self.counts = [0] * seats
-        self.hands: list[list[int]] = [[] for _ in range(seats)]
+        self.hands: list[list[int]] = [[] for _seat in range(seats)]
         self.places: list[int | None] = [None] * seats
         self.bids: list[dict[str, Any]] = []
         self.turn: int | None = None
@@ -73,16 +74,16 @@ class _Table:
                 return ""
             case "bid":
                 self.bids.append({"seat": data["seat"], "quantity": data["quantity"], "face": data["face"]})
-                return f"{names[data['seat']]} bids {data['quantity']} of face {data['face']}."
+                return _("%(bot)s bids %(quantity)s of face %(face)s.", bot=names[data["seat"]], **self.bids[-1])
             case "challenge":
                 return self._challenge(data, names)
             case "resignation":
                 self._empty(data["seat"])
-                return f"{names[data['seat']]} resigns."
+                return _("%(bot)s resigns.", bot=names[data["seat"]])
             case "elimination":
                 self.places[data["seat"]] = data["place"]
                 self._empty(data["seat"])
-                return f"{names[data['seat']]} is out: place {data['place']}."
+                return _("%(bot)s is out: place %(place)s.", bot=names[data["seat"]], place=data["place"])
             case _:
                 return fault_words(event, names)
 
@@ -90,16 +91,33 @@ class _Table:
         self.counts = list(data["counts"])
         self.hands = [[] for _ in self.counts]
         self.bids, self.reveal, self.turn = [], None, None
-        return f"Round {data['round']}: {sum(self.counts)} dice in play, {names[data['opener']]} opens."
+        return _(
+            "Round %(round)s: %(dice)s dice in play, %(bot)s opens.",
+            round=data["round"],
+            dice=sum(self.counts),
+            bot=names[data["opener"]],
+        )
 
     def _challenge(self, data: Any, names: Sequence[str]) -> str:
         keys = ("seat", "bidder", "quantity", "face", "count", "loser", "hands")
         self.reveal = {key: data[key] for key in keys}
         self.counts[data["loser"]] -= 1
-        met = "the bid is met" if data["count"] >= data["quantity"] else "a lie"
-        return (
-            f"{names[data['seat']]} calls {data['quantity']} of face {data['face']} a lie; there are {data['count']}:"
-            f" {met}, {names[data['loser']]} loses a die."
+        words = {
+            "bot": names[data["seat"]],
+            "quantity": data["quantity"],
+            "face": data["face"],
+            "count": data["count"],
+            "loser": names[data["loser"]],
+        }
+        if data["count"] >= data["quantity"]:
+            return _(
+                "%(bot)s calls %(quantity)s of face %(face)s a lie; there are %(count)s: the bid is met, "
+                "%(loser)s loses a die.",
+                **words,
+            )
+        return _(
+            "%(bot)s calls %(quantity)s of face %(face)s a lie; there are %(count)s: a lie, %(loser)s loses a die.",
+            **words,
         )
 
     def _empty(self, seat: int) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from deadheat.engine.core import Event
+from deadheat.engine.language import _
 from deadheat.engine.scenes.core import Director, Figures, Moment, Scene, at_fault, fault_words
 from deadheat.games.yacht_auction.rules import BASIC, LAST_BIDDING, ROUNDS, Player
 
@@ -54,7 +55,7 @@ class _Table:
         match event["type"]:
             case "roll":
                 self.bundles, self.bids, self.auctioned = {"A": str(event["a"]), "B": str(event["b"])}, None, True
-                return f"Bundle A is {_spaced(event['a'])}, bundle B is {_spaced(event['b'])}."
+                return _("Bundle A is %(a)s, bundle B is %(b)s.", a=_spaced(event["a"]), b=_spaced(event["b"]))
             case "auction":
                 return self._auction(event, names)
             case "score":
@@ -72,9 +73,10 @@ class _Table:
             player.dice += self.bundles[received]
             player.bids += change
             self.bids.append({"target": target, "bid": bid, "received": received, "change": change})
-            said.append(f"{names[seat]} bids {bid} for {target} and gets {received} ({change:+d})")
+            words = {"bot": names[seat], "bid": bid, "target": target, "received": received, "change": f"{change:+d}"}
+            said.append(_("%(bot)s bids %(bid)s for %(target)s and gets %(received)s (%(change)s)", **words))
         self.coin = event["coin"]
-        return f"{'; '.join(said)}{'; the coin decides' if self.coin else ''}."
+        return f"{'; '.join(said)}{_('; the coin decides') if self.coin else ''}."
 
     def _score(self, event: Any, names: Sequence[str]) -> str:
         seat, category, dice = event["seat"], event["category"], event["dice"]
@@ -86,7 +88,14 @@ class _Table:
         rest = sorted((Counter(dice) - Counter(lit)).elements())
         self.used[seat][category] = {"dice": "".join([*lit, *rest]), "lit": len(lit), "points": points}
         self.last = [seat, category]
-        return f"{names[seat]} puts {_spaced(dice)} on {category}: {points} points, {self.players[seat].total} in all."
+        return _(
+            "%(bot)s puts %(dice)s on %(category)s: %(points)s points, %(total)s in all.",
+            bot=names[seat],
+            dice=_spaced(dice),
+            category=category,
+            points=points,
+            total=self.players[seat].total,
+        )
 
     def state(self) -> dict[str, Any]:
         """A copy of everything."""

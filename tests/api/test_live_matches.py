@@ -66,6 +66,18 @@ def test_however_many_watch_from_one_address_nothing_is_worked_out_again(site: S
     assert site.client.get(path).content == first.content
 
 
+def test_what_the_viewer_draws_is_told_in_the_language_that_its_address_names(site: Site) -> None:
+    job = running(site)
+    show(site, job, READY)
+    path = f"/v1/matches/{job.matches[0].match_id}/live"
+    english, korean, other = [site.client.get(path + ask) for ask in ("", "?language=ko", "?language=xx")]
+    assert english.content == other.content and english.headers["etag"] == other.headers["etag"]
+    assert korean.headers["etag"] != english.headers["etag"]
+    assert [one.json()["match"]["scenes"][0]["words"][:2] for one in (english, korean)] == ["Bu", "묶음"]
+    page = site.client.get(f"/matches/{job.matches[0].match_id}", headers={"Accept-Language": "ko"})
+    assert f"{path}?language=ko" in page.text
+
+
 def test_the_match_page_says_what_is_going_on(site: Site) -> None:
     job = running(site)
     browser = Browser(site)

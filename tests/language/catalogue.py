@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
+from http import HTTPStatus
 from io import BytesIO
 from pathlib import Path
 
@@ -21,8 +22,9 @@ from babel.messages.pofile import read_po, write_po
 from jinja2 import nodes
 from jinja2.ext import babel_extract
 
+from deadheat.api.errors import STATUS
 from deadheat.api.pages.organiser.season_form import in_form
-from deadheat.api.pages.render import templates
+from deadheat.api.pages.render import said_by_scripts, templates
 from deadheat.api.services import SITE
 from deadheat.engine import figures
 from deadheat.engine.core import Fault
@@ -64,16 +66,20 @@ def messages() -> Iterator[Message]:
         yield from of_template(path.read_text(encoding="utf-8"))
     for path in PYTHON:
         yield from of_python(path)
+    yield from said_by_scripts()
     for words in WORDS:
         yield from (word.value for word in words)
     for step in states.SEASON_STEPS.values():
         if step.date:
-            yield from (step.date.removesuffix("_at"), step.date.removesuffix("_at").capitalize())
-        yield from filter(None, (step.note,))
+            yield from (word := step.date.removesuffix("_at"), word.capitalize())
+        yield from filter(None, (step.verb, step.note, step.becomes))
     yield from (group.value for group in Group)
     for term in TERMS.values():
         yield term.setting.label
         yield from term.setting.options.values() or [in_form(term)]
+    yield from (HTTPStatus(status).phrase for status in {*STATUS.values(), 400, 405, 500} - {413, 422})
+    # Python's versions name these differently:
+    yield from ("Content Too Large", "Request Entity Too Large", "Unprocessable Content", "Unprocessable Entity")
     yield from (counted([name]) for name, _ in figures.UNITS)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
+from babel.messages.jslexer import tokenize
 from jinja2 import nodes
 
 from deadheat.api.pages.render import templates
@@ -21,7 +22,19 @@ NAMES = re.compile(
 )
 WORD = re.compile(r"[^\W\d_]{2,}")
 PROSE = re.compile(r"[A-Za-z]{2,},? [A-Za-z]{2,}|^[A-Z][a-z]+[.:]?$")
+NOT_TOLD = ("Enter", "select, textarea, pre", "button, summary", "(prefers-reduced-motion: reduce)")
+TOLD_BY_SCRIPT = re.compile(r"^[A-Z][a-z]+\b(?! \w+$)|[a-z]{2,}[,.:] |\b(of|at|the|is|in|no) ")
 LOOKS_UP = frozenset({"_", "N_", "gettext", "ngettext", "counted"})
+
+BROWSERS = ["Android", "Chrom", "Edg", "Edge", "Firefox", "Linux", "Mac", "Opera", "Safari", "Windows"]
+UNTOLD = frozenset(
+    [
+        *(*BROWSERS, "Chrome or Chromium", "Mac OS", "Deadheat", "Location", "starter kit", "starter.zip", "match/5"),
+        *("stderr of seat", "public, max-age=3600", ": nothing new", "## Verdicts and their cures", "Rules of"),
+        *("Deadheat, match", "only matches that were played to the end have a picture"),
+    ]
+)
+"""Names, what programs read, and words in texts and pictures that are English for everybody."""
 
 UNKNOWN = "\N{WHITE SQUARE}"
 """Stands for what a template's expression gives."""
@@ -54,7 +67,9 @@ class _Reader(HTMLParser):
 
 
 def _is_text(value: str) -> bool:
-    return WORD.search(NAMES.sub("", value)) is not None
+    if '="' in value:
+        return False  # attributes that a macro makes
+    return value.strip() not in UNTOLD and WORD.search(NAMES.sub("", value)) is not None
 
 
 def _pieces(node: nodes.Node) -> Iterator[str]:
@@ -97,8 +112,25 @@ def of_module(path: Path) -> list[str]:
         f"{part.lineno}: {part.value}"
         for part in ast.walk(tree)
         if isinstance(part, ast.Constant) and isinstance(part.value, str)
-        if id(part) not in apart and PROSE.search(part.value.strip())
+        if id(part) not in apart and _is_prose(part.value.strip())
     ]
+
+
+def of_script(source: str) -> list[str]:
+    """The texts of a script that it does not `say`, each with its line."""
+    found, before = [], ["", ""]
+    for token in tokenize(source):
+        if token.type in ("string", "template_string"):
+            text = re.sub(r"\$\{[^}]*\}+", UNKNOWN, token.value[1:-1])
+            if before != ["say", "("] and TOLD_BY_SCRIPT.search(text) and text not in NOT_TOLD:
+                found.append(f"{token.lineno}: {text}")
+        if token.type not in ("whitespace", "linecomment", "multilinecomment"):
+            before = [before[1], token.value]
+    return found
+
+
+def _is_prose(text: str) -> bool:
+    return not (text in UNTOLD or text.startswith("<")) and PROSE.search(text) is not None
 
 
 def _is_apart(part: ast.AST) -> bool:

@@ -7,25 +7,39 @@ from pathlib import Path
 
 import pytest
 
+from deadheat.api.services import SITE
+from deadheat.engine.language import _, gettext, reading
 from deadheat.league.locale import LANGUAGES, catalogue, preferred
 from tests.language import outside
 from tests.language.catalogue import TEMPLATES, gathered, kept, messages
 from tests.test_tidy import ROOT
 
 TRANSLATED = [name for name in LANGUAGES if name != "en"]
-PLACEHOLDER = re.compile(r"%\(\w+\)[sdg]")
+PLACEHOLDER = re.compile(r"%\(\w+\)[sdgr]|\{\w*\}")
 TAG = re.compile(r"</?[a-z][^>]*>")
 
-TO_COME = frozenset(Path(__file__).with_name("to_come.txt").read_text(encoding="utf-8").split())
-"""Files that are not done yet."""
+ENGLISH = frozenset({"style.html", "style.py"})
+"""The page for those who change the site."""
 
 PAGES = sorted(ROOT.glob("api/pages/**/*.py"))
+SCRIPTS = sorted(path for path in (SITE / "static").glob("*.js") if path.name not in ("kept.js", "report.js"))
+"""Without those of the command's reports, which are English."""
 
 
 @pytest.mark.parametrize("path", [*TEMPLATES, *PAGES], ids=lambda path: path.name)
 def test_no_text_is_outside_the_catalogues(path: Path) -> None:
     found = outside.of_module(path) if path.suffix == ".py" else outside.of_template(path.read_text(encoding="utf-8"))
-    assert bool(found) is (path.name in TO_COME), f"{path.name}: {found}"
+    assert bool(found) is (path.name in ENGLISH), f"{path.name}: {found}"
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+def test_no_text_of_a_script_is_outside_the_catalogues(path: Path) -> None:
+    assert outside.of_script(path.read_text(encoding="utf-8")) == []
+
+
+def test_a_text_that_a_script_does_not_say_is_found() -> None:
+    source = 'make("p", "note late"); say("The end."); tell("The end of it."); tell(`${count} of the bots`);'
+    assert outside.of_script(source) == ["1: The end of it.", f"1: {outside.UNKNOWN} of the bots"]
 
 
 @pytest.mark.parametrize(
@@ -85,3 +99,8 @@ def test_a_browser_is_answered_in_the_language_that_it_likes_best(asked: str, la
 def test_english_is_the_messages_themselves() -> None:
     assert catalogue("en").gettext("Seasons") == "Seasons"
     assert catalogue("ko").gettext("Seasons") == "시즌"
+
+
+def test_nothing_stays_nothing() -> None:
+    with reading(catalogue("ko")):
+        assert gettext("") == _("") == ""

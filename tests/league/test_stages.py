@@ -13,6 +13,7 @@ from deadheat.league.jobs import MatchJob, MatchOutcome, SeriesJob
 from deadheat.league.service.course.schedule import go_on
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.evaluations.beginning import begin_now, cancel_evaluation
+from deadheat.league.service.evaluations.views import courses
 from deadheat.league.service.rankings.standings import leaderboard
 from deadheat.league.service.rulings.held import held_matches
 from deadheat.league.service.rulings.rulings import void_match
@@ -329,3 +330,10 @@ def test_stages_are_for_finals_in_stages(world: World) -> None:
     assert world.write(edit_season, world.boss, season_id, finals=FinalsFormat.STAGES, stages=["knockout"]).stages == [
         "knockout"
     ]
+
+
+def test_the_course_of_those_who_are_out_is_shown_behind_that_of_those_who_are_left(world: World) -> None:
+    season_id = in_finals(world, 5, "round-robin keep=2", "round-robin")
+    play(world)
+    shown = world.read(courses, season_id)
+    assert [len(one.places) for one in shown] == [2, 2, 1, 1, 1]

@@ -90,12 +90,17 @@ SEES_LESS = pytest.param("organiser", marks=pytest.mark.all)
 """All that an organiser sees, an administrator sees too."""
 
 
+IN_KOREAN = pytest.param("ko-KR", marks=pytest.mark.all)
+
+
+@pytest.mark.parametrize("locale", ["en-US", IN_KOREAN])
 @pytest.mark.parametrize("role", ["anonymous", "owner", SEES_LESS, "admin"])
-def test_no_page_keeps_anybody_out(browser: Browser, everything: Everything, role: str) -> None:
+def test_no_page_keeps_anybody_out(browser: Browser, everything: Everything, role: str, locale: str) -> None:
     paths = everything.paths(role)
     assert len(paths) >= 7
     with watched(browser, everything.url) as opens:
-        page = opens("/about/audit", storage_state=everything.signed_in(role))
+        page = opens("/about/audit", storage_state=everything.signed_in(role), locale=locale)
+        assert page.locator("html").get_attribute("lang") == locale[:2]
         problems = []
         for each in paths:
             page.goto(each)

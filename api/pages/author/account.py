@@ -31,6 +31,7 @@ from deadheat.api.schemas import people as schemas
 from deadheat.api.schemas.bots import BotRequest
 from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
+from deadheat.engine.language import N_, _, gettext, ngettext
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, SignInAgain
 from deadheat.league.service.bots import bots
@@ -71,10 +72,10 @@ SYSTEMS = {
 
 TOKEN_DAYS = (7, 30, 90, 365)
 SCOPES = {
-    Scope.READ: "read: view what is yours",
-    Scope.SUBMIT: "submit: create bots, upload versions, enter seasons (for your CI)",
-    Scope.AUTHOR: "author: manage everything of yours",
-    Scope.FULL: "full: also organise, if you may",
+    Scope.READ: N_("read: view what is yours"),
+    Scope.SUBMIT: N_("submit: create bots, upload versions, enter seasons (for your CI)"),
+    Scope.AUTHOR: N_("author: manage everything of yours"),
+    Scope.FULL: N_("full: also organise, if you may"),
 }
 
 
@@ -247,7 +248,7 @@ def confirm(shared: Services, request: Request, visit: Visit, password: str) -> 
         by_password = has_password(session, visit.person)
         age = now(session) - session_began_at(session, visit.secret)
     if by_password and not password:
-        raise BadSetting("password", "enter your password")
+        raise BadSetting("password", _("enter your password"))
     if by_password:
         checked_person(shared, request, visit.person.name, password)
     elif age > FRESH:
@@ -302,8 +303,11 @@ def account_page(shared: Services, visit: Visit, complaint: Complaint | None, is
         provider=shared.provider and shared.provider.host,
         games=[(game, game) for game in sorted(GAMES)],
         teams=own_teams,
-        whose=[("", "mine"), *((team.id, f"team {team.name}") for team in own_teams if person.name in team.members)],
-        scopes=[(scope.value, text) for scope, text in SCOPES.items()],
-        days=[(count, f"in {count} days") for count in days],
+        whose=[
+            ("", _("mine")),
+            *((team.id, _("team %(name)s", name=team.name)) for team in own_teams if person.name in team.members),
+        ],
+        scopes=[(scope.value, gettext(text)) for scope, text in SCOPES.items()],
+        days=[(count, ngettext("in %(count)s day", "in %(count)s days", count) % {"count": count}) for count in days],
         **values,
     )

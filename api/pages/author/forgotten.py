@@ -12,6 +12,7 @@ from deadheat.api.pages.forms import Complaint, Fields, Sent, checked, onward, p
 from deadheat.api.schemas import base
 from deadheat.api.schemas.people import Password
 from deadheat.api.services import Services
+from deadheat.engine.language import _
 from deadheat.league.errors import NotFound
 from deadheat.league.service.people import forgotten
 
@@ -82,7 +83,7 @@ def _send_link(shared: Services, name: str) -> None:
 
 def _ask(shared: Services, complaint: Complaint | None, *, asked: bool = False) -> Response:
     if not shared.settings.smtp_url:
-        raise NotFound("page", "/forgotten", "This league sends no mail. Ask its administrators for a new password.")
+        raise NotFound("page", "/forgotten", _("This league sends no mail. Ask its administrators for a new password."))
     return private(shared, "forgotten.html", None, complaint, asked=asked)
 
 

@@ -40,6 +40,7 @@ from deadheat.api.schemas.base import MAX_ID
 from deadheat.api.schemas.entries import EntryChange
 from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
+from deadheat.engine.language import N_, _, gettext
 from deadheat.league.service.course.open_matters import season_unfinished
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.evaluations.views import evaluations
@@ -326,9 +327,9 @@ def _desk(shared: Services, visit: Visit, complaint: Complaint | None, after: in
         "desk.html",
         visit,
         complaint,
-        about=[("", "the whole league"), *named],
-        remedies=REMEDIES,
-        newcomers=NEWCOMERS,
+        about=[("", _("the whole league")), *named],
+        remedies=[(value, gettext(words)) for value, words in REMEDIES],
+        newcomers=[(value, gettext(words)) for value, words in NEWCOMERS],
         appeals=appeals[:SHOWN],
         appeals_in_all=in_all,
         later=appeals[SHOWN - 1].id if len(appeals) > SHOWN else None,
@@ -375,7 +376,7 @@ def season_page(
         if info.state is not SeasonState.CLOSED:
             values["forecast"] = season_forecast(session, visit.person, season_id, listed.bots)
     following = {
-        state.value: step.verb
+        state.value: gettext(step.verb)
         for state, step in SEASON_STEPS.items()
         if allowed(info.state, state) and (state is not SeasonState.FINALS or info.finals is not FinalsFormat.NONE)
     }
@@ -400,13 +401,13 @@ def season_page(
 
 
 NEWCOMERS = [
-    (NewcomerRule.OPEN.value, "everybody"),
-    (NewcomerRule.CODE.value, "people with the code"),
-    (NewcomerRule.CLOSED.value, "nobody"),
+    (NewcomerRule.OPEN.value, N_("everybody")),
+    (NewcomerRule.CODE.value, N_("people with the code")),
+    (NewcomerRule.CLOSED.value, N_("nobody")),
 ]
 
 REMEDIES = [
-    (Remedy.NONE.value, "leave the match"),
-    (Remedy.VOID.value, "void it"),
-    (Remedy.REJUDGE.value, "play it again"),
+    (Remedy.NONE.value, N_("leave the match")),
+    (Remedy.VOID.value, N_("void it")),
+    (Remedy.REJUDGE.value, N_("play it again")),
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from deadheat.engine.language import _
 from deadheat.league.records.evaluations import BracketTie, EvaluationSeat
 
 WIDTH, LINE, GAP, ACROSS, TOP = 168, 22, 14, 40, 26
@@ -78,11 +79,13 @@ def is_third(tie: BracketTie, rounds: int) -> bool:
 
 def name_of(tie: BracketTie, rounds: int) -> str:
     """What a tie is called."""
-    return "Third place" if is_third(tie, rounds) else _round(tie.round, rounds)
+    return _("Third place") if is_third(tie, rounds) else _round(tie.round, rounds)
 
 
 def _round(number: int, rounds: int) -> str:
-    return {0: "Final", 1: "Semifinals", 2: "Quarterfinals"}.get(rounds - number, f"Round {number}")
+    return {0: _("Final"), 1: _("Semifinals"), 2: _("Quarterfinals")}.get(
+        rounds - number, _("Round %(number)s", number=number)
+    )
 
 
 def _side(tie: BracketTie, seat: EvaluationSeat | None, points: float, y: float) -> Side:

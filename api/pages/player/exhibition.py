@@ -42,6 +42,7 @@ from deadheat.api.streams import Streams
 from deadheat.engine.advice import ADVISERS
 from deadheat.engine.figures import counted
 from deadheat.engine.games import GAMES
+from deadheat.engine.language import _
 from deadheat.engine.scenes import document_so_far, scenes_so_far
 from deadheat.league.errors import NotFound
 from deadheat.league.service.bots.bots import bot_info
@@ -196,10 +197,10 @@ def tables(game: str) -> list[tuple[str, str]]:
     for seats in GAMES[game].seats:
         copies = f"{counted(seats - 1, 'copy', 'copies')}, " if len(GAMES[game].seats) > 1 else ""
         if seats_differ(game) is None:
-            found.append((f"{seats - 1}-{seats}", f"{copies}last seat"))
+            found.append((f"{seats - 1}-{seats}", copies + _("last seat")))
             continue
-        found.append((f"{seats - 1}-{ANY}", f"{copies}any seat"))
-        found += [(f"{seats - 1}-{seat}", f"{copies}seat {seat}") for seat in range(1, seats + 1)]
+        found.append((f"{seats - 1}-{ANY}", copies + _("any seat")))
+        found += [(f"{seats - 1}-{seat}", copies + _("seat %(number)s", number=seat)) for seat in range(1, seats + 1)]
     return found
 
 

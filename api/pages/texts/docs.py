@@ -21,6 +21,7 @@ from deadheat.api.pages.render import everyones, render
 from deadheat.api.services import SITE
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import protocol_of
+from deadheat.engine.language import N_, gettext
 from deadheat.league.errors import NotFound
 from deadheat.league.records.bots import Bot
 from deadheat.league.service.bots.bots import bots_named
@@ -32,13 +33,13 @@ DOCS = SITE.parents[1] / "docs"
 VERDICTS = "## Verdicts and their cures\n"
 """The section of docs/authors.md that becomes a page."""
 
-TITLES = ABOUT | {"verdicts": "Verdicts and their cures"}
+TITLES = ABOUT | {"verdicts": N_("Verdicts and their cures")}
 """The pages; each is docs/NAME.md, but for the verdicts."""
 
 READERS = {
-    "Write a bot": ("authors", "verdicts", "client", "training"),
-    "Understand the league": ("ratings", "matchmaking", "players", "audit"),
-    "Run a season": ("organisers", "export"),
+    N_("Write a bot"): ("authors", "verdicts", "client", "training"),
+    N_("Understand the league"): ("ratings", "matchmaking", "players", "audit"),
+    N_("Run a season"): ("organisers", "export"),
 }
 """The index: pages by what somebody wants to do."""
 
@@ -56,7 +57,7 @@ assets = StaticFiles(directory=str(files("fastapi_offline") / "static"))
 @everyones
 def index(shared: Shared) -> str:
     """All pages, by what somebody wants to do."""
-    readers = {title: [(name, TITLES[name]) for name in names] for title, names in READERS.items()}
+    readers = {gettext(title): [(name, gettext(TITLES[name])) for name in names] for title, names in READERS.items()}
     games = [(game, kits(name)) for name, game in GAMES.items()]
     return render(shared, "docs.html", readers=readers, games=games)
 
@@ -74,7 +75,7 @@ def about(shared: Shared, name: str) -> str:
     """A page of our own text."""
     if name not in TITLES:
         raise NotFound("page", name)
-    return render(shared, "text.html", title=TITLES[name], text=rendered(_source(name), titled=True))
+    return render(shared, "text.html", title=gettext(TITLES[name]), text=rendered(_source(name), titled=True))
 
 
 @router.get("/search")

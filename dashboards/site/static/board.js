@@ -1,4 +1,5 @@
 // One's own bots above a leaderboard, in sight while one reads it: place, name and rating of each, wherever it stands.
+import { say } from "./say.js";
 import { bots, known, name } from "./who.js";
 
 const place = document.getElementById("own-rows");
@@ -25,7 +26,7 @@ async function begin() {
     found = rows(new DOMParser().parseFromString(await answer.text(), "text/html"), ids);
   }
   if (!found.length) return;
-  place.replaceChildren("Yours:", ...found.map(told));
+  place.replaceChildren(say("Yours:"), ...found.map(told));
   place.hidden = false;
 }
 

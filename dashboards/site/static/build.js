@@ -1,12 +1,13 @@
 // Follows a build: its state and log, asked for every second (as often as a builder writes them), then the page as it
 // stands when it is over.
+import { say } from "./say.js";
 import { plain } from "./text.js";
 
 const EVERY_MS = 1000;
 const build = document.getElementById("build");
 const log = build.querySelector("[data-part=log]");
 const state = document.querySelector("[data-part=state]");
-build.querySelector("[data-part=wait]").textContent = "This page follows the build.";
+build.querySelector("[data-part=wait]").textContent = say("This page follows the build.");
 
 async function look() {
   const [version, told] = await Promise.all(["", "/log"].map(async (path) => {
@@ -15,13 +16,13 @@ async function look() {
     return response.json();
   }));
   if (version.state === "ready" || version.state === "broken") return location.reload();
-  state.textContent = version.state;
+  state.textContent = version.state === "building" ? say("building") : say("uploaded");
   state.className = `state ${version.state}`;
   for (const step of build.querySelectorAll("[data-step]")) {
     if (step.dataset.step === version.state) step.setAttribute("aria-current", "step");
     else step.removeAttribute("aria-current");
   }
-  show(plain(told.log, "\n\t") || "Nothing yet.");
+  show(plain(told.log, "\n\t") || say("Nothing yet."));
 }
 
 // What was there stays, with what a reader has marked in it; only what is new is added (and read out).

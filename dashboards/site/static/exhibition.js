@@ -4,6 +4,7 @@
 // tab is told so here.
 import { attach } from "./play.js";
 import { viewer } from "./replay.js";
+import { say } from "./say.js";
 
 const EVERY_MS = 3000; // where there is no stream
 const MOVE_MS = 600; // that each new move is shown
@@ -28,8 +29,9 @@ function signedOut() {
   const way = document.createElement("a");
   Object.assign(said, { id: "signed-out", className: "complaint" });
   said.setAttribute("role", "alert");
-  Object.assign(way, { href: `/sign-in?next=${encodeURIComponent(location.pathname)}`, textContent: "Sign in" });
-  said.append("You are signed out in this browser, but the match continues. ", way, " to play on.");
+  Object.assign(way, { href: `/sign-in?next=${encodeURIComponent(location.pathname)}`, textContent: say("Sign in") });
+  const [before, after] = say("You are signed out in this browser, but the match continues. %(link)s to play on.", { link: "\n" }).split("\n");
+  said.append(before, way, after);
   turn().prepend(said);
 }
 

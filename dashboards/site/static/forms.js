@@ -1,4 +1,5 @@
 // What makes forms kinder: asks before what cannot be taken back, sends nothing twice, copies a secret.
+import { say } from "./say.js";
 
 for (const form of document.querySelectorAll("form[method=post]")) {
   form.addEventListener("submit", (event) => {
@@ -19,10 +20,10 @@ for (const secret of document.querySelectorAll("[data-copy]")) {
   const button = document.createElement("button");
   button.type = "button";
   button.className = "second";
-  button.textContent = "Copy";
+  button.textContent = say("Copy");
   button.addEventListener("click", async () => {
     await navigator.clipboard.writeText(secret.textContent);
-    button.textContent = "Copied";
+    button.textContent = say("Copied");
   });
   secret.after(" ", button);
 }

@@ -2,6 +2,7 @@
 // ever lies where the server said that it fits.
 import { drawn as element } from "./replay-draw.js";
 import { choosable } from "./play.js";
+import { say } from "./say.js";
 
 const CELL = 10;
 const MOVES = { left: [0, -1], right: [0, 1], up: [-1, 0], down: [1, 0] };
@@ -12,7 +13,7 @@ function bet(form, stage) {
   function drawn() {
     for (const radio of radios) {
       for (const choice of stage.querySelectorAll(`[data-block="${radio.value}"]`)) {
-        choosable(choice, `Block ${radio.value}`, radio.checked, () => { radio.checked = true; drawn(); });
+        choosable(choice, say("Block %(name)s", { name: radio.value }), radio.checked, () => { radio.checked = true; drawn(); });
       }
     }
   }
@@ -55,7 +56,7 @@ function place(form, stage, seat, isNewest) {
     if (!where) return;
     at = where;
     for (const [name, one] of cells) one.checked = at.cells.some(([row, column]) => `${row}${column}` === name);
-    told.textContent = `It covers ${at.cells.map(([row, column]) => `row ${row} column ${column}`).join(", ")}.`;
+    told.textContent = say("It covers %(cells)s.", { cells: at.cells.map(([row, column]) => say("row %(row)s column %(column)s", { row, column })).join(", ") });
     show();
   }
 
@@ -99,7 +100,7 @@ function place(form, stage, seat, isNewest) {
     board.dataset.aims = "yes";
     board.tabIndex = 0;
     board.setAttribute("role", "application");
-    board.setAttribute("aria-roledescription", "board to place a block on");
+    board.setAttribute("aria-roledescription", say("board to place a block on"));
     const follow = (event) => { const to = spot(board, event); lie(nearest(to, fitting.filter((one) => one.shape === at.shape)) ?? nearest(to, fitting)); };
     board.onpointerdown = (event) => { board.setPointerCapture(event.pointerId); follow(event); board.focus({ preventScroll: true }); event.preventDefault(); };
     board.onpointermove = (event) => { if (board.hasPointerCapture(event.pointerId)) follow(event); };

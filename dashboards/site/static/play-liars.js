@@ -1,5 +1,6 @@
 // Liar's Dice: for each face only quantities that are higher than the bid to beat, and a face by tapping a die of one's own.
 import { choosable } from "./play.js";
+import { say } from "./say.js";
 
 function claim(form, stage, seat) {
   const raises = form.querySelector("[data-least]");
@@ -11,7 +12,7 @@ function claim(form, stage, seat) {
     quantity.min = least.get(face.value);
     if (Number(quantity.value) < Number(quantity.min) || quantity.value === before) quantity.value = quantity.min;
     stage.querySelectorAll(`[data-seat="${seat}"] .die[data-face]`).forEach((die) => {
-      if (least.has(die.dataset.face)) choosable(die, `Bid on ${die.dataset.face}`, face.value === die.dataset.face, () => { face.value = die.dataset.face; drawn(); });
+      if (least.has(die.dataset.face)) choosable(die, say("Bid on %(face)s", { face: die.dataset.face }), face.value === die.dataset.face, () => { face.value = die.dataset.face; drawn(); });
     });
   }
   form.addEventListener("change", drawn);

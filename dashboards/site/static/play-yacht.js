@@ -1,12 +1,13 @@
 // Yacht Auction on the board: a bundle by tapping it, dice by tapping them, a category in its row.
 import { choosable } from "./play.js";
+import { say } from "./say.js";
 
 function auction(form, stage) {
   const radios = [...form.querySelectorAll("[name=bundle]")];
   function drawn() {
     for (const radio of radios) {
       const bundle = stage.querySelector(`[data-bundle=${radio.value}]`);
-      if (bundle) choosable(bundle, `Bundle ${radio.value}`, radio.checked, () => { radio.checked = true; drawn(); });
+      if (bundle) choosable(bundle, say("Bundle %(bundle)s", { bundle: radio.value }), radio.checked, () => { radio.checked = true; drawn(); });
     }
   }
   form.addEventListener("change", drawn);
@@ -27,7 +28,7 @@ function score(form, stage, seat) {
     stage.querySelectorAll(`[data-hand="${seat}"] .die`).forEach((die, place) => {
       const one = boxes[place];
       die.classList.toggle("spare", one.disabled);
-      choosable(die, `Die ${place + 1}: ${one.value}`, one.checked, () => {
+      choosable(die, say("Die %(number)s: %(face)s", { number: place + 1, face: one.value }), one.checked, () => {
         if (one.disabled) return;
         one.checked = !one.checked;
         drawn();

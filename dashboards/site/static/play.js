@@ -2,6 +2,8 @@
 // stepped, and they hold nothing that the rules forbid, for the server offers only what is legal (api/pages/player/turns).
 // A game's module (play-*.js) exports `hands`: by kind of turn, hand(form, stage, seat, isNewest) makes the board answer
 // and returns what to do whenever it was drawn anew.
+import { say } from "./say.js";
+
 const GAMES = {
   auction: "./play-yacht.js", score: "./play-yacht.js",
   bet: "./play-betris.js", place: "./play-betris.js",
@@ -35,7 +37,7 @@ function stepper(field) {
   const button = (by) => {
     const made = document.createElement("button");
     Object.assign(made, { type: "button", className: "second step", textContent: `${by < 0 ? "−" : "+"}${Math.abs(by) > 1 ? Math.abs(by) : ""}` });
-    made.setAttribute("aria-label", `${Math.abs(by)} ${by < 0 ? "less" : "more"}`);
+    made.setAttribute("aria-label", by < 0 ? say("%(count)s less", { count: -by }) : say("%(count)s more", { count: by }));
     made.addEventListener("click", () => {
       field.value = String(Math.max(Number(field.min), Math.min(Number(field.max), Number(field.value) + by)));
       field.dispatchEvent(new Event("change", { bubbles: true }));

@@ -1,5 +1,6 @@
 // Betris (Large): two boards that fill piece by piece, the blocks on offer and the bets between them, chips and clocks.
 import { bar, box, drawn, make, spaced } from "./replay-draw.js";
+import { say } from "./say.js";
 
 const CELL = 10;
 const SHADES = 4; // a plane needs no more for neighbours to differ; greedily taken, sometimes two do not: the outline tells
@@ -22,10 +23,10 @@ function seat(state, match, number) {
   const facts = make("dl");
   const fact = (label, value, ...more) => facts.append(make("dt", "", label), box("dd", "", value, ...more));
   const left = state.bank_ms[number] ?? bank;
-  fact("cells", `${state.filled[number]} / ${side * side}`);
-  fact("square", `${square} × ${square}`);
-  fact("chips", String(state.chips[number] ?? chips), bar((state.chips[number] ?? chips) / chips, `${state.chips[number] ?? chips} of ${chips} chips`));
-  fact("clock", `${(left / 1000).toFixed(2)} s`, bar(left / bank, `${spaced(left)} of ${spaced(bank)} ms left`, left < bank / 5 ? "short" : ""));
+  fact(say("cells"), `${state.filled[number]} / ${side * side}`);
+  fact(say("square"), `${square} × ${square}`);
+  fact(say("chips"), String(state.chips[number] ?? chips), bar((state.chips[number] ?? chips) / chips, say("%(left)s of %(most)s chips", { left: state.chips[number] ?? chips, most: chips })));
+  fact(say("clock"), say("%(seconds)s s", { seconds: (left / 1000).toFixed(2) }), bar(left / bank, say("%(left)s of %(most)s ms left", { left: spaced(left), most: spaced(bank) }), left < bank / 5 ? "short" : ""));
   return box("section", `player seat${number}`, head, board(state, number, side, match.names[number]), facts);
 }
 
@@ -35,7 +36,7 @@ export function board(state, number, side, name) {
   const owner = new Map(pieces.flatMap((piece, index) => piece.map(([row, column]) => [`${row},${column}`, index])));
   const shades = shaded(pieces, owner);
   const fresh = state.last[number].length > 0;
-  const label = `${name}: ${state.filled[number]} cells filled, largest square ${state.square[number]}`;
+  const label = say("%(bot)s: %(cells)s cells filled, largest square %(square)s", { bot: name, cells: state.filled[number], square: state.square[number] });
   const picture = drawn("svg", { class: "board", viewBox: `-1 -1 ${side * CELL + 2} ${side * CELL + 2}`, role: "img", "aria-label": label });
   for (let row = 1; row <= side; row += 1) {
     for (let column = 1; column <= side; column += 1) {
@@ -96,7 +97,7 @@ function largest(owner, side, size) {
 }
 
 function offer(state, match) {
-  const middle = box("section", "offer", make("h3", "", "On offer"));
+  const middle = box("section", "offer", make("h3", "", say("On offer")));
   for (const place of [0, 1]) {
     const name = state.offer?.[place];
     const choice = make("div", "choice");
@@ -104,7 +105,7 @@ function offer(state, match) {
     choice.append(bet(state, 0, place), box("div", "lot", make("strong", "", name ?? ""), block(match.board.shapes[name] ?? "", name)), bet(state, 1, place));
     middle.append(choice);
   }
-  middle.append(make("p", "note", state.coin ? "Equal bets: the coin decides." : state.bets ? "" : "Both bet in secret."));
+  middle.append(make("p", "note", state.coin ? say("Equal bets: the coin decides.") : state.bets ? "" : say("Both bet in secret.")));
   return middle;
 }
 
@@ -115,15 +116,15 @@ function bet(state, number, place) {
   const name = state.offer?.[place];
   if (!made) return cell;
   const same = state.offer[0] === state.offer[1];
-  if (same ? place === number : made.choice === name) cell.append(box("span", "", "bets ", make("strong", "", String(made.bet))));
+  if (same ? place === number : made.choice === name) cell.append(box("span", "", `${say("bets")} `, make("strong", "", String(made.bet))));
   if (!(same ? place === number : made.acquired === name)) return cell;
   cell.classList.add("taken");
-  cell.append(make("strong", "", number === 0 ? "◀ takes" : "takes ▶"), make("span", made.paid ? "fault" : "met", made.paid ? `pays ${made.paid}` : "free"));
+  cell.append(make("strong", "", number === 0 ? `◀ ${say("takes")}` : `${say("takes")} ▶`), make("span", made.paid ? "fault" : "met", made.paid ? say("pays %(chips)s", { chips: made.paid }) : say("free")));
   return cell;
 }
 
 function block(shape, name) {
-  const picture = drawn("svg", { class: "block", viewBox: `-1 -1 ${5 * CELL + 2} ${5 * CELL + 2}`, role: "img", "aria-label": name ? `block ${name}` : "no block" });
+  const picture = drawn("svg", { class: "block", viewBox: `-1 -1 ${5 * CELL + 2} ${5 * CELL + 2}`, role: "img", "aria-label": name ? say("block %(name)s", { name }) : say("no block") });
   const cells = shape.split("/").flatMap((line, row) => [...line].flatMap((mark, column) => (mark === "#" ? [[row + 1, column + 1]] : [])));
   const owner = new Map(cells.map(([row, column]) => [`${row},${column}`, 0]));
   picture.append(...cells.map(([row, column]) => square(row, column, 1, "filled")), outline(cells, owner, 0));

@@ -4,6 +4,7 @@
 // line for each. The host's share of an answer stands on top of the bot's own, in grey. A red line is a fault, the
 // star the deciding moment. A press anywhere jumps to the move there; the slider above it does the same by keys.
 import { box, drawn, make, percent } from "./replay-draw.js";
+import { say } from "./say.js";
 
 const HEIGHT = 100; // of each band, which the style sheet stretches
 const LEAST = 3; // of a bar that would not be seen
@@ -27,7 +28,7 @@ export class Chart {
     this.last = match.scenes.length - 1;
     this.cursor = make("span", "cursor");
     this.bands = make("div", "bands");
-    if (match.figure) this.bands.append(band("standing", match.figure === "points" && match.names.length === 2 ? "Lead" : title(match.figure), figures(match), this.last));
+    if (match.figure) this.bands.append(band("standing", match.figure === "points" && match.names.length === 2 ? say("Lead") : title(say(match.figure)), figures(match), this.last));
     this.bands.append(times(match, this.last));
     const faults = match.scenes.flatMap((scene, index) => (scene.fault === null ? [] : [this.flag("fault-line", index, "")]));
     this.bands.append(...faults, this.cursor);
@@ -106,14 +107,14 @@ function times(match, last) {
       if (host > 0) shapes.push(column("host", height, host * room));
     }
   });
-  return band("times", `Time, up to ${percent(most)} of a limit`, shapes, last);
+  return band("times", say("Time, up to %(share)s of a limit", { share: percent(most) }), shapes, last);
 }
 
 function legend(match) {
   const row = make("p", "legend note");
   match.names.forEach((name, seat) => row.append(box("span", "", make("i", `key seat${seat}`), name), " "));
-  if (match.scenes.some((scene) => scene.answers.some((answer) => answer.stolen_ms > 0))) row.append(box("span", "", make("i", "key host"), "taken by the host"), " ");
-  if (match.ranks !== null) row.append(make("span", "", "★ deciding moment"));
+  if (match.scenes.some((scene) => scene.answers.some((answer) => answer.stolen_ms > 0))) row.append(box("span", "", make("i", "key host"), say("taken by the host")), " ");
+  if (match.ranks !== null) row.append(make("span", "", `★ ${say("deciding moment")}`));
   return row;
 }
 
@@ -126,9 +127,9 @@ function told(match) {
     return shares.length ? `${name} ${percent(Math.max(...shares))}` : null;
   }).filter((text) => text !== null);
   const said = [];
-  if (match.figure) said.push(`${title(match.figure)} at the end: ${match.names.map((name, seat) => `${name} ${ends[seat]}`).join(", ")}.`);
-  if (slowest.length) said.push(`Most of a limit that each used: ${slowest.join(", ")}.`);
-  return `Chart of the match. ${said.join(" ")}`;
+  if (match.figure) said.push(say("%(figure)s at the end: %(ends)s.", { figure: title(say(match.figure)), ends: match.names.map((name, seat) => `${name} ${ends[seat]}`).join(", ") }));
+  if (slowest.length) said.push(say("Most of a limit that each used: %(shares)s.", { shares: slowest.join(", ") }));
+  return [say("Chart of the match."), ...said].join(" ");
 }
 
 function title(word) {

@@ -1,4 +1,5 @@
 // Small things that the viewer, its chart and the games draw with.
+import { say } from "./say.js";
 
 export function make(tag, className = "", text = null) {
   const element = document.createElement(tag);
@@ -26,7 +27,7 @@ const PIPS = { 1: [4], 2: [0, 8], 3: [0, 4, 8], 4: [0, 2, 6, 8], 5: [0, 2, 4, 6,
 // A die with pips; null: face down.
 export function die(face, className = "") {
   const pips = face === null ? [] : PIPS[face].map((place) => drawn("circle", { cx: 6 + 6 * (place % 3), cy: 6 + 6 * Math.floor(place / 3), r: 2 }));
-  const picture = drawn("svg", { class: `die ${face === null ? "down" : ""} ${className}`, viewBox: "0 0 24 24", role: "img", "aria-label": face === null ? "hidden die" : String(face) });
+  const picture = drawn("svg", { class: `die ${face === null ? "down" : ""} ${className}`, viewBox: "0 0 24 24", role: "img", "aria-label": face === null ? say("hidden die") : String(face) });
   if (face !== null) picture.dataset.face = face;
   picture.append(drawn("rect", { x: 1, y: 1, width: 22, height: 22, rx: 4 }), ...pips);
   return picture;
@@ -60,11 +61,11 @@ export function signed(value) {
 }
 
 export function ms(value) {
-  if (value >= 10000) return `${(value / 1000).toFixed(1)} s`;
+  if (value >= 10000) return say("%(seconds)s s", { seconds: (value / 1000).toFixed(1) });
   return `${value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : value.toFixed(0)} ms`;
 }
 
 export function percent(share) {
   const value = 100 * share;
-  return value > 0 && value < 1 ? "under 1 %" : value < 100 && value > 99 ? "over 99 %" : `${value.toFixed(0)} %`;
+  return value > 0 && value < 1 ? say("under 1 %") : value < 100 && value > 99 ? say("over 99 %") : `${value.toFixed(0)} %`;
 }

@@ -1,5 +1,6 @@
 // Liar's Dice: everybody around a table with a cup over their dice, and on the table the bid with its odds.
 import { box, die, drawn, make, percent } from "./replay-draw.js";
+import { say } from "./say.js";
 
 const NEWEST = 10; // bids that are shown: the table stays as high
 
@@ -43,9 +44,14 @@ function cover(how) {
   return drawn("svg", { class: `cup ${how}`, viewBox: "0 0 120 44", preserveAspectRatio: "none", "aria-hidden": "true" }, shapes);
 }
 
+function revealed(count, met) {
+  if (count === 1) return met ? say("There is 1: it is true.") : say("There is 1: a lie.");
+  return met ? say("There are %(count)s: it is true.", { count }) : say("There are %(count)s: a lie.", { count });
+}
+
 function standing(state, seat) {
-  if (state.places[seat] !== null) return `out, place ${state.places[seat]}`;
-  const left = `${state.counts[seat]} ${state.counts[seat] === 1 ? "die" : "dice"}`;
+  if (state.places[seat] !== null) return say("out, place %(place)s", { place: state.places[seat] });
+  const left = state.counts[seat] === 1 ? say("1 die") : say("%(count)s dice", { count: state.counts[seat] });
   return state.reveal?.loser === seat ? `${left} (−1)` : left;
 }
 
@@ -59,17 +65,17 @@ function felt(state, names, sight) {
   const bid = state.bids.at(-1);
   const claim = make("p", "claim");
   const odds = make("ul", "odds");
-  if (bid) claim.append(make("strong", `seat${bid.seat}`, names[bid.seat]), ` bids ${bid.quantity} × `, die(bid.face));
-  else claim.append("No bid yet.");
+  if (bid) claim.append(make("strong", `seat${bid.seat}`, names[bid.seat]), ` ${say("bids %(quantity)s ×", bid)} `, die(bid.face));
+  else claim.append(say("No bid yet."));
   if (state.reveal) {
     const met = state.reveal.count >= state.reveal.quantity;
-    claim.append(box("strong", met ? "met" : "fault", ` There ${state.reveal.count === 1 ? "is" : "are"} ${state.reveal.count}: ${met ? "it is true." : "a lie."}`));
-    odds.append(make("li", "", `${names[state.reveal.seat]} called it. ${names[state.reveal.loser]} loses a die.`));
+    claim.append(box("strong", met ? "met" : "fault", ` ${revealed(state.reveal.count, met)}`));
+    odds.append(make("li", "", say("%(caller)s called it. %(loser)s loses a die.", { caller: names[state.reveal.seat], loser: names[state.reveal.loser] })));
   } else if (bid) odds.append(...chances(state, names, bid, sight).map(([who, share]) => box("li", "", `${who} `, make("strong", "", percent(share)))));
   const list = make("ol", "bids");
   const earlier = Math.max(0, state.bids.length - NEWEST);
   list.start = earlier + 1;
-  list.setAttribute("aria-label", earlier ? `The newest ${NEWEST} of ${state.bids.length} bids of this round` : "Bids of this round");
+  list.setAttribute("aria-label", earlier ? say("The newest %(newest)s of %(count)s bids of this round", { newest: NEWEST, count: state.bids.length }) : say("Bids of this round"));
   for (const made of state.bids.slice(earlier)) list.append(box("li", `seat${made.seat}`, `${made.quantity} × `, die(made.face, "small")));
   middle.append(claim, odds, list);
   return middle;
@@ -79,11 +85,11 @@ function felt(state, names, sight) {
 // see theirs. Every hidden die is fair and tells nothing of the others; what people bid is not taken into account.
 function chances(state, names, bid, sight) {
   const all = state.counts.reduce((sum, count) => sum + count, 0);
-  const found = [["True, by the dice alone:", odds(bid, [], all)]];
+  const found = [[say("True, by the dice alone:"), odds(bid, [], all)]];
   for (const seat of new Set([bid.seat, next(state, bid.seat)])) {
     const hand = state.hands[seat];
     if (hand.length === 0 || (sight !== null && sight !== seat)) continue;
-    found.push([`as ${names[seat]} sees it:`, odds(bid, hand, all - hand.length)]);
+    found.push([say("as %(bot)s sees it:", { bot: names[seat] }), odds(bid, hand, all - hand.length)]);
   }
   return found;
 }

@@ -1,9 +1,14 @@
 // Yacht Auction: the two sheets face each other, and between them the auction, bid against bid.
 import { bar, box, dice, make, signed, spaced } from "./replay-draw.js";
+import { say } from "./say.js";
 
 const BASIC = ["ONE", "TWO", "THREE", "FOUR", "FIVE", "SIX"];
 const COMBINATION = ["CHOICE", "FOUR_OF_A_KIND", "FULL_HOUSE", "SMALL_STRAIGHT", "LARGE_STRAIGHT", "YACHT"];
-const LABELS = { FOUR_OF_A_KIND: "4 of a kind", FULL_HOUSE: "full house", SMALL_STRAIGHT: "small str.", LARGE_STRAIGHT: "large str." };
+const LABELS = {
+  ONE: say("one"), TWO: say("two"), THREE: say("three"), FOUR: say("four"), FIVE: say("five"), SIX: say("six"),
+  CHOICE: say("choice"), FOUR_OF_A_KIND: say("4 of a kind"), FULL_HOUSE: say("full house"),
+  SMALL_STRAIGHT: say("small str."), LARGE_STRAIGHT: say("large str."), YACHT: say("yacht"),
+};
 const BONUS_AT = 63000; // points of the basic categories
 
 export function stage(place, match) {
@@ -17,14 +22,14 @@ export function stage(place, match) {
 }
 
 function auction(state, names) {
-  const middle = box("section", "auction", make("h3", "", "Auction"));
+  const middle = box("section", "auction", make("h3", "", say("Auction")));
   for (const letter of ["A", "B"]) {
     const lot = box("div", "lot", make("strong", "", letter), state.bundles ? dice(state.bundles[letter]) : make("span", "dice"));
     const row = box("div", "bundle", bid(state, names, 0, letter), lot, bid(state, names, 1, letter));
     row.dataset.bundle = letter;
     middle.append(row);
   }
-  const told = !state.bundles ? "No auction in this round." : state.coin ? "Equal bids: the coin decides." : state.bids ? "" : "Both bid in secret.";
+  const told = !state.bundles ? say("No auction in this round.") : state.coin ? say("Equal bids: the coin decides.") : state.bids ? "" : say("Both bid in secret.");
   middle.append(make("p", "note", told));
   return middle;
 }
@@ -34,13 +39,13 @@ function bid(state, names, seat, letter) {
   const cell = make("div", `bid seat${seat}`);
   const made = state.bids?.[seat];
   if (!made) return cell;
-  if (made.target === letter) cell.append(box("span", "", "bids ", make("strong", "", spaced(made.bid))));
+  if (made.target === letter) cell.append(box("span", "", `${say("bids")} `, make("strong", "", spaced(made.bid))));
   if (made.received !== letter) return cell;
   cell.classList.add("taken");
-  const change = make("span", made.change < 0 ? "fault" : "met", made.change === 0 ? "for nothing" : signed(made.change));
-  cell.append(box("span", "", make("strong", "", seat === 0 ? "◀ takes" : "takes ▶")), change);
+  const change = make("span", made.change < 0 ? "fault" : "met", made.change === 0 ? say("for nothing") : signed(made.change));
+  cell.append(box("span", "", make("strong", "", seat === 0 ? `◀ ${say("takes")}` : `${say("takes")} ▶`)), change);
   cell.setAttribute("role", "group");
-  cell.setAttribute("aria-label", `${names[seat]}, bundle ${letter}`);
+  cell.setAttribute("aria-label", say("%(bot)s, bundle %(bundle)s", { bot: names[seat], bundle: letter }));
   return cell;
 }
 
@@ -59,14 +64,14 @@ function category(state, seat, name) {
   const last = state.last && state.last[0] === seat && state.last[1] === name;
   const cell = make("div", `cell${used ? " used" : ""}${used && used.points === 0 ? " nothing" : ""}${last ? " last" : ""}`);
   Object.assign(cell.dataset, { category: name, seat });
-  cell.append(make("span", "label", LABELS[name] ?? name.toLowerCase()), make("span", "points", used ? spaced(used.points) : ""));
+  cell.append(make("span", "label", LABELS[name]), make("span", "points", used ? spaced(used.points) : ""));
   cell.append(used ? dice(used.dice, "tiny", used.lit) : make("span", "dice"));
   return cell;
 }
 
 function sums(state, seat) {
   const basic = BASIC.reduce((sum, name) => sum + (state.sheets[seat][name]?.points ?? 0), 0);
-  const told = state.bonus[seat] ? `bonus ${signed(state.bonus[seat])}` : `bonus at ${spaced(BONUS_AT)}`;
-  const bonus = box("span", "bonus", told, bar(basic / BONUS_AT, `${spaced(basic)} of ${spaced(BONUS_AT)} points for the bonus`));
-  return box("p", "sums", bonus, box("span", "", "bids ", make("strong", "", signed(state.money[seat]))));
+  const told = state.bonus[seat] ? say("bonus %(points)s", { points: signed(state.bonus[seat]) }) : say("bonus at %(points)s", { points: spaced(BONUS_AT) });
+  const bonus = box("span", "bonus", told, bar(basic / BONUS_AT, say("%(points)s of %(most)s points for the bonus", { points: spaced(basic), most: spaced(BONUS_AT) })));
+  return box("p", "sums", bonus, box("span", "", `${say("bids")} `, make("strong", "", signed(state.money[seat]))));
 }

@@ -13,6 +13,7 @@
 // (data-seat, data-category, data-bundle, data-block, data-cell, data-face), so that a form can find it.
 import { Chart } from "./replay-chart.js";
 import { make, ms } from "./replay-draw.js";
+import { say } from "./say.js";
 import { plain } from "./text.js";
 
 const GAMES = { "betris-large": "./replay-betris.js", "liars-dice": "./replay-liars.js", "yacht-auction": "./replay-yacht.js" };
@@ -29,10 +30,10 @@ verify?.addEventListener("click", async (event) => {
   told.className = "";
   told.textContent = "…";
   const found = await asked(verify.href);
-  if (found.verified === true) told.textContent = `Verified: all ${found.exchanges} exchanges and the result follow from the rules, dice and answers.`;
-  else if (found.verified === false) told.textContent = `Not verified: ${plain(found.problem ?? "")}`;
-  else if (found.verified === null) told.textContent = `It cannot be re-simulated here: ${plain(found.problem ?? "")}.`;
-  else told.textContent = `It could not be re-simulated: ${found.detail ? plain(found.detail) : "no connection or no answer. Try again later."}`;
+  if (found.verified === true) told.textContent = say("Verified: all %(exchanges)s exchanges and the result follow from the rules, dice and answers.", found);
+  else if (found.verified === false) told.textContent = say("Not verified: %(problem)s", { problem: plain(found.problem ?? "") });
+  else if (found.verified === null) told.textContent = say("It cannot be re-simulated here: %(problem)s.", { problem: plain(found.problem ?? "") });
+  else told.textContent = say("It could not be re-simulated: %(problem)s", { problem: found.detail ? plain(found.detail) : say("no connection or no answer. Try again later.") });
   told.className = found.verified === null ? "" : found.verified ? "met" : "fault";
 });
 
@@ -55,7 +56,7 @@ async function start(root) {
     const shown = await viewer(root, await response.json());
     if (record) record.open = shown === null;
   } catch (error) {
-    root.before(make("p", "fault", `The replay cannot be shown: ${error.message}`));
+    root.before(make("p", "fault", say("The replay cannot be shown: %(problem)s", { problem: error.message })));
   }
   root.classList.add("known");
 }
@@ -77,6 +78,7 @@ class Viewer {
     this.part = (name) => root.querySelector(`[data-part="${name}"]`);
     this.stage = game.stage(this.part("stage"), match);
     this.chart = new Chart(this.part("chart"), (at) => { this.pause(); this.show(at); });
+    this.idle = this.part("play").textContent;
     this.timer = null;
     this.resting = null;
     this.at = -1;
@@ -94,7 +96,7 @@ class Viewer {
     const choice = this.part("sight");
     if (!this.stage.sights || this.match.ranks === null) return;
     choice.parentElement.hidden = false;
-    choice.replaceChildren(option("", "everything"), ...this.match.names.map((name, seat) => option(String(seat), `what ${name} sees`)));
+    choice.replaceChildren(option("", say("everything")), ...this.match.names.map((name, seat) => option(String(seat), say("what %(bot)s sees", { bot: name }))));
     choice.addEventListener("change", () => this.draw());
   }
 
@@ -109,7 +111,7 @@ class Viewer {
     this.beside = make("p", "noted");
     this.beside.tabIndex = 0;
     this.beside.setAttribute("role", "region");
-    this.beside.setAttribute("aria-label", "Notes of your bot");
+    this.beside.setAttribute("aria-label", say("Notes of your bot"));
     this.part("words").after(this.beside);
   }
 
@@ -194,11 +196,11 @@ class Viewer {
     const button = this.part("copy");
     try {
       await navigator.clipboard.writeText(location.href);
-      button.textContent = "Copied";
+      button.textContent = say("Copied");
     } catch {
-      button.textContent = "Not allowed";
+      button.textContent = say("Not allowed");
     }
-    setTimeout(() => { button.textContent = "Copy link"; }, 2000);
+    setTimeout(() => { button.textContent = say("Copy link"); }, 2000);
   }
 
   play() {
@@ -217,7 +219,7 @@ class Viewer {
   }
 
   label(playing) {
-    this.part("play").textContent = playing ? "Pause" : "Play";
+    this.part("play").textContent = playing ? say("Pause") : this.idle;
     this.part("play").setAttribute("aria-pressed", String(playing));
   }
 
@@ -227,8 +229,8 @@ class Viewer {
     const scene = this.scenes[this.at];
     this.part("words").textContent = scene.words;
     this.part("words").classList.toggle("fault", scene.fault !== null);
-    const round = scene.round === null ? "" : `round ${scene.round}, `;
-    this.part("where").textContent = `${round}move ${this.at + 1} of ${this.scenes.length}`;
+    const where = { round: scene.round, move: this.at + 1, moves: this.scenes.length };
+    this.part("where").textContent = scene.round === null ? say("move %(move)s of %(moves)s", where) : say("round %(round)s, move %(move)s of %(moves)s", where);
     this.part("scrub").value = String(this.at);
     this.part("scrub").setAttribute("aria-valuetext", scene.words);
     this.answers(scene.answers);
@@ -265,8 +267,8 @@ class Viewer {
       const own = answer.elapsed_ms - answer.stolen_ms;
       Object.assign(bar, { min: 0, max: 1, high: 0.8, value: Math.min(own / answer.limit_ms, 1) });
       bar.setAttribute("aria-hidden", "true");
-      const took = answer.fault ? `${answer.fault}, ` : "";
-      row.append(name, " ", make("code", "", answer.command), " ", bar, ` ${took}${ms(own)} of ${ms(answer.limit_ms)}${more(answer.stolen_ms, answer.elapsed_ms > answer.limit_ms && own <= answer.limit_ms)}`);
+      const took = answer.fault ? `${say(answer.fault)}, ` : "";
+      row.append(name, " ", make("code", "", answer.command), " ", bar, ` ${took}${say("%(time)s of %(limit)s", { time: ms(own), limit: ms(answer.limit_ms) })}${more(answer.stolen_ms, answer.elapsed_ms > answer.limit_ms && own <= answer.limit_ms)}`);
       return row;
     }));
   }
@@ -300,7 +302,8 @@ class Viewer {
 
 // What a host took of an answer's time, beside what was the bot's own.
 function more(stolen, counted = false) {
-  return stolen ? ` (the host took ${ms(stolen)} more${counted ? ", so it counted past its deadline" : ""})` : "";
+  if (!stolen) return "";
+  return counted ? say(" (the host took %(time)s more, so it counted past its deadline)", { time: ms(stolen) }) : say(" (the host took %(time)s more)", { time: ms(stolen) });
 }
 
 function option(value, text) {

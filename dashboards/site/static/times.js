@@ -1,5 +1,7 @@
 // Instants in the reader's own time: near ones relative ("3 hours ago"), far ones as a date; the exact one on hover.
 // The server writes UTC, which is what one reads without this script.
+import { say } from "./say.js";
+
 const UNITS = [["day", 86_400], ["hour", 3600], ["minute", 60]];
 const NEAR_SECONDS = 7 * 86_400;
 const EVERY_MS = 30_000;
@@ -15,7 +17,7 @@ export function words(at, now) {
   const seconds = (at - now) / 1000;
   if (Math.abs(seconds) >= NEAR_SECONDS) return dated.format(at);
   const unit = UNITS.find(([, length]) => Math.abs(seconds) >= length);
-  if (!unit) return seconds > 0 ? "in less than a minute" : "just now";
+  if (!unit) return seconds > 0 ? say("in less than a minute") : say("just now");
   return relative.format(Math.trunc(seconds / unit[1]), unit[0]);
 }
 

@@ -1,4 +1,5 @@
 // Uploading with a bar that moves, by choosing or by dropping a file. Without this, the form sends itself.
+import { say } from "./say.js";
 
 const form = document.querySelector("form[data-upload]");
 const part = (name) => form.querySelector(`[data-part=${name}]`);
@@ -19,7 +20,7 @@ function size(bytes) {
 }
 
 function send(file) {
-  if (file.size > Number(form.dataset.limit)) return complain(`${file.name} has ${size(file.size)}; at most ${size(Number(form.dataset.limit))} are taken.`);
+  if (file.size > Number(form.dataset.limit)) return complain(say("%(file)s has %(size)s; at most %(most)s are taken.", { file: file.name, size: size(file.size), most: size(Number(form.dataset.limit)) }));
   complain("");
   button.disabled = true;
   const [bar, said] = [form.querySelector("progress"), form.querySelector("output")];
@@ -27,15 +28,15 @@ function send(file) {
   const request = new XMLHttpRequest(); // fetch tells nothing of an upload's progress
   request.upload.addEventListener("progress", (event) => {
     bar.value = event.loaded / event.total;
-    said.textContent = event.loaded < event.total ? `${size(event.loaded)} of ${size(event.total)}` : "looking at it …";
+    said.textContent = event.loaded < event.total ? say("%(part)s of %(whole)s", { part: size(event.loaded), whole: size(event.total) }) : say("looking at it …");
   });
   request.addEventListener("load", () => {
     let answer = {};
     try { answer = JSON.parse(request.responseText); } catch { /* a proxy's own page */ }
     if (request.status === 202) location.assign(form.dataset.then + answer.number);
-    else complain(answer.detail ?? `The server answered ${request.status}.`);
+    else complain(answer.detail ?? say("The server answered %(status)s.", { status: request.status }));
   });
-  request.addEventListener("error", () => complain("The connection was lost. The file may be too large, or the server unavailable."));
+  request.addEventListener("error", () => complain(say("The connection was lost. The file may be too large, or the server unavailable.")));
   request.open("POST", form.dataset.upload);
   request.setRequestHeader("X-CSRF-Token", token);
   const body = new FormData();
@@ -57,7 +58,7 @@ for (const kind of ["dragleave", "drop"]) drop.addEventListener(kind, () => drop
 drop.addEventListener("drop", (event) => {
   event.preventDefault();
   if (button.disabled) return; // one is on its way
-  if (event.dataTransfer.files.length !== 1) return complain("Please choose one file; zip several files first.");
+  if (event.dataTransfer.files.length !== 1) return complain(say("Please choose one file; zip several files first."));
   input.files = event.dataTransfer.files;
   send(input.files[0]);
 });

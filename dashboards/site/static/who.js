@@ -1,6 +1,8 @@
 // Pages that are the same for everyone are made without knowing who looks. Those that are one person's leave the name in
 // this browser, and the others show it from there, with the count of unread notices and one's own bots as they were
 // within the last minute. It is a name and nothing else: who one is, the session's cookie says.
+import { say } from "./say.js";
+
 const who = document.getElementById("who");
 const inbox = document.getElementById("inbox");
 const KEY = "name";
@@ -11,7 +13,7 @@ const KEPT = [KEY, UNREAD, BOTS];
 
 function show(unread) {
   inbox.hidden = false;
-  inbox.textContent = unread ? `Inbox (${unread})` : "Inbox";
+  inbox.textContent = unread ? `${say("Inbox")} (${unread})` : say("Inbox");
 }
 
 function keep(unread) {

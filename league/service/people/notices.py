@@ -24,6 +24,7 @@ from sqlalchemy import select as columns
 from sqlmodel import Session, col, delete, func, select
 
 from deadheat.engine.core import Fault
+from deadheat.engine.language import N_, gettext
 from deadheat.league.database import now
 from deadheat.league.records import from_row
 from deadheat.league.records.people import Notice as NoticeInfo
@@ -78,6 +79,9 @@ DEADLINES = (SeasonState.FROZEN, SeasonState.CLOSED)
 """States after which an author can do less than before."""
 
 
+KNOWN_WORDS = frozenset({"state", "becomes", "fault"})
+"""Facts that are words of ours, told in the reader's language; the others are names, figures and reasons."""
+
 Facts = Mapping[str, str | int]
 
 
@@ -91,53 +95,57 @@ class Wording:
 
 # Notices of the last months are told in these words, so they may only use facts that those have, too.
 WORDING: Mapping[NoticeKind, Wording] = {
-    NoticeKind.VERSION_READY: Wording("Version {version} of {bot} is ready.", "/bots/{bot_id}/versions/{version}"),
+    NoticeKind.VERSION_READY: Wording(N_("Version {version} of {bot} is ready."), "/bots/{bot_id}/versions/{version}"),
     NoticeKind.VERSION_BROKEN: Wording(
-        "Version {version} of {bot} is broken: {reason}", "/bots/{bot_id}/versions/{version}"
+        N_("Version {version} of {bot} is broken: {reason}"), "/bots/{bot_id}/versions/{version}"
     ),
     NoticeKind.GATE_PASSED: Wording(
-        "Version {version} of {bot} passed its gate in {season} and plays from now on.", "/bots/{bot_id}/upload"
+        N_("Version {version} of {bot} passed its gate in {season} and plays from now on."), "/bots/{bot_id}/upload"
     ),
     NoticeKind.GATE_FAILED: Wording(
-        "Version {version} of {bot} did not pass its gate in {season}: {reason}", "/bots/{bot_id}/upload"
+        N_("Version {version} of {bot} did not pass its gate in {season}: {reason}"), "/bots/{bot_id}/upload"
     ),
     NoticeKind.PANEL_PLAYED: Wording(
-        "Version {version} of {bot} has {points} of {most} points against the panel of {season}{verdict}.",
+        N_("Version {version} of {bot} has {points} of {most} points against the panel of {season}{verdict}."),
         "/bots/{bot_id}/versions/{version}",
     ),
     NoticeKind.CHALLENGE_OVER: Wording(
-        "Your challenge of {opponent} by {bot} in {season} is over, with {wins} wins, {draws} draws and {losses} "
-        "losses: {reason}",
+        N_(
+            "Your challenge of {opponent} by {bot} in {season} is over, with {wins} wins, {draws} draws and {losses} "
+            "losses: {reason}"
+        ),
         "/challenges/{challenge_id}",
     ),
     NoticeKind.FAULT: Wording(
-        "Version {version} of {bot} failed in a match for the first time in {season}: {fault}.",
+        N_("Version {version} of {bot} failed in a match for the first time in {season}: {fault}."),
         "/matches/{match_id}/mine",
     ),
     NoticeKind.MANY_FAULTS: Wording(
-        "Version {version} of {bot} failed in {faults} of its last {matches} matches in {season}.",
+        N_("Version {version} of {bot} failed in {faults} of its last {matches} matches in {season}."),
         "/bots/{bot_id}/matches",
     ),
     NoticeKind.RESTED: Wording(
-        "{bot} rests in {season}: {reason} It plays on when you let it, after a pause, or when you choose another "
-        "version.",
+        N_(
+            "{bot} rests in {season}: {reason} It plays on when you let it, after a pause, or when you choose another "
+            "version."
+        ),
         "/bots/{bot_id}/upload",
     ),
     NoticeKind.APPEAL_DECIDED: Wording(
-        "The appeal of {bot} against match {match_id} is {state}: {ruling}", "/matches/{match_id}/appeal"
+        N_("The appeal of {bot} against match {match_id} is {state}: {ruling}"), "/matches/{match_id}/appeal"
     ),
     NoticeKind.EVALUATION_DONE: Wording(
-        "{bot} is number {place} of {players} in evaluation {number} of {season}; it was seed {seed}.",
+        N_("{bot} is number {place} of {players} in evaluation {number} of {season}; it was seed {seed}."),
         "/evaluations/{evaluation_id}",
     ),
-    NoticeKind.STANDINGS: Wording("{season} is over. {bot}: {result}.", "/seasons/{season_id}"),
-    NoticeKind.DEADLINE: Wording("{season} will be {becomes} on {date}.", "/seasons/{season_id}"),
+    NoticeKind.STANDINGS: Wording(N_("{season} is over. {bot}: {result}."), "/seasons/{season_id}"),
+    NoticeKind.DEADLINE: Wording(N_("{season} will be {becomes} on {date}."), "/seasons/{season_id}"),
     NoticeKind.BEHIND: Wording(
-        "{season} falls behind its timetable: {evaluation} of {due} will be done at {done}, after {successor}.",
+        N_("{season} falls behind its timetable: {evaluation} of {due} will be done at {done}, after {successor}."),
         "/desk/seasons/{season_id}#forecast",
     ),
-    NoticeKind.SEASON_INVITED: Wording("You are invited to {season}.", "/seasons/{season_id}"),
-    NoticeKind.TEAM_INVITED: Wording("{captain} invites you to the team {team}.", "/account#teams"),
+    NoticeKind.SEASON_INVITED: Wording(N_("You are invited to {season}."), "/seasons/{season_id}"),
+    NoticeKind.TEAM_INVITED: Wording(N_("{captain} invites you to the team {team}."), "/account#teams"),
 }
 
 
@@ -393,5 +401,6 @@ def _season_facts(session: Session, season_id: int) -> dict[str, str | int]:
 def notice_info(row: Notice) -> NoticeInfo:
     """A notice in words."""
     wording = WORDING[row.kind]
-    sentence, path = (part.format_map(row.about) for part in (wording.sentence, wording.path))
+    about = {name: gettext(fact) if name in KNOWN_WORDS else fact for name, fact in row.about.items()}
+    sentence, path = gettext(wording.sentence).format_map(about), wording.path.format_map(row.about)
     return from_row(NoticeInfo, row, text=sentence, path=path)

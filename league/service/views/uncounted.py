@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlmodel import Session, col, select
 
+from deadheat.engine.language import _, ngettext
 from deadheat.league.causes import DROPPED
 from deadheat.league.records.matches import Uncounted
 from deadheat.league.states import WITH_RESULT, Absence, Purpose
@@ -47,36 +48,46 @@ def bearings(session: Session, matches: Sequence[Match]) -> dict[int, Bearing]:
 
 def why_not_played(attempts: Sequence[tuple[str, str]], rejudged_id: int | None) -> str:
     """Sentences on an abandoned match, from the causes and details of its attempts, the oldest first."""
-    again = "" if rejudged_id is None else f" It is replayed as match {rejudged_id}."
+    again = "" if rejudged_id is None else " " + _("It is replayed as match %(match_id)s.", match_id=rejudged_id)
     if not attempts:
-        return f"The service failed.{again}"
+        return _("The service failed.") + again
     cause, detail = attempts[-1]
     if cause in DROPPED:
         return detail
-    return f"The service failed at every attempt, most recently by {cause}.{again}"
+    return _("The service failed at every attempt, most recently by %(cause)s.", cause=cause) + again
 
 
 def _why(match: Match, purpose: Purpose, voided: VoidedMatch | None, disqualified: Sequence[str]) -> Uncounted | None:
     """The first reason that holds: a ruling on the match itself, what it was played for, its result, who played."""
     if voided is not None and voided.rejudged_id is not None:
-        sentence = f"An organiser has it replayed as match {voided.rejudged_id}: {voided.reason}"
+        sentence = _(
+            "An organiser has it replayed as match %(match_id)s: %(reason)s",
+            match_id=voided.rejudged_id,
+            reason=voided.reason,
+        )
         return Uncounted(Uncounting.REJUDGED, sentence, voided.rejudged_id)
     if voided is not None:
-        return Uncounted(Uncounting.VOIDED, f"An organiser took it out of the log of results: {voided.reason}", None)
+        sentence = _("An organiser took it out of the log of results: %(reason)s", reason=voided.reason)
+        return Uncounted(Uncounting.VOIDED, sentence, None)
     if match.asked is not None:
-        return Uncounted(Uncounting.ASKED, "An author asked for it, and such matches are never rated.", None)
+        return Uncounted(Uncounting.ASKED, _("An author asked for it, and such matches are never rated."), None)
     if purpose is Purpose.PANEL:
-        return Uncounted(Uncounting.PANEL, "It was played against the season's panel, and is never rated.", None)
+        return Uncounted(Uncounting.PANEL, _("It was played against the season's panel, and is never rated."), None)
     if purpose is Purpose.CHALLENGE:
-        return Uncounted(Uncounting.GATE, "It was played at a promotion gate, whose matches are never rated.", None)
+        return Uncounted(Uncounting.GATE, _("It was played at a promotion gate, whose matches are never rated."), None)
     if purpose is Purpose.EVALUATION:
-        sentence = "It was played in an evaluation, which counts for nothing but its own standings."
+        sentence = _("It was played in an evaluation, which counts for nothing but its own standings.")
         return Uncounted(Uncounting.EVALUATION, sentence, None)
     if not match.rated:
-        return Uncounted(Uncounting.NO_WINNER, "All its bots committed faults: nobody won, and it is not rated.", None)
+        return Uncounted(
+            Uncounting.NO_WINNER, _("All its bots committed faults: nobody won, and it is not rated."), None
+        )
     if disqualified:
-        names, are = " and ".join(disqualified), "is" if len(disqualified) == 1 else "are"
-        return Uncounted(Uncounting.DISQUALIFIED, f"{names} {are} disqualified in this season.", None)
+        names = _(" and ").join(disqualified)
+        sentence = ngettext(
+            "%(names)s is disqualified in this season.", "%(names)s are disqualified in this season.", len(disqualified)
+        )
+        return Uncounted(Uncounting.DISQUALIFIED, sentence % {"names": names}, None)
     return None
 
 

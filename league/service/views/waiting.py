@@ -19,6 +19,7 @@ from datetime import datetime, timedelta
 from sqlmodel import Session, col, func, select
 
 from deadheat.engine.figures import counted
+from deadheat.engine.language import N_, _, gettext, ngettext
 from deadheat.league.database import now
 from deadheat.league.errors import NotFound
 from deadheat.league.records.entries import Entry as EntryInfo
@@ -39,9 +40,9 @@ ENOUGH, LOOKED_AT = 3, 20
 MOST_AHEAD = 5000
 """Series that are looked at; a queue of more is as good as endless."""
 
-NOT_LATELY = "The wait is unknown: too few series have ended in the last hour."
-AT_PANEL = "It plays the season's panel first, and its next match there is drawn in a moment."
-NOTHING_PLAYED = "The wait is unknown: no machine is playing at the moment."
+NOT_LATELY = N_("The wait is unknown: too few series have ended in the last hour.")
+AT_PANEL = N_("It plays the season's panel first, and its next match there is drawn in a moment.")
+NOTHING_PLAYED = N_("The wait is unknown: no machine is playing at the moment.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def waiting(session: Session, season_id: int, bot_id: int, version: int | None =
         sentence = f"{_place(matches, planned, before)} {how}"
         return Waiting(matches, planned, before, seconds, over=False, sentence=sentence)
     if is_at_panel(session, season_id, bot_id, version):
-        return Waiting(0, 0, before, None, over=False, sentence=AT_PANEL)
+        return Waiting(0, 0, before, None, over=False, sentence=gettext(AT_PANEL))
     why_not = _no_more(season, entry, version)
     return Waiting(0, 0, before, None, why_not != "", why_not or _undrawn(season, before))
 
@@ -155,42 +156,53 @@ def _seconds(
 
 def _place(playing: int, planned: int, before: int) -> str:
     if playing:
-        return f"{counted(playing, 'match', 'matches')} of it {'are' if playing > 1 else 'is'} being played now."
-    wait = f"{counted(planned, 'match', 'matches')} of it {'wait' if planned > 1 else 'waits'}"
-    others = counted(before, "match", "matches")
-    return f"{wait}, {f'after {others} of others' if before else 'and nothing comes before'}."
+        now_playing = ngettext(
+            "%(count)s match of it is being played now.", "%(count)s matches of it are being played now.", playing
+        )
+        return now_playing % {"count": f"{playing:,}"}
+    wait = ngettext("%(count)s match of it waits", "%(count)s matches of it wait", planned) % {"count": f"{planned:,}"}
+    if not before:
+        return _("%(wait)s, and nothing comes before.", wait=wait)
+    return _("%(wait)s, after %(others)s of others.", wait=wait, others=counted(before, "match", "matches"))
 
 
 def _expected(seconds: int | None, something_played: bool) -> str:
     if seconds is None:
-        return NOT_LATELY if something_played else NOTHING_PLAYED
+        return gettext(NOT_LATELY if something_played else NOTHING_PLAYED)
     if seconds < 10:
-        return "At the pace of the last hour, its next result is due at any moment."
-    about = f"{seconds} s" if seconds < 120 else f"{round(seconds / 60)} min"
-    return f"At the pace of the last hour, its next result comes in about {about}."
+        return _("At the pace of the last hour, its next result is due at any moment.")
+    minutes = round(seconds / 60)
+    about = _("%(seconds)s s", seconds=seconds) if seconds < 120 else _("%(minutes)s min", minutes=minutes)
+    return _("At the pace of the last hour, its next result comes in about %(time)s.", time=about)
 
 
 def _no_more(season: Season, entry: EntryInfo, version: int | None) -> str:
     """Why nothing more comes by itself; "": something may."""
     if season.state is SeasonState.CLOSED:
-        return "The season is closed, so nothing more is played."
+        return _("The season is closed, so nothing more is played.")
     if entry.absence is not None:
-        return f"It is {entry.absence} in this season: no more matches are drawn for it."
+        return _(
+            "It is %(state)s in this season: no more matches are drawn for it.", state=gettext(entry.absence.value)
+        )
     if entry.waits_for_panel:
-        return "It has too few points against the season's panel, so no match of it is drawn."
+        return _("It has too few points against the season's panel, so no match of it is drawn.")
     if version is not None and version not in (entry.version, entry.challenger):
-        return f"Version {version} gets no more matches: version {entry.version} plays in this season."
+        text = _("Version %(version)s gets no more matches: version %(other)s plays in this season.")
+        return text % {"version": version, "other": entry.version}
     if entry.rests:
-        return f"It rests, so no more matches are drawn for it: {entry.rests}"
+        return _("It rests, so no more matches are drawn for it: %(why)s", why=entry.rests)
     return ""
 
 
 def _undrawn(season: Season, before: int) -> str:
     """Of a bot that takes part and has no match yet."""
     if season.state is SeasonState.SCHEDULED:
-        return "No match of it is drawn yet: the season has not opened."
+        return _("No match of it is drawn yet: the season has not opened.")
     if before:
-        others = counted(before, "match", "matches")
-        wait = f"{others} of others {'wait' if before > 1 else 'waits'}"
-        return f"No match of it is drawn yet: {wait}, and more are drawn as these are played."
-    return "No match of it is drawn at present."
+        text = ngettext(
+            "No match of it is drawn yet: %(count)s match of others waits, and more are drawn as these are played.",
+            "No match of it is drawn yet: %(count)s matches of others wait, and more are drawn as these are played.",
+            before,
+        )
+        return text % {"count": f"{before:,}"}
+    return _("No match of it is drawn at present.")
