@@ -51,7 +51,8 @@ class ReadersLanguage:
 def _named(scope: Scope) -> str:
     """The language that the address of a document names, else English."""
     if scope["type"] == "http" and scope["path"].endswith(_IN_WORDS):
-        for name, value in parse_qsl(scope["query_string"].decode("latin-1")):
+        query: bytes = scope["query_string"]
+        for name, value in parse_qsl(query.decode("latin-1")):
             if name == "language" and value in LANGUAGES:
                 return value
     return "en"
