@@ -130,6 +130,6 @@ def refuse(error: Refused) -> NoReturn:
     message = str(error)
     if error.code == "bad-token":
         message += " `deadheat login` gets you a token." if message.endswith(".") else "; `deadheat login` gets a token"
-    if error.retry_after_seconds and f" {error.retry_after_seconds} s" not in message:
+    if error.retry_after_seconds and "try again in" not in message.lower():
         message += f" Try again in {error.retry_after_seconds} s."
     fail(message, NO_ANSWER if error.passing else REFUSED)
