@@ -104,16 +104,16 @@ class Settings(BaseSettings):
     sign_ups_per_hour: int = Field(default=60, ge=1, description="New accounts per address and hour.")
 
     connections: int = Field(
-        default=4096, ge=1, description="Connections per API process, if there are enough file descriptors."
+        default=4096,
+        ge=1,
+        description="Connections per API process, if there are enough file descriptors; a quarter of them for one "
+        "address, except for trusted proxies.",
     )
-    connections_per_address: int = Field(
-        default=1024, ge=1, description="Connections per address, except for trusted proxies."
+    upload_limit_bytes: int = Field(
+        default=16 * MIB,
+        ge=1024,
+        description="Largest upload, as sent; unpacked, and as a built program, it may be four times as large.",
     )
-    upload_limit_bytes: int = Field(default=16 * MIB, ge=1024, description="Largest upload, as sent.")
-    unpacked_limit_bytes: int = Field(
-        default=64 * MIB, ge=1024, description="Largest total size of an archive's files."
-    )
-    program_limit_bytes: int = Field(default=64 * MIB, ge=1024, description="Largest built program, as a tar.")
     uploads_per_hour: int = Field(default=60, ge=1, description="Uploads per author and hour.")
     versions_per_day: int = Field(default=200, ge=1, description="Versions per bot and day.")
     rejoin_seconds: float = Field(
@@ -126,12 +126,10 @@ class Settings(BaseSettings):
         default=30, ge=3 * HEARTBEAT_SECONDS, description="A worker that is silent for this long counts as dead."
     )
     requeue_seconds: float = Field(
-        default=60, gt=0, description="A queued job is sent again if no worker has taken it for this long."
-    )
-    retry_seconds: float = Field(
-        default=5,
-        ge=0,
-        description="Wait before a job is retried after a failure of the service; it doubles with each failure.",
+        default=60,
+        gt=0,
+        description="A queued job is sent again if no worker has taken it for this long. After a failure of the "
+        "service, a job waits a twelfth of it, and twice as long after each further one.",
     )
     match_attempts: int = Field(
         default=MATCH_ATTEMPTS, ge=1, description="Void attempts at a match after which an organiser decides."
@@ -170,8 +168,9 @@ class Settings(BaseSettings):
     )
 
     exhibitions: int = Field(default=2, ge=0, description="How many people may play against bots at a time; 0: nobody.")
-    exhibition_move_seconds: float = Field(default=300, gt=0, description="A person's time for one move.")
-    exhibition_seconds: float = Field(default=3600, gt=0, description="A person's time for a whole match.")
+    exhibition_move_seconds: float = Field(
+        default=300, gt=0, description="A person's time for one move; a whole match may take twelve times as long."
+    )
 
     judge_unfit: bool = Field(
         default=False, description="Let unfit machines judge anyway; each of their attempts then says so."
@@ -237,6 +236,26 @@ class Settings(BaseSettings):
             return False
         known = getattr(found, "ipv4_mapped", None) or found
         return any(known in network for network in self.metrics_from)
+
+    @property
+    def connections_per_address(self) -> int:
+        """Connections that one address may have, unless it is a trusted proxy's."""
+        return max(1, self.connections // 4)
+
+    @property
+    def unpacked_limit_bytes(self) -> int:
+        """The largest total size of an archive's files, and of a built program as a tar."""
+        return 4 * self.upload_limit_bytes
+
+    @property
+    def retry_seconds(self) -> float:
+        """The wait before a job is tried again after a failure of the service; it doubles with each failure."""
+        return self.requeue_seconds / 12
+
+    @property
+    def exhibition_seconds(self) -> float:
+        """A person's time for a whole match."""
+        return 12 * self.exhibition_move_seconds
 
     @property
     def database(self) -> str:

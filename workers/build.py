@@ -107,7 +107,7 @@ def make(context: Context, job: BuildJob, cpus: Sequence[int]) -> BuildOutcome:
         said.hear(built.log)
         program.mkdir()
         try:
-            extract_program(built.tar, program, context.settings.program_limit_bytes)
+            extract_program(built.tar, program, context.settings.unpacked_limit_bytes)
         except BadArchive as refused:
             return BuildOutcome(None, f"the build's output cannot be used: {refused.detail}", said.text)
         reason, played = try_out(context, job, recipe, program, cpus, said, between)

@@ -18,6 +18,6 @@ def fetch_program(context: Context, ref: ProgramRef, directory: Path) -> Program
         league.blobs.BlobMissing, sandbox.archive.BadArchive: the store lost or damaged it; our failure.
     """
     directory.mkdir(parents=True)
-    tar = context.blobs.get(ref.program_sha256, context.settings.program_limit_bytes)
-    extract_program(tar, directory, context.settings.program_limit_bytes)
+    tar = context.blobs.get(ref.program_sha256, context.settings.unpacked_limit_bytes)
+    extract_program(tar, directory, context.settings.unpacked_limit_bytes)
     return Program(directory, LANGUAGES[ref.language].starting_with(ref.entry).run, ref.label)

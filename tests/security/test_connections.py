@@ -134,7 +134,7 @@ def test_a_reader_who_takes_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_longest_waiting_connection_of_an_address_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    with guard(connections_per_address=3) as (url, watching), ExitStack() as stack:
+    with guard(connections=12) as (url, watching), ExitStack() as stack:
         other = stack.enter_context(connected(url, source="127.0.0.9"))
         clients = []
         for number in range(4):
@@ -146,20 +146,23 @@ def test_the_longest_waiting_connection_of_an_address_makes_room(monkeypatch: py
 
 
 def test_a_trusted_proxy_is_many_people() -> None:
-    with guard(connections_per_address=2, trusted_proxies="127.0.0.1") as (url, watching), ExitStack() as stack:
+    with guard(connections=8, trusted_proxies="127.0.0.1") as (url, watching), ExitStack() as stack:
         clients = [stack.enter_context(connected(url)) for _ in range(5)]
         until(lambda: len(watching._all) == 5)
         assert not any(map(is_closed, clients))
 
 
 def test_whoever_waits_makes_room_for_whoever_comes_but_not_who_is_served() -> None:
-    with guard(connections=2) as (url, watching), ExitStack() as stack:
+    with guard(connections=8) as (url, watching), ExitStack() as stack:
         served_ = stack.enter_context(connected(url, sending=b"GET /waits HTTP/1.1\r\nHost: x\r\n\r\n"))
         until(lambda: watching._all and not watching._waiting)
-        idle = stack.enter_context(connected(url))
-        until(lambda: len(watching._all) == 2)
+        idle = []
+        for number in range(2, 9):  # from an address each, for one may have a quarter of all
+            idle.append(stack.enter_context(connected(url, source=f"127.0.0.{number}")))
+            until(lambda number=number: len(watching._all) == number)
         assert httpx.get(url).text == "ok"
-        assert is_closed(idle)
+        assert is_closed(idle[0])
+        assert not is_closed(idle[1])
         assert not is_closed(served_)
 
 

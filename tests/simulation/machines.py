@@ -202,5 +202,5 @@ class SimulatedContext:
 
     def fetch_program(self, _context: object, ref: ProgramRef, directory: Path) -> Program:
         """In the place of `workers.programs.fetch_program`: it must be there, and is not unpacked."""
-        self.blobs.get(ref.program_sha256, self.settings.program_limit_bytes)
+        self.blobs.get(ref.program_sha256, self.settings.unpacked_limit_bytes)
         return Program(directory, (), ref.label)

@@ -102,9 +102,7 @@ class Stage:
             series_attempts=20,
             refit_seconds=20,
             requeue_seconds=30,
-            retry_seconds=2,
             exhibition_move_seconds=20,
-            exhibition_seconds=120,
         )
         self.settings.data_dir.mkdir()
         self.database = StormyDatabase(self)
