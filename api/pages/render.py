@@ -55,6 +55,8 @@ def templates() -> Jinja2Templates:
         "word": gettext,
         "game_title": game_title,
         "game_picture": game_picture,
+        "game_file": game_file,
+        "game_style": game_style,
         "lines": lines,
         "ms": ms,
         "duration": duration,
@@ -164,7 +166,18 @@ def game_title(name: str) -> str:
 @cache
 def game_picture(name: str) -> str:
     """The address of a game's picture, or of one that stands for any game."""
-    return (web_address(name, "picture.svg") if name in GAMES else None) or "/static/any-game.svg"
+    return game_file(name, "picture.svg") or "/static/any-game.svg"
+
+
+def game_file(name: str, file: str) -> str:
+    """The address of a file that the game brings for browsers; empty: it has none of that name."""
+    return (web_address(name, file) if name in GAMES else None) or ""
+
+
+def game_style(name: str) -> Markup:
+    """The style sheet of the game's board, where it has one."""
+    address = game_file(name, "board.css")
+    return Markup('<link rel="stylesheet" href="{}">').format(address) if address else Markup()
 
 
 def declared(value: object) -> str:

@@ -1,5 +1,5 @@
 // Yacht Auction: the two sheets face each other, and between them the auction, bid against bid.
-import { bar, box, dice, make, signed, spaced } from "./replay-draw.js";
+import { bar, box, dice, make, signed, spaced } from "/static/replay-draw.js";
 
 const BASIC = ["ONE", "TWO", "THREE", "FOUR", "FIVE", "SIX"];
 const COMBINATION = ["CHOICE", "FOUR_OF_A_KIND", "FULL_HOUSE", "SMALL_STRAIGHT", "LARGE_STRAIGHT", "YACHT"];

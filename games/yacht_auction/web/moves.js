@@ -1,5 +1,5 @@
 // Yacht Auction on the board: a bundle by tapping it, dice by tapping them, a category in its row.
-import { choosable } from "./play.js";
+import { choosable } from "/static/play.js";
 
 function auction(form, stage) {
   const radios = [...form.querySelectorAll("[name=bundle]")];

@@ -1,5 +1,5 @@
 // Liar's Dice: everybody around a table with a cup over their dice, and on the table the bid with its odds.
-import { box, die, drawn, make, percent } from "./replay-draw.js";
+import { box, die, drawn, make, percent } from "/static/replay-draw.js";
 
 const NEWEST = 10; // bids that are shown: the table stays as high
 
