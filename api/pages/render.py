@@ -17,7 +17,7 @@ from typing import Any
 from anyio import to_thread
 from fastapi import Request, Response
 from fastapi.templating import Jinja2Templates
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, StrictUndefined
 from markupsafe import Markup
 
 from deadheat.api.edge.caching import answer
@@ -25,7 +25,7 @@ from deadheat.api.services import SITE, Body, Services
 from deadheat.engine.core import NS_PER_MS, Points
 from deadheat.engine.figures import counted, duration, limit, points, seat_number, span
 from deadheat.engine.games import GAMES
-from deadheat.engine.games.folder import web_address
+from deadheat.engine.games.folder import folders, web_address
 from deadheat.engine.language import _, gettext, language, ngettext
 from deadheat.league.locale import LANGUAGES
 
@@ -35,8 +35,9 @@ MAX_SHOWN = 300
 
 def templates() -> Jinja2Templates:
     """The site's templates; a name that a template misspells is an error, not an empty place."""
+    own = {f"games/{name}": FileSystemLoader(game.path) for name, game in folders().items()}
     environment = Environment(
-        loader=FileSystemLoader(SITE / "templates"),
+        loader=ChoiceLoader([FileSystemLoader(SITE / "templates"), PrefixLoader(own)]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
