@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from deadheat.api.replays import transcript_of
 from deadheat.api.services import Services
+from deadheat.engine.advice import ADVISERS, Advice, advice
 from deadheat.engine.core import Fault
+from deadheat.engine.replay import known_rules
 from deadheat.engine.scenes import Scene, scenes
+from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, decode
 from deadheat.league.causes import Cause
+from deadheat.league.errors import BlobDamaged, BlobMissing
 from deadheat.league.service.jobs.exhibitions import ExhibitionInfo, Table
 from deadheat.league.states import JobState
+
+log = logging.getLogger(__name__)
 
 MAX_MOVES = 3000
 """Rows in the page's own table."""
@@ -58,6 +65,19 @@ def moves_of(shared: Services, info: ExhibitionInfo) -> list[Scene]:
     """The finished match in words."""
     transcript = transcript_of(shared, info)
     return [] if transcript is None else untimed(scenes(transcript, info.names)[:MAX_MOVES], info)
+
+
+def advice_of(shared: Services, info: ExhibitionInfo) -> list[Advice]:
+    """What the house's strongest bot said about the person's moves, once the match is over and it was asked."""
+    match = transcript_of(shared, info) if info.advice_sha256 else None
+    if match is None or info.advice_sha256 is None or not known_rules(match) or info.game not in ADVISERS:
+        return []
+    try:
+        said = decode(shared.blobs.get(info.advice_sha256, MAX_TRANSCRIPT_BYTES))
+    except (BadTranscript, BlobDamaged, BlobMissing) as error:
+        log.error("exhibition %d has no readable advice: %s", info.id, error)
+        return []
+    return advice(match, info.seat, said, ADVISERS[info.game])
 
 
 def untimed(told: Sequence[Scene], info: ExhibitionInfo) -> list[Scene]:

@@ -53,6 +53,12 @@ def away(seconds: float) -> str:
     return _("in %(time)s", time=spelled) if seconds > 0 else _("%(time)s ago", time=spelled)
 
 
+def wait(seconds: int) -> str:
+    """How long to wait, rounded up, in the largest unit of which it is more than one: "90 s", "24 hours"."""
+    found = next(((-(-seconds // length), name) for name, length in UNITS if seconds > length), None)
+    return counted(*found) if found else f"{seconds} s"
+
+
 def seat_number(seat: Seat) -> int:
     """A seat as people read and type it, from 1; protocols, transcripts, JSON and logs count from 0."""
     return seat + 1

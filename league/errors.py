@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Self
 
-from deadheat.engine.figures import counted
+from deadheat.engine.figures import counted, wait
 from deadheat.league.states import SeasonState
 
 
@@ -293,12 +293,16 @@ class IllegalMove(LeagueError):
 
 
 class OverQuota(LeagueError):
-    """A quota for a period is used up; the next one is free after `retry_after_seconds`."""
+    """A quota for a period is used up, or has only `left` left, fewer than were asked for; so many are free after
+    `retry_after_seconds`.
+    """
 
     code = "over-quota"
 
-    def __init__(self, what: str, limit: int, window: str, retry_after_seconds: int) -> None:
-        super().__init__(f"Too many {what}: the limit is {limit} {window}; try again in {retry_after_seconds} s.")
+    def __init__(self, what: str, limit: int, window: str, retry_after_seconds: int, left: int = 0) -> None:
+        of_it = f", {left} of it left" if left else ""
+        again = wait(retry_after_seconds)
+        super().__init__(f"Too many {what}: the limit is {limit} {window}{of_it}; try again in {again}.")
         self.what = what
         self.limit = limit
         self.retry_after_seconds = retry_after_seconds

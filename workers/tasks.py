@@ -23,6 +23,7 @@ from deadheat.league.config import Settings
 from deadheat.league.service.course.schedule import go_on, low_after, runs_low, seasons_going_on
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.jobs import sweep as league_sweep
+from deadheat.league.service.jobs.advising import due_advice
 from deadheat.league.service.jobs.builds import BUILDS
 from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
 from deadheat.league.service.people.notices import forget_old
@@ -33,10 +34,12 @@ from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.service.views.samples import take_sample
 from deadheat.league.storage.schema import WrongSchema, must_fit
 from deadheat.workers import metrics, stopping
+from deadheat.workers.advice import give_advice
 from deadheat.workers.broker.queue import (
     TICK_SECONDS,
     celery_app,
     enqueue,
+    enqueue_advice,
     enqueue_environment,
     enqueue_plan,
     task_name,
@@ -152,6 +155,12 @@ def exhibit(exhibition_id: int) -> None:
         step_aside(EXHIBITIONS, exhibition_id)
 
 
+@app.task(name="deadheat.advise", base=Guarded)
+def advise(exhibition_id: int) -> None:
+    """Say what the house's strongest bot would have done in a person's match."""
+    give_advice(context(), exhibition_id)
+
+
 @app.task(name="deadheat.tick", base=Guarded)
 def tick() -> None:
     """Make the next series of every open season."""
@@ -192,6 +201,10 @@ def sweep() -> None:
         swept = league_sweep.sweep(session)
     with context().database.transaction() as session:
         take_sample(session)
+    with context().database.reading() as session:
+        to_advise = due_advice(session)
+    for exhibition_id in to_advise:
+        enqueue_advice(exhibition_id)
     for life, row_ids in swept.items():
         for row_id in row_ids:
             enqueue(life, row_id)

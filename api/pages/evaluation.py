@@ -19,10 +19,11 @@ router = APIRouter(include_in_schema=False)
 ROWS = 50
 """Evaluations of one page of the list."""
 
-STANDINGS = 100
-"""Places of one page of standings."""
+ROWS_OF_ONE = 100
+"""Places of one page of standings, and boards of one page of a round."""
 
 Number = Annotated[RowId | None, Query()]
+Page = Annotated[RowId, Query(le=100_000)]
 
 
 @router.get("/seasons/{season_id}/evaluations")
@@ -54,23 +55,35 @@ def evaluation(
     shared: Shared,
     evaluation_id: Id,
     number: Annotated[RowId | None, Query(alias="round")] = None,
-    page: Annotated[RowId, Query()] = 1,
+    q: Annotated[str, Query(max_length=64)] = "",
+    page: Page = 1,
+    boards: Page = 1,
 ) -> str:
-    """A page of its standings, and the pairings of its newest round, or of one that is asked for."""
+    """A page of its standings, and of the boards of its newest round, or of one that is asked for.
+
+    With `q` only bots that this finds, by their own, their author's or their team's name, and their boards of all
+    rounds.
+    """
     with shared.db.reading() as session:
         info = views.evaluation(session, evaluation_id)
-        shown = min(number or info.round, info.round)
-        pairings = views.round_of(session, evaluation_id, shown)
+        versions = views.versions_named(session, evaluation_id, q) if q.strip() else None
+        shown = None if versions is not None and number is None else min(number or info.round, info.round)
+        skip = (boards - 1) * ROWS_OF_ONE
+        pairings, drawn = views.pairings(session, evaluation_id, shown, versions, skip=skip, limit=ROWS_OF_ONE)
+    standings = [one for one in info.standings if versions is None or one.version_id in versions]
     return render(
         shared,
         "evaluation.html",
         evaluation=info,
         late_minutes=int((info.created_at - info.due_at).total_seconds() // 60),
-        standings=info.standings[(page - 1) * STANDINGS : page * STANDINGS],
+        standings=standings[(page - 1) * ROWS_OF_ONE : page * ROWS_OF_ONE],
+        q=q.strip(),
         page=page,
-        pages=-(-len(info.standings) // STANDINGS),
+        pages=-(-len(standings) // ROWS_OF_ONE),
         number=shown,
         pairings=pairings,
+        boards=boards,
+        board_pages=-(-drawn // ROWS_OF_ONE),
         picture=picture(info.bracket),
         names=[name_of(tie, info.bracket[-1].round) for tie in info.bracket],
     )

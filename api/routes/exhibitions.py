@@ -63,6 +63,21 @@ def get_transcript(shared: Shared, exhibition_id: Id) -> Response:
     )
 
 
+@router.get(
+    "/{exhibition_id}/advice",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"application/x-ndjson": {}}}, 404: {}, **NOT_OVER},
+)
+def get_advice(shared: Shared, exhibition_id: Id) -> Response:
+    """What the house's strongest bot said to each prompt of the person, as a transcript."""
+    info = _done(shared, exhibition_id)
+    if info.advice_sha256 is None:
+        raise WrongState("no-advice", "No bot has advised on this match.")
+    return record_file(
+        shared, info.advice_sha256, f"exhibition-{exhibition_id}-advice.jsonl", {"Cache-Control": FOR_EVER}
+    )
+
+
 def _done(shared: Services, exhibition_id: int) -> ExhibitionInfo:
     with shared.db.reading() as session:
         info = exhibitions.exhibition(session, exhibition_id)

@@ -112,13 +112,15 @@ def _appealed(made: Appeal) -> Iterator[RenderableType]:
         yield f"  seat {seat_number(fault['seat'])} ({fault['bot']}): {fault['why'] or fault['fault']}"
 
 
-def find_bot(client: Client, wanted: str, game: str = "") -> int:
-    """Return the number of the user's bot of that name (in that game); "" is no bot, 0."""
+def find_bot(client: Client, wanted: str, game: str = "", season: int = 0) -> int:
+    """Return the number of the user's bot of that name (in that game), or of anyone's in the season; "" no bot, 0."""
     if not wanted:
         return 0
     if (number := number_in(wanted)) is not None:
         return number
     found = [bot for bot in client.bots() if bot.name.lower() == wanted.lower() and game in {"", bot.game}]
+    if not found and season:
+        return find_entry(client, season, wanted).bot_id
     if not found:
         fail(f"you have no bot {wanted!r}{f' for {game}' if game else ''}")
     if len(found) > 1:

@@ -71,7 +71,7 @@ LIST: Columns[Evaluation] = (
     Column("format", lambda one: one.format, whole=True),
     Column("bots", lambda one: one.players, right=True),
     Column("rounds", lambda one: f"{one.round}/{one.rounds}", right=True),
-    Column("state", lambda one: one.state),
+    Column("state", lambda one: one.state, whole=True),
     Column("due", lambda one: f"{one.due_at:%Y-%m-%d %H:%M}", whole=True),
 )
 

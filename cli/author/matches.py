@@ -36,7 +36,9 @@ from deadheat.league.records.bots import Version
 from deadheat.league.records.matches import AttemptView, EndingView, LatencyView, Match, MatchDetail
 from deadheat.league.records.seasons import SeasonDetail
 
-Bot = Annotated[str, typer.Option("--bot", help="Only matches of this bot: yours by name, or anyone's by number.")]
+Bot = Annotated[
+    str, typer.Option("--bot", help="Only this bot's: yours by name, anyone's by number, with --season also by name.")
+]
 Season = Annotated[int, typer.Option("--season", min=0, help="Only matches of this season; 0: of any.")]
 
 
@@ -55,7 +57,7 @@ def matches(
     if match:
         detail = client.match(match)
         return Output(detail, _details(detail))
-    bot_id = find_bot(client, bot)
+    bot_id = find_bot(client, bot, season=season)
     found = client.matches(season=season, bot=bot_id, state="" if state == "all" else state, limit=limit)
     return tabled(found, _columns(bot_id), "No match.")
 
@@ -191,7 +193,7 @@ def download(
     make_folder(folder)
     chosen: list[Match] = [client.match(number) for number in match or ()]
     if not match:
-        found = list(client.matches(season=season, bot=find_bot(client, bot), state="done", limit=limit))
+        found = list(client.matches(season=season, bot=find_bot(client, bot, season=season), state="done", limit=limit))
         chosen = [item for item in found if not item.withheld]
         if untold := len(found) - len(chosen):
             told = f"{counted(untold, 'match', 'matches')} left out: matches with the same dice are still to be played"

@@ -22,6 +22,9 @@ STARTERS = {"python": Path("random/main.py"), "c": Path("starter/main.c"), "cpp"
 """Files by language, in the game's folder of house bots. The C starter is valid C++ as well."""
 
 
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
+"""Of a bot at a league."""
+
 _LINK = re.compile(r"\[([^]]*)\]\((?!https?:|#)[^)]*\)")
 """A link to another page, which stays behind; its text is group 1."""
 
@@ -93,6 +96,8 @@ def _rules_beside(game: str, folder: Path) -> Path | None:
 def _steps(game: str, folder: Path, rules: Path | None) -> tuple[tuple[str, str], ...]:
     """Return the next steps: purpose and command."""
     bot = str(folder)
+    name = folder.resolve().name
+    name = name if NAME.fullmatch(name) else "my-bot"
     play = ("play", game, bot, "house:random")
     sign_up = command("login", "--sign-up", "--server", LOCAL_SERVER)
     return (
@@ -100,7 +105,7 @@ def _steps(game: str, folder: Path, rules: Path | None) -> tuple[tuple[str, str]
         *([] if USUAL == Backend.LOCAL else [("the same without Docker", command(*play, "--sandbox", "local"))]),
         *([("read the rules and the protocol", shlex.join(["less", nearby(rules)]))] if rules else []),
         *([] if logged_in() else [("create an account with your league's server (here: this machine)", sign_up)]),
-        ("send it in", command("submit", bot, "--game", game, "--name", "my-bot")),
+        ("send it in", command("submit", bot, "--game", game, "--name", name)),
         ("list the seasons", command("season", "list")),
-        ("enter one, for example number 1", command("enter", "my-bot", "--season", "1")),
+        ("enter one, for example number 1", command("enter", name, "--season", "1")),
     )

@@ -10,15 +10,15 @@ from itertools import groupby
 from typing import Any
 
 from deadheat.cli.organiser.archive import Archived
+from deadheat.cli.organiser.archive_rounds import rounds_again
 from deadheat.cli.statistics.recount import rows
 from deadheat.engine.figures import counted
 from deadheat.engine.games import same_deals
 from deadheat.league.pairing.contest import Meeting
-from deadheat.league.pairing.rounds import berger
 from deadheat.league.pairing.seating import whole_turns
 from deadheat.league.pairing.stages import stages
 from deadheat.league.pairing.tournament import Form, next_rounds, standings
-from deadheat.league.states import EvaluationFormat, EvaluationState, FinalsFormat, MatchState, Purpose
+from deadheat.league.states import EvaluationFormat, EvaluationState, FinalsFormat, MatchState
 
 Row = Mapping[str, Any]
 
@@ -180,7 +180,7 @@ def _of_points(told: _Told, taken: Mapping[int, list[Mapping[int, float]]]) -> I
 
 
 def finals(archived: Archived) -> Checked:
-    """Lead the finals from stage to stage again, or draw their round robin."""
+    """Lead the finals from stage to stage again, or draw their rounds."""
     season_id = archived.season_id
     (season,) = rows(archived, season_id, "season")
     entries = [row for row in rows(archived, season_id, "entries") if row["finals_seed"] is not None]
@@ -190,11 +190,8 @@ def finals(archived: Archived) -> Checked:
         told = sorted((one for one in everything if one.row["stage"]), key=lambda one: int(one.row["stage"]))
         wrong = (*_of_stages(season, _first_field(entries, everything), told), *_of_places(archived, entries, told))
         return Checked("finals", f"{counted(len(told), 'stage')} followed, from the seeds to the places.", wrong)
-    if season["finals"] == FinalsFormat.ROUND_ROBIN:
-        found, wrong = _round_robin(archived, entries)
-        return Checked("finals", found, wrong)
-    if season["finals"] == FinalsFormat.SWISS:
-        return Checked("finals", "lots decide a Swiss of this kind, and their seed is never told: not drawn again.", ())
+    if season["finals"] in (FinalsFormat.ROUND_ROBIN, FinalsFormat.SWISS):
+        return Checked("finals", *rounds_again(archived, season, entries))
     return Checked("finals", "there are none.", ())
 
 
@@ -243,31 +240,3 @@ def _of_places(archived: Archived, entries: Sequence[Row], told: Sequence[_Told]
         told_places = [places.get(row["version_id"], 0) for row in finalists]
         if told_places != sorted(told_places):
             yield "The ranking does not follow the places in the finals."
-
-
-def _round_robin(archived: Archived, entries: Sequence[Row]) -> tuple[str, tuple[str, ...]]:
-    """Finals with a round robin: everybody who was never taken out has met everybody in the round of the tables."""
-    if any(row["absence"] for row in entries):
-        return "a finalist left, which changes the tables of a round robin at an instant that is not told.", ()
-    season_id = archived.season_id
-    of_rounds = {
-        row["series_id"]: row["round"]
-        for row in rows(archived, season_id, "series")
-        if row["purpose"] == Purpose.FINALS and row["round"]
-    }
-    matches = {
-        row["match_id"]: of_rounds[row["series_id"]]
-        for row in rows(archived, season_id, "matches")
-        if row["series_id"] in of_rounds
-    }
-    seats = groupby(rows(archived, season_id, "participants"), lambda row: row["match_id"])
-    met = {
-        (matches[match], frozenset(row["version_id"] for row in found)) for match, found in seats if match in matches
-    }
-    due = set()
-    for _, field in groupby(entries, lambda row: row["division"]):
-        versions = [row["version_id"] for row in field]
-        if len(versions) > 1:
-            due |= {(number, frozenset(pair)) for number, one in enumerate(berger(versions), 1) for pair in one.pairs}
-    wrong = () if met <= due else ("Somebody met somebody whom the tables of the round robin do not have there.",)
-    return f"{counted(len(met), 'meeting')} of a round robin drawn again.", wrong

@@ -153,7 +153,7 @@ def _value(change: DeclaredChange, value: Any) -> str:
 def _timetable(now: datetime) -> Columns[DeclaredDate]:
     return (
         Column("step", lambda date: date.label),
-        Column("in your time zone", lambda date: instant(date.at) if date.at else "manually", whole=True),
+        Column("in your time zone", lambda date: instant(date.at) if date.at else date.otherwise, whole=True),
         Column("", lambda date: away((date.at - now).total_seconds()) if date.at else ""),
     )
 

@@ -64,17 +64,22 @@ class Patience:
 @asks
 def watch(
     client: Client,
-    bot: Annotated[str, typer.Argument(help="Your bot by name, or anyone's by number; none: all bots.")] = "",
+    bot: Annotated[
+        str, typer.Argument(help="Your bot by name, anyone's by number, with --season also by name; none: all bots.")
+    ] = "",
     season: Annotated[int, typer.Option(min=0, help="Only matches of this season; 0: of any.")] = 0,
     matches: Annotated[int, typer.Option(min=0, help="Stop after this many matches; 0: at Ctrl-C.")] = 0,
     timeout: Timeout = 86_400,
 ) -> Iterator[Output]:
     """Show matches as they end, preceded by the build of your newest version, and what it has against a panel."""
     patience = Patience(timeout, "not all matches have ended" if matches else "nobody pressed Ctrl-C")
-    bot_id = find_bot(client, bot)
+    if season:
+        client.season(season)  # one that does not exist is said at once
+    bot_id = find_bot(client, bot, season=season)
     news = News(client, bot_id, season, newest_end(client))
     news.look()  # matches that ended before are not news
-    newest = client.versions(bot_id)[:1] if bot and number_in(bot) is None else []
+    own = bot and number_in(bot) is None and any(one.id == bot_id for one in client.bots())
+    newest = client.versions(bot_id)[:1] if own else []
     for version in newest if newest and not newest[0].ended else ():
         for seen in states(client, version, patience):
             yield Output({"event": "version", **as_object(seen)}, state_line(seen))

@@ -15,7 +15,7 @@ from deadheat.cli.tournament.conditions import Gate
 from deadheat.cli.tournament.records import Bot, Folder, Request
 from deadheat.cli.tournament.schedule import Kind, Stage
 from deadheat.engine.core import Game
-from deadheat.engine.figures import span
+from deadheat.engine.figures import counted, span
 from deadheat.engine.games import GAMES
 from deadheat.sandbox.box import Sandbox
 
@@ -117,6 +117,8 @@ def go_on(
         raise Unplayable(f"the rules of {game.name} have changed since; begin a new tournament")
     if (more or games) and request.gate is not None:
         raise Unplayable("a gate goes on as it began; for other bots or games begin it anew")
+    if games and games < request.games:
+        raise Unplayable(f"it plays {request.games:,} games a pair already, more than --games {games:,}")
     folder = Folder(path)
     try:
         for bot in request.bots:
@@ -146,7 +148,7 @@ def _field(game: Game, asked: Asked) -> tuple[Gate | None, list[str], int]:
     if asked.gate is None:
         return None, names, 0
     gate = conditions.read(asked.gate)
-    panel = field.named(game, gate.panel)
+    panel = list(dict.fromkeys(field.named(game, gate.panel)))
     return gate, [*names, *gate.references, *panel], len(panel)
 
 
@@ -168,6 +170,12 @@ def _check_gate(gate: Gate | None, request: Request) -> None:
     played = request.panel * (request.games + request.games % 2)
     if least > played:
         raise Unplayable(f"the gate asks for {least} games without a fault, and plays only {played}")
+    asked = conditions.most_compared(gate, request.labels[-request.panel :])
+    if asked and request.games + request.games % 2 < (needed := conditions.games_needed(asked)):
+        raise Unplayable(
+            f"not_worse_than, asked of {counted(asked, 'opponent')}, can show nothing at 95 % in fewer than {needed} "
+            f"games against each; the gate plays {request.games}"
+        )
 
 
 def candidates(request: Request) -> list[int]:

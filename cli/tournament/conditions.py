@@ -22,6 +22,8 @@ keeps the chance that any of them is to 5 % in all.
 
 from __future__ import annotations
 
+import math
+import os
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,6 +36,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 
 from deadheat.cli.local.bots import HOUSE
 from deadheat.cli.local.recorded import RECORDED
+from deadheat.cli.tournament.field import shared_name
 from deadheat.cli.tournament.standings import Standings
 from deadheat.engine.figures import counted
 from deadheat.league.complaints import plainly
@@ -95,7 +98,7 @@ def read(file: Path) -> Gate:
         raise BadGate(f"{file}: {_where(first['loc'])}{plainly(first)}") from error
     except ValueError as error:
         raise BadGate(f"{file} is not TOML: {error}") from error
-    panel = [name for given in gate.panel for name in _seen_from_here(file, given)]
+    panel = list(dict.fromkeys(name for given in gate.panel for name in _seen_from_here(file, given)))
     conditions = [
         c if c.not_worse_than is None else c.model_copy(update={"not_worse_than": _one(file, c.not_worse_than)})
         for c in gate.condition
@@ -122,8 +125,8 @@ def _seen_from_here(file: Path, given: str) -> list[str]:
     if given.startswith((HOUSE, RECORDED)):
         return [given]
     if not any(mark in given for mark in "*?["):
-        return [str(file.parent / given)]
-    found = sorted(str(path) for path in file.parent.glob(given))
+        return [os.path.normpath(file.parent / given)]
+    found = sorted(os.path.normpath(path) for path in file.parent.glob(given))
     if not found:
         raise BadGate(f"{file}: nothing is called {given}")
     return found
@@ -159,8 +162,19 @@ def unmatched(gate: Gate, labels: Sequence[str]) -> Iterator[str]:
     """Yield the patterns that fit nobody on the panel: a condition on nobody would always be met."""
     for condition in gate.condition:
         for pattern in _patterns(condition.no_loss or condition.against):
-            if not any(fnmatchcase(label, pattern) for label in labels):
+            if not any(_fits(label, pattern) for label in labels):
                 yield pattern
+
+
+def most_compared(gate: Gate, labels: Sequence[str]) -> int:
+    """Return the most opponents of which a condition asks whether a bot is worse than another; 0: none asks."""
+    asked = [_patterns(one.against) for one in gate.condition if one.not_worse_than is not None]
+    return max((sum(any(_fits(label, p) for p in patterns) for label in labels) for patterns in asked), default=0)
+
+
+def games_needed(opponents: int) -> int:
+    """Return how many games against each of so many opponents, at least, can show a difference at 95 %."""
+    return 2 * (math.floor(math.log2(opponents / LEVEL)) + 1)
 
 
 def _patterns(given: str | list[str]) -> list[str]:
@@ -168,7 +182,12 @@ def _patterns(given: str | list[str]) -> list[str]:
 
 
 def _named(standings: Standings, panel: Sequence[int], given: str | list[str]) -> list[int]:
-    return [bot for bot in panel if any(fnmatchcase(standings.labels[bot], p) for p in _patterns(given))]
+    return [bot for bot in panel if any(_fits(standings.labels[bot], pattern) for pattern in _patterns(given))]
+
+
+def _fits(label: str, pattern: str) -> bool:
+    """Say whether a pattern means a bot: by its label, or by the name that it shares with others."""
+    return fnmatchcase(label, pattern) or fnmatchcase(shared_name(label), pattern)
 
 
 def _no_loss(standings: Standings, candidate: int, against: Sequence[int]) -> Verdict:
@@ -208,7 +227,8 @@ def _not_worse(standings: Standings, candidate: int, reference: int, against: Se
     deals = min(len(differences) for _, differences in compared)
     if len(compared) * 0.5**deals >= LEVEL:
         few = f"{counted(deals, 'pair')} of games against each of {counted(len(compared), 'opponent')}"
-        return Verdict(False, f"{than}: {few} can show nothing at 95 %; play more games")
+        needed = games_needed(len(compared))
+        return Verdict(False, f"{than}: {few} can show nothing at 95 %; it takes {needed} games against each")
     worse = {bot for (bot, _), value in zip(compared, holm(values), strict=True) if value < LEVEL}
     shown = []
     for (bot, differences), value in zip(compared, holm(values), strict=True):

@@ -123,6 +123,12 @@ def _build(game: Game, name: str, label: str, place: str, sandbox: Sandbox, bots
     return Bot(label, name, sha256_of(stored), place, program.command)
 
 
+def shared_name(label: str) -> str:
+    """Return a label without the number that tells it from others of that name."""
+    name, mark, number = label.rpartition("#")
+    return name if mark and number.isdecimal() else label
+
+
 def _unlike(labels: set[str], label: str) -> str:
     if label not in labels:
         return label

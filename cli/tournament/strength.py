@@ -17,8 +17,8 @@ from deadheat.league.ratings import Rating, RatingConfig, RatingTable, rate
 from deadheat.league.ratings.jsonl import read
 from deadheat.league.ratings.table import NORMAL_95
 
-WIDTH, ROW, LEFT, RIGHT, BOTTOM = 720, 26, 190, 20, 26
-"""The picture of ratings, in units of its coordinates."""
+ROW, MARGIN = 26, 5
+"""The picture of ratings: a line's height in pixels, and what is left free at either end, in percent."""
 
 NAME_WIDTH = 21
 MOST_MORE = 100
@@ -36,7 +36,7 @@ def ratings(found: RatingTable, played: Played) -> Iterator[str]:
     if not entries:
         yield '<p class="note">No game counts: in each of them every bot committed a fault.</p>\n'
         return
-    yield f'<div class="scroll" tabindex="0" role="region" aria-label="Ratings, drawn">\n{_picture(entries)}</div>\n'
+    yield _picture(entries)
     columns: Columns[Rating] = (
         Column("Place", lambda row: str(_place(row)), right=True),
         Column("Bot", lambda row: shown(row.player)),
@@ -91,24 +91,26 @@ def _resolved(row: Rating, games: int) -> str:
 
 
 def _picture(entries: Sequence[Rating]) -> str:
+    """Draw a line for each bot, name and interval; places along it are in percent, so that it fits any screen."""
     ticks = list(nice(min(row.low for row in entries), max(row.high for row in entries)))
     least, most = ticks[0], ticks[-1]
-    height = ROW * len(entries) + BOTTOM
 
-    def x(elo: float) -> float:
-        return round(LEFT + (WIDTH - LEFT - RIGHT) * (elo - least) / (most - least), 1)
+    def x(elo: float) -> str:
+        return f"{MARGIN + (100 - 2 * MARGIN) * (elo - least) / (most - least):.2f}%"
 
-    parts = [f'<svg class="whiskers" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{_told(entries)}">']
-    for tick in ticks:
-        parts.append(f'<line class="grid" x1="{x(tick)}" x2="{x(tick)}" y1="0" y2="{height - BOTTOM}"/>')
-        parts.append(f'<text class="mid" x="{x(tick)}" y="{height - 8}">{tick:g}</text>')
-    for number, row in enumerate(entries):
-        y = ROW * number + ROW / 2
-        parts.append(f'<text class="name" x="8" y="{y + 4:g}">{shown(short(row.player, NAME_WIDTH))}</text>')
-        parts.append(f'<path class="whisker" d="M{x(row.low)} {y:g}H{x(row.high)}')
-        parts += [f"M{x(end)} {y - 4:g}v8" for end in (row.low, row.high)]
-        parts.append(f'"/><circle class="now" cx="{x(row.elo)}" cy="{y:g}" r="4.5"/>')
-    return "".join(parts) + "</svg>\n"
+    grid = "".join(f'<line class="grid" x1="{x(tick)}" x2="{x(tick)}" y1="0" y2="{ROW}"/>' for tick in ticks)
+    parts = [f'<div class="whiskers" role="img" aria-label="{_told(entries)}">']
+    for row in entries:
+        ends = "".join(
+            f'<line class="whisker" x1="{x(end)}" x2="{x(end)}" y1="{ROW / 2 - 4:g}" y2="{ROW / 2 + 4:g}"/>'
+            for end in (row.low, row.high)
+        )
+        line = f'<line class="whisker" x1="{x(row.low)}" x2="{x(row.high)}" y1="{ROW / 2:g}" y2="{ROW / 2:g}"/>'
+        dot = f'<circle class="now" cx="{x(row.elo)}" cy="{ROW / 2:g}" r="4.5"/>'
+        name = f"<span>{shown(short(row.player, NAME_WIDTH))}</span>"
+        parts.append(f'{name}<svg height="{ROW}">{grid}{line}{ends}{dot}</svg>')
+    numbers = "".join(f'<text x="{x(tick)}" y="16">{tick:g}</text>' for tick in ticks)
+    return "".join(parts) + f'<span></span><svg height="{ROW}">{numbers}</svg></div>\n'
 
 
 def _told(entries: Sequence[Rating]) -> str:

@@ -9,6 +9,7 @@ they are asked for, and each of which a game may leave out:
 | ``scenes`` | ``DIRECTOR``, see `engine.scenes.core.Director` | matches are told event by event |
 | ``terminal`` | ``VIEW``, see `cli.replays.pages.View` | a terminal shows every line |
 | ``forms`` | ``FORMS``: by command an `engine.games.forms.Form` | a person types lines of the protocol |
+| ``advice`` | ``ADVICE``, see `engine.advice.Adviser` | nobody is advised after a match |
 | ``training`` | ``VIEW``, see `training.view.View` | nobody can train for it |
 
 and files that are no modules:

@@ -7,9 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import groupby
+from itertools import combinations, groupby
 
 from deadheat.league.pairing.pairs import PairKey, lot, pair_key
+from deadheat.league.states import Ranks
 
 Score = int | float | Fraction
 
@@ -198,3 +199,35 @@ def _settle(pairs: list[tuple[int, int]], left: Sequence[int], met: AbstractSet[
 def _seated(pair: tuple[int, int], seed: bytes) -> tuple[int, int]:
     low, high = pair_key(*pair)
     return (low, high) if lot(seed, low, high) % 2 == 0 else (high, low)
+
+
+def swiss_rounds(chosen: int | None, finalists: int) -> int:
+    """How many rounds a Swiss has: as chosen, or as many as halving the field down to one takes."""
+    return chosen or (finalists - 1).bit_length()
+
+
+def tables(
+    players: Sequence[int], scores: Mapping[int, Score], byes: Counter[int], seats: int
+) -> list[tuple[int, ...]]:
+    """One Swiss round of more than two seats: neighbours by score sit together, the best first.
+
+    Where the field does not fill its tables the last of those sit out who did so least.
+    """
+    places = {player: place for place, player in enumerate(players)}
+    order = sorted(players, key=lambda player: (-scores.get(player, 0), places[player]))
+    for _ in range(len(order) % seats):
+        order.remove(min(reversed(order), key=byes.__getitem__))
+    return [tuple(order[start : start + seats]) for start in range(0, len(order), seats)]
+
+
+def match_points(ranks: Mapping[int, int], what: Ranks) -> dict[int, Fraction]:
+    """Points of one match: the share of opponents beaten, or (where wins count) the share of the win."""
+    if what is Ranks.WINS:
+        winners = [version for version, rank in ranks.items() if rank == 1]
+        return {version: Fraction(1, len(winners)) for version in winners}
+    points = dict.fromkeys(ranks, Fraction())
+    for one, other in combinations(ranks, 2):
+        share = Fraction(1 + (ranks[one] < ranks[other]) - (ranks[one] > ranks[other]), 2)
+        points[one] += share / (len(ranks) - 1)
+        points[other] += (1 - share) / (len(ranks) - 1)
+    return points

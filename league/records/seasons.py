@@ -78,6 +78,8 @@ class Season(Terms, _Named, Record):
     """SHA-256 of the secret that all dice follow from; null: not open yet, or seeds are drawn one by one."""
     dice_secret: str | None
     """That secret, hexadecimal; null until the standings are published."""
+    pairing_seed: str | None = None
+    """What decides lots of who plays whom, hexadecimal; null until the standings are published."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +148,12 @@ class DeclaredChange:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredDate:
-    """A step of a season's timetable; null: it is taken manually."""
+    """A step of a season's timetable. `otherwise`: when it is taken, if it has no date."""
 
     path: str
     label: str
     at: datetime | None
+    otherwise: str = "manually"
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,8 @@ class Exhibition(JobRow, table=True):
 
     `open_user_id` and `open_place` are set while its person sits there: one of a person, and no two in one of the
     deployment's places. Who resigns is free at once, while a worker may still write the record. `turn` counts what the
-    person was asked; `answer` is that to the newest.
+    person was asked; `answer` is that to the newest. `advise_at`: once it is over, when a worker is to be told that
+    advice on it is wanted (see `league.service.jobs.advising`).
     """
 
     __table_args__ = (
@@ -34,6 +35,7 @@ class Exhibition(JobRow, table=True):
         Index(None, "user_id", "id"),
         Index(None, "state", "nudge_at"),
         Index(None, "finished_at"),
+        Index(None, "advise_at"),
     )
 
     user_id: int = Field(foreign_key="user_account.id")
@@ -61,6 +63,9 @@ class Exhibition(JobRow, table=True):
     points: list[str] | None = Field(default=None, sa_column=json_column(nullable=True))
     fault: Fault | None = Field(default=None, sa_column=word(Fault, "fault", nullable=True))  # the person's
     transcript_sha256: str | None = Field(default=None, max_length=SHA256_HEX)
+    advise_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    advice_tries: int = 0
+    advice_sha256: str | None = Field(default=None, max_length=SHA256_HEX)
     created_at: datetime = Field(sa_type=UtcDateTime)
     started_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     finished_at: datetime | None = Field(default=None, sa_type=UtcDateTime)

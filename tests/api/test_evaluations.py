@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from deadheat.api.pages import evaluation as evaluation_page
 from deadheat.league.pairing.contest import Meeting
 from deadheat.league.service.evaluations.beginning import set_timetable
 from deadheat.league.states import EvaluationFormat
@@ -49,6 +50,22 @@ def test_its_standings_and_rounds_are_told(site: Site, played: int) -> None:
     assert "bye" in page
     assert f'href="/evaluations/{listed["id"]}"' in site.client.get(f"/seasons/{played}/evaluations").text
     assert f'href="/seasons/{played}/evaluations"' in site.client.get(f"/seasons/{played}").text
+
+
+def test_a_visitor_finds_a_team_and_all_its_boards_on_a_page_of_few(
+    site: Site, played: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evaluation_page, "ROWS_OF_ONE", 1)
+    path = "/evaluations/1"
+    listed = site.ok(200, site.client.get(f"/v1{path}"))["standings"]
+    first = site.client.get(f"{path}?round=1").text
+    assert first.count('<td class="players">') == 1
+    assert "bye" in site.client.get(f"{path}?boards=2&round=1").text
+    monkeypatch.undo()
+    found = site.client.get(f"{path}?q={listed[0]['bot'].upper()}").text
+    assert f">{listed[0]['bot']}</a>" in found and found.count('<td class="players">') == 2, "one board of each round"
+    assert found.count('<th scope="row">') == 1
+    assert site.client.get(f"{path}?q=nobody").text.count('<td class="players">') == 0
 
 
 def test_one_that_cannot_be_is_refused_and_one_that_is_over_is_not_cancelled(site: Site, played: int) -> None:

@@ -6,19 +6,22 @@ import itertools
 from pathlib import Path
 
 import pytest
-from sqlmodel import Session
+from sqlmodel import Session as DatabaseSession
 
 from deadheat.api.pages.player import exhibition as pages
 from deadheat.api.pages.player.turns import turn_of
 from deadheat.api.streams import Streams
-from deadheat.engine.core import Reply
+from deadheat.engine.advice import ADVISERS, Advice, Session, advice, seed_of
+from deadheat.engine.core import Message, Reply
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.forms import Turn
+from deadheat.engine.memory import MemoryTransport
+from deadheat.engine.referee import run_match
 from deadheat.engine.scenes import scenes_so_far
-from deadheat.engine.transcript import decode
+from deadheat.engine.transcript import Transcript, decode, encode
 from deadheat.engine.unfinished import unfinished
 from deadheat.league.errors import IllegalMove
-from deadheat.league.service.jobs import exhibiting, exhibitions
+from deadheat.league.service.jobs import advising, exhibiting, exhibitions
 from deadheat.league.service.jobs.exhibiting import ExhibitionJob
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import existing_user
@@ -90,7 +93,7 @@ def test_a_match_that_ends_while_its_page_is_made_is_heard_of(site: Site, monkey
     ada, job = seated(site)
     looked, looks = exhibitions.exhibition, itertools.count(1)
 
-    def ended_meanwhile(session: Session, exhibition_id: int) -> exhibitions.ExhibitionInfo:
+    def ended_meanwhile(session: DatabaseSession, exhibition_id: int) -> exhibitions.ExhibitionInfo:
         found = looked(session, exhibition_id)
         if next(looks) == 2:  # the first is to know whether it is everybody's
             with site.world.connect().transaction() as another:
@@ -175,24 +178,70 @@ def test_a_stream_tells_when_the_table_has_changed(site: Site, monkeypatch: pyte
 
 
 def test_when_it_is_over_everyone_can_watch_and_verify_it(site: Site) -> None:
-    ada, job = seated(site)
-    content = (TRANSCRIPTS / "yacht-auction.jsonl").read_bytes()
-    record = decode(content)
-    with site.world.db.transaction() as session:
-        session.get_one(Exhibition, job.exhibition_id).seed = record.seed
-    assert site.world.write(exhibiting.finish_exhibition, job, record.result, site.blobs.put(content))
+    ada, job, record = over(site)
     path = f"/v1/exhibitions/{job.exhibition_id}"
     verified = site.ok(200, site.client.get(f"{path}/verification"))
     assert verified == {"verified": True, "exchanges": 26, "problem": None}
     replay = site.ok(200, site.client.get(f"{path}/replay"))
     assert replay["names"] == ["greedy", "ada"]
-    assert site.client.get(f"{path}/transcript").content == content
+    assert site.client.get(f"{path}/transcript").content == encode(record)
     page = Browser(site).get(f"/play/{job.exhibition_id}")
     assert "ada lost." in page.text or "ada won." in page.text
     assert "Verify" in page.text
     assert "share it" in page.text
     mine = ada.get("/play")
     assert "against greedy" in mine.text
+    ada.close()
+
+
+def over(site: Site) -> tuple[Browser, ExhibitionJob, Transcript]:
+    """Ada's match of a kept transcript is over."""
+    ada, job = seated(site)
+    content = (TRANSCRIPTS / "yacht-auction.jsonl").read_bytes()
+    record = decode(content)
+    with site.world.db.transaction() as session:
+        session.get_one(Exhibition, job.exhibition_id).seed = record.seed
+    assert site.world.write(exhibiting.finish_exhibition, job, record.result, site.blobs.put(content))
+    return ada, job, record
+
+
+def test_when_it_is_over_everyone_reads_where_the_strongest_house_bot_would_have_moved_otherwise(site: Site) -> None:
+    ada, job, record = over(site)
+    path, stranger = f"/play/{job.exhibition_id}", Browser(site)
+    assert "It is looking at" in stranger.get(path).text
+    site.problem(409, site.client.get(f"/v1/exhibitions/{job.exhibition_id}/advice"))
+
+    def bot(message: Message) -> str | None:
+        """The same bids as ada, but for one that the rules refuse and one that is another; it scores nothing legal."""
+        asked = next((p for p in record.prompts() if p.message.seat == 1 and p.message.line == message.line), None)
+        number = None if asked is None else asked.exchange
+        return {1: "BID A 100001", 2: "BID B 54321"}.get(number or 0, asked.reply.line if asked else None)
+
+    session = run_match(Session(record, job.seat), 1, seed_of(record, job.seat), MemoryTransport([bot]))
+    said = encode(session)
+    work = site.world.write(advising.claim_advice, job.exhibition_id)
+    assert work is not None
+    site.world.write(advising.store_advice, work, site.blobs.put(said))
+    page = stranger.get(path).text
+    assert "It is looking at" not in page
+    assert "nothing that the rules allow" in page
+    assert "54,321 points on B" in page
+    assert "100,001" not in page
+    assert f'href="#move-{advice_in(record, session)[1].scene}"' in stranger.answer.text
+    assert site.client.get(f"/v1/exhibitions/{job.exhibition_id}/advice").content == said
+    ada.close()
+
+
+def advice_in(record: Transcript, session: Transcript) -> list[Advice]:
+    return advice(record, 1, session, ADVISERS[record.game])
+
+
+def test_advice_that_the_store_has_lost_is_not_shown(site: Site) -> None:
+    ada, job, _ = over(site)
+    work = site.world.write(advising.claim_advice, job.exhibition_id)
+    assert work is not None
+    site.world.write(advising.store_advice, work, "0" * 64)
+    assert "would have done" not in ada.get(f"/play/{job.exhibition_id}").text
     ada.close()
 
 

@@ -75,7 +75,8 @@ def test_a_file_declares_stages_and_its_preview_shows_them(site: Site) -> None:
     body = {"document": text, "preview": True}
     told = site.ok(200, site.client.post("/v1/season-files", json=body, headers=site.organiser()))
     stages = [date for date in told["timetable"] if date["path"] == "finals.stages"]
-    assert [date["label"].partition(":")[0] for date in stages] == ["Stage 1", "Stage 2, when the one before is over"]
+    assert [date["label"].partition(":")[0] for date in stages] == ["Stage 1", "Stage 2"]
+    assert stages[1]["otherwise"] == "when the one before is over"
     assert [date["at"] for date in stages] == ["2027-08-11T09:00:00+09:00", None]
 
 
@@ -85,6 +86,6 @@ def test_the_desk_declares_stages_and_refuses_what_cannot_be(site: Site, boss: B
     boss.get(f"/desk/seasons/{season_id}")
     wrong = boss.submit(form, 422, finals="stages", stages="round-robin keep=2")
     assert "the last stage has a winner" in wrong.text
-    boss.submit(form, finals="stages", stages=", ".join(STAGES))
+    boss.submit(form, finals="stages", stages="\r\n".join(STAGES))
     settings = site.ok(200, site.client.get(f"/v1/seasons/{season_id}"))
     assert (settings["finals"], settings["stages"]) == ("stages", STAGES)

@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from sqlmodel import col, select
 
 from deadheat.cli.organiser.archive import MANIFEST
 from deadheat.engine.core import Message
@@ -23,7 +24,9 @@ from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.evaluations.beginning import begin_now
 from deadheat.league.service.rankings import standings
 from deadheat.league.service.rankings.publishing import publish
+from deadheat.league.service.seasons.absence import take_out
 from deadheat.league.states import EvaluationFormat, FinalsFormat, SeasonState
+from deadheat.league.tables import Entry
 from deadheat.league.timetable import DeclaredEvaluation
 from tests.api.site import Site
 from tests.bots.loading import bot_class
@@ -85,6 +88,57 @@ def written(site: Site, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert done.returncode == 0, done.stderr
     assert path.read_bytes() == (tmp_path / "again.zip").read_bytes(), "the same answers make the same file"
     return path
+
+
+@pytest.mark.parametrize("finals", [FinalsFormat.SWISS, FinalsFormat.ROUND_ROBIN])
+def test_finals_with_rounds_are_drawn_again_also_when_a_bot_left(
+    site: Site, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, finals: FinalsFormat
+) -> None:
+    monkeypatch.setenv("DEADHEAT_SERVER", server)
+    world, play = site.world, playing(site)
+    swiss = finals is FinalsFormat.SWISS
+    assert world.season(5, games_per_pair=2, finals=finals, finals_games=2, closes_when_done=False) == SEASON
+    play_all(world, play)
+    world.settle_rankings()
+    world.write(set_season_state, world.boss, SEASON, SeasonState.FINALS)
+    world.settle_rankings()
+    if not swiss:
+        made = world.tick()
+        job = world.claimed(made[0])
+        assert world.finish(job, [play(match) for match in job.matches])
+        with world.db.reading() as session:
+            leaver = session.exec(select(Entry.bot_id).order_by(col(Entry.bot_id).desc())).first()
+        assert leaver is not None
+        world.clock.turn(1.0)
+        world.write(take_out, world.boss, SEASON, leaver, "It left.")
+        world.clock.turn(1.0)
+        for left in filter(None, map(world.claim, made[1:])):
+            assert world.finish(left, [play(match) for match in left.matches])
+    play_all(world, play)
+    world.write(set_season_state, world.boss, SEASON, SeasonState.CLOSED)
+    world.write(standings.refit, SEASON)
+    assert world.write(publish, SEASON)
+    path = tmp_path / "season.zip"
+    assert invoke("season", "archive", str(SEASON), "-o", str(path)).returncode == 0
+    done = invoke("season", "verify", str(path))
+    told = " ".join(done.stdout.split())
+    assert done.returncode == 0, done.stdout
+    assert ("3 rounds of 3 of a Swiss drawn again" if swiss else "of a round robin drawn again") in told
+    lie = changed(path, table("series"), in_another_round)
+    assert "WRONG finals" in lie
+    if swiss:
+        seed = f"v1/seasons/{SEASON}.json"
+        assert "is not what its rules draw" in changed(path, seed, edited('"pairing_seed":"', '"pairing_seed":"00'))
+    else:
+        log = next(name for name in zipfile.ZipFile(path).namelist() if name.startswith("v1/audit"))
+        assert "WRONG finals" in changed(path, log, lambda text: text.replace(b"entry-withdrawn", b"entry-nothing"))
+
+
+def in_another_round(content: bytes) -> bytes:
+    """The first series of the finals is told to be of the second round."""
+    rows = [json.loads(line) for line in content.splitlines()]
+    next(row for row in rows if row["purpose"] == "finals" and row["round"] == 1)["round"] = 2
+    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
 
 
 def changed(path: Path, name: str, change: Callable[[bytes], bytes | None], *, honest: bool = True) -> str:

@@ -63,10 +63,11 @@ def test_the_commands_to_type_next_are_told_and_begin_with_an_account(tmp_path: 
     assert sum("play" in words[1:] for words in told("of-an-author")) == 1
     assert ["play", GAME, "two", "house:random"] in verbs
     login = ["login", "--sign-up", "--server", LOCAL_SERVER]
-    submit = ["submit", "two", "--game", GAME, "--name", "my-bot"]
-    assert verbs.index(login) < verbs.index(submit) < verbs.index(["enter", "my-bot", "--season", "1"])
+    submit = ["submit", "two", "--game", GAME, "--name", "two"]
+    assert verbs.index(login) < verbs.index(submit) < verbs.index(["enter", "two", "--season", "1"])
     profiles.save(profiles.DEFAULT_PROFILE, profiles.Profile(server=LOCAL_SERVER, name="ada", token="dh_x"))
     assert login not in [words[1:] for words in told("three")]
+    assert ["enter", "my-bot", "--season", "1"] in [words[1:] for words in told("no name.of a bot")]
 
 
 def test_what_is_printed_to_type_is_as_near_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

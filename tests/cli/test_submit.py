@@ -134,6 +134,11 @@ def test_no_wait_ends_with_the_upload_and_watch_shows_the_rest(league: League) -
         json.loads(line) for line in league.says("ada", "watch", "--matches", 3, "--timeout", 60, "--json").splitlines()
     ]
     assert [line["event"] for line in lines] == ["match"] * 3
+    rival = ("--season", season, "--matches", 1, "--timeout", 60)
+    assert league.says("ada", "watch", "bobs", *rival).startswith("Match ")
+    assert league.says("ada", "watch", "bob/bobs", *rival).startswith("Match ")
+    assert_one_sentence(league.run("ada", "watch", "bobs"), "you have no bot 'bobs'", 1)
+    assert_one_sentence(league.run("ada", "watch", "--season", 77), "There is no season 77.", 1)
 
 
 def test_wait_shows_the_panel_and_ends_where_a_version_has_too_few_points(league: League) -> None:

@@ -12,10 +12,9 @@ import pytest
 from sqlmodel import col, select
 
 from deadheat.league.jobs import SeriesJob
-from deadheat.league.pairing.rounds import Round, swiss
+from deadheat.league.pairing.rounds import Round, swiss, swiss_rounds, tables
 from deadheat.league.ratings import Prior, RatingConfig, rate
-from deadheat.league.service.course.finals import tables
-from deadheat.league.service.course.finals_played import finals_progress, swiss_rounds
+from deadheat.league.service.course.finals_played import finals_progress
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.ground.audit import first_broken
 from deadheat.league.service.rankings import standings

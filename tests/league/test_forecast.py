@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from deadheat.league.errors import NotAllowed
+from deadheat.league.pairing.stages import stages
+from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.evaluations.beginning import set_timetable
 from deadheat.league.service.evaluations.forecast import (
     FEWEST_MEASURED,
@@ -21,11 +23,12 @@ from deadheat.league.service.evaluations.forecast import (
     evaluation_work,
     foresee,
     measured,
+    stage_work,
     warnings,
 )
 from deadheat.league.service.seasons.declared import preview_file
 from deadheat.league.service.views.forecasts import season_forecast
-from deadheat.league.states import EvaluationFormat
+from deadheat.league.states import EvaluationFormat, FinalsFormat, SeasonState
 from deadheat.league.timetable import DeclaredEvaluation
 from deadheat.league.words import NoticeKind
 from tests.league.test_evaluations import line, season
@@ -227,3 +230,32 @@ until = {START + timedelta(hours=2):%Y-%m-%dT%H:%M:%SZ}
     assert declared.forecast.evaluations[0].matches == 253 * 100
     assert any("cut off" in one or "not be done" in one for one in declared.warnings)
     assert declared.forecast.series_measured == 0
+
+
+def test_stages_are_reckoned_one_by_one_with_their_further_matches() -> None:
+    declared = stages(["swiss rounds=3 keep=8", "round-robin matches=4 keep=5 further=20", "knockout further=6"])
+    swiss, round_robin, knockout = stage_work(declared, 11, 1, lambda matches: matches)
+    assert swiss[0] == Work(3, 5, 2)
+    assert round_robin == [Work(1, 28, 4), Work(5, 1, 4)]
+    ties = knockout[::2]
+    assert [work.series for work in ties] == [1, 2, 1], "three of five have a bye"
+    assert knockout[1] == Work(3, 1, 2)
+
+
+@pytest.mark.databases
+def test_finals_in_stages_that_run_past_the_close_are_foreseen_before_and_while_they_are_played(world: World) -> None:
+    opens, ends = START + timedelta(hours=1), START + timedelta(hours=2)
+    dates: dict[str, Any] = {"opens_at": opens, "finals_at": ends, "closes_at": ends + timedelta(seconds=1)}
+    three = ["round-robin matches=6 keep=3", "round-robin"]
+    season_id = world.season(6, finals=FinalsFormat.STAGES, stages=three, games_per_pair=2, **dates)
+    found = world.read(season_forecast, world.boss, season_id)
+    assert found.finals_matches == 15 * 6 + 3 * 2
+    assert found.finals_done_at is not None and found.finals_done_at > ends
+    assert any("The finals need until" in one for one in found.warnings)
+    world.write(set_season_state, world.boss, season_id, SeasonState.FINALS)
+    world.settle_rankings()
+    world.tick()
+    later = world.read(season_forecast, world.boss, season_id)
+    assert later.finals_done_at is not None
+    whole, left = found.finals_done_at - ends, later.finals_done_at - world.clock.now
+    assert timedelta() < left <= whole

@@ -132,7 +132,7 @@ def test_a_season_makes_whoever_uploads_often_wait_for_five_minutes(world: World
     season = world.season(0, uploads_per_five_minutes=1)
     owner, bot_id = world.bot()
     world.write(enter, owner, season, bot_id)
-    with pytest.raises(errors.OverQuota, match="the limit is 1 in five minutes; try again in 300 s"):
+    with pytest.raises(errors.OverQuota, match="the limit is 1 in five minutes; try again in 5 minutes"):
         world.upload(owner, bot_id)
     world.clock.turn(300)
     world.upload(owner, bot_id)

@@ -288,7 +288,7 @@ TABLE: tuple[Line, ...] = (
     # --- people against bots: a table is its person's alone until it is over
     *(
         Line("GET", f"/v1/exhibitions/{{exhibition_id}}/{what}", OPEN)
-        for what in ("replay", "verification", "transcript")
+        for what in ("replay", "verification", "transcript", "advice")
     ),
     Line("GET", "/play", "in 200 200 200 200"),
     Line("POST", "/play", "in 303 409 303 303", form={"bot": "3", "table": "1-2"}),

@@ -24,6 +24,7 @@ from deadheat.sandbox.box import Sandbox
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.local import LocalSandbox
 from deadheat.workers import exhibitions as at_work
+from deadheat.workers.advice import give_advice
 from deadheat.workers.context import Context
 from tests.api.site import PASSWORD
 from tests.site.conftest import PHONE, League, Open, barriers, overflows
@@ -66,8 +67,11 @@ class Worker(threading.Thread):
     def _play(self, exhibition_id: int) -> None:
         at_work.play_exhibition(self.context, exhibition_id)
         with self.context.database.reading() as session:
-            if exhibitions.exhibition(session, exhibition_id).state is JobState.QUEUED:
-                self._queue.exhibitions.append(exhibition_id)  # the machine was too busy: as the sweeper would
+            state = exhibitions.exhibition(session, exhibition_id).state
+        if state is JobState.QUEUED:
+            self._queue.exhibitions.append(exhibition_id)  # the machine was too busy: as the sweeper would
+        elif not self.stops:
+            give_advice(self.context, exhibition_id)
 
 
 @pytest.fixture(autouse=True)
@@ -280,6 +284,12 @@ def over(page: Page) -> None:
     page.wait_for_selector("#replay:not([hidden])")
     page.get_by_text("re-simulate now").click()
     expect(page.locator("output")).to_contain_text("Verified")
+    expect(page.locator("#advice")).to_contain_text(re.compile(r"It agrees with .* at \d+ of \d+ moves"))
+    other = page.locator("#advice tbody tr").first
+    assert not page.locator("#advice").get_by_text("nothing that the rules allow").count()
+    other.get_by_role("link").click()
+    number = other.get_by_role("link").inner_text().split()[1]
+    expect(page.locator("[data-part=where]")).to_contain_text(f"move {number} of")
 
 
 @pytest.mark.parametrize(

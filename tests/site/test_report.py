@@ -18,7 +18,7 @@ from deadheat.cli.tournament.played import read
 from deadheat.cli.tournament.report import write
 from deadheat.cli.tournament.strength import meetings
 from tests.cli.command import invoke
-from tests.site.conftest import keeps_out, watched
+from tests.site.conftest import PHONE, keeps_out, watched
 from tests.site.leagues import TRANSCRIPTS
 from tests.site.tournament import LABELS, STRANGE, tournament
 
@@ -137,6 +137,11 @@ def test_a_report_is_read_watched_and_asked_what_if(browser: Browser, tmp_path: 
         page.locator(".score").first.click()
         expect(page.locator("#list tbody tr")).to_have_count(4)
         assert keeps_out(page) == []
+        page.set_viewport_size(PHONE)
+        fits = "one => one.scrollWidth <= one.clientWidth && one.offsetWidth <= innerWidth"
+        assert page.locator(".whiskers").evaluate(fits), "the ratings' picture is not cut on a phone"
+        heights = page.locator("table").first.evaluate("one => [...one.tBodies[0].rows].map((row) => row.offsetHeight)")
+        assert max(heights) < 60, "a cell out of sight does not stretch its row"
 
 
 def _ask_what_if(page: Page) -> None:

@@ -15,6 +15,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from sqlalchemy.exc import OperationalError
 from sqlmodel import Session
 
+from deadheat.engine.advice import ADVISERS, advice
 from deadheat.engine.core import Fault, Message, Reply, Seat, TransportError
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import bots_of
@@ -23,6 +24,7 @@ from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, decode
 from deadheat.league import telemetry
 from deadheat.league.errors import BlobsAway
 from deadheat.league.service.jobs import exhibitions
+from deadheat.league.service.jobs.advising import LEASE, MOST_TRIES, due_advice
 from deadheat.league.service.jobs.exhibiting import ExhibitionJob
 from deadheat.league.service.jobs.exhibitions import ExhibitionInfo, Table
 from deadheat.league.service.people.person import Person
@@ -34,6 +36,7 @@ from deadheat.sandbox.local import LocalBox, LocalSandbox
 from deadheat.sandbox.pipes import PipeTransport
 from deadheat.workers import exhibitions as at_work
 from deadheat.workers import holding, stopping
+from deadheat.workers.advice import give_advice
 from deadheat.workers.exhibitions import play_exhibition
 from tests.workers.conftest import PlayingWorld, packed
 from tests.workers.people import AtTheTable
@@ -351,3 +354,58 @@ def test_a_second_message_does_nothing(world: PlayingWorld) -> None:
     world.write(exhibitions.resign, person, exhibition_id)
     play_exhibition(world.context, exhibition_id)
     assert info(world, exhibition_id).state is JobState.ABANDONED
+
+
+@pytest.mark.parametrize("game", ["yacht-auction", "betris-large", "liars-dice"])
+def test_once_it_is_over_the_strongest_house_bot_says_what_it_would_have_done(world: PlayingWorld, game: str) -> None:
+    person, exhibition_id = seated(world, game)
+    assert world.read(due_advice) == []
+    give_advice(world.context, exhibition_id)  # too early: nothing happens
+    ada = played(world, person, exhibition_id)
+    assert info(world, exhibition_id).advice_comes
+    assert world.read(due_advice) == [exhibition_id]
+    give_advice(world.context, exhibition_id)
+    found = info(world, exhibition_id)
+    assert found.advice_sha256 is not None and not found.advice_comes
+    assert world.read(due_advice) == []
+    said = decode(world.context.blobs.get(found.advice_sha256, MAX_TRANSCRIPT_BYTES))
+    assert (said.about["transcript"], said.about["seat"], said.result.faults) == (found.transcript_sha256, 1, {})
+    told = advice(transcript(world, exhibition_id), found.seat, said, ADVISERS[game])
+    assert len(told) == len(ada.moves)
+    assert all(each.advised is not None for each in told)
+    assert [path for path in world.context.run_dir.iterdir() if path.name != "slots"] == []
+
+
+def test_advice_is_tried_a_few_times_and_never_twice_at_once(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person, exhibition_id = seated(world)
+    played(world, person, exhibition_id)
+    with monkeypatch.context() as patched:
+        patched.setattr(LocalSandbox, "open", lambda *_: (_ for _ in ()).throw(TransportError("engine", "away")))
+        for _ in range(MOST_TRIES):
+            assert world.read(due_advice) == [exhibition_id]
+            with pytest.raises(TransportError):
+                give_advice(world.context, exhibition_id)
+            assert world.read(due_advice) == [], "a worker may still be at it"
+            give_advice(world.context, exhibition_id)
+            assert info(world, exhibition_id).advice_comes
+            world.clock.turn(LEASE.total_seconds() + 1)
+    assert world.read(due_advice) == []
+    give_advice(world.context, exhibition_id)
+    found = info(world, exhibition_id)
+    assert (found.advice_sha256, found.advice_comes) == (None, False)
+
+
+def test_a_worker_that_must_stop_leaves_the_advice_to_another_one(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person, exhibition_id = seated(world)
+    played(world, person, exhibition_id)
+    with monkeypatch.context() as patched:
+        patched.setattr(stopping, "look", lambda: (_ for _ in ()).throw(stopping.Stopping()))
+        give_advice(world.context, exhibition_id)
+    assert info(world, exhibition_id).advice_comes
+    world.clock.turn(LEASE.total_seconds() + 1)
+    give_advice(world.context, exhibition_id)
+    assert info(world, exhibition_id).advice_sha256 is not None

@@ -168,6 +168,12 @@ def test_an_address_gets_notices_once_its_owner_confirmed_it_and_until_they_want
     assert send(world) == 0 and world.read(channels.channels, ada) == []
 
 
+def test_a_long_address_in_a_header_is_written_as_it_is(world: World) -> None:
+    address = f"{SITE}/mail/unsubscribe?channel=1&token={'0' * 64}"
+    sent = mail.composed(world.settings, Letter("ada@a.example", "Ready", "Text", address)).as_bytes()
+    assert f"List-Unsubscribe: <{address}>\r\n".encode() in sent
+
+
 def test_a_link_to_confirm_is_worth_nothing_after_a_day(world: World, server: MailServer) -> None:
     world.write(channels.add_address, world.author(), "ada@a.example")
     send(world)

@@ -22,6 +22,7 @@ from deadheat.league import telemetry
 from deadheat.league.config import Settings
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.jobs.builds import BUILDS
+from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
 from deadheat.league.service.jobs.kinds import KINDS
 
 CONTROL = "control"
@@ -62,6 +63,9 @@ EXPIRY_SECONDS = 2 * 3600
 without a worker. This is far more than needed, because sender and receiver read different clocks, and clocks are
 wrong."""
 
+ADVICE_EXPIRY_SECONDS = 60
+"""The sweep asks again every few seconds, so that no more than a dozen messages about a match pile up."""
+
 CHECK_EXPIRY_SECONDS = 10
 
 _REDIS = "deadheat.workers.broker.redisqueue:Transport"
@@ -91,6 +95,7 @@ def celery_app(settings: Settings) -> Celery:
         task_routes={
             "deadheat.environment": {"queue": BUILDS.queue},  # only these certainly have a sandbox
             "deadheat.deliver": {"queue": DELIVERIES},
+            "deadheat.advise": {"queue": EXHIBITIONS.queue},
             **{task_name(life): {"queue": life.queue} for life in KINDS},
         },
         worker_prefetch_multiplier=1,
@@ -154,6 +159,11 @@ def _sender() -> Celery:
 def enqueue(life: Life, row_id: int) -> None:
     """Nudge a worker to carry out this job. Raises the broker's own errors."""
     _send(task_name(life), row_id)
+
+
+def enqueue_advice(exhibition_id: int) -> None:
+    """Have advice given on a person's match. Raises the broker's own errors."""
+    _send("deadheat.advise", exhibition_id, expires=ADVICE_EXPIRY_SECONDS)
 
 
 def enqueue_plan(season_id: int) -> None:

@@ -16,6 +16,11 @@ from deadheat.workers.sending.webhooks import NotReached
 TIMEOUT_SECONDS = 15.0
 """For each step of the conversation; the server is the operator's own."""
 
+POLICY = SMTP.clone(max_line_length=998)
+"""Lines may be as long as RFC 5322 allows. At the usual 78, a long address in List-Unsubscribe would be folded into
+encoded words, in which no mail program looks for one.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Letter:
@@ -48,7 +53,7 @@ def send(settings: Settings, letter: Letter) -> str:
 
 def composed(settings: Settings, letter: Letter) -> EmailMessage:
     """The message. Its policy refuses a header with an end of line in it, so no text can add headers."""
-    message = EmailMessage(policy=SMTP)
+    message = EmailMessage(policy=POLICY)
     message["From"] = settings.mail_from
     message["To"] = letter.to
     message["Subject"] = " ".join(letter.subject.split())

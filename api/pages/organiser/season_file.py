@@ -91,7 +91,7 @@ def _steps(told: Declared, at: float) -> Iterator[Step]:
     zone = ZoneInfo(told.timezone) if told.timezone else None
     for step in told.timetable:
         if step.at is None:
-            yield Step(step.label, "manually", "", "")
+            yield Step(step.label, step.otherwise, "", "")
         else:
             local = step.at.astimezone(zone).strftime("%Y-%m-%d %H:%M %Z") if zone else ""
             yield Step(step.label, instant(step.at.astimezone(UTC)), local, away(step.at.timestamp() - at))

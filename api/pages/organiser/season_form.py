@@ -20,6 +20,9 @@ from deadheat.league.terms import TERMS, Group, Term
 SEATS = "seats"
 """The one setting whose default is its game's: empty in the form of a new season."""
 
+LINES = frozenset({"stages"})
+"""Lists whose members are too long to stand side by side."""
+
 
 @dataclass(frozen=True, slots=True)
 class Filled:
@@ -33,6 +36,11 @@ class Filled:
     def type(self) -> str:
         """What an `<input>` calls it; a setting with options is a choice instead."""
         return {datetime: "datetime-local", int: "number"}.get(self.term.kind, "text")
+
+    @property
+    def lines(self) -> bool:
+        """Whether it has a field of several lines."""
+        return self.term.name in LINES
 
     @property
     def required(self) -> bool:
@@ -52,6 +60,8 @@ class Filled:
         if self.term.setting.options:
             return ""
         said = gettext(in_form(self.term))
+        if self.lines:
+            return _("One a line. %(meaning)s", meaning=said)
         return _("Separated by commas. %(meaning)s", meaning=said) if self.term.kind is list else said
 
 
@@ -67,7 +77,7 @@ def groups(
     found: dict[Group, list[Filled]] = {}
     for name, term in TERMS.items():
         default = "" if name == SEATS else term.default
-        value = _shown(default if season is None else getattr(season, name))
+        value = _shown(name, default if season is None else getattr(season, name))
         found.setdefault(term.setting.group, []).append(Filled(term, value, not term.may_change(state)))
     return found
 
@@ -81,7 +91,7 @@ def read(fields: Mapping[str, str]) -> dict[str, Any]:
         elif TERMS[name].kind is datetime:
             sent[name] = f"{fields[name]}Z"
         elif TERMS[name].kind is list:
-            sent[name] = [word.strip() for word in fields[name].split(",")]
+            sent[name] = [word.strip() for word in fields[name].strip().replace("\n", ",").split(",")]
     if "divisions" in fields:
         sent["divisions"] = [_division(line) for line in fields["divisions"].splitlines() if line.strip()]
     return sent
@@ -97,7 +107,7 @@ def _division(line: str) -> dict[str, str]:
     return {"name": name.strip()} | ({"size": size.strip()} if size.strip() else {})
 
 
-def _shown(value: object) -> str:
+def _shown(name: str, value: object) -> str:
     """A setting as a form has it."""
     match value:
         case None:
@@ -109,6 +119,6 @@ def _shown(value: object) -> str:
         case datetime():
             return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
         case list():
-            return ", ".join(value)
+            return ("\n" if name in LINES else ", ").join(value)
         case _:
             return str(value)

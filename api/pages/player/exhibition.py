@@ -22,7 +22,7 @@ from fastapi.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
 from deadheat.api.deps import Id, Shared
-from deadheat.api.exhibitions import moves_of, told_of, told_table, untimed, untimed_document
+from deadheat.api.exhibitions import advice_of, moves_of, told_of, told_table, untimed, untimed_document
 from deadheat.api.pages.forms import (
     Complaint,
     Posted,
@@ -39,6 +39,7 @@ from deadheat.api.pages.player.turns import seats_differ, turn_of
 from deadheat.api.schemas.base import RowId
 from deadheat.api.services import Services
 from deadheat.api.streams import Streams
+from deadheat.engine.advice import ADVISERS
 from deadheat.engine.figures import counted
 from deadheat.engine.games import GAMES
 from deadheat.engine.scenes import document_so_far, scenes_so_far
@@ -263,7 +264,16 @@ def _table(shared: Services, visit: Visit, table: Table, complaint: Complaint | 
 
 
 def _over(shared: Services, visit: Visit | None, info: ExhibitionInfo) -> Response:
-    moves = moves_of(shared, info)
     return private(
-        shared, "exhibition.html", visit, None, info=info, table=None, turn=None, told=told_of(info), moves=moves
+        shared,
+        "exhibition.html",
+        visit,
+        None,
+        info=info,
+        table=None,
+        turn=None,
+        told=told_of(info),
+        moves=moves_of(shared, info),
+        advice=advice_of(shared, info),
+        adviser=ADVISERS.get(info.game),
     )

@@ -59,7 +59,7 @@ def get_evaluation(shared: Shared, evaluation_id: Id) -> EvaluationDetail:
 def get_round(shared: Shared, evaluation_id: Id, number: RoundNumber) -> schemas.EvaluationRound:
     """The pairings of a round with their matches; none of one that is not drawn."""
     with shared.db.reading() as session:
-        return schemas.EvaluationRound(items=views.round_of(session, evaluation_id, number))
+        return schemas.EvaluationRound(items=views.pairings(session, evaluation_id, number)[0])
 
 
 @router.post("/evaluations/{evaluation_id}/cancel", responses=REFUSED)

@@ -63,7 +63,7 @@ function row([number, players, ranks, points, faults, seconds, kept], labels) {
   const names = make("td", "players");
   players.forEach((player, seat) => names.append(seat ? " – " : "", make("span", ranks[seat] === 1 ? "won" : "", labels[player])));
   const failed = faults.map(([seat, fault, command]) => `${labels[players[seat]]}: ${fault}${command ? ` at ${command}` : ""}`);
-  line.append(first, names, make("td", "pairing", (points ?? ranks.map((rank) => `place ${rank}`)).join(" : ")), make("td", "fault", failed.join(", ")), make("td", "number", seconds.toFixed(2)));
+  line.append(first, names, make("td", "pairing", points?.join(" : ") ?? `${ranks.length > 2 ? "places" : "place"} ${ranks.join(" : ")}`), make("td", "fault", failed.join(", ")), make("td", "number", seconds.toFixed(2)));
   return line;
 }
 

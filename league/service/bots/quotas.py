@@ -55,11 +55,14 @@ def check_quota(session: Session, quota: Quota, wanted: int = 1) -> None:
     at, made_at = now(session), col(quota.made_at)
     recent = select(made_at, quota.each).where(*quota.conditions, made_at > at - quota.window, quota.each > 0)
     used = 0
+    free_at = None
     for made, each in session.exec(recent.order_by(made_at.desc()).limit(quota.limit)):
         used += each
-        if used + wanted > quota.limit:  # until this one is as old as the window
-            seconds = max(1, math.ceil((made + quota.window - at).total_seconds()))
-            raise OverQuota(quota.what, quota.limit, WORDS[quota.window], seconds)
+        if free_at is None and used + wanted > quota.limit:  # until this one is as old as the window
+            free_at = made + quota.window
+    if free_at is not None:
+        seconds = max(1, math.ceil((free_at - at).total_seconds()))
+        raise OverQuota(quota.what, quota.limit, WORDS[quota.window], seconds, max(0, quota.limit - used))
 
 
 def _quotas(session: Session, uploader: Person, bot_id: int) -> Iterator[Quota]:

@@ -37,7 +37,7 @@ from sqlmodel import Session, col, func, select
 
 from deadheat.league.database import now
 from deadheat.league.pairing.pairs import pair_key
-from deadheat.league.pairing.rounds import NoRound, berger, swiss
+from deadheat.league.pairing.rounds import NoRound, berger, swiss, tables
 from deadheat.league.pairing.separation import Gap, games_to_part, share_out
 from deadheat.league.service.course.finals_played import (
     Field,
@@ -85,18 +85,6 @@ def plan_finals(session: Session, season: Season) -> list[int]:
     if is_over:
         _finish(session, season)
     return made
-
-
-def tables(players: Field, scores: Mapping[int, Fraction], byes: Counter[int], seats: int) -> list[tuple[int, ...]]:
-    """One Swiss round of more than two seats: neighbours by score sit together, the best first.
-
-    Where the field does not fill its tables the last of those sit out who did so least.
-    """
-    places = {player: place for place, player in enumerate(players)}
-    order = sorted(players, key=lambda player: (-scores.get(player, Fraction()), places[player]))
-    for _ in range(len(order) % seats):
-        order.remove(min(reversed(order), key=byes.__getitem__))
-    return [tuple(order[start : start + seats]) for start in range(0, len(order), seats)]
 
 
 # Qualifying ---------------------------------------------------------------------------------------------------------

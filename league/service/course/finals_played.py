@@ -6,15 +6,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
 
 from sqlmodel import Session, col, func, select
 
 from deadheat.league.causes import Cause
-from deadheat.league.pairing.rounds import berger
+from deadheat.league.pairing.rounds import berger, match_points, swiss_rounds
 from deadheat.league.records.seasons import FinalsProgress
 from deadheat.league.service.ground.counting import counts, disqualified, taking_part
-from deadheat.league.states import UNFINISHED, WITH_RESULT, FinalsFormat, MatchState, Purpose, Ranks
+from deadheat.league.states import UNFINISHED, WITH_RESULT, FinalsFormat, MatchState, Purpose
 from deadheat.league.tables import Attempt, Entry, Match, Participant, Season, Series
 
 Field = Sequence[int]
@@ -102,7 +101,7 @@ def scores(session: Session, season: Season) -> dict[int, Fraction]:
         matches.setdefault(match_id, {})[version] = rank
     found: dict[int, Fraction] = {}
     for ranks in matches.values():
-        for version, points in _points(ranks, season.ranks).items():
+        for version, points in match_points(ranks, season.ranks).items():
             found[version] = found.get(version, Fraction()) + points
     return found
 
@@ -137,11 +136,6 @@ def rounds_of(season: Season, finalists: int) -> int:
     return swiss_rounds(season.finals_rounds, finalists)
 
 
-def swiss_rounds(chosen: int | None, finalists: int) -> int:
-    """As chosen, or as many as halving the field down to one takes."""
-    return chosen or (finalists - 1).bit_length()
-
-
 def _view(row: Series, seated: Mapping[int, int], states: Counter[MatchState], out: set[int]) -> Played:
     finished = row.state not in UNFINISHED and not states[MatchState.HELD]
     return Played(
@@ -167,19 +161,6 @@ def _progress(season: Season, division: int, field: Field, finalists: int, befor
         series = len(begun) + max(0, rounds - last) * (len(field) // season.seats)
     spent, left = extra_games(before, season.finals_extra_games)
     return FinalsProgress(division, len(field), last, rounds, len(begun - open_tables), series, spent, left)
-
-
-def _points(ranks: Mapping[int, int], what: Ranks) -> dict[int, Fraction]:
-    """Of one match: the share of opponents beaten, or (where wins count) the share of the win."""
-    if what is Ranks.WINS:
-        winners = [version for version, rank in ranks.items() if rank == 1]
-        return {version: Fraction(1, len(winners)) for version in winners}
-    points = dict.fromkeys(ranks, Fraction())
-    for one, other in combinations(ranks, 2):
-        share = Fraction(1 + (ranks[one] < ranks[other]) - (ranks[one] > ranks[other]), 2)
-        points[one] += share / (len(ranks) - 1)
-        points[other] += (1 - share) / (len(ranks) - 1)
-    return points
 
 
 def times_sat(before: Sequence[Played]) -> Counter[int]:

@@ -14,10 +14,13 @@ and of each line only the newest time that has come. This module is pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from math import comb
 
+from deadheat.league.pairing.bracket import rounds_of
+from deadheat.league.pairing.stages import Stage
 from deadheat.league.states import EvaluationFormat
 from deadheat.league.timetable import DeclaredEvaluation
 
@@ -137,6 +140,29 @@ def evaluation_work(declared: DeclaredEvaluation, bots: int, series: int, matche
     if declared.format is EvaluationFormat.SWISS:
         return Work(declared.rounds or 0, bots // 2 * series, matches)
     return Work(1, bots * (bots - 1) // 2 * series, matches)
+
+
+def stage_work(declared: Sequence[Stage], players: int, at_once: int, whole: Callable[[int], int]) -> list[list[Work]]:
+    """What each of the stages plays, if so many come to the first: further matches included, as many as there may be at
+    a cut, and in each round of a knock-out for one of its pairs. `whole`: matches of a pair in whole turns.
+    """
+    found = []
+    for stage in declared:
+        form = stage.form(players, whole(stage.matches))
+        each = max(1, form.matches // at_once)
+        further = Work(form.further, at_once, each)
+        if stage.format is EvaluationFormat.SWISS:
+            found.append([Work(form.rounds, players // 2 * at_once, each), further])
+        elif stage.format is EvaluationFormat.ROUND_ROBIN:
+            found.append([Work(1, comb(players, 2) * at_once, each), further])
+        else:
+            ties = [2**number for number in reversed(range(rounds_of(players)))]
+            if ties:
+                ties[0] -= 2 ** len(ties) - players  # byes
+                ties[-1] += int(stage.third_place and players > 3)
+            found.append([work for one in ties for work in (Work(1, one * at_once, each), further)])
+        players = min(players, stage.keep)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

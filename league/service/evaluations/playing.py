@@ -57,6 +57,14 @@ from deadheat.league.tables import (
     Series,
 )
 
+OPEN = (
+    select(func.count())
+    .select_from(Series)
+    .where(Series.season_id == bindparam("season_id"), col(Series.state).in_(UNFINISHED))
+    .where(col(Series.purpose).in_(OF_EVALUATIONS))
+)
+"""Asked after each series, and made once: to make it takes longer than to ask it."""
+
 
 def plan_evaluation(session: Session, season: Season) -> list[int]:
     """Do what can be done next, and return the new series, to be enqueued. The caller has locked the season."""
@@ -78,9 +86,7 @@ def carry_on(session: Session, season: Season, row: Evaluation) -> list[int]:
 
 def open_of_evaluation(session: Session, season_id: int) -> int:
     """How many series of the season's evaluations wait or run."""
-    found = select(func.count()).select_from(Series)
-    found = found.where(Series.season_id == season_id, col(Series.state).in_(UNFINISHED))
-    return session.exec(found.where(col(Series.purpose).in_(OF_EVALUATIONS))).one()
+    return session.exec(OPEN, params={"season_id": season_id}).one()
 
 
 def meetings(session: Session, evaluation_id: int) -> list[Meeting]:

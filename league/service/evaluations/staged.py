@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, func, select
@@ -93,8 +93,10 @@ def _tie(tie: Tie, seats: Mapping[int, records.EvaluationSeat], by_now: list[Mee
     )
 
 
-def seats_of(session: Session, evaluation_id: int) -> dict[int, tuple[records.EvaluationSeat, str]]:
-    """Of each version of the field: what it is called, and its author."""
+def seats_of(
+    session: Session, evaluation_id: int, versions: Collection[int] | None = None
+) -> dict[int, tuple[records.EvaluationSeat, str]]:
+    """Of each version of the field, or of these alone: what it is called, and its author."""
     statement = (
         columns(col(EvaluationPlayer.version_id), col(Bot.id), col(Bot.name), col(BotVersion.number), col(User.name))
         .join(BotVersion, col(BotVersion.id) == col(EvaluationPlayer.version_id))
@@ -102,6 +104,8 @@ def seats_of(session: Session, evaluation_id: int) -> dict[int, tuple[records.Ev
         .join(User, col(User.id) == col(Bot.owner_id))
         .where(col(EvaluationPlayer.evaluation_id) == evaluation_id)
     )
+    if versions is not None:
+        statement = statement.where(col(EvaluationPlayer.version_id).in_(versions))
     return {
         version_id: (records.EvaluationSeat(bot_id, bot, number, version_id), author)
         for version_id, bot_id, bot, number, author in session.connection().execute(statement)

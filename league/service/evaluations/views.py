@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import select as columns
-from sqlmodel import Session, col, func, select
+from sqlmodel import Session, col, func, or_, select
 
 from deadheat.league.database import now
 from deadheat.league.pairing.contest import Placed
@@ -18,6 +18,7 @@ from deadheat.league.service.evaluations.playing import players_of, standings_of
 from deadheat.league.service.evaluations.points import points_of
 from deadheat.league.service.evaluations.staged import bracket_of, seats_of
 from deadheat.league.service.ground.steps import existing
+from deadheat.league.service.ground.storable import storable
 from deadheat.league.states import ON_LADDER, EvaluationFormat, EvaluationState, SeasonState
 from deadheat.league.tables import (
     Bot,
@@ -27,6 +28,8 @@ from deadheat.league.tables import (
     Match,
     Season,
     Series,
+    Team,
+    User,
 )
 from deadheat.league.timetable import timetable
 
@@ -102,16 +105,46 @@ def evaluation(session: Session, evaluation_id: int) -> records.EvaluationDetail
     return records.EvaluationDetail(**_told(session, row), standings=standings, bracket=bracket_of(session, row, named))
 
 
-def round_of(session: Session, evaluation_id: int, number: int) -> list[records.EvaluationPairing]:
-    """The pairings of a round, board by board; none of one that is not drawn. Raises NotFound."""
+def versions_named(session: Session, evaluation_id: int, named: str) -> set[int]:
+    """The versions of the field with `named` in the name of their bot, author or team."""
+    keys = (col(Bot.name_key), col(User.name_key), col(Team.name_key))
+    found = (
+        select(EvaluationPlayer.version_id)
+        .join(Bot, col(Bot.id) == EvaluationPlayer.bot_id)
+        .join(User, col(User.id) == Bot.owner_id)
+        .join(Team, col(Team.id) == Bot.team_id, isouter=True)
+        .where(EvaluationPlayer.evaluation_id == evaluation_id)
+        .where(or_(*(key.contains(storable(named).strip().lower(), autoescape=True) for key in keys)))
+    )
+    return set(session.exec(found).all())
+
+
+def pairings(
+    session: Session,
+    evaluation_id: int,
+    number: int | None,
+    versions: Collection[int] | None = None,
+    *,
+    skip: int = 0,
+    limit: int | None = None,
+) -> tuple[list[records.EvaluationPairing], int]:
+    """The pairings of a round, or of all drawn rounds (None), in the order of rounds and boards: those after the first
+    `skip`, and how many there are in all. `versions`: those of these alone. Raises NotFound.
+    """
     row = existing(session, Evaluation, evaluation_id)
-    drawn = select(EvaluationPairing).where(EvaluationPairing.evaluation_id == row.id)
-    drawn = drawn.where(EvaluationPairing.round == number).order_by(col(EvaluationPairing.board))
-    pairings = session.exec(drawn).all()
-    seats = {version: seat for version, (seat, _) in seats_of(session, row.id).items()}
-    by_now = points_of(session, [pairing for pairing in pairings if pairing.first_points is None])
-    matches = _matches(session, pairings)
-    return [_pairing(pairing, seats, by_now, matches.get(pairing.id, [])) for pairing in pairings]
+    which = [col(EvaluationPairing.evaluation_id) == row.id]
+    if number is not None:
+        which.append(col(EvaluationPairing.round) == number)
+    if versions is not None:
+        which.append(col(EvaluationPairing.first_id).in_(versions) | col(EvaluationPairing.second_id).in_(versions))
+    drawn = select(EvaluationPairing).where(*which).order_by(col(EvaluationPairing.round), col(EvaluationPairing.board))
+    found = session.exec(drawn.offset(skip).limit(limit)).all()
+    count = session.exec(select(func.count()).select_from(EvaluationPairing).where(*which)).one()
+    seated = {one.first_id for one in found} | {one.second_id for one in found if one.second_id is not None}
+    seats = {version: seat for version, (seat, _) in seats_of(session, row.id, seated).items()}
+    by_now = points_of(session, [pairing for pairing in found if pairing.first_points is None])
+    matches = _matches(session, found)
+    return [_pairing(pairing, seats, by_now, matches.get(pairing.id, [])) for pairing in found], count
 
 
 def _told(session: Session, row: Evaluation) -> dict[str, Any]:

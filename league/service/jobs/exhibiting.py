@@ -13,6 +13,7 @@ from datetime import timedelta
 
 from sqlmodel import Session, and_, case, col, select
 
+from deadheat.engine.advice import ADVISERS
 from deadheat.engine.core import Result, Seat
 from deadheat.engine.transcript import BadTranscript
 from deadheat.engine.unfinished import Replies, read_replies, said, write_replies
@@ -144,6 +145,7 @@ def finish_exhibition(session: Session, job: ExhibitionJob, result: Result, tran
         fault=result.faults.get(job.seat),
         transcript_sha256=transcript_sha256,
         finished_at=now(session),
+        advise_at=now(session) if job.game in ADVISERS else None,
         **CLOSED,
     )
 

@@ -42,6 +42,7 @@ from deadheat.league.records import from_row
 from deadheat.league.service.bots.bots import must_be_active
 from deadheat.league.service.bots.quotas import HOUR, Quota, check_quota
 from deadheat.league.service.ground.steps import existing, flush_unless_taken, move
+from deadheat.league.service.jobs.advising import is_wanted
 from deadheat.league.service.people.person import Person
 from deadheat.league.states import OF_CHALLENGES, UNFINISHED, WITH_RESULT, JobState, SeasonState, VersionState
 from deadheat.league.tables import Bot, BotVersion, Entry, Exhibition, Match, Participant, Season, Series, User
@@ -56,6 +57,7 @@ sitting down and leaving again and again must not pay.
 class ExhibitionInfo:
     """The facts that are public once it is over, and known to its person before. `seat` is the person's, and so is
     `fault`: `exited` after resigning, `timeout` after taking too long. `seed` (hexadecimal) is None until it is done.
+    `advice_sha256` names what the house's strongest bot said about it (`engine.advice`); `advice_comes`: not yet.
     """
 
     id: int
@@ -78,6 +80,8 @@ class ExhibitionInfo:
     points: tuple[str, ...] | None
     fault: Fault | None
     transcript_sha256: str | None
+    advice_sha256: str | None
+    advice_comes: bool
     created_at: datetime
     finished_at: datetime | None
 
@@ -347,6 +351,7 @@ def _infos(session: Session, condition: Any, limit: int) -> list[ExhibitionInfo]
             seed=row.seed.hex() if row.state is JobState.DONE else None,
             ranks=None if row.ranks is None else tuple(row.ranks),
             points=None if row.points is None else tuple(row.points),
+            advice_comes=is_wanted(row, session),
         )
         for row, bot, number in rows
     ]

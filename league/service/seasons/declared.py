@@ -50,7 +50,7 @@ from deadheat.league.service.seasons.seasons import (
     settled,
 )
 from deadheat.league.service.views.forecasts import forecast
-from deadheat.league.states import Admission, SeasonState, dated_steps
+from deadheat.league.states import Admission, FinalsFormat, SeasonState, dated_steps
 from deadheat.league.tables import Season, User
 from deadheat.league.terms import DATES, TERMS
 from deadheat.league.timetable import DeclaredEvaluation, stored, timetable
@@ -283,7 +283,10 @@ def _refusals(session: Session, plan: _Plan) -> Iterator[Mistake]:
 
 def _told(session: Session, plan: _Plan, season_id: int | None, bots: int | None, *, applied: bool) -> Declared:
     changes = [DeclaredChange(PATHS[name], _json(plan.now[name]), _json(plan.then[name])) for name in plan.changed]
-    dates = [DeclaredDate(PATHS[name], TERMS[name].setting.label, plan.then[name]) for name in DATES]
+    dates = [
+        DeclaredDate(PATHS[name], TERMS[name].setting.label, plan.then[name], _otherwise(name, plan.then))
+        for name in DATES
+    ]
     dates += _stage_dates(plan.then)
     dates += _evaluation_dates(plan.then[EVALUATIONS], now(session))
     foreseen = _foreseen(session, plan, bots)
@@ -300,12 +303,17 @@ def _foreseen(session: Session, plan: _Plan, bots: int | None) -> Forecast:
     return forecast(session, wanted, bots)
 
 
+def _otherwise(name: str, then: Mapping[str, Any]) -> str:
+    """When a step without a date is taken."""
+    closes_itself = name == "closes_at" and then["finals"] is not FinalsFormat.NONE and then["closes_when_done"]
+    return "when the finals are over" if closes_itself else "manually"
+
+
 def _stage_dates(then: Mapping[str, Any]) -> list[DeclaredDate]:
     """The stages of the finals: the first begins with them, each of the others when the one before is over."""
+    first, later = (then["finals_at"], "with the finals"), (None, "when the one before is over")
     return [
-        DeclaredDate(PATHS["stages"], f"Stage {number}: {stage.words}", then["finals_at"])
-        if number == 1
-        else DeclaredDate(PATHS["stages"], f"Stage {number}, when the one before is over: {stage.words}", None)
+        DeclaredDate(PATHS["stages"], f"Stage {number}: {stage.words}", *(first if number == 1 else later))
         for number, stage in enumerate(stages(then["stages"]), 1)
     ]
 
@@ -315,7 +323,9 @@ def _evaluation_dates(lines: Sequence[DeclaredEvaluation], at: datetime) -> list
     dates = []
     for one in lines:
         often = f", then every {counted(one.every_minutes, 'minute')}" if one.every_minutes is not None else ""
-        dates.append(DeclaredDate(EVALUATIONS, f"Evaluation {one.name}{often}", one.next_due(at)))
+        dates.append(
+            DeclaredDate(EVALUATIONS, f"Evaluation {one.name}{often}", one.next_due(at), "all times have passed")
+        )
     return sorted(dates, key=lambda date: (date.at is None, date.at or at))
 
 

@@ -25,8 +25,12 @@ def panel_faults(session: Session, season: Season) -> Iterator[BadSetting]:
         yield BadSetting("panel", f"{season.game} cannot be played by two")
     unknown = [name for name in season.panel if _named(session, season.game, name) is None]
     if unknown:
+        house = [name.removeprefix("house/") for name in unknown if name.startswith("house/")]
+        cure = f"on the server, `deadheat user house {season.game} {' '.join(house)}` uploads bots of the house"
         yield BadSetting(
-            "panel", f"there is no bot {', '.join(unknown)} in {season.game}; write AUTHOR/BOT or TEAM/BOT"
+            "panel",
+            f"there is no bot {', '.join(unknown)} in {season.game}; write AUTHOR/BOT or TEAM/BOT"
+            + (f"; {cure}" if house else ""),
         )
     most = season.panel_games * len(season.panel)
     if season.panel_minimum is not None and season.panel_minimum > most:

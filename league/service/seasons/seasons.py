@@ -277,7 +277,7 @@ def _finals(session: Session, season_ids: Sequence[int]) -> dict[int, tuple[date
 def _views(session: Session, rows: Sequence[Season]) -> list[SeasonInfo]:
     ids = [row.id for row in rows]
     divisions, finals = divisions_of(session, ids), _finals(session, ids)
-    columns = SeasonInfo.model_fields.keys() & Season.model_fields.keys()
+    columns = SeasonInfo.model_fields.keys() & Season.model_fields.keys() - {"pairing_seed"}
     views = []
     for row in rows:
         published_at, log_sha256 = finals.get(row.id, (None, None))
@@ -290,6 +290,7 @@ def _views(session: Session, rows: Sequence[Season]) -> list[SeasonInfo]:
             log_sha256=log_sha256,
             dice_commitment=commitment(row.secret) if row.secret else None,
             dice_secret=row.secret.hex() if row.secret and published_at else None,
+            pairing_seed=row.pairing_seed.hex() if row.pairing_seed and published_at else None,
         )
         views.append(view)
     return views

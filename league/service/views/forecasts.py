@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from math import comb
 
 from sqlmodel import Session, col, func, select
@@ -14,7 +14,6 @@ from deadheat.engine.games.folder import folders
 from deadheat.league.database import now
 from deadheat.league.records import from_row
 from deadheat.league.records.forecasts import Forecast, ForecastEvaluation
-from deadheat.league.service.course.finals_played import swiss_rounds
 from deadheat.league.service.evaluations.beginning import running_evaluation
 from deadheat.league.service.evaluations.forecast import (
     ESTIMATE,
@@ -36,10 +35,9 @@ from deadheat.league.service.ground.steps import existing
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.hosts import judging_slots
 from deadheat.league.service.series.planning import series_at_once, whole_groups
+from deadheat.league.service.views.foreseen import finals_done, finals_work, left_of
 from deadheat.league.states import (
     IN_PLAY,
-    EvaluationFormat,
-    EvaluationState,
     FinalsFormat,
     JobState,
     MatchState,
@@ -50,8 +48,6 @@ from deadheat.league.tables import (
     BotVersion,
     Entry,
     Evaluation,
-    EvaluationPairing,
-    EvaluationPlayer,
     Match,
     Pair,
     Season,
@@ -90,15 +86,12 @@ def forecast(session: Session, season: Season, bots: int | None = None) -> Forec
         None if season.games_per_pair is None else _ladder(session, season, fields, entries if bots is None else {})
     )
     ladder_done = None if ladder is None else done_in_gaps(_side_by_side(machines, ladder, length), begins, coming)
-    finals = [] if season.finals_done_at else list(_finals(season, fields))
-    finals_begin = season.finals_at if season.state is not SeasonState.FINALS else at
-    finals_done = None
-    if finals and finals_begin is not None:
-        finals_done = finals_begin + timedelta(seconds=sum(machines.seconds(work) for work in finals))
+    finals = [] if season.finals_done_at else list(finals_work(season, fields))
+    done_at = finals_done(session, season, machines, finals)
     panel = len(season.panel or ()) * season.panel_games
     told = [*_shortcomings(session, season, field, slots), *warnings(coming, until)]
-    told += _overruns(season, ladder_done, finals_done, until)
-    matches = [_each(season, line) for line in lines]
+    told += _overruns(season, ladder_done, done_at, until)
+    matches = [matches_of(season, line) for line in lines]
     return Forecast(
         season_id=season.id,
         bots=field,
@@ -114,8 +107,8 @@ def forecast(session: Session, season: Season, bots: int | None = None) -> Forec
         ladder_matches=ladder,
         ladder_done_at=ladder_done,
         evaluations=[from_row(ForecastEvaluation, one) for one in coming],
-        finals_matches=sum(work.all_matches for work in finals),
-        finals_done_at=finals_done,
+        finals_matches=sum(work.all_matches for works in finals for work in works),
+        finals_done_at=done_at,
         warnings=told,
     )
 
@@ -130,7 +123,7 @@ def falls_behind(session: Session, season: Season) -> tuple[Foreseen, datetime] 
     machines = Machines(max(1, judging_slots(session)), pace)
     if season.ladder_during_evaluations:
         machines = replace(machines, ladder_seconds=pace.seconds(season.series_length))
-    running = _running(session, season, row, machines)
+    running = left_of(session, season, row, machines)
     return (running, following) if running.done_at > following else None
 
 
@@ -183,7 +176,7 @@ def _entries(session: Session, season: Season) -> dict[int, int]:
 # What is played -----------------------------------------------------------------------------------------------------
 
 
-def _each(season: Season, line: DeclaredEvaluation) -> int:
+def matches_of(season: Season, line: DeclaredEvaluation) -> int:
     """Matches of a series in an evaluation."""
     return max(1, whole_groups(season.game, season.seats, line.matches) // series_at_once(season))
 
@@ -200,37 +193,17 @@ def _coming(
         return []
     took = {}
     for line in lines:
-        work = evaluation_work(line, field, series_at_once(season), _each(season, line))
+        work = evaluation_work(line, field, series_at_once(season), matches_of(season, line))
         took[line.name] = (work.all_matches, machines.seconds(work))
     if _exists(season):
         newest = select(Evaluation.name, func.max(Evaluation.due_at)).where(Evaluation.season_id == season.id)
         begun = dict(session.exec(newest.group_by(Evaluation.name)).all())
         row = running_evaluation(session, season.id)
-        running = None if row is None else _running(session, season, row, machines)
+        running = None if row is None else left_of(session, season, row, machines)
         course = replace(course, begun=begun, running=running)
     if field < 2 and course.running is None:
         return []
     return foresee(lines, took, course)
-
-
-def _running(session: Session, season: Season, row: Evaluation, machines: Machines) -> Foreseen:
-    """The one that is being played: what is left of it from now on."""
-    assert row.state is EvaluationState.RUNNING
-    players = session.exec(select(func.count()).where(col(EvaluationPlayer.evaluation_id) == row.id)).one()
-    pairings = select(func.count()).where(col(EvaluationPairing.evaluation_id) == row.id)
-    left = session.exec(pairings.where(col(EvaluationPairing.first_points).is_(None))).one()
-    drawn = session.exec(
-        select(func.max(EvaluationPairing.round)).where(EvaluationPairing.evaluation_id == row.id)
-    ).one()
-    at_once = series_at_once(season)
-    each = max(1, whole_groups(season.game, season.seats, row.matches) // at_once)
-    seconds = machines.seconds(Work(1, left * at_once, each))
-    per_round = players // 2 if row.format is EvaluationFormat.SWISS else comb(players, 2)
-    rounds = row.rounds if row.format is EvaluationFormat.SWISS else 1
-    undrawn = rounds - (drawn or 0) if row.format is EvaluationFormat.SWISS else int(drawn is None)
-    seconds += machines.seconds(Work(max(0, undrawn), per_round * at_once, each))
-    done_at = now(session) + timedelta(seconds=seconds)
-    return Foreseen(row.name, row.due_at, row.created_at, done_at, rounds * per_round * at_once * each)
 
 
 def _ladder(session: Session, season: Season, fields: Sequence[int], versions: dict[int, int]) -> int:
@@ -249,22 +222,6 @@ def _ladder(session: Session, season: Season, fields: Sequence[int], versions: d
 def _side_by_side(machines: Machines, matches: int, length: int) -> float:
     """Seconds of so many matches in series of that length, all of which may be played at once."""
     return machines.seconds(Work(1, -(-matches // length), length)) if matches else 0.0
-
-
-def _finals(season: Season, fields: Sequence[int]) -> Iterator[Work]:
-    if season.finals is FinalsFormat.NONE:
-        return
-    at_once = series_at_once(season)
-    each = max(1, whole_groups(season.game, season.seats, season.finals_games) // at_once)
-    for field in fields:
-        finalists = min(field, season.finals_top or field)
-        if season.finals is FinalsFormat.ROUND_ROBIN:
-            yield Work(1, comb(finalists, 2) * at_once, each)
-        else:
-            rounds = swiss_rounds(season.finals_rounds, finalists)
-            yield Work(rounds, finalists // season.seats * at_once, each)
-        if season.finals_extra_games:
-            yield Work(1, -(-season.finals_extra_games // each), each)
 
 
 # What is wrong ------------------------------------------------------------------------------------------------------

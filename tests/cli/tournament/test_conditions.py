@@ -8,7 +8,17 @@ from pathlib import Path
 import pytest
 
 from deadheat.cli.tournament import conditions
-from deadheat.cli.tournament.conditions import BadGate, Condition, Gate, holm, judge, sign_flip, unmatched
+from deadheat.cli.tournament.conditions import (
+    BadGate,
+    Condition,
+    Gate,
+    games_needed,
+    holm,
+    judge,
+    most_compared,
+    sign_flip,
+    unmatched,
+)
 from deadheat.cli.tournament.schedule import Design, Kind, Stage, plan
 from deadheat.cli.tournament.standings import Standings
 from tests.cli.tournament.test_records import game
@@ -110,6 +120,17 @@ def test_a_condition_is_of_one_kind_and_fits_somebody() -> None:
             Condition.model_validate(wrong)
     gate = Gate.model_validate({"panel": ["x"], "condition": [{"no_loss": ["rush-*", "rash-*"]}]})
     assert list(unmatched(gate, LABELS)) == ["rash-*"]
+    assert list(unmatched(gate, ["rash-1#2", "rush-2"])) == [], "who shares a name with others still has it"
+
+
+def test_fewer_games_than_could_show_anything_are_known_before_any_is_played() -> None:
+    for opponents in (1, 2, 14, 20):
+        deals = games_needed(opponents) // 2
+        assert opponents * 0.5**deals < conditions.LEVEL <= opponents * 0.5 ** (deals - 1)
+    asks = [{"not_worse_than": "old", "against": "rush-*"}, {"no_loss": "slow"}]
+    gate = Gate.model_validate({"panel": ["x"], "condition": asks})
+    assert most_compared(gate, LABELS[2:]) == 2
+    assert most_compared(gate.model_copy(update={"condition": gate.condition[1:]}), LABELS[2:]) == 0
 
 
 def test_a_gates_bots_are_seen_from_its_file(tmp_path: Path) -> None:
@@ -118,10 +139,13 @@ def test_a_gates_bots_are_seen_from_its_file(tmp_path: Path) -> None:
         (tmp_path / "panel" / f"{name}.py").touch()
     file = tmp_path / "gate.toml"
     file.write_text(
-        'panel = ["panel/*", "house:greedy"]\n[[condition]]\nnot_worse_than = "old"\n[[condition]]\nno_loss = "a"\n'
+        'panel = ["panel/*", "house:greedy", "./panel/a.py"]\n'
+        '[[condition]]\nnot_worse_than = "old"\n[[condition]]\nno_loss = "a"\n'
     )
     gate = conditions.read(file)
-    assert gate.panel == [str(tmp_path / "panel" / "a.py"), str(tmp_path / "panel" / "b.py"), "house:greedy"]
+    assert gate.panel == [str(tmp_path / "panel" / "a.py"), str(tmp_path / "panel" / "b.py"), "house:greedy"], (
+        "each once"
+    )
     assert gate.references == [str(tmp_path / "old")]
     for text, why in (
         ("panel", "TOML"),

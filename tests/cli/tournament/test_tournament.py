@@ -77,6 +77,7 @@ def test_one_more_bot_comes_later_and_nothing_is_played_twice(bots: Path, tmp_pa
     assert tournament(GAME, quick, other, "--games", "4", "--folder", str(folder)).returncode == 0
     before = (folder / "games.jsonl").read_text()
     assert tournament("--resume", str(folder)).returncode == 0
+    assert_one_sentence(tournament("--resume", str(folder), "--games", "2"), "it plays 4 games a pair already")
     assert (folder / "games.jsonl").read_text() == before
     done = tournament("--resume", str(folder), quick)
     assert done.returncode == 0, done.stderr
@@ -162,6 +163,9 @@ def test_a_gate_lets_pass_who_meets_its_conditions(bots: Path, tmp_path: Path) -
     gate.write_text(text.format(bots).replace('"quit*"', '"rush-*"'))
     refused = tournament(GAME, str(bots / "quick"), "--gate", str(gate), "--folder", str(tmp_path / "c"))
     assert_one_sentence(refused, "no bot of the gate's panel is called rush-*: quitter")
+    gate.write_text(f'panel = ["{bots}/quitter.py"]\ngames = 8\n[[condition]]\nnot_worse_than = "{bots}/other"\n')
+    refused = tournament(GAME, str(bots / "quick"), "--gate", str(gate), "--folder", str(tmp_path / "d"))
+    assert_one_sentence(refused, "can show nothing at 95 % in fewer than 10 games against each; the gate plays 8")
 
 
 @pytest.mark.containers

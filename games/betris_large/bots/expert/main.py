@@ -12,7 +12,8 @@ block, whatever either would like best for itself. Getting it for x chips, inste
 changes my lead by D + E - 2 x chips: nothing at x = (D + E) / (2 chips), which is the highest bet to make.
 
 A board is a number whose bit 8 * row + column is set where a cell is filled, so that a shift moves all cells at once.
-The rules are in games/betris_large/protocol.md.
+The rules are in games/betris_large/protocol.md. The bot also advises (see deadheat/engine/advice.py): PLAYED tells it
+what its seat really did instead of what it answered.
 """
 
 import math
@@ -142,12 +143,18 @@ def place(board, block, rounds):
     return max(found)
 
 
+def cells_of(words):
+    """Return the board with the cells of "2 1 1 1 2": their number, then the row and column of each."""
+    numbers = [int(word) - 1 for word in words[1:]]
+    return bits(zip(numbers[::2], numbers[1::2]))
+
+
 class Bot:
     """One match: both boards, and the chips and plans for the blocks on offer."""
 
     def __init__(self, seed=None):
         self.rounds = ROUNDS  # still to come
-        self.mine = self.other = 0
+        self.mine = self.other = self.before = 0  # `before`: mine, when we were last asked to place
         self.my_chips = self.other_chips = 24
         self.plans = {}  # by block: what my board will be worth with it, and the board
 
@@ -171,12 +178,13 @@ class Bot:
         if command == "PHASE2":  # PHASE2 F5 20 24 8990 8400: the block we got, both players' chips, both players' time
             self.my_chips, self.other_chips = map(int, arguments[1:3])
             _, board = self.plans[arguments[0]]
-            placed, self.mine = board & ~self.mine, board
+            self.before, placed, self.mine = self.mine, board & ~self.mine, board
             cells = [(x, y) for x in range(SIDE) for y in range(SIDE) if placed >> STRIDE * x + y & 1]
             return " ".join(["PLACE", str(len(cells)), *(f"{x + 1} {y + 1}" for x, y in cells)])
         if command == "OPP":  # OPP 2 1 1 1 2: where the other player placed its block
-            numbers = [int(number) - 1 for number in arguments[1:]]
-            self.other |= bits(zip(numbers[::2], numbers[1::2]))
+            self.other |= cells_of(arguments)
+        if command == "PLAYED" and arguments[0] == "PLACE":  # PLAYED PLACE 2 1 1 1 2
+            self.mine = self.before | cells_of(arguments[1:])
         return None
 
 

@@ -10,7 +10,9 @@ chance that the bid was true in that player's eyes (Bayes), plus a little, becau
 *Choosing.* A challenge keeps our die if the bid is false. A bid of ours may be called by the next player, the less it
 believes it, with what it may hold and has heard; then it must be true. If it is not called we are safe for the moment.
 The best of all this is chosen; now and then with other dice in mind than ours, so that our bids do not tell them too
-well. The rules are in games/liars_dice/protocol.md.
+well. The rules are in games/liars_dice/protocol.md. The bot also advises (see deadheat/engine/advice.py): ADVISE seeds
+its dice, so that it can be asked the same again; what its seat really did instead of what it answered changes nothing
+that it remembers, for it listens to the bids of others only.
 """
 
 import functools
@@ -76,12 +78,16 @@ class Bot:
     def __init__(self, seed=None):
         self.random = random.Random(seed)
         self.round = 0
-        self.claims = {}  # the highest quantity that a player has bid of a face
+        self.claims = {}  # the highest quantity that another player has bid of a face
 
     def answer(self, line):
         """Return the line to print, or None if the line wants no reply."""
         if line.startswith("READY"):
             return "OK"
+        if line.startswith("ADVISE "):
+            self.random.seed(int(line.split()[1]))
+        if line.startswith(("ADVISE ", "PLAYED ")):
+            return None
         view = json.loads(line)
         if "event" in view:
             return None
@@ -89,10 +95,7 @@ class Bot:
             self.round, self.claims = view["round"], {}
         for bid in view["recentBids"]:
             self.claims[bid["playerId"], bid["faceValue"]] = bid["quantity"]
-        move = self.move(view)
-        if move["type"] == "bid":
-            self.claims[view["you"], move["faceValue"]] = move["quantity"]
-        return json.dumps(move)
+        return json.dumps(self.move(view))
 
     def move(self, view):
         """Choose a move, see above."""

@@ -12,9 +12,11 @@ and categories are public (GET and SET), so E is computed just like D.
 
 A hand is a number with eight bits a face (how often the face occurs), so that hands add and subtract as numbers.
 Tables are made while the program starts, in about a tenth of a second. The rules are in
-games/yacht_auction/protocol.md.
+games/yacht_auction/protocol.md. The bot also advises (see deadheat/engine/advice.py): PLAYED tells it what its seat
+really did instead of what it answered.
 """
 
+import copy
 import itertools
 import math
 import sys
@@ -154,6 +156,7 @@ class Bot:
 
     def __init__(self, seed=None):
         self.me, self.other = Player(), Player()
+        self.before = self.me  # as it was when we were last asked for a scoring
         self.bundles = {}
 
     def bid(self):
@@ -178,11 +181,15 @@ class Bot:
             self.other.dice += self.bundles["B" if arguments[0] == "A" else "A"]
         if command == "SCORE":
             _, category, five = self.me.best(self.me.dice)
+            self.before = copy.copy(self.me)
             self.me.put(category, five)
             dice = "".join(face * count for face, count in zip("123456", unpack(five), strict=True))
             return f"PUT {CATEGORIES[category]} {dice}"
         if command == "SET":  # SET YACHT 66666: the other player's scoring
             self.other.put(CATEGORIES.index(arguments[0]), pack(arguments[1]))
+        if command == "PLAYED" and arguments[0] == "PUT":  # PLAYED PUT YACHT 66666
+            self.me = self.before
+            self.me.put(CATEGORIES.index(arguments[1]), pack(arguments[2]))
         return None
 
 

@@ -1,0 +1,17 @@
+// After a person's match: looks now and then whether the advice has come, and puts it in its place.
+const EVERY_MS = 2000;
+const MOST = 150; // five minutes
+
+async function look(left) {
+  const place = document.getElementById("advice");
+  if (!place || place.dataset.comes === undefined || left === 0) return;
+  const response = await fetch(location.pathname, { headers: { accept: "text/html" }, cache: "no-store" }).catch(() => null);
+  if (response?.ok) {
+    const found = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("advice");
+    if (!found) place.remove();
+    else if (found.dataset.comes === undefined) place.replaceWith(found);
+  }
+  setTimeout(look, EVERY_MS, left - 1);
+}
+
+setTimeout(look, EVERY_MS, MOST);

@@ -1,0 +1,153 @@
+"""What a strong bot would have done at each move of a seat, asked after the match.
+
+A bot keeps a state of its own, so it can only be asked honestly if it is told what its seat really did. Such a bot
+understands two lines beside its game's protocol, and replies to neither: ``ADVISE n``, before READY, seeds whatever it
+draws; ``PLAYED line``, after one of its replies, means that its seat played that line instead.
+
+Asking it is a game of one seat (`Session`): it is played in a box like any other, and its transcript is the record.
+The same bot and the same match give the same answers again. Nothing that the rules would have refused is advice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice, takewhile
+from typing import Any
+
+from deadheat.engine.chance import SEED_BYTES, Chance, attempt_seed
+from deadheat.engine.core import NS_PER_S, Message, Reply, Result, Seat, Step
+from deadheat.engine.games import GAMES
+from deadheat.engine.games.folder import Parts
+from deadheat.engine.scenes import Scene, scenes
+from deadheat.engine.transcript import Transcript, encode
+from deadheat.engine.unfinished import objection
+
+LIMIT_NS = 5 * NS_PER_S
+"""For each answer. The limits of a match do not matter here, but no bot may think for ever."""
+
+MAX_PROMPTS = 400
+"""After so many, nothing more is asked. Matches of six have a tenth of them; by the rules they may have many more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A move for people. Two moves agree if `what` is equal and `amount` nearly so (`Adviser.slack`). `rows`: a board
+    with the move on it, ``#`` filled, ``+`` by this move, ``.`` empty.
+    """
+
+    words: str
+    what: Hashable
+    amount: int = 0
+    rows: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Adviser:
+    """``ADVICE`` of a game's module ``advice``: the house bot that is asked, and how lines are told.
+
+    `move`: from a prompt, a legal line, the state of the scene in which it is made, and the seat. `slack`: by how much
+    amounts may differ and still agree; `close` says that in words.
+    """
+
+    bot: str
+    move: Callable[[str, str, Mapping[str, Any], Seat], Move]
+    slack: int = 0
+    close: str = ""
+
+
+ADVISERS: Mapping[str, Adviser] = Parts("advice", "ADVICE")
+"""By game; those that have one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """One move of the seat, and what the adviser would have played; None: nothing that the rules take. `scene`: the
+    number of the first scene that shows what came of the move.
+    """
+
+    scene: int
+    round: int | None
+    played: Move
+    advised: Move | None
+    agrees: bool
+
+
+def seed_of(match: Transcript, seat: Seat) -> bytes:
+    """The seed of a session: it follows from the match, so that nobody chooses it."""
+    return hashlib.sha256(b"deadheat advice %d" % seat + encode(match)).digest()[:SEED_BYTES]
+
+
+class Session:
+    """The questions that a seat was asked in a match, as a game of one seat."""
+
+    name = "advice"
+    title = "Advice"
+    rules_version = 1
+    seats = range(1, 2)
+    commands = ()
+
+    def __init__(self, match: Transcript, seat: Seat) -> None:
+        self._match = match
+        self._seat = seat
+
+    def play(self, _seats: int, _chance: Chance) -> Generator[Step, Mapping[Seat, Reply], Result]:
+        """Ask all that the seat answered; end where it failed, or where the adviser does."""
+        waiting = [Message(0, f"ADVISE {int.from_bytes(seed_of(self._match, self._seat)[:4])}")]
+        for _, lines, line in islice(_asked(self._match, self._seat), MAX_PROMPTS):
+            *notices, prompt = lines
+            reply = (yield Step((*waiting, *(Message(0, each) for each in notices), Message(0, prompt, LIMIT_NS))))[0]
+            if reply.fault is not None:
+                return Result((1,), None, {0: reply.fault})
+            waiting = [] if prompt == "READY" else [Message(0, f"PLAYED {line}")]
+        yield Step((*waiting, Message(0, "FINISH")))
+        return Result((1,), None)
+
+
+def _asked(match: Transcript, seat: Seat) -> Iterator[tuple[int, list[str], str]]:
+    """The exchanges in which the seat gave an answer that counted: the number, the lines that it had read since the
+    one before (the last is the prompt), and its answer.
+    """
+    last = match.last_prompt(seat) if seat in match.result.faults else None
+    lines: list[str] = []
+    for number, exchange in enumerate(match.exchanges):
+        lines += [message.line for message in exchange.messages if message.seat == seat]
+        reply = exchange.replies.get(seat)
+        if reply is None:
+            continue
+        if reply.line is None or (last is not None and number == last.exchange):
+            return
+        yield number, lines, reply.line
+        lines = []
+
+
+def advice(match: Transcript, seat: Seat, session: Transcript, adviser: Adviser) -> list[Advice]:
+    """What a session says about each move of a seat, as far as it went."""
+    answers = [prompt.reply.line for prompt in session.prompts()]
+    game, seed = GAMES[match.game], attempt_seed(match.seed, match.attempt)
+    replies = [exchange.replies for exchange in match.exchanges]
+    shown = scenes(match, [str(number) for number in range(match.seats)])
+    found = []
+    for (number, lines, line), answer in zip(_asked(match, seat), answers, strict=False):
+        before = [scene for scene in shown if scene.exchange <= number]
+        if lines[-1] == "READY" or answer is None or not before:
+            continue
+        played = adviser.move(lines[-1], line, before[-1].state, seat)
+        taken = objection(game, match.seats, seed, replies[:number], seat, answer) is None
+        advised = adviser.move(lines[-1], answer, before[-1].state, seat) if taken else None
+        agrees = advised is not None and _agree(played, advised, adviser.slack)
+        found.append(Advice(_shows(shown, len(before), seat), before[-1].round, played, advised, agrees))
+    return found
+
+
+def _shows(shown: Sequence[Scene], first: int, seat: Seat) -> int:
+    """The first scene from there on that shows what came of the seat's answer."""
+    first = min(first, len(shown) - 1)
+    together = takewhile(lambda scene: scene.exchange == shown[first].exchange, shown[first:])
+    theirs = (any(answer.seat == seat for answer in scene.answers) for scene in together)
+    return first + next((place for place, is_theirs in enumerate(theirs) if is_theirs), 0)
+
+
+def _agree(one: Move, other: Move, slack: int) -> bool:
+    return one.what == other.what and abs(one.amount - other.amount) <= slack

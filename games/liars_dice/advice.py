@@ -1,0 +1,19 @@
+"""Advice after a match, in words."""
+
+from __future__ import annotations
+
+from deadheat.engine.advice import Adviser, Move
+from deadheat.engine.core import Seat
+from deadheat.engine.games.forms import State
+from deadheat.games.liars_dice.rules import Bid, read_action
+from deadheat.games.liars_dice.rules import Move as Action
+
+
+def _move(_prompt: str, line: str, _state: State, _seat: Seat) -> Move:
+    action = read_action(line)
+    if isinstance(action, Bid):
+        return Move(f"bid {action.quantity} of face {action.face}", action)
+    return Move("call it a lie" if action is Action.CHALLENGE else "resign", action)
+
+
+ADVICE = Adviser("expert", _move)

@@ -1,0 +1,63 @@
+"""Advice on a person's match that is over: wanted, tried by a worker, stored once.
+
+It is a courtesy and no job of the league's: nothing waits for it, and after `MOST_TRIES` nobody tries again. The row's
+`advise_at` says when a worker is to be told; while one is at work, it lies a lease ahead. The sweep finds what is due.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlmodel import Session, col, select
+
+from deadheat.engine.core import Seat
+from deadheat.league.database import now
+from deadheat.league.records import from_row
+from deadheat.league.service.ground.steps import set_values
+from deadheat.league.tables import Exhibition
+
+MOST_TRIES = 3
+LEASE = timedelta(minutes=5)
+"""How long a worker may take; then it is another one's turn. A match takes seconds."""
+
+TOLD_AT_ONCE = 4
+"""How many matches a sweep tells workers of: people finish few, and each is told of again until one takes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdviceJob:
+    """A person's match to be advised on; `seat` is the person's."""
+
+    exhibition_id: int
+    game: str
+    seat: Seat
+    transcript_sha256: str
+
+
+def claim_advice(session: Session, exhibition_id: int) -> AdviceJob | None:
+    """Take a match to advise on. None: nobody wants that, or somebody is at it."""
+    at = now(session)
+    due = (col(Exhibition.advise_at) <= at, col(Exhibition.advice_tries) < MOST_TRIES)
+    taken = {"advise_at": at + LEASE, "advice_tries": Exhibition.advice_tries + 1}
+    if not set_values(session, Exhibition, col(Exhibition.id) == exhibition_id, *due, **taken):
+        return None
+    row = session.get_one(Exhibition, exhibition_id, populate_existing=True)
+    return from_row(AdviceJob, row, exhibition_id=row.id)
+
+
+def store_advice(session: Session, job: AdviceJob, sha256: str | None) -> None:
+    """Write what was said; None: this match cannot be advised on. Two workers that were both at it say the same."""
+    values = {"advise_at": None, "advice_sha256": sha256}
+    set_values(session, Exhibition, col(Exhibition.id) == job.exhibition_id, **values)
+
+
+def due_advice(session: Session) -> list[int]:
+    """Matches of which a worker is to be told now."""
+    due = (col(Exhibition.advise_at) <= now(session), col(Exhibition.advice_tries) < MOST_TRIES)
+    return list(session.exec(select(Exhibition.id).where(*due).order_by(col(Exhibition.advise_at)).limit(TOLD_AT_ONCE)))
+
+
+def is_wanted(row: Exhibition, session: Session) -> bool:
+    """Whether advice may still come."""
+    return row.advise_at is not None and (row.advice_tries < MOST_TRIES or row.advise_at > now(session))

@@ -1,0 +1,95 @@
+"""What of a season's finals and running evaluation is still to be played, and when it will be: for a forecast."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from math import comb
+
+from sqlmodel import Session, col, func, select
+
+from deadheat.league.database import now
+from deadheat.league.pairing.rounds import swiss_rounds
+from deadheat.league.pairing.stages import stages
+from deadheat.league.service.evaluations.beginning import running_evaluation
+from deadheat.league.service.evaluations.forecast import Foreseen, Machines, Work, stage_work
+from deadheat.league.service.series.planning import series_at_once, whole_groups
+from deadheat.league.states import (
+    WITH_RESULT,
+    EvaluationFormat,
+    EvaluationState,
+    FinalsFormat,
+    Purpose,
+    SeasonState,
+)
+from deadheat.league.tables import Evaluation, EvaluationPairing, EvaluationPlayer, Match, Season, Series
+
+
+def finals_work(season: Season, fields: Sequence[int]) -> Iterator[list[Work]]:
+    """What the finals play: each of their stages, or all of them at once."""
+    if season.finals is FinalsFormat.STAGES:
+        players = sum(min(field, season.finals_top or field) for field in fields)
+        whole = partial(whole_groups, season.game, season.seats)
+        yield from stage_work(stages(season.stages), players, series_at_once(season), whole)
+    elif season.finals is not FinalsFormat.NONE:
+        yield list(_rounds_and_extra(season, fields))
+
+
+def _rounds_and_extra(season: Season, fields: Sequence[int]) -> Iterator[Work]:
+    at_once = series_at_once(season)
+    each = max(1, whole_groups(season.game, season.seats, season.finals_games) // at_once)
+    for field in fields:
+        finalists = min(field, season.finals_top or field)
+        if season.finals is FinalsFormat.ROUND_ROBIN:
+            yield Work(1, comb(finalists, 2) * at_once, each)
+        else:
+            rounds = swiss_rounds(season.finals_rounds, finalists)
+            yield Work(rounds, finalists // season.seats * at_once, each)
+        if season.finals_extra_games:
+            yield Work(1, -(-season.finals_extra_games // each), each)
+
+
+def finals_done(
+    session: Session, season: Season, machines: Machines, finals: Sequence[Sequence[Work]]
+) -> datetime | None:
+    """When all of that is played; of finals in progress, what is left. None: nobody knows when they begin."""
+    seconds = [sum(machines.seconds(work) for work in works) for works in finals]
+    if not finals or season.state is not SeasonState.FINALS:
+        return season.finals_at + timedelta(seconds=sum(seconds)) if finals and season.finals_at else None
+    at = now(session)
+    if season.finals is FinalsFormat.STAGES:
+        row = running_evaluation(session, season.id)
+        number = 1 if row is None or row.stage is None else row.stage
+        if row is not None and row.format is not EvaluationFormat.KNOCKOUT:
+            further = sum(machines.seconds(work) for work in finals[number - 1][1:])
+            at = left_of(session, season, row, machines).done_at + timedelta(seconds=further)
+        elif row is not None:
+            at = max(at, row.created_at + timedelta(seconds=seconds[number - 1]))
+        return at + timedelta(seconds=sum(seconds[number - (row is None) :]))
+    every = sum(work.all_matches for works in finals for work in works)
+    over = select(func.count()).select_from(Match).join(Series, col(Series.id) == Match.series_id)
+    over = over.where(
+        Series.season_id == season.id, Series.purpose == Purpose.FINALS, col(Match.state).in_(WITH_RESULT)
+    )
+    return at + timedelta(seconds=sum(seconds) * max(0.0, 1 - session.exec(over).one() / max(1, every)))
+
+
+def left_of(session: Session, season: Season, row: Evaluation, machines: Machines) -> Foreseen:
+    """The one that is being played: what is left of it from now on."""
+    assert row.state is EvaluationState.RUNNING
+    players = session.exec(select(func.count()).where(col(EvaluationPlayer.evaluation_id) == row.id)).one()
+    pairings = select(func.count()).where(col(EvaluationPairing.evaluation_id) == row.id)
+    left = session.exec(pairings.where(col(EvaluationPairing.first_points).is_(None))).one()
+    drawn = session.exec(
+        select(func.max(EvaluationPairing.round)).where(EvaluationPairing.evaluation_id == row.id)
+    ).one()
+    at_once = series_at_once(season)
+    each = max(1, whole_groups(season.game, season.seats, row.matches) // at_once)
+    seconds = machines.seconds(Work(1, left * at_once, each))
+    per_round = players // 2 if row.format is EvaluationFormat.SWISS else comb(players, 2)
+    rounds = row.rounds if row.format is EvaluationFormat.SWISS else 1
+    undrawn = rounds - (drawn or 0) if row.format is EvaluationFormat.SWISS else int(drawn is None)
+    seconds += machines.seconds(Work(max(0, undrawn), per_round * at_once, each))
+    done_at = now(session) + timedelta(seconds=seconds)
+    return Foreseen(row.name, row.due_at, row.created_at, done_at, rounds * per_round * at_once * each)

@@ -1,0 +1,72 @@
+"""Ask the house's strongest bot what it would have done in a person's place, once the person's match is over.
+
+It is asked in a box as any bot is, and takes a slot of processors for each answer, between two series of the league, as
+the person's opponent did. What it said is stored as a transcript (`engine.advice`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import time
+from collections.abc import Iterator
+
+from deadheat.engine.advice import ADVISERS, Session, seed_of
+from deadheat.engine.games.folder import bots_of
+from deadheat.engine.replay import known_rules
+from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, decode, encode
+from deadheat.league.service.jobs.advising import LEASE, AdviceJob, claim_advice, store_advice
+from deadheat.sandbox.arena import Arena
+from deadheat.sandbox.box import Program, bot_limits
+from deadheat.sandbox.languages import LANGUAGES
+from deadheat.workers import stopping
+from deadheat.workers.context import Context
+from deadheat.workers.holding import insist
+
+log = logging.getLogger(__name__)
+
+
+class TooLong(Exception):
+    """The bot has taken all the time that there is for a match."""
+
+
+def give_advice(context: Context, exhibition_id: int) -> None:
+    """Have a person's match advised on, if that is wanted. Whatever goes wrong is tried again, a few times."""
+    with context.database.transaction() as session:
+        job = claim_advice(session, exhibition_id)
+    if job is None:
+        return
+    match = decode(context.blobs.get(job.transcript_sha256, MAX_TRANSCRIPT_BYTES))
+    try:
+        said = context.blobs.put(encode(_asked(context, job, match))) if known_rules(match) else None
+    except stopping.Stopping:
+        log.info("exhibition %d: advice is left to another worker, because this one stops", exhibition_id)
+        return
+    insist(context, lambda session: store_advice(session, job, said))
+    log.info("exhibition %d: advice is stored", exhibition_id)
+
+
+def _asked(context: Context, job: AdviceJob, match: Transcript) -> Transcript:
+    bot = ADVISERS[job.game].bot
+    folder = bots_of(job.game) / bot
+    source = hashlib.sha256((folder / "main.py").read_bytes()).hexdigest()
+    about = {"exhibition": job.exhibition_id, "seat": job.seat, "transcript": job.transcript_sha256}
+    slots, ends = context.slots, time.monotonic() + LEASE.total_seconds() / 2
+    cpus = slots.slots[job.exhibition_id % len(slots.slots)]
+
+    def between() -> None:
+        stopping.look()
+        if time.monotonic() > ends:
+            raise TooLong(f"advice on exhibition {job.exhibition_id}")
+
+    @contextlib.contextmanager
+    def hold() -> Iterator[None]:
+        between()
+        with slots.take(between, only=cpus):
+            yield
+
+    program = Program(folder, LANGUAGES["python"].run, f"house:{bot}")
+    with Arena(context.sandbox, [program], [bot_limits(cpus, 0)], referee_cpus=slots.spare) as arena:
+        game, seed, whole = Session(match, job.seat), seed_of(match, job.seat), {**about, "bot": bot, "source": source}
+        return arena.play_beside(game, 1, seed, whole, hold, lambda transport: transport, [0], between).transcript
