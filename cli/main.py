@@ -48,6 +48,7 @@ PANELS = {
             'Rate a log of games, a line each: {"players": [...], "ranks": [...]}, with "group" if matches share dice.',
         ),
         "sprt": ("statistics.sprt:sprt", "Say whether results so far accept H1, reject it, or call for more games."),
+        "game": ("game:group", "Write a game of your own: begin one, check it, look at it."),
         "run": ("local.reserve:run", "Wait for free processors, then run a command on these alone."),
     },
     "Your bots at a server": {
@@ -134,7 +135,7 @@ PANELS = {
         "organise": ("organiser.rulings:group", "Rule on results, entries and appeals; announce (for organisers)."),
         "workers": (
             "operator.workers:workers",
-            "Show the machines that play, whether each is fit to judge, and why not.",
+            "Show the machines that play, whether each is fit to judge, and why not; and the league's games.",
         ),
     },
     "Running a server": {

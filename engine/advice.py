@@ -48,13 +48,12 @@ class Adviser:
     """``ADVICE`` of a game's module ``advice``: the house bot that is asked, and how lines are told.
 
     `move`: from a prompt, a legal line, the state of the scene in which it is made, and the seat. `slack`: by how much
-    amounts may differ and still agree; `close` says that in words.
+    amounts may differ and still agree.
     """
 
     bot: str
     move: Callable[[str, str, Mapping[str, Any], Seat], Move]
     slack: int = 0
-    close: str = ""
 
 
 ADVISERS: Mapping[str, Adviser] = Parts("advice", "ADVICE")

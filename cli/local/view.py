@@ -44,7 +44,7 @@ def view(file: File, output: Written = None, server: Server = "", token: Token =
         else:
             looked = _looked(file, server, token)
             written = output or Path(tempfile.mkdtemp(prefix="deadheat-view-")) / "match.html"
-            page.save(written, _page(looked))
+            page.save(written, match_page(looked))
     except OSError as error:
         cannot(f"write {error.filename or output}", error, USAGE)
     if output is None and not webbrowser.open(written.resolve().as_uri()):
@@ -74,7 +74,8 @@ def _looked(file: Path, server: str, token: str) -> Looked:
     return looked
 
 
-def _page(looked: Looked) -> Iterator[str]:
+def match_page(looked: Looked) -> Iterator[str]:
+    """Make the page of a verified match, piece by piece."""
     transcript, names = looked.transcript, players(looked.transcript)
     title = f"{transcript.game}: {', '.join(names)}"
     return page.page(title, _body(looked.name, transcript, names, title))

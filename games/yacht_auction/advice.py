@@ -15,5 +15,5 @@ def _move(_prompt: str, line: str, _state: State, _seat: Seat) -> Move:
     return Move(f"{dice} as {what.replace('_', ' ').lower()}", (what, dice))
 
 
-ADVICE = Adviser("expert", _move, slack=1000, close="Bids on the same bundle agree if they differ by 1,000 at most.")
+ADVICE = Adviser("expert", _move, slack=1000)
 """A die's pip is worth 1000 points; nobody can say a bid more exactly."""

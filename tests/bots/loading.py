@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
+from deadheat.cli.game.opening import bot_class
 from deadheat.engine.core import Message
 from deadheat.engine.memory import Player
 
+__all__ = ["NewBot", "bot_class", "in_process"]
+
 NewBot = Callable[[int], Player]
 """A fresh bot for the match or the seat of this number."""
-
-
-def bot_class(folder: Path) -> Any:
-    """What the Python bot in this folder calls `Bot`."""
-    name = f"{folder.parent.name}_{folder.name}".replace("-", "_")
-    spec = importlib.util.spec_from_file_location(name, folder / "main.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.Bot
 
 
 def in_process(folder: Path) -> NewBot:

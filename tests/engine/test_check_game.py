@@ -14,11 +14,13 @@ import pytest
 from deadheat.engine.chance import Chance
 from deadheat.engine.check import Bot, NotConforming, check_game
 from deadheat.engine.core import FOUND_BY_RULES, Event, Fault, Message, Reply, Result, Seat, Step
+from deadheat.engine.fuzz import fuzz_replies
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import bots_of
 from deadheat.engine.games.parsing import Refused, expect, illegal, line_of, number
 from deadheat.games.liars_dice import rules
 from tests.bots.loading import bot_class
+from tests.lanes import scaled
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -32,6 +34,11 @@ def random_bot(game: str) -> Callable[[int], Bot]:
 @pytest.mark.parametrize("name", GAMES)
 def test_every_registered_game_conforms(name: str) -> None:
     check_game(GAMES[name], random_bot(name))
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_no_game_minds_spoilt_replies(name: str) -> None:
+    assert fuzz_replies(GAMES[name], random_bot(name), scaled(1000, 60)) > 0
 
 
 # A small game to break ------------------------------------------------------------------------------------------
@@ -185,7 +192,8 @@ class Tricks:
 
     def card(self, line: str, hand: list[int]) -> int:
         """``CARD n``."""
-        card = number(expect(line, "CARD", 1)[0])
+        word = expect(line, "CARD", 1)[0]
+        card = int(word) if self.bug == "numbers as Python reads them" else number(word)
         if card not in hand:
             raise illegal("no such card")
         return card
@@ -256,6 +264,14 @@ class Player:
 
 def test_the_small_game_conforms() -> None:
     check_game(Tricks(), Player)
+    fuzz_replies(Tricks(), Player)
+
+
+def test_a_spoilt_reply_finds_what_crashes_only_at_odd_words() -> None:
+    bad = Tricks("numbers as Python reads them")
+    check_game(bad, Player)
+    with pytest.raises(NotConforming, match=r"after the reply '.*' of seat [0-2] .* it raises ValueError"):
+        fuzz_replies(bad, Player)
 
 
 BUGS = {

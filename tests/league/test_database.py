@@ -199,13 +199,12 @@ def wrong_rows(series_id: int) -> dict[str, object]:
     }
 
 
-@pytest.mark.parametrize("case", list(wrong_rows(0)))
-def test_the_database_refuses(world: World, case: str) -> None:
+def test_the_database_refuses(world: World, subtests: pytest.Subtests) -> None:
     world.season()
     series_id = world.tick()[0]
-    row = wrong_rows(series_id)[case]
-    with pytest.raises((DBAPIError, StatementError)), world.db.transaction() as session:
-        session.add(row)
+    for case, row in wrong_rows(series_id).items():
+        with subtests.test(case), pytest.raises((DBAPIError, StatementError)), world.db.transaction() as session:
+            session.add(row)
 
 
 def challenge_with(**values: Any) -> Challenge:
@@ -235,12 +234,15 @@ REFUSED: dict[str, tuple[SQLModel, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", list(REFUSED))
-def test_the_database_refuses_by_name(world: World, case: str) -> None:
+def test_the_database_refuses_by_name(world: World, subtests: pytest.Subtests) -> None:
     world.season()
-    row, constraint = REFUSED[case]
-    with pytest.raises(DBAPIError, match=constraint), world.db.transaction() as session:
-        session.add(type(row)(**row.model_dump(exclude_unset=True)))
+    for case, (row, constraint) in REFUSED.items():
+        with (
+            subtests.test(case),
+            pytest.raises(DBAPIError, match=constraint),
+            world.db.transaction() as session,
+        ):
+            session.add(type(row)(**row.model_dump(exclude_unset=True)))
 
 
 def test_an_entry_is_in_a_division_that_its_season_has(world: World) -> None:

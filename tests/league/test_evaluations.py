@@ -34,8 +34,6 @@ from tests.league.world import START, World, abandoned, forfeited, won
 SWISS, ROUND_ROBIN = EvaluationFormat.SWISS, EvaluationFormat.ROUND_ROBIN
 HOUR = 3600.0
 
-pytestmark = pytest.mark.databases
-
 
 def line(**given: Any) -> DeclaredEvaluation:
     chosen: dict[str, Any] = {"name": "Interim", "format": SWISS, "rounds": 3, "at": [START + timedelta(hours=1)]}
@@ -81,6 +79,7 @@ def places(world: World, evaluation_id: int) -> list[int]:
         return [one.version_id for one in session.exec(players.order_by(col(EvaluationPlayer.place)))]
 
 
+@pytest.mark.databases
 def test_a_swiss_begins_at_its_time_and_is_played_to_its_standings(world: World) -> None:
     season_id = season(world, 5)
     world.clock.turn(HOUR - 1)
@@ -136,6 +135,7 @@ def test_a_round_robin_plays_every_pair_once_with_both_sides(world: World) -> No
         assert set(session.exec(rated.where(col(Series.purpose).in_(OF_EVALUATIONS)))) == {True}
 
 
+@pytest.mark.databases
 def test_two_schedulers_begin_and_draw_once(world: World) -> None:
     season_id = season(world, 4)
     world.clock.turn(HOUR)
@@ -144,6 +144,7 @@ def test_two_schedulers_begin_and_draw_once(world: World) -> None:
     assert len(pairings(world)) == 2
 
 
+@pytest.mark.databases
 def test_a_scheduler_that_dies_between_two_steps_leaves_nothing_half_done(world: World) -> None:
     season_id = season(world, 4)
     world.clock.turn(HOUR)

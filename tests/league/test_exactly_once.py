@@ -34,8 +34,6 @@ from deadheat.league.states import Fitness, JobState, MatchState, VersionState
 from deadheat.league.tables import MOST_WORD, Attempt, BotVersion, Match, Participant, Series
 from tests.league.world import World, release_series, won
 
-pytestmark = pytest.mark.databases
-
 
 def queued(world: World) -> int:
     """A series that waits."""
@@ -64,18 +62,21 @@ def state(world: World, series_id: int) -> JobState:
     return world.row(Series, series_id).state
 
 
+@pytest.mark.databases
 def test_a_message_delivered_twice_starts_one_worker(world: World) -> None:
     series_id = queued(world)
     assert world.claim(series_id, "w1") is not None
     assert world.claim(series_id, "w2") is None
 
 
+@pytest.mark.databases
 def test_a_series_that_is_done_cannot_be_claimed_again(world: World) -> None:
     series_id = queued(world)
     assert world.finish(world.claimed(series_id))
     assert world.claim(series_id) is None
 
 
+@pytest.mark.databases
 def test_of_many_workers_at_once_one_gets_the_series(world: World) -> None:
     series_id = queued(world)
     jobs: list[SeriesJob | None] = []
@@ -92,6 +93,7 @@ def test_of_many_workers_at_once_one_gets_the_series(world: World) -> None:
     assert len(jobs) == 6
 
 
+@pytest.mark.databases
 def test_writers_of_many_connections_never_find_the_database_locked(world: World) -> None:
     world.season(4, series_length=1, games_per_pair=8)
     series_ids = world.tick()
@@ -110,6 +112,7 @@ def test_writers_of_many_connections_never_find_the_database_locked(world: World
     assert finished == [True] * len(series_ids)
 
 
+@pytest.mark.databases
 def test_a_killed_workers_series_is_played_again_and_counted_once(world: World) -> None:
     series_id = queued(world)
     first = world.claim(series_id, "killed")
@@ -128,6 +131,7 @@ def test_a_killed_workers_series_is_played_again_and_counted_once(world: World) 
     assert len(results(world, series_id)) == 4
 
 
+@pytest.mark.databases
 def test_a_late_finisher_changes_nothing(world: World) -> None:
     series_id = queued(world)
     paused = world.claim(series_id, "paused")
@@ -146,6 +150,7 @@ def test_a_late_finisher_changes_nothing(world: World) -> None:
     assert [rank for _, seat, rank in before[0] if seat == 0] == [1, 1]
 
 
+@pytest.mark.databases
 def test_a_lost_lease_cannot_be_renewed_or_given_back(world: World) -> None:
     series_id = queued(world)
     paused = world.claim(series_id, "paused")
@@ -159,6 +164,7 @@ def test_a_lost_lease_cannot_be_renewed_or_given_back(world: World) -> None:
     assert state(world, series_id) is JobState.RUNNING
 
 
+@pytest.mark.databases
 def test_a_sweep_that_finds_nothing_lost_asks_once_and_one_that_does_takes_it_up(world: World) -> None:
     asked: list[str] = []
     series_id = queued(world)
@@ -181,6 +187,7 @@ def test_a_sweep_that_finds_nothing_lost_asks_once_and_one_that_does_takes_it_up
     assert {life: row_ids for life, row_ids in swept().items() if row_ids} == {SERIES: [series_id]}
 
 
+@pytest.mark.databases
 def test_a_renewed_lease_is_not_taken_back(world: World) -> None:
     series_id = queued(world)
     job = world.claimed(series_id)
@@ -192,6 +199,7 @@ def test_a_renewed_lease_is_not_taken_back(world: World) -> None:
     assert world.finish(job)
 
 
+@pytest.mark.databases
 def test_a_lost_message_is_sent_again(world: World) -> None:
     series_id = queued(world)
     assert sweep(world)[SERIES] == []
@@ -202,6 +210,7 @@ def test_a_lost_message_is_sent_again(world: World) -> None:
     assert sweep(world)[SERIES] == [series_id]
 
 
+@pytest.mark.databases
 def test_a_failed_transaction_leaves_the_series_to_the_same_attempt(world: World) -> None:
     series_id = queued(world)
     job = world.claimed(series_id)
@@ -271,6 +280,7 @@ def test_each_failure_of_ours_waits_longer_for_the_next_try(world: World) -> Non
         assert sweep(world)[SERIES] == [series_id]
 
 
+@pytest.mark.databases
 def test_a_build_is_claimed_once_and_finished_once(world: World) -> None:
     version_id = uploaded(world)
     job = world.building(version_id, "w1")
@@ -316,6 +326,7 @@ def test_from_the_fifth_failure_at_a_build_on_an_operator_is_told(world: World, 
             assert len(told) == max(0, number - FAILURES_TOLD + 1)
 
 
+@pytest.mark.databases
 def test_a_long_cause_of_a_failed_build_is_cut_like_every_other(world: World) -> None:
     version_id = uploaded(world)
     fail_build(world, version_id, "x" * (MOST_WORD + 1))

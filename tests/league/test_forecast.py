@@ -210,6 +210,15 @@ def test_nobody_is_told_of_an_evaluation_that_will_be_done_in_time(world: World)
 
 
 @pytest.mark.databases
+def test_organisers_are_told_when_the_finals_will_cut_an_evaluation_off(world: World) -> None:
+    at = START + timedelta(hours=1)
+    season(world, 4, line(at=[at]), finals=FinalsFormat.SWISS, finals_at=at + timedelta(seconds=1))
+    world.clock.turn(3600.0)
+    world.tick()
+    assert "falls behind" in told(world, world.boss, NoticeKind.BEHIND)[0].text
+
+
+@pytest.mark.databases
 def test_a_file_is_previewed_with_a_forecast(world: World) -> None:
     document = f"""
 [season]

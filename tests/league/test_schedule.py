@@ -89,7 +89,7 @@ def refit(world: World, season_id: int) -> None:
 
 def tick(world: World, room: int) -> list[int]:
     """Plan where no more than so many series may be open."""
-    database = Database(world.settings.model_copy(update={"open_series_limit": room}), world.clock, world.entropy)
+    database = Database(world.settings.model_copy(update={"open_series_limit": room}), world.clock, world.draw)
     with database.transaction() as session:
         planned = tick_all(session)
     database.close()

@@ -13,6 +13,7 @@ from deadheat.league.jobs import MatchJob, MatchOutcome, SeriesJob
 from deadheat.league.service.course.schedule import go_on
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.evaluations.beginning import begin_now, cancel_evaluation
+from deadheat.league.service.evaluations.views import courses
 from deadheat.league.service.rankings.standings import leaderboard
 from deadheat.league.service.rulings.held import held_matches
 from deadheat.league.service.rulings.rulings import void_match
@@ -23,8 +24,6 @@ from deadheat.league.states import EvaluationFormat, EvaluationState, FinalsForm
 from deadheat.league.tables import Entry, Evaluation, EvaluationPairing, EvaluationPlayer, Match, Season, Series
 from deadheat.league.timetable import DeclaredEvaluation
 from tests.league.world import World, abandoned, won
-
-pytestmark = pytest.mark.databases
 
 Outcome = Callable[[MatchJob], MatchOutcome]
 
@@ -90,6 +89,7 @@ def ranks(world: World, season_id: int) -> list[tuple[int, int]]:
         return [(row["version_id"], row["rank"]) for row in leaderboard(session, season_id).standings["rows"]]
 
 
+@pytest.mark.databases
 def test_stages_lead_from_the_field_to_a_winner_and_the_season_closes(world: World) -> None:
     season_id = in_finals(world, 6, "swiss rounds=3 matches=2 keep=4", "round-robin matches=2 keep=2", "knockout")
     play(world)
@@ -235,6 +235,7 @@ def test_a_held_match_holds_the_stage_up_no_more_than_its_replacement(world: Wor
     assert world.row(Season, season_id).state is SeasonState.FINALS, "an organiser decides what is held"
 
 
+@pytest.mark.databases
 def test_two_schedulers_begin_a_stage_once(world: World) -> None:
     season_id = in_finals(world, 4, "round-robin keep=2", "knockout")
     world.at_once(lambda session: go_on(session, season_id), lambda session: go_on(session, season_id))
@@ -242,6 +243,7 @@ def test_two_schedulers_begin_a_stage_once(world: World) -> None:
     assert len(pairings(world, 1)) == 6
 
 
+@pytest.mark.databases
 def test_a_scheduler_that_dies_between_two_stages_leaves_nothing_half_done(world: World) -> None:
     season_id = in_finals(world, 4, "round-robin keep=2", "knockout")
     while len(made := world.tick()) > 0 and len(stages(world)) == 1:
@@ -328,3 +330,10 @@ def test_stages_are_for_finals_in_stages(world: World) -> None:
     assert world.write(edit_season, world.boss, season_id, finals=FinalsFormat.STAGES, stages=["knockout"]).stages == [
         "knockout"
     ]
+
+
+def test_the_course_of_those_who_are_out_is_shown_behind_that_of_those_who_are_left(world: World) -> None:
+    season_id = in_finals(world, 5, "round-robin keep=2", "round-robin")
+    play(world)
+    shown = world.read(courses, season_id)
+    assert [len(one.places) for one in shown] == [2, 2, 1, 1, 1]

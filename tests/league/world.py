@@ -57,6 +57,9 @@ START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SHA = "a" * 64
 HOST = Host("machine", "boot")
 
+PLACES = {"data_dir", "database_url", "lock_dir"}
+"""Settings that change nothing that a league has when it begins."""
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -84,30 +87,39 @@ def tick(session: Session) -> list[int]:
 
 @dataclass
 class World:
-    """A league on a migrated database. `entropy`: where seeds come from, the same ones each time, that no test may pass
-    or fail by chance; tests of what chance decides take another.
+    """A league on a migrated database. `entropy`: where seeds come from; None: the same ones each time, so that no test
+    passes or fails by chance. Tests of what chance decides take another.
     """
 
     settings: Settings
     clock: Clock = field(default_factory=Clock)
     host: Host = HOST
-    entropy: Callable[[int], bytes] = field(default_factory=lambda: random.Random(0).randbytes)
+    entropy: Callable[[int], bytes] | None = None
 
     def __post_init__(self) -> None:
         self._connected: list[Database] = []
-        if not self.settings.database_url:
-            self.settings.data_dir.mkdir(parents=True, exist_ok=True)
-            shutil.copy(migrated_file(), self.settings.data_dir)
-        self.db = self.connect()
-        with self.db.transaction() as session:
-            ensure_organiser(session, "boss")
+        self._chance = random.Random(0)
         self.boss = Person(1, "boss", Role.ORGANISER)
         self._numbers, self._uploads = itertools.count(1), itertools.count(1)
+        plain = self.entropy is None and self.host is HOST and self.settings.model_fields_set <= PLACES
+        if not self.settings.database_url:
+            file, state = begun() if plain else (migrated_file(), None)
+            self.settings.data_dir.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, self.settings.data_dir / file.name)
+            if state is not None:
+                self._chance.setstate(state)
+        self.db = self.connect()
+        if self.settings.database_url or not plain:
+            self._begin()
+        self.clock.listeners.append(self.beat)
+
+    def _begin(self) -> None:
+        with self.db.transaction() as session:
+            ensure_organiser(session, "boss")
         with self.db.transaction() as session:
             announce_games(session)  # as an API that starts
             host_arrives(session, self.host, "image")
             record_check(session, self.host, {}, (), 0)
-        self.clock.listeners.append(self.beat)
 
     def beat(self) -> None:
         """The keeper of the one machine that plays, which is fit and always there."""
@@ -116,11 +128,12 @@ class World:
 
     def connect(self) -> Database:
         """Another connection to the same database, as another process would have."""
-        self._connected.append(Database(self.settings, self.clock, self._random))
+        self._connected.append(Database(self.settings, self.clock, self.draw))
         return self._connected[-1]
 
-    def _random(self, count: int) -> bytes:
-        return self.entropy(count)  # which may have been chosen since
+    def draw(self, count: int) -> bytes:
+        """Random bytes."""
+        return (self.entropy or self._chance.randbytes)(count)  # which may have been chosen since
 
     def close(self) -> None:
         """Close every connection."""
@@ -291,6 +304,16 @@ def migrated_file() -> Path:
     database.migrate()
     database.close()  # the last connection takes the write-ahead log back into the file
     return folder / "deadheat.sqlite3"
+
+
+@cache
+def begun() -> tuple[Path, tuple[Any, ...]]:
+    """The SQLite database of a world that begins, made once, and the state of its chance then."""
+    folder = Path(tempfile.mkdtemp(prefix="deadheat-test-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    chance = random.Random(0)
+    World(settings(folder), entropy=chance.randbytes).close()
+    return folder / migrated_file().name, chance.getstate()
 
 
 def settings(folder: Path, **values: object) -> Settings:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 import zipfile
@@ -32,11 +34,19 @@ def test_the_wheel_has_all_that_the_game_is(installed):
     assert {name for name in files if "__pycache__" not in name} <= set(names)
 
 
-def test_an_installed_package_announces_its_game(installed):
+def test_an_installed_package_is_found_and_its_bots_play_under_the_referees_clock(installed, tmp_path):
     site, _ = installed
-    found = "from importlib.metadata import entry_points as e; (p,) = e(group='deadheat.games'); print(p.load().GAME)"
-    path = ":".join([str(site), *sys.path])
+    around = {"PYTHONPATH": ":".join([str(site), *sys.path]), "PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    around |= {"DEADHEAT_LOCK_DIR": str(tmp_path), "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-m", "deadheat.cli.main", "play", "mushroom", "house:random", "house:greedy"]
     done = subprocess.run(
-        [sys.executable, "-c", found], env={"PYTHONPATH": path}, capture_output=True, text=True, check=True
+        [*command, "--sandbox", "local", "--matches", "2", "--json"],
+        env=around,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
     )
-    assert "Mushroom" in done.stdout
+    assert done.returncode == 0, done.stderr
+    matches = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [match["faults"] for match in matches if "faults" in match and "ranks" in match] == [[], []]

@@ -69,16 +69,15 @@ def overdue(session: Session, season_id: int) -> datetime | None:
 
 
 def courses(session: Session, season_id: int, *, bot_id: int | None = None) -> list[records.Course]:
-    """The places in the newest `COURSE` evaluations of a season that are done: of one bot, or of the first `TOP` of the
-    newest one, the best first. Empty: fewer than two are done.
+    """The places in the newest `COURSE` evaluations of a season that are done: of one bot, or of the first `TOP`, the
+    best first. Empty: fewer than two are done.
     """
-    done = select(Evaluation.id).where(Evaluation.season_id == season_id, Evaluation.state == EvaluationState.DONE)
-    newest = list(session.exec(done.order_by(col(Evaluation.number).desc()).limit(COURSE)))
-    if len(newest) < 2:
+    done = select(Evaluation).where(Evaluation.season_id == season_id, Evaluation.state == EvaluationState.DONE)
+    rows = session.exec(done.order_by(col(Evaluation.number).desc()).limit(COURSE)).all()
+    if len(rows) < 2:
         return []
-    shown = select(EvaluationPlayer.bot_id)
-    first = shown.where(EvaluationPlayer.evaluation_id == newest[0]).order_by(col(EvaluationPlayer.place)).limit(TOP)
-    bot_ids = list(session.exec(first)) if bot_id is None else [bot_id]
+    newest = [row.id for row in rows]
+    bot_ids = _first(session, rows) if bot_id is None else [bot_id]
     statement = (
         columns(col(EvaluationPlayer.bot_id), col(Bot.name), col(Evaluation.number), col(EvaluationPlayer.place))
         .join_from(EvaluationPlayer, Evaluation, col(Evaluation.id) == col(EvaluationPlayer.evaluation_id))
@@ -91,6 +90,17 @@ def courses(session: Session, season_id: int, *, bot_id: int | None = None) -> l
         assert place is not None, "the evaluation is done"
         found.setdefault(number, (name, []))[1].append((evaluation_number, place))
     return [records.Course(one, found[one][0], tuple(found[one][1])) for one in bot_ids if one in found]
+
+
+def _first(session: Session, newest: Sequence[Evaluation]) -> list[int]:
+    """The first `TOP` bots of the newest evaluation; after a stage, which has few, then those of the one before."""
+    found: dict[int, None] = {}
+    for row in newest:
+        best = select(EvaluationPlayer.bot_id).where(EvaluationPlayer.evaluation_id == row.id)
+        found.update(dict.fromkeys(session.exec(best.order_by(col(EvaluationPlayer.place)).limit(TOP))))
+        if row.stage is None or len(found) >= TOP:
+            break
+    return list(found)[:TOP]
 
 
 def evaluation(session: Session, evaluation_id: int) -> records.EvaluationDetail:

@@ -114,10 +114,13 @@ def forecast(session: Session, season: Season, bots: int | None = None) -> Forec
 
 
 def falls_behind(session: Session, season: Season) -> tuple[Foreseen, datetime] | None:
-    """The evaluation that is being played and the time of its successor, if it will not be done by then."""
+    """The evaluation that is being played, and when its successor or what ends it is due, if it is not done by then."""
     row = running_evaluation(session, season.id)
-    lines = timetable(season.evaluations)
-    if row is None or (following := next_after(lines, row.due_at)) is None:
+    if row is None or row.stage is not None:
+        return None
+    dates = next_after(timetable(season.evaluations), row.due_at), season.finals_at or season.closes_at
+    following = min(filter(None, dates), default=None)
+    if following is None:
         return None
     pace = pace_of(session, season)
     machines = Machines(max(1, judging_slots(session)), pace)

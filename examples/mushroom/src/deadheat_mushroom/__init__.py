@@ -3,4 +3,11 @@
 from deadheat.engine.games.folder import GameFolder
 from deadheat_mushroom.rules import BANK_NS, Mushroom
 
-GAME = GameFolder(Mushroom(), __name__, seats_differ="Seat 1 moves first.", pace=(0.5, 0.5), bank_ns=BANK_NS)
+GAME = GameFolder(
+    Mushroom(),
+    __name__,
+    seats_differ="Seat 1 moves first.",
+    pace=(0.5, 0.5),
+    bank_ns=BANK_NS,
+    panel=("thinker", "greedy"),
+)

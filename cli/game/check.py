@@ -1,0 +1,92 @@
+"""`deadheat game check`: all that can be said about a game without knowing its rules, within a minute."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+
+from rich.text import Text
+
+from deadheat.cli.console import REFUSED, harmless
+from deadheat.cli.game import looks
+from deadheat.cli.game.opening import RANDOM, Folder, bot_class, opened, random_matches
+from deadheat.cli.output import Output, says
+from deadheat.engine.check import check_game
+from deadheat.engine.fuzz import fuzz_replies
+from deadheat.engine.games.folder import GameFolder
+from deadheat.engine.trial import NotConforming
+
+SPOILT = 500
+"""Replies that are put to the rules with something changed; some 10 ms each."""
+
+Look = tuple[str, Callable[[], Iterable[str]]]
+
+
+@says
+def check(folder: Folder) -> Iterator[Output]:
+    """Check a game's folder: its rules, leaks, bad replies, bots, pages and boards. Exit code 1 if anything is wrong.
+
+    It takes less than a minute, and says in sentences what to mend. Nothing can know whether these are the right rules.
+    """
+    game = opened(folder)
+    failed = False
+    for part, look in _parts(game, folder):
+        began = time.monotonic()
+        complaints = _complaints(look)
+        grave = any(not isinstance(each, looks.Advice) for each in complaints)
+        failed |= grave
+        yield Output(
+            {"part": part, "right": not grave, "complaints": complaints},
+            _lines(part, complaints, time.monotonic() - began),
+        )
+        if grave and part == "rules":
+            break  # everything else plays by them
+    yield Output(
+        {"game": game.rules.name, "right": not failed},
+        f"{game.rules.title}: {'something must be mended' if failed else 'all in order'}.",
+        REFUSED if failed else 0,
+    )
+
+
+def _parts(game: GameFolder, folder: Folder) -> Iterator[Look]:
+    """Yield each part with what looks at it."""
+    random = folder / "bots" / RANDOM / "main.py"
+    if not random.is_file():
+        yield "rules", lambda: [f"there is no {random}: every game has a random bot, and is checked with it"]
+        return
+    new_bot = bot_class(random.parent)
+
+    def rules() -> Iterable[str]:
+        check_game(game.rules, new_bot)
+        return ()
+
+    yield "rules", rules
+    yield "replies", lambda: () if fuzz_replies(game.rules, new_bot, SPOILT) else ["no spoilt reply was a fault"]
+    matches = random_matches(game, new_bot, "check", 2)
+    yield "scenes", lambda: looks.scenes(game, matches)
+    yield "terminal", lambda: looks.terminal(game, matches)
+    yield "browser", lambda: looks.browser(game, folder, matches[0])
+    yield "forms", lambda: looks.forms(game, matches[:1])
+    yield "training", lambda: looks.training(game)
+    yield "protocol", lambda: looks.protocol(game, folder)
+    yield "bots", lambda: looks.tournament(game, folder)
+
+
+def _complaints(look: Callable[[], Iterable[str]]) -> list[str]:
+    found: list[str] = []
+    try:
+        found.extend(look())
+    except NotConforming as wrong:
+        found.append(str(wrong))
+    except Exception as error:  # noqa: BLE001  what a game's module raises, whatever it is, is what we are looking for
+        found.append(looks.crash(error))
+    return found
+
+
+def _lines(part: str, complaints: list[str], seconds: float) -> Iterator[Text]:
+    grave = any(not isinstance(each, looks.Advice) for each in complaints)
+    mark, style = ("wrong", "red") if grave else ("right", "green")
+    yield Text.assemble((f"{mark:6}", style), f" {part}, {seconds:.1f} s")
+    for each in complaints:
+        lead = "advice: " if isinstance(each, looks.Advice) else ""
+        yield harmless(f"       {lead}{each}")

@@ -1,0 +1,257 @@
+"""What `deadheat game check` looks at beside the rules: pages, pictures, forms, bots. Each look yields complaints."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from deadheat.cli.author.matches import Looked
+from deadheat.cli.game.opening import RANDOM, SETTING
+from deadheat.cli.local.bots import HOUSE
+from deadheat.cli.local.page import save
+from deadheat.cli.local.view import match_page
+from deadheat.cli.replays import VIEWS, pages
+from deadheat.engine.core import Fault, Message
+from deadheat.engine.games.folder import GameFolder, Parts, house_bots
+from deadheat.engine.games.forms import Form, Unfilled
+from deadheat.engine.scenes import DIRECTORS, document, scenes_so_far
+from deadheat.engine.transcript import Transcript
+from deadheat.engine.unfinished import Unfinished, unfinished
+
+GAMES, FEWEST = 40, 4
+"""Of the house bots' tournament: in all, and for each pair at least."""
+TOURNAMENT_SECONDS = 30
+BROWSER_SECONDS = 20
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+TERMINAL_WIDTH = 80
+
+
+class Advice(str):
+    """What may stay as it is; other complaints must be mended."""
+
+    __slots__ = ()
+
+
+FORMS: Mapping[str, Mapping[str, Form]] = Parts("forms", "FORMS")
+TRAINING: Mapping[str, Any] = Parts("training", "VIEW")
+
+
+def protocol(game: GameFolder, folder: Path) -> Iterator[str]:
+    """Look at the page for bot authors: it must name every prompt and every way to lose."""
+    page = folder / "protocol.md"
+    if not page.is_file():
+        yield "there is no protocol.md: write down for bot authors every line with its limit, and every fault"
+        return
+    text = page.read_text(encoding="utf-8")
+    for command in game.rules.commands:
+        if command not in text:
+            yield f"protocol.md does not mention the prompt {command}"
+    missing = [fault for fault in Fault if fault not in text]
+    if missing:
+        yield f"protocol.md does not say how one loses by {', '.join(missing)}"
+
+
+def scenes(game: GameFolder, matches: Sequence[Transcript]) -> Iterator[str]:
+    """Look at every scene of some matches: words for all, states that are JSON, a figure for each seat."""
+    name = game.rules.name
+    if name not in DIRECTORS:
+        yield Advice(
+            "there is no scenes.py with a DIRECTOR: viewers are told every event as it is written in transcripts"
+        )
+        return
+    for match in matches:
+        told = document(match, [f"bot {seat}" for seat in range(match.seats)])
+        if json.loads(json.dumps(told)) != told:
+            yield "a scene's state is not JSON: lists and texts as keys, no tuples"
+        for scene in told["scenes"]:
+            if not scene["words"].strip() or "{" in scene["words"]:
+                yield f"a scene says {scene['words']!r}: say in a sentence what happened"
+                return
+            if scene["figures"] and len(scene["figures"]) != match.seats:
+                yield f"a scene of {match.seats} seats has {len(scene['figures'])} figures: one for each seat"
+                return
+
+
+def terminal(game: GameFolder, matches: Sequence[Transcript]) -> Iterator[str]:
+    """Draw some matches in a terminal of ordinary width."""
+    view = VIEWS.get(game.rules.name)
+    if view is None:
+        yield Advice("there is no terminal.py with a VIEW: `deadheat replay` shows words without a board")
+        return
+    for match in matches:
+        with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+            console = Console(width=TERMINAL_WIDTH, file=nowhere, record=True)
+            for page in pages.pages(match, view):
+                console.print(page.content)
+        longest = max(console.export_text().splitlines(), key=len, default="")
+        if len(longest) > TERMINAL_WIDTH:
+            yield f"a line of the terminal's board is {len(longest)} characters long: {longest[:60]!r}..."
+            return
+
+
+def forms(game: GameFolder, matches: Sequence[Transcript]) -> Iterator[str]:
+    """Make a person's form for every prompt of some matches."""
+    found = FORMS.get(game.rules.name)
+    asked = [command for command in game.rules.commands if command != "READY"]
+    missing = asked if found is None else [command for command in asked if command not in found]
+    if missing:
+        yield Advice(f"forms.py has no form for {', '.join(missing)}: people type lines of the protocol")
+    for match in matches if found else ():
+        replies = [exchange.replies for exchange in match.exchanges]
+        for number in range(1, len(replies)):
+            so_far = unfinished(game.rules, match.seats, match.seed, replies[:number])
+            for message in so_far.exchanges[-1].messages:
+                if found and message.limit_ns is not None and message.command in found:
+                    yield from _form(game, found[message.command], so_far.seen_by(message.seat), message)
+
+
+def _form(game: GameFolder, form: Form, seen: Unfinished, message: Message) -> Iterator[str]:
+    names = [str(seat) for seat in range(len(seen.exchanges[0].messages))]  # READY to all of them
+    state = scenes_so_far(game.rules, seen, names)[-1].state
+    turn = form(message.line, state, message.seat)
+    if json.loads(json.dumps(turn.offer)) != turn.offer:
+        yield f"the offer of the form for {message.command} is not JSON: lists and texts as keys, no tuples"
+    with contextlib.suppress(Unfilled):  # nothing was filled in; anything else is a crash
+        turn.line({})
+
+
+def training(game: GameFolder) -> Iterator[str]:
+    """Play some matches as programs that learn do: a legal action must always be there, and be legal."""
+    if game.rules.name not in TRAINING:
+        yield Advice("there is no training.py with a VIEW: programs cannot learn the game")
+        return
+    import numpy as np
+
+    import deadheat
+
+    env = deadheat.env(game.rules.name)
+    chance = random.Random(0)  # noqa: S311  not for secrets
+    for seed in range(3):
+        env.reset(seed=seed)
+        for _ in env.agent_iter():
+            observed, _, over, _, info = env.last()
+            assert observed is not None
+            if over:
+                if info["fault"]:
+                    yield f"an action that the mask of training.py allows ends in a fault: {info['fault']}"
+                    return
+                env.step(None)
+                continue
+            legal = np.flatnonzero(observed["action_mask"]).tolist()
+            if not legal:
+                yield f"training.py allows no action at {env.line!r}"
+                return
+            env.step(chance.choice(legal))
+
+
+def browser(game: GameFolder, folder: Path, match: Transcript) -> Iterator[str]:
+    """Draw a match in a browser, if one is here, and read what it has drawn and complained of."""
+    board = folder / "web" / "board.js"
+    if not board.is_file():
+        yield Advice("there is no web/board.js: browsers show words without a board")
+        return
+    chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if chromium is None:
+        yield Advice("web/board.js was not looked at: no Chromium was found on the PATH")
+        return
+    with tempfile.TemporaryDirectory(prefix="deadheat-game-", ignore_cleanup_errors=True) as work:
+        file = Path(work) / "match.html"
+        save(file, match_page(Looked(game.rules.name, match)))
+        command = [chromium, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={work}/profile"]
+        command += ["--enable-logging=stderr", "--virtual-time-budget=3000", "--dump-dom", file.as_uri()]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=BROWSER_SECONDS, check=False)
+        except subprocess.TimeoutExpired:
+            yield f"the browser has not drawn web/board.js within {BROWSER_SECONDS} s"
+            return
+    errors = [line for line in done.stderr.splitlines() if "CONSOLE" in line and "rror" in line]
+    for line in errors[:3]:
+        yield f"the browser complains: {line.partition('] ')[2][:200]}"
+    if 'data-part="stage"' not in done.stdout or '<div data-part="stage"></div>' in done.stdout:
+        yield "web/board.js drew nothing"
+
+
+def tournament(game: GameFolder, folder: Path) -> Iterator[str]:
+    """Let the house bots play a seeded tournament as programs: without faults, none below random, and one above it."""
+    bots = house_bots(game.rules.name)
+    if len(bots) < 2:
+        yield "bots holds fewer than two bots: beside random, write one that is stronger"
+        return
+    pairs = len(bots) * (len(bots) - 1) // 2
+    with tempfile.TemporaryDirectory(prefix="deadheat-game-", ignore_cleanup_errors=True) as work:
+        command = [
+            sys.executable,
+            "-m",
+            "deadheat.cli.main",
+            "tournament",
+            game.rules.name,
+            *(f"house:{bot}" for bot in bots),
+        ]
+        command += ["--games", str(max(FEWEST, GAMES // pairs)), "--seed", "check", "--sandbox", "local"]
+        command += ["--keep", "none", "--folder", f"{work}/results", "--json"]
+        around = {**os.environ, SETTING: str(folder.absolute()), "DEADHEAT_LOCK_DIR": work}
+        pipe = subprocess.PIPE
+        with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=around) as running:
+            try:
+                said, errors = running.communicate(timeout=TOURNAMENT_SECONDS)
+            except subprocess.TimeoutExpired:
+                running.send_signal(signal.SIGINT)  # what was played counts
+                said, errors = running.communicate()
+    games = [told for told in map(json.loads, said.splitlines()) if "players" in told]
+    for told in games:
+        told["players"] = [player.removeprefix(HOUSE) for player in told["players"]]
+    if not games:
+        yield f"the house bots have played no game within {TOURNAMENT_SECONDS} s: {errors.strip()[-600:]}"
+        return
+    yield from _faults(games)
+    yield from _order(games, [bot for bot in bots if bot != RANDOM])
+
+
+def _faults(games: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    found = Counter((game["players"][each["seat"]], each["fault"]) for game in games for each in game["faults"])
+    for (bot, fault), count in sorted(found.items()):
+        yield f"the house bot {bot} commits the fault {fault} in {count} of {len(games)} games"
+
+
+def _order(games: Sequence[Mapping[str, Any]], bots: Sequence[str]) -> Iterator[str]:
+    """Compare each bot with random: its share of their games, and twice the error of that."""
+    stronger = False
+    for bot in bots:
+        ranks = [dict(zip(game["players"], game["ranks"], strict=True)) for game in games]
+        both = [(rank[bot], rank[RANDOM]) for rank in ranks if bot in rank and RANDOM in rank]
+        if not both:
+            yield f"{bot} has not met random within {TOURNAMENT_SECONDS} s: it is too slow to be a house bot"
+            continue
+        share = sum((mine < theirs) + (mine == theirs) / 2 for mine, theirs in both) / len(both)
+        error = 1 / sqrt(len(both))
+        stronger |= share - error >= 0.5
+        if share + error < 0.5:
+            yield f"the house bot {bot} is weaker than random: it takes {share:.0%} of {len(both)} games"
+    if not stronger:
+        yield f"no house bot is clearly stronger than random in {len(games)} games: write one that is"
+
+
+def crash(error: Exception) -> str:
+    """Say what a module of the game raised, and where in its folder."""
+    trace = error.__traceback__
+    where = ""
+    while trace is not None:
+        file = Path(trace.tb_frame.f_code.co_filename)
+        if "deadheat" not in file.parts or "games" in file.parts:
+            where = f"{file.name}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return f"it raises {type(error).__name__}: {error}{f' ({where})' if where else ''}"

@@ -1,0 +1,74 @@
+"""A game's folder, opened by the commands that look at it, and matches of its bots in this process."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated, Any
+
+import typer
+
+from deadheat.cli.console import USAGE, fail
+from deadheat.engine.chance import seeds
+from deadheat.engine.core import Message
+from deadheat.engine.games.folder import GameFolder, folders, problems
+from deadheat.engine.memory import MemoryTransport, Player
+from deadheat.engine.referee import run_match
+from deadheat.engine.transcript import Transcript
+from deadheat.engine.trial import Bot
+
+SETTING = "DEADHEAT_GAMES"
+RANDOM = "random"
+
+NewBot = Callable[[int], Bot]
+"""Makes a bot for the match or the seat of this number."""
+
+Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The game's folder, with its __init__.py.")]
+
+
+def opened(folder: Path) -> GameFolder:
+    """Return the game of a folder; end the command with a sentence if it has none that can be played."""
+    if not (folder / "__init__.py").is_file():
+        fail(f"{folder} has no __init__.py: name the folder that holds the game", USAGE)
+    others = filter(None, os.environ.get(SETTING, "").split(os.pathsep))
+    os.environ[SETTING] = os.pathsep.join([str(folder.absolute()), *others])
+    found = [game for game in folders().values() if game.path.resolve() == folder.resolve()]
+    if not found:
+        mine = [problem for problem in problems() if str(folder.absolute()) in problem]
+        fail(mine[0] if mine else f"no game was found in {folder}")
+    return found[0]
+
+
+def bot_class(folder: Path) -> Any:
+    """Return what the Python bot in this folder calls `Bot`."""
+    name = f"bot_{folder.parent.name}_{folder.name}".replace("-", "_")
+    spec = importlib.util.spec_from_file_location(name, folder / "main.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module: ModuleType = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.Bot
+
+
+def seated(bot: Bot) -> Player:
+    """Return a bot as the transport in memory wants it."""
+
+    def play(message: Message) -> str | None:
+        return None if message.line == "FINISH" else bot.answer(message.line + "\n")
+
+    return play
+
+
+def random_matches(game: GameFolder, new_bot: NewBot, seed: str, each: int = 1) -> Sequence[Transcript]:
+    """Play `each` matches of every number of seats between bots of one kind."""
+    dice = seeds(seed)
+    found = []
+    for seats in game.rules.seats:
+        for number in range(each):
+            players = [seated(new_bot(100 * number + seat)) for seat in range(seats)]
+            about = {"players": [f"{RANDOM} {seat}" for seat in range(1, seats + 1)]}
+            found.append(run_match(game.rules, seats, next(dice), MemoryTransport(players), about))
+    return found

@@ -1,0 +1,53 @@
+"""What viewers are told.
+
+State: ``prize`` (on offer, or null), ``cards`` (just played, by seat, or null), ``hands`` and ``sums`` of both seats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from deadheat.engine.scenes.core import Director, Figures, Moment, Scene, at_fault, fault_words
+
+from .rules import HIGHEST
+
+
+def scenes(moments: Iterator[Moment], names: Sequence[str]) -> Iterator[Scene]:
+    """See `engine.scenes.core.Director`."""
+    state: dict[str, Any] = {"prize": None, "cards": None, "sums": [0, 0]}
+    hands = [list(range(1, HIGHEST + 1)) for _ in names]
+    turn: int | None = None
+    for moment in moments:
+        event: Mapping[str, Any] = moment.event
+        if event["type"] == "final":
+            break
+        turn = event.get("round", turn)
+        if event["type"] == "prize":
+            state |= {"prize": event["prize"], "cards": None}
+            words = f"Prize {event['prize']} is on offer."
+        elif event["type"] == "cards":
+            state |= {"cards": event["cards"], "sums": event["sums"]}
+            for hand, card in zip(hands, event["cards"], strict=True):
+                hand.remove(card)
+            words = _taken(event, names)
+        else:
+            words = fault_words(event, names)
+        shown = state | {"hands": [list(hand) for hand in hands]}
+        yield Scene(words, shown, turn, moment.exchange, moment.answers, at_fault(event))
+
+
+def _taken(event: Mapping[str, Any], names: Sequence[str]) -> str:
+    first, second = event["cards"]
+    played = f"{names[0]} plays {first}, {names[1]} plays {second}"
+    if first == second:
+        return f"{played}: nobody takes prize {event['prize']}."
+    return f"{played}: {names[0 if first > second else 1]} takes prize {event['prize']}."
+
+
+def _sums(state: Mapping[str, Any]) -> Figures:
+    return list(state["sums"])
+
+
+DIRECTOR = Director(scenes, figure="points", figures=_sums)
+"""`figure` names what the chart of a match draws, and `figures` reads it from a state."""

@@ -1,0 +1,166 @@
+"""`deadheat game`: what `new` writes plays and passes, `check` says what is wrong, `serve` shows what was saved."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.command import ROOT, deadheat
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    """A game as `new` writes it."""
+    folder = tmp_path / "odd_one"
+    done = deadheat("game", "new", "odd-one", "--folder", str(folder))
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def change(file: Path, old: str, new: str) -> None:
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new, 1))
+
+
+def parts(folder: Path) -> tuple[int, dict[str, list[str]]]:
+    """What `check` answers: its exit code, and the complaints about each part."""
+    done = deadheat("game", "check", str(folder), "--json")
+    answers: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
+    return done.returncode, {each["part"]: each["complaints"] for each in answers if "part" in each}
+
+
+def test_what_new_writes_passes_the_check_without_advice(written: Path) -> None:
+    code, found = parts(written)
+    assert (code, {part: said for part, said in found.items() if said}) == (0, {})
+    assert list(found) == [
+        *("rules", "replies", "scenes", "terminal", "browser", "forms", "training", "protocol", "bots"),
+    ]
+
+
+def test_what_new_writes_plays_at_once(written: Path) -> None:
+    bots = ["house:random", "house:matching"]
+    done = deadheat("play", "odd-one", *bots, "--sandbox", "local", "--matches", "2", DEADHEAT_GAMES=str(written))
+    assert done.returncode == 0, done.stderr
+    assert "odd-one" in done.stdout
+
+
+def test_new_overwrites_nothing_and_wants_a_name(written: Path) -> None:
+    assert deadheat("game", "new", "odd-one", "--folder", str(written)).returncode == 2
+    assert deadheat("game", "new", "Odd One").returncode == 2
+
+
+LEAK = 'self.events.append({"type": "prize", "round": round_number, "prize": prize})'
+CARD = 'number(expect(line, "CARD", 1)[0])'
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "part", "said"),
+    [
+        pytest.param("rules.py", LEAK, "", "rules", "a leak, or an event is missing", id="a leak"),
+        pytest.param("rules.py", CARD, "int(line.split()[1])", "rules", "raises", id="a crash"),
+        pytest.param(
+            "rules.py",
+            CARD,
+            f'int("0" + {CARD[7:-1]})',
+            "replies",
+            "raises",
+            id="a crash at odd replies",
+            marks=pytest.mark.all,
+        ),
+        pytest.param(
+            "scenes.py",
+            'words = f"Prize',
+            'words = "" and f"Prize',
+            "scenes",
+            "a sentence",
+            id="no words",
+            marks=pytest.mark.all,
+        ),
+        pytest.param("terminal.py", "hand)) or", "nobody)) or", "terminal", "NameError", id="a name"),
+        pytest.param("forms.py", '"PLAY": _play', "", "forms", "no form for PLAY", id="no form", marks=pytest.mark.all),
+        pytest.param(
+            "training.py",
+            "= 0",
+            "= 1",
+            "training",
+            "ends in a fault: illegal",
+            id="an illegal action",
+            marks=pytest.mark.all,
+        ),
+        pytest.param(
+            "protocol.md", "`overflow`", "`long`", "protocol", "overflow", id="a fault unsaid", marks=pytest.mark.all
+        ),
+        pytest.param(
+            "bots/matching/main.py",
+            "return prize",
+            "return 10",
+            "bots",
+            "commits the fault",
+            id="a fault",
+            marks=pytest.mark.all,
+        ),
+        pytest.param(
+            "bots/matching/main.py",
+            "return prize",
+            "return min(self.hand)",
+            "bots",
+            "random",
+            id="weak",
+            marks=pytest.mark.all,
+        ),
+    ],
+)
+def test_the_check_says_what_to_mend(written: Path, file: str, old: str, new: str, part: str, said: str) -> None:
+    change(written / file, old, new)
+    code, found = parts(written)
+    assert said in " ".join(found[part]), found
+    assert code == (0 if part == "forms" else 1)
+
+
+def test_a_folder_without_a_game_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    assert "has no __init__.py" in deadheat("game", "check", str(tmp_path)).stderr
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "__init__.py").write_text("GAME = 1\n")
+    done = deadheat("game", "check", str(tmp_path / "bad"))
+    assert done.returncode == 1
+    assert "no GameFolder" in " ".join(done.stderr.split())
+
+
+@pytest.fixture
+def address(written: Path) -> Iterator[str]:
+    """Where `serve` shows the game."""
+    command = [sys.executable, "-m", "deadheat.cli.main", "game", "serve", str(written), "--port", "0"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    ) as running:
+        assert running.stdout is not None
+        found = re.search(r"http://\S+/", running.stdout.readline())
+        assert found is not None
+        yield found.group()
+        running.terminate()
+
+
+def test_serve_shows_what_was_saved_last(written: Path, address: str) -> None:
+    def read(path: str) -> str:
+        with urllib.request.urlopen(f"{address}{path}", timeout=60) as answer:
+            text: str = answer.read().decode()
+        return text
+
+    assert "/match" in read("")
+    first = read("state")
+    assert "is on offer" in read("match")
+    change(written / "scenes.py", "is on offer", "can be taken")
+    assert read("state") != first
+    assert "can be taken" in read("match")
+    change(written / "scenes.py", "yield Scene", "yield Scone")
+    assert "NameError" in read("match")
