@@ -35,7 +35,7 @@ MAX_SHOWN = 300
 
 def templates() -> Jinja2Templates:
     """The site's templates; a name that a template misspells is an error, not an empty place."""
-    own = {f"games/{name}": FileSystemLoader(game.path) for name, game in folders().items()}
+    own = {"games": PrefixLoader({name: FileSystemLoader(game.path) for name, game in folders().items()})}
     environment = Environment(
         loader=ChoiceLoader([FileSystemLoader(SITE / "templates"), PrefixLoader(own)]),
         autoescape=True,
