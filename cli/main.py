@@ -184,10 +184,10 @@ first paragraph of its help.
 """
 
 GAMES_HELP = (
-    "Games: yacht-auction, betris-large, liars-dice. Begin with `deadheat new GAME --language python --folder my-bot`, "
+    "Begin with `deadheat new GAME --language python --folder my-bot` (`deadheat new --help` lists the games), "
     "then play it against a bot that comes with Deadheat: `deadheat play GAME my-bot house:random`."
 )
-"""The games by name: to import them would cost a completion a tenth of a second."""
+"""Without the games' names: to import them would cost a completion a tenth of a second."""
 
 PARTS = {"jobs": "operator.deployment:jobs", "keeper": "operator.deployment:keeper"}
 """Commands that `serve` and `worker` start, and nobody types."""

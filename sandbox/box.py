@@ -58,7 +58,7 @@ class Limits:
 
 
 BOT_MEMORY_BYTES = 1024 * 1024 * 1024
-"""Every game's memory limit is the largest that one of the source texts names (Betris: 1024 MB)."""
+"""Every game's memory limit is the largest that one of the source texts names (1024 MB)."""
 
 
 def bot_limits(cpus: Sequence[int], player: int) -> Limits:

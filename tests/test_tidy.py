@@ -242,6 +242,22 @@ def test_a_public_docstring_can_be_read_alone(package):
     assert not wrong, "\n".join(wrong)
 
 
+def test_nothing_outside_a_games_folder_names_a_game():
+    """A game is its folder. (Pages of docs tell of ours, and tests play them.)"""
+    words = {word for folder in (ROOT / "games").glob("*/rules.py") for word in [folder.parent.name.partition("_")[0]]}
+    assert words
+    named = re.compile("|".join(word.rstrip("s") for word in words), re.IGNORECASE)
+    ours = (*(name for name in PACKAGES if name != "games"), "dashboards", "src")
+    wrong = [
+        f"{path.relative_to(ROOT)}:{number} {line.strip()[:100]}"
+        for path in project_files()
+        if path.relative_to(ROOT).parts[0] in ours and path.suffix in {".py", ".js", ".html", ".css", ".sql", ".svg"}
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if named.search(f"{path.name} {line}")
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
 def test_every_metric_on_a_dashboard_exists_in_the_code():
     strings = {
         node.value

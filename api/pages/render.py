@@ -18,7 +18,7 @@ from typing import Any
 from anyio import to_thread
 from fastapi import Request, Response
 from fastapi.templating import Jinja2Templates
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, StrictUndefined
 from markupsafe import Markup
 
 from deadheat.api.edge.caching import answer
@@ -26,7 +26,7 @@ from deadheat.api.services import SITE, Body, Services
 from deadheat.engine.core import NS_PER_MS, Fault, Points
 from deadheat.engine.figures import counted, duration, limit, points, seat_number, span
 from deadheat.engine.games import GAMES
-from deadheat.engine.games.folder import web_address
+from deadheat.engine.games.folder import folders, web_address
 from deadheat.engine.language import N_, _, gettext, language, ngettext
 from deadheat.league.locale import LANGUAGES
 
@@ -38,8 +38,9 @@ MAX_SHOWN = 300
 
 def templates() -> Jinja2Templates:
     """The site's templates; a name that a template misspells is an error, not an empty place."""
+    own = {"games": PrefixLoader({name: FileSystemLoader(game.path) for name, game in folders().items()})}
     environment = Environment(
-        loader=FileSystemLoader(SITE / "templates"),
+        loader=ChoiceLoader([FileSystemLoader(SITE / "templates"), PrefixLoader(own)]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -63,6 +64,8 @@ def templates() -> Jinja2Templates:
         "word": gettext,
         "game_title": game_title,
         "game_picture": game_picture,
+        "game_file": game_file,
+        "game_style": game_style,
         "lines": lines,
         "ms": ms,
         "duration": duration,
@@ -172,7 +175,18 @@ def game_title(name: str) -> str:
 @cache
 def game_picture(name: str) -> str:
     """The address of a game's picture, or of one that stands for any game."""
-    return (web_address(name, "picture.svg") if name in GAMES else None) or "/static/any-game.svg"
+    return game_file(name, "picture.svg") or "/static/any-game.svg"
+
+
+def game_file(name: str, file: str) -> str:
+    """The address of a file that the game brings for browsers; empty: it has none of that name."""
+    return (web_address(name, file) if name in GAMES else None) or ""
+
+
+def game_style(name: str) -> Markup:
+    """The style sheet of the game's board, where it has one."""
+    address = game_file(name, "board.css")
+    return Markup('<link rel="stylesheet" href="{}">').format(address) if address else Markup()
 
 
 def declared(value: object) -> str:
@@ -190,7 +204,11 @@ def players(seats: range) -> str:
 @cache
 def said_by_scripts() -> tuple[str, ...]:
     """The messages of the site's scripts: what they `say`, and the words that the documents of matches have."""
-    found = {message for path in (SITE / "static").glob("*.js") for message in _SAID.findall(path.read_text("utf-8"))}
+    paths = [
+        *(SITE / "static").glob("*.js"),
+        *(path for game in folders().values() for path in game.path.glob("web/*.js")),
+    ]
+    found = {message for path in paths for message in _SAID.findall(path.read_text("utf-8"))}
     return tuple(sorted(found | {fault.value for fault in Fault} | {N_("points"), N_("dice")}))
 
 

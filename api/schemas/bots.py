@@ -22,7 +22,7 @@ Description = Annotated[
 class BotRequest(Input):
     """A new bot."""
 
-    game: str = Field(max_length=64, examples=["yacht-auction"], json_schema_extra={"enum": [*sorted(GAMES)]})
+    game: str = Field(max_length=64, examples=[next(iter(GAMES))], json_schema_extra={"enum": [*sorted(GAMES)]})
     name: Name = Field(examples=["greedy"])
     team_id: RowId | None = Field(default=None, description="One of your teams, whose members then share the bot.")
 

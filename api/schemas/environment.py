@@ -15,7 +15,7 @@ from deadheat.sandbox.archive import Bounds
 class Game(BaseModel):
     """A game that can be played."""
 
-    name: str = Field(examples=["yacht-auction"])
+    name: str
     rules_version: int
     seats_min: int
     seats_max: int

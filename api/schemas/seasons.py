@@ -7,6 +7,7 @@ from typing import Annotated, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from deadheat.api.schemas.base import Input, RowId
+from deadheat.engine.games import GAMES
 from deadheat.league.records.seasons import Season
 from deadheat.league.season_file import MAX_CHARACTERS
 from deadheat.league.states import SeasonState
@@ -31,12 +32,12 @@ class SeasonRequest(Terms, Input):
                 {"required": [name], "properties": {name: {"type": kind}}}
                 for name, kind in (("game", "string"), ("previous_id", "integer"))
             ],
-            "examples": [{"name": "Winter 2026", "game": "yacht-auction"}],
+            "examples": [{"name": "Winter 2026", "game": next(iter(GAMES))}],
         }
     )
 
     name: SeasonName = Field(examples=["Winter 2026"])
-    game: str | None = Field(default=None, max_length=64, examples=["yacht-auction"])
+    game: str | None = Field(default=None, max_length=64)
     previous_id: RowId | None = Field(default=None, description="A closed season whose standings are published.")
     divisions: list[DivisionRequest] = Field(
         default=[], max_length=MAX_DIVISIONS, description="Highest first; empty: a single one of any size."

@@ -26,11 +26,14 @@ from typing import Any, TypeVar
 
 from deadheat.cli.console import ROOT, short, visible
 from deadheat.cli.output import Columns
+from deadheat.engine.games.folder import folders
 from deadheat.engine.scenes import document
 from deadheat.engine.transcript import Transcript
 
 SITE = ROOT / "dashboards" / "site"
 STYLES = ("site.css", "replay.css", "report.css")
+VIEWER = ("say.js", "text.js", "replay-draw.js", "replay-chart.js", "replay.js")
+"""The viewer's modules, each after those that it imports. A game's board is a module of the game's name."""
 
 NAME_WIDTH = 40
 """Characters of a bot's name in the viewer, whose columns are narrow."""
@@ -44,7 +47,7 @@ Row = TypeVar("Row")
 _RIGHT = {False: "", True: ' class="number"'}
 
 _MESSAGE = re.compile(r'\{\{ _\("([^"]*)"\) \}\}|\{% trans %\}(.*?)\{% endtrans %\}')
-_IMPORT = re.compile(r'^import (\{[^}]*\}) from "(\./[\w-]+\.js)";', re.MULTILINE)
+_IMPORT = re.compile(r'^import (\{[^}]*\}) from "(?:\./|/static/)([\w-]+\.js)";', re.MULTILINE)
 _LATE_IMPORT = re.compile(r"\bawait import\(([^()]*)\)")
 _EXPORT = re.compile(r"^export ((?:(?:async )?function|class) (\w+))", re.MULTILINE)
 _OTHERWISE = re.compile(r"^\s*(?:import|export)\b|\bimport\s*\(|</script", re.MULTILINE | re.IGNORECASE)
@@ -63,8 +66,10 @@ def data(name: str, value: object) -> str:
 
 def page(title: str, body: Iterable[str], scripts: Sequence[str] = ()) -> Iterator[str]:
     """Make a page piece by piece. `body` is HTML, `title` text; `scripts`: files of the site beside the viewer's."""
-    style = "".join(_static(name) for name in STYLES)
-    script = _script([*_viewer_scripts(), "kept.js", *scripts])
+    boards = {game: _board(game, "board.js") for game in _drawn()}
+    style = "".join([*map(_static, STYLES), *(_board(game, "board.css") for game in boards)])
+    viewing, ours = ({name: _static(name) for name in names} for names in (VIEWER, ("kept.js", *scripts)))
+    script = _script(viewing | boards | ours)
     policy = POLICY.format(script=_hash(script), style=_hash(style))
     yield f"""<!doctype html>
 <html lang="en">
@@ -105,7 +110,7 @@ def viewer(first: int | None = None) -> str:
     opened = "" if first is None else f' data-first="{first}"'
     lines = '<details data-part="lines"><summary>Lines as sent</summary><pre tabindex="0"></pre></details>'
     return f"""<div id="watched" class="watched"{opened}></div>
-<template id="viewer"><section class="viewer" aria-label="Replay" hidden>
+<template id="viewer"><section class="viewer" aria-label="Replay" data-boards="{" ".join(_drawn())}" hidden>
 {part("viewer-parts.html")}  {lines}
 </section></template>
 <noscript><p class="note">The replay needs scripts.</p></noscript>
@@ -162,15 +167,22 @@ def _static(name: str) -> str:
     return (SITE / "static" / name).read_text(encoding="utf-8")
 
 
-def _viewer_scripts() -> list[str]:
-    """List the viewer's modules, each after those that it imports."""
-    first = ["say.js", "text.js", "replay-draw.js", "replay-chart.js", "replay.js"]
-    return first + sorted(file.name for file in (SITE / "static").glob("replay-*.js") if file.name not in first)
+def _drawn() -> list[str]:
+    """List the games that have a board for browsers."""
+    return [name for name in folders() if _board(name, "board.js")]
 
 
-def _script(names: Iterable[str]) -> str:
-    """Make one script of modules of the site."""
-    modules = "".join(f'modules["./{name}"] = (() => {{\n{_function_body(_static(name))}}})();\n' for name in names)
+def _board(game: str, file: str) -> str:
+    """Read a file that a game brings for browsers; empty: it brings none."""
+    path = folders()[game].path / "web" / file
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def _script(sources: Mapping[str, str]) -> str:
+    """Make one script of modules, which are named as others import them."""
+    modules = "".join(
+        f'modules["{name}"] = (() => {{\n{_function_body(text)}}})();\n' for name, text in sources.items()
+    )
     return f'"use strict";\n(() => {{\nconst modules = {{}};\n{modules}}})();\n'
 
 

@@ -20,8 +20,11 @@ and files that are no modules:
 | ``bots/random/main.py`` | the opponent in uploads' trial matches, and the Python starter | no upload becomes ready |
 | ``bots/starter/main.c`` | the C starter, which is C++ as well | `deadheat new` has none |
 | ``protocol.md`` | the page for bot authors; ``protocol.ko.md``: the same in Korean | the site shows no rules |
+| ``turns.html`` | the forms of a person's seat: a macro (offer, complaint) for each kind of turn | lines are typed |
 | ``web/`` | what browsers are given, at an address that changes with the folder | |
 | ``web/picture.svg`` | the picture beside the game's name | one that stands for any game |
+| ``web/board.js`` | draws a scene (``static/replay.js`` says how); ``board.css`` is its style | the record in words |
+| ``web/moves.js`` | fills the forms in on the board (``static/play.js`` says how) | forms alone |
 """
 
 from __future__ import annotations

@@ -28,7 +28,9 @@ class Unfilled(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """`kind`: which form of `turns.html`; `offer`: what it shows; `line`: from its fields to a reply; Unfilled."""
+    """`kind`: which macro of the game's `turns.html`; `offer`: what it shows; `line`: from its fields to a reply, or
+    Unfilled.
+    """
 
     kind: str
     line: Callable[[Fields], str]

@@ -17,7 +17,7 @@ class Bot(Record):
     """A bot. With a team, all members share it, whoever created it."""
 
     id: int
-    game: Annotated[str, Field(examples=["yacht-auction"])]
+    game: str
     name: Annotated[str, Field(examples=["greedy"])]
     author: Annotated[str, Field(examples=["ada"])]
     team_id: int | None

@@ -27,7 +27,7 @@ class Division:
 
 @dataclass(frozen=True, slots=True)
 class Plays:
-    """What is really played: in Liar's Dice whole turns around the table, for each deal is played from every seat."""
+    """What is really played: whole turns around the table, where each deal is played from every seat."""
 
     series_length: int
     games_per_pair: int | None
@@ -38,7 +38,7 @@ class _Named(BaseModel):
     """What a season is called: apart, for these fields come before its settings."""
 
     id: int
-    game: str = Field(examples=["yacht-auction"])
+    game: str
     name: str = Field(examples=["Winter 2026"])
     previous_id: int | None
     state: SeasonState

@@ -6,7 +6,7 @@
         for match in league.matches(limit=3):
             print(match.id)
 
-    env = deadheat.env("yacht-auction")
+    env = deadheat.env("GAME")
 
 What stands in `__all__` is imported when it is first used, so `import deadheat` itself costs nothing.
 """

@@ -25,7 +25,7 @@ def test_every_verb_stands_in_the_panel_of_those_who_type_it() -> None:
 
 
 def test_the_games_are_named() -> None:
-    assert f"Games: {', '.join(GAMES)}." in GAMES_HELP
+    assert "`deadheat new --help` lists the games" in GAMES_HELP
     assert "house:random" in " ".join(invoke("--help").stdout.split())
     for verb in ("play", "tournament", "new"):
         assert all(game in invoke(verb, "--help").stdout for game in GAMES)

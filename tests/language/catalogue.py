@@ -33,7 +33,11 @@ from deadheat.league.locale import LANGUAGES, LOCALE
 from deadheat.league.terms import TERMS, Group
 from tests.test_tidy import ROOT
 
-TEMPLATES = sorted(path for path in (SITE / "templates").glob("*.html") if not path.name.startswith("report-"))
+TEMPLATES = sorted(
+    path
+    for path in (*(SITE / "templates").glob("*.html"), *ROOT.glob("games/*/*.html"))
+    if not path.name.startswith("report-")
+)
 """Without those of the command's reports, which are English."""
 
 PYTHON = [

@@ -22,7 +22,11 @@ ENGLISH = frozenset({"style.html", "style.py"})
 """The page for those who change the site."""
 
 PAGES = sorted(ROOT.glob("api/pages/**/*.py"))
-SCRIPTS = sorted(path for path in (SITE / "static").glob("*.js") if path.name not in ("kept.js", "report.js"))
+SCRIPTS = sorted(
+    path
+    for path in (*(SITE / "static").glob("*.js"), *ROOT.glob("games/*/web/*.js"))
+    if path.name not in ("kept.js", "report.js")
+)
 """Without those of the command's reports, which are English."""
 
 

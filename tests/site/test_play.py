@@ -284,6 +284,10 @@ def over(page: Page) -> None:
     page.wait_for_selector("#replay:not([hidden])")
     page.get_by_text("re-simulate now").click()
     expect(page.locator("output")).to_contain_text("Verified")
+
+
+def advised(page: Page) -> None:
+    """The page says what the house's expert would have done, and shows the moment of a move that differs."""
     expect(page.locator("#advice")).to_contain_text(re.compile(r"It agrees with \d+ of \d+ moves"))
     other = page.locator("#advice tbody tr").first
     assert not page.locator("#advice").get_by_text("nothing that the rules allow").count()
@@ -320,6 +324,7 @@ def test_a_person_plays_to_the_end_on_the_board(
     assert name not in shown, "nobody took a person's time"
     if game == "betris-large":
         assert page.locator(".betris .seat1 .filled").count() >= 20, "it opens at its end, and shows what was placed"
+    advised(page)
     assert barriers(page) == []
 
 

@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
 from deadheat.api.pages.render import lines
+from deadheat.engine.games.folder import web_address
 from deadheat.engine.scenes import document
 from deadheat.engine.transcript import decode
 from tests.lanes import scaled
@@ -253,11 +254,11 @@ def test_the_odds_of_a_bid_are_exact(
 ) -> None:
     page = visit("/about/ratings")
     found = page.evaluate(
-        """async ([quantity, face, hand, hidden]) => {
-          const { odds } = await import("/static/replay-liars.js");
+        """async ([address, quantity, face, hand, hidden]) => {
+          const { odds } = await import(address);
           return odds({ quantity, face }, hand, hidden);
         }""",
-        [quantity, face, hand, hidden],
+        [web_address("liars-dice", "board.js"), quantity, face, hand, hidden],
     )
     assert found == pytest.approx(chance, abs=1e-12)
 

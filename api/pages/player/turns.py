@@ -28,7 +28,7 @@ def turn_of(game: str, prompt: str, state: State, seat: Seat) -> Turn:
     """The form for what is asked. Its `line` raises IllegalMove."""
     command = "TURN" if prompt.startswith("{") else prompt.split(" ", 1)[0]
     form = FORMS.get(game, {}).get(command)
-    if form is None:
+    if form is None or not (folders()[game].path / "turns.html").is_file():
         return Turn("line", lambda fields: fields.get("line", ""))
     turn = form(prompt, state, seat)
 

@@ -29,6 +29,7 @@ async function watch(number) {
   if (lines) URL.revokeObjectURL(lines);
   lines = URL.createObjectURL(new Blob(exchanges.map((exchange) => `\n${JSON.stringify(exchange)}`)));
   root.dataset.transcript = lines;
+  root.dataset.board = root.dataset.boards.split(" ").includes(match.game) ? match.game : "";
   const alone = place.dataset.first !== undefined;
   if (!alone) root.dataset.prefix = `game-${number}-`;
   const title = make("h3", "", `Game ${number}: ${match.names.join(" – ")}. ${match.scenes.at(-1).words}`);

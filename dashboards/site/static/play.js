@@ -1,14 +1,9 @@
 // Moves made on the board itself. The form stays what is sent: its fields are filled in by what is tapped, dragged or
 // stepped, and they hold nothing that the rules forbid, for the server offers only what is legal (api/pages/player/turns).
-// A game's module (play-*.js) exports `hands`: by kind of turn, hand(form, stage, seat, isNewest) makes the board answer
-// and returns what to do whenever it was drawn anew.
+// A game's module is `web/moves.js` in its folder, whose address the page gives in data-moves. It may import this module
+// and replay-draw.js, and exports `hands`: by kind of turn, hand(form, stage, seat, isNewest) makes the board answer and
+// returns what to do whenever it was drawn anew.
 import { say } from "./say.js";
-
-const GAMES = {
-  auction: "./play-yacht.js", score: "./play-yacht.js",
-  bet: "./play-betris.js", place: "./play-betris.js",
-  claim: "./play-liars.js",
-};
 
 let watching = null;
 
@@ -17,8 +12,10 @@ let watching = null;
 export async function attach(form, stage, isNewest) {
   watching?.disconnect();
   stage.classList.remove("yours");
-  if (!form || !(form.dataset.kind in GAMES)) return;
-  const { hands } = await import(GAMES[form.dataset.kind]);
+  const { moves } = stage.closest("[data-document]").dataset;
+  if (!form || !moves) return;
+  const { hands } = await import(moves);
+  if (!(form.dataset.kind in hands)) return;
   for (const field of form.querySelectorAll("input[type=number]")) stepper(field);
   const drawn = hands[form.dataset.kind](form, stage, Number(form.dataset.seat), isNewest);
   const answer = () => {

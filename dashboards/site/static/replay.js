@@ -1,7 +1,8 @@
 // The viewer of a match: a stage that one module per game draws, a chart, and everything to move through its scenes.
 // It replaces nothing: the table of moves below it is the same record, and works without this script.
 //
-// A game's module, named in GAMES, exports one function:
+// A game's module is `web/board.js` in its folder, whose address the page gives in data-board; its style sheet is
+// `board.css` beside it. It may import /static/replay-draw.js, and exports one function:
 //
 //   stage(place, match) -> { draw(state, sight), sights }
 //
@@ -16,7 +17,6 @@ import { make, ms } from "./replay-draw.js";
 import { say } from "./say.js";
 import { plain } from "./text.js";
 
-const GAMES = { "betris-large": "./replay-betris.js", "liars-dice": "./replay-liars.js", "yacht-auction": "./replay-yacht.js" };
 const STEP_MS = 1100;
 const REST_MS = 500; // WebKit throws at the 101st change of the address within 30 s: this leaves room for 60
 
@@ -63,8 +63,8 @@ async function start(root) {
 
 // A viewer of this match in that place; null where there are no pictures of its game, or of the rules it was played by.
 export async function viewer(root, match) {
-  if (!(match.game in GAMES)) return null;
-  const game = await import(GAMES[match.game]);
+  if (!root.dataset.board || !match.game) return null;
+  const game = await import(root.dataset.board);
   root.hidden = false;
   return new Viewer(root, match, game);
 }

@@ -32,7 +32,7 @@ from deadheat.league.states import Asked, JobState, MatchState
 from deadheat.league.tables import LiveMatch, Match, Participant, Season, Series
 
 MOST_SHOWN_BYTES = 512 * 1024
-"""Of one match's replies; a longer match is shown up to there. Six players of Liar's Dice come to some 100 kB."""
+"""Of one match's replies; a longer match is shown up to there. A long match of six players comes to some 100 kB."""
 
 
 @dataclass(frozen=True, slots=True)

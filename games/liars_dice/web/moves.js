@@ -1,6 +1,6 @@
 // Liar's Dice: for each face only quantities that are higher than the bid to beat, and a face by tapping a die of one's own.
-import { choosable } from "./play.js";
-import { say } from "./say.js";
+import { choosable } from "/static/play.js";
+import { say } from "/static/say.js";
 
 function claim(form, stage, seat) {
   const raises = form.querySelector("[data-least]");

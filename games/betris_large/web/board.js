@@ -1,6 +1,6 @@
 // Betris (Large): two boards that fill piece by piece, the blocks on offer and the bets between them, chips and clocks.
-import { bar, box, drawn, make, spaced } from "./replay-draw.js";
-import { say } from "./say.js";
+import { bar, box, drawn, make, spaced } from "/static/replay-draw.js";
+import { say } from "/static/say.js";
 
 const CELL = 10;
 const SHADES = 4; // a plane needs no more for neighbours to differ; greedily taken, sometimes two do not: the outline tells

@@ -1,6 +1,6 @@
 // Liar's Dice: everybody around a table with a cup over their dice, and on the table the bid with its odds.
-import { box, die, drawn, make, percent } from "./replay-draw.js";
-import { say } from "./say.js";
+import { box, die, drawn, make, percent } from "/static/replay-draw.js";
+import { say } from "/static/say.js";
 
 const NEWEST = 10; // bids that are shown: the table stays as high
 

@@ -1,8 +1,8 @@
 // Betris on the board: a block by tapping it, its place by dragging it; arrows, R and F move, turn and flip it. It only
 // ever lies where the server said that it fits.
-import { drawn as element } from "./replay-draw.js";
-import { choosable } from "./play.js";
-import { say } from "./say.js";
+import { drawn as element } from "/static/replay-draw.js";
+import { choosable } from "/static/play.js";
+import { say } from "/static/say.js";
 
 const CELL = 10;
 const MOVES = { left: [0, -1], right: [0, 1], up: [-1, 0], down: [1, 0] };

@@ -1,6 +1,6 @@
 // Yacht Auction on the board: a bundle by tapping it, dice by tapping them, a category in its row.
-import { choosable } from "./play.js";
-import { say } from "./say.js";
+import { choosable } from "/static/play.js";
+import { say } from "/static/say.js";
 
 function auction(form, stage) {
   const radios = [...form.querySelectorAll("[name=bundle]")];

@@ -1,6 +1,6 @@
 // Yacht Auction: the two sheets face each other, and between them the auction, bid against bid.
-import { bar, box, dice, make, signed, spaced } from "./replay-draw.js";
-import { say } from "./say.js";
+import { bar, box, dice, make, signed, spaced } from "/static/replay-draw.js";
+import { say } from "/static/say.js";
 
 const BASIC = ["ONE", "TWO", "THREE", "FOUR", "FIVE", "SIX"];
 const COMBINATION = ["CHOICE", "FOUR_OF_A_KIND", "FULL_HOUSE", "SMALL_STRAIGHT", "LARGE_STRAIGHT", "YACHT"];
