@@ -88,9 +88,7 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     """Seats at a table; by default the fewest that the game allows."""
 
     series_length: Annotated[int, Field(ge=1, le=1000), Setting(Group.MATCHES, "Matches per series")] = 10
-    """Matches played in one go; where each deal is played from every seat, whole turns around the table (of 10 at a
-    table of 4: 8).
-    """
+    """Matches played in one go; where deals are played from every seat, whole turns (of 10 at a table of 4: 8)."""
 
     games_per_pair: Annotated[int | None, Field(ge=1, le=1_000_000), Setting(Group.MATCHES, "Matches per pair")] = None
     """Matches of each pair in the whole ladder, rounded like `series_length`; null: unlimited."""
