@@ -130,6 +130,7 @@ def refuse(error: Refused) -> NoReturn:
     message = str(error)
     if error.code == "bad-token":
         message += " `deadheat login` gets you a token." if message.endswith(".") else "; `deadheat login` gets a token"
-    if error.retry_after_seconds and "try again in" not in message.lower():
+    told = f" {error.retry_after_seconds} s" in message or "try again in" in message.lower()
+    if error.retry_after_seconds and not told:
         message += f" Try again in {error.retry_after_seconds} s."
     fail(message, NO_ANSWER if error.passing else REFUSED)
