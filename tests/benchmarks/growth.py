@@ -24,7 +24,8 @@ from sqlmodel import Session, col, func, select
 
 from deadheat.league.service.ground.steps import insert_rows, set_values
 from deadheat.league.service.jobs.sweep import sweep
-from deadheat.league.service.series.turns import OLDEST, claim_next_series
+from deadheat.league.service.series.games import games_here
+from deadheat.league.service.series.turns import claim_next_series, oldest
 from deadheat.league.states import JobState
 from deadheat.league.tables import Match, Participant, Series
 from tests.league.world import HOST, START, World, settings
@@ -79,7 +80,7 @@ def compare(worlds: dict[int, World], rounds: int) -> list[str]:
 
 def plan_of_claim(world: World) -> list[str]:
     """How SQLite finds the oldest series that waits."""
-    asked = OLDEST.compile(dialect=sqlite.dialect(), compile_kwargs={"literal_binds": True})
+    asked = oldest(games_here()).compile(dialect=sqlite.dialect(), compile_kwargs={"literal_binds": True})
     with world.db.reading() as session:
         found = session.connection().exec_driver_sql(f"EXPLAIN QUERY PLAN {asked}").all()
     return sorted({f"    {row[3]}" for row in found if "series" in row[3]})

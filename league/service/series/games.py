@@ -22,11 +22,11 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, and_, col, delete, false, or_, select
 from sqlmodel.sql.expression import SelectOfScalar
 
-from deadheat.engine.games.folder import identities
+from deadheat.engine.games.folder import Identity, identities
 from deadheat.league.records.hosts import SHOWN_DIGITS, GameHere
 from deadheat.league.service.ground.steps import set_values
 from deadheat.league.service.people.person import Person
-from deadheat.league.tables import LeagueGame, Season
+from deadheat.league.tables import LeagueGame
 
 
 def announce_games(session: Session) -> None:
@@ -41,20 +41,25 @@ def announce_games(session: Session) -> None:
 
 def agreed() -> SelectOfScalar[str]:
     """The names of those games of the league that are the same in this process."""
+    return same_as(games_here())
+
+
+def same_as(games: tuple[Identity, ...]) -> SelectOfScalar[str]:
+    """The names of those games of the league that are the same as one of these."""
     same = [
         and_(
             col(LeagueGame.name) == game.name,
             col(LeagueGame.rules_version) == game.rules_version,
             col(LeagueGame.digest) == game.digest,
         )
-        for game in identities()
+        for game in games
     ]
     return select(LeagueGame.name).where(or_(false(), *same))
 
 
-def seasons_left_out(session: Session) -> list[int]:
-    """The seasons of other games, which this process plays nothing of."""
-    return list(session.exec(select(Season.id).where(col(Season.game).not_in(agreed()))))
+def games_here() -> tuple[Identity, ...]:
+    """The games of this process, as it found them when it began."""
+    return identities()
 
 
 def lacks_games(session: Session) -> bool:
@@ -65,7 +70,7 @@ def lacks_games(session: Session) -> bool:
 
 def as_reported() -> dict[str, Any]:
     """The games of this process, for its machine's row."""
-    return {game.name: {"rules_version": game.rules_version, "digest": game.digest} for game in identities()}
+    return {game.name: {"rules_version": game.rules_version, "digest": game.digest} for game in games_here()}
 
 
 def disagreements(session: Session, reported: Mapping[str, Any]) -> tuple[str, ...]:

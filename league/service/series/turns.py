@@ -15,20 +15,22 @@ minutes later, and nobody starves, but whoever asks delays no rated match that w
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Select, bindparam, union_all
+from sqlalchemy import CompoundSelect, Select, union_all
 from sqlalchemy import select as columns
-from sqlmodel import Session, col
+from sqlmodel import Session, col, select
 
+from deadheat.engine.games.folder import Identity
 from deadheat.league.database import now, settings_of
 from deadheat.league.jobs import Host, SeriesJob
 from deadheat.league.service.ground.steps import set_values
 from deadheat.league.service.series.carrying_out import SERIES, claim_series
-from deadheat.league.service.series.games import seasons_left_out
+from deadheat.league.service.series.games import games_here, same_as
 from deadheat.league.service.series.hosts import turn_away, welcome
 from deadheat.league.states import JobState, Precedence
-from deadheat.league.tables import Series
+from deadheat.league.tables import Season, Series
 
 HEAD_STARTS = {
     Precedence.PANEL: timedelta(hours=3),
@@ -41,21 +43,28 @@ HEAD_STARTS = {
 """Longer than a season's queue takes as a rule: few series are open at a time (`open_series_limit`)."""
 
 
-def _oldest(precedence: Precedence) -> Select[Any]:
-    """The fresh series of one precedence that has waited longest."""
-    oldest = (
+def _oldest(precedence: Precedence, games: tuple[Identity, ...]) -> Select[Any]:
+    """The fresh series of one precedence that has waited longest, of seasons of these games. (`NOT IN` is asked of each
+    series in turn; from `IN` a database may make a join, which reads all that wait.)
+    """
+    others = select(Season.id).where(col(Season.game).not_in(same_as(games)))
+    found = (
         columns(col(Series.precedence), col(Series.queued_at), col(Series.id))
         .where(col(Series.state) == JobState.QUEUED, col(Series.precedence) == precedence, col(Series.attempt) == 0)
-        .where(col(Series.season_id).not_in(bindparam("left_out", expanding=True)))
+        .where(col(Series.season_id).not_in(others))
         .order_by(col(Series.queued_at), col(Series.id))
         .limit(1)
         .with_for_update(skip_locked=True)
     )
-    return columns(oldest.subquery())
+    return columns(found.subquery())
 
 
-OLDEST = union_all(*map(_oldest, HEAD_STARTS))
-"""Of each precedence. Made once, because to make it takes longer than to ask it, and every claim asks it."""
+@cache
+def oldest(games: tuple[Identity, ...]) -> CompoundSelect[Any]:
+    """Return the statement that finds the oldest fresh series of each precedence. It is made once, because to make it
+    takes longer than to ask it, and every claim asks it.
+    """
+    return union_all(*(_oldest(precedence, games) for precedence in HEAD_STARTS))
 
 
 def turn(series: Series) -> tuple[datetime, int]:
@@ -88,6 +97,6 @@ def _next_in_turn(session: Session) -> int | None:
     one each.
     """
     session.flush()
-    oldest = session.connection().execute(OLDEST, {"left_out": seasons_left_out(session)})
-    found = [(queued_at - HEAD_STARTS[Precedence(precedence)], row_id) for precedence, queued_at, row_id in oldest]
+    waiting = session.connection().execute(oldest(games_here()))
+    found = [(queued_at - HEAD_STARTS[Precedence(precedence)], row_id) for precedence, queued_at, row_id in waiting]
     return min(found)[1] if found else None
