@@ -66,7 +66,7 @@ def _parts(game: GameFolder, folder: Folder) -> Iterator[Look]:
     yield "scenes", lambda: looks.scenes(game, matches)
     yield "terminal", lambda: looks.terminal(game, matches)
     yield "browser", lambda: looks.browser(game, folder, matches[0])
-    yield "forms", lambda: looks.forms(game, matches[:1])
+    yield "forms", lambda: looks.forms(game, folder, matches[:1])
     yield "training", lambda: looks.training(game)
     yield "protocol", lambda: looks.protocol(game, folder)
     yield "bots", lambda: looks.tournament(game, folder)

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -103,26 +104,38 @@ def terminal(game: GameFolder, matches: Sequence[Transcript]) -> Iterator[str]:
             return
 
 
-def forms(game: GameFolder, matches: Sequence[Transcript]) -> Iterator[str]:
-    """Make a person's form for every prompt of some matches."""
+def forms(game: GameFolder, folder: Path, matches: Sequence[Transcript]) -> Iterator[str]:
+    """Make a person's form for every prompt of some matches, and look for its macro."""
     found = FORMS.get(game.rules.name)
     asked = [command for command in game.rules.commands if command != "READY"]
     missing = asked if found is None else [command for command in asked if command not in found]
     if missing:
         yield Advice(f"forms.py has no form for {', '.join(missing)}: people type lines of the protocol")
+    kinds: set[str] = set()
     for match in matches if found else ():
         replies = [exchange.replies for exchange in match.exchanges]
         for number in range(1, len(replies)):
             so_far = unfinished(game.rules, match.seats, match.seed, replies[:number])
             for message in so_far.exchanges[-1].messages:
                 if found and message.limit_ns is not None and message.command in found:
-                    yield from _form(game, found[message.command], so_far.seen_by(message.seat), message)
+                    yield from _form(game, found[message.command], so_far.seen_by(message.seat), message, kinds)
+    page = folder / "turns.html"
+    if kinds and not page.is_file():
+        yield Advice("there is no turns.html: people type lines of the protocol, whatever forms.py offers")
+    elif kinds:
+        text = page.read_text(encoding="utf-8")
+        yield from (
+            f"turns.html has no macro {kind}(offer, complaint), which forms.py asks for"
+            for kind in sorted(kinds)
+            if not re.search(rf"{{%-?\s*macro\s+{re.escape(kind)}\s*\(", text)
+        )
 
 
-def _form(game: GameFolder, form: Form, seen: Unfinished, message: Message) -> Iterator[str]:
+def _form(game: GameFolder, form: Form, seen: Unfinished, message: Message, kinds: set[str]) -> Iterator[str]:
     names = [str(seat) for seat in range(len(seen.exchanges[0].messages))]  # READY to all of them
     state = scenes_so_far(game.rules, seen, names)[-1].state
     turn = form(message.line, state, message.seat)
+    kinds.add(turn.kind)
     if json.loads(json.dumps(turn.offer)) != turn.offer:
         yield f"the offer of the form for {message.command} is not JSON: lists and texts as keys, no tuples"
     with contextlib.suppress(Unfilled):  # nothing was filled in; anything else is a crash
@@ -181,7 +194,9 @@ def browser(game: GameFolder, folder: Path, match: Transcript) -> Iterator[str]:
     errors = [line for line in done.stderr.splitlines() if "CONSOLE" in line and "rror" in line]
     for line in errors[:3]:
         yield f"the browser complains: {line.partition('] ')[2][:200]}"
-    if 'data-part="stage"' not in done.stdout or '<div data-part="stage"></div>' in done.stdout:
+    _, _, shown = done.stdout.partition(f'data-board="{game.rules.name}"')
+    _, stage, drawn = shown.partition('data-part="stage">')
+    if not stage or drawn.startswith("</div>"):
         yield "web/board.js drew nothing"
 
 
