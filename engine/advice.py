@@ -11,6 +11,7 @@ The same bot and the same match give the same answers again. Nothing that the ru
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_right
 from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, takewhile
@@ -29,6 +30,11 @@ LIMIT_NS = 5 * NS_PER_S
 
 MAX_PROMPTS = 400
 """After so many, nothing more is asked. Matches of six have a tenth of them; by the rules they may have many more."""
+
+MAX_REPLAYED = 20_000
+"""Exchanges that are replayed to see which answers the rules take, some 7 us each, for a page must not cost more. A seat
+among six of the house's bots needs at most 11,300 (measured in 12 matches); the longest match would take 6 s.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,21 +128,28 @@ def _asked(match: Transcript, seat: Seat) -> Iterator[tuple[int, list[str], str]
 
 
 def advice(match: Transcript, seat: Seat, session: Transcript, adviser: Adviser) -> list[Advice]:
-    """What a session says about each move of a seat, as far as it went."""
+    """What a session says about each move of a seat, as far as it went, and as `MAX_REPLAYED` allows."""
     answers = [prompt.reply.line for prompt in session.prompts()]
     game, seed = GAMES[match.game], attempt_seed(match.seed, match.attempt)
     replies = [exchange.replies for exchange in match.exchanges]
     shown = scenes(match, [str(number) for number in range(match.seats)])
-    found = []
+    exchanges = [scene.exchange for scene in shown]
+    found: list[Advice] = []
+    left = MAX_REPLAYED
     for (number, lines, line), answer in zip(_asked(match, seat), answers, strict=False):
-        before = [scene for scene in shown if scene.exchange <= number]
+        before = bisect_right(exchanges, number)
         if lines[-1] == "READY" or answer is None or not before:
             continue
-        played = adviser.move(lines[-1], line, before[-1].state, seat)
-        taken = objection(game, match.seats, seed, replies[:number], seat, answer) is None
-        advised = adviser.move(lines[-1], answer, before[-1].state, seat) if taken else None
+        if answer != line:  # what was played, the rules have taken
+            left -= number
+            if left < 0:
+                break
+        scene = shown[before - 1]
+        played = adviser.move(lines[-1], line, scene.state, seat)
+        taken = answer == line or objection(game, match.seats, seed, replies[:number], seat, answer) is None
+        advised = adviser.move(lines[-1], answer, scene.state, seat) if taken else None
         agrees = advised is not None and _agree(played, advised, adviser.slack)
-        found.append(Advice(_shows(shown, len(before), seat), before[-1].round, played, advised, agrees))
+        found.append(Advice(_shows(shown, before, seat), scene.round, played, advised, agrees))
     return found
 
 

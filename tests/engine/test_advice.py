@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import cache
+from typing import Any
 
 import pytest
 
-from deadheat.engine.advice import ADVISERS, LIMIT_NS, Advice, Adviser, Move, Session, advice, seed_of
+from deadheat.engine import advice as engine_advice
+from deadheat.engine.advice import ADVISERS, LIMIT_NS, MAX_REPLAYED, Advice, Adviser, Move, Session, advice, seed_of
 from deadheat.engine.core import Message
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import bots_of
@@ -15,6 +18,7 @@ from deadheat.engine.memory import MemoryTransport, Player
 from deadheat.engine.referee import run_match
 from deadheat.engine.scenes import scenes
 from deadheat.engine.transcript import Transcript, decode, encode
+from deadheat.games.liars_dice.rules import BIDS, HEIGHT, Bid
 from tests.bots.loading import NewBot, in_process
 from tests.engine.players import seed
 from tests.lanes import scaled
@@ -172,3 +176,33 @@ def test_a_move_is_beside_the_scene_that_shows_what_came_of_it() -> None:
     told = scenes(match, ["ada", "bob"])
     for each in advice(match, 1, session_of(match, 1, new(0)), ADVISERS["yacht-auction"]):
         assert "bob" in told[each.scene].words
+
+
+def test_the_longest_match_costs_a_reader_no_more_than_a_long_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six who always bid the least that is legal play some 5,000 exchanges."""
+    match = played("liars-dice", [lowest] * 6)
+    session = session_of(match, 0, lambda message: HIGHEST if message.limit_ns and message.line != "READY" else "OK")
+    replayed: list[int] = []
+
+    def counted(*arguments: Any) -> str | None:
+        replayed.append(len(arguments[3]))
+        return None
+
+    monkeypatch.setattr(engine_advice, "objection", counted)
+    found = advice(match, 0, session, ADVISERS["liars-dice"])
+    assert len(match.exchanges) > 5000
+    assert len(found) == len(replayed) >= 50
+    assert sum(replayed) <= MAX_REPLAYED
+
+
+HIGHEST = '{"type":"bid","quantity":30,"faceValue":1}'
+
+
+def lowest(message: Message) -> str | None:
+    if message.limit_ns is None or message.line == "READY":
+        return None if message.limit_ns is None else "OK"
+    bid = json.loads(message.line)["currentBid"]
+    height = -1 if bid is None else HEIGHT[Bid(bid["quantity"], bid["faceValue"])]
+    if height + 1 == len(BIDS):
+        return '{"type":"challenge"}'
+    return json.dumps({"type": "bid", "quantity": BIDS[height + 1].quantity, "faceValue": BIDS[height + 1].face})
