@@ -58,6 +58,7 @@ def test_what_new_writes_plays_at_once(written: Path) -> None:
 
 def test_what_new_writes_asks_a_person_by_its_own_form(written: Path) -> None:
     page = templates().env
+    assert page.loader is not None
     page = page.overlay(loader=ChoiceLoader([page.loader, PrefixLoader({"odd": FileSystemLoader(written)})]))
     form = page.get_template("odd/turns.html").module.card({"cards": ["3", "9"]}, None)  # type: ignore[attr-defined]
     assert re.findall(r'name="card" value="(\d)"', form) == ["3", "9"]
