@@ -32,7 +32,7 @@ MAX_PROMPTS = 400
 """After so many, nothing more is asked. Matches of six have a tenth of them; by the rules they may have many more."""
 
 MAX_REPLAYED = 20_000
-"""Exchanges that are replayed to see which answers the rules take, some 7 us each, for a page must not cost more. A seat
+"""Exchanges that are replayed to see which answers the rules take, some 7 us each: a page must not cost more. A seat
 among six of the house's bots needs at most 11,300 (measured in 12 matches); the longest match would take 6 s.
 """
 

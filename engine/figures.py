@@ -32,8 +32,15 @@ def limit(value_ns: int) -> str:
     return f"{value_ns / NS_PER_MS:.3g} ms"
 
 
+def plural(count: int, one: str, more: str = "") -> str:
+    """A count with its noun in English, whoever reads it: for what is stored, and within sentences that are English.
+    `more` is the plural if it is not `one` with an s.
+    """
+    return f"{count:,} {one if count == 1 else more or f'{one}s'}"
+
+
 def counted(count: int, one: str, more: str = "") -> str:
-    """A count with its noun: "1 match", "2 matches". `more` is the plural if it is not `one` with an s."""
+    """A count with its noun in the reader's language: "1 match", "2 matches"."""
     return ngettext(f"%(count)s {one}", f"%(count)s {more or f'{one}s'}", count) % {"count": f"{count:,}"}
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from deadheat.engine.core import FOUND_BY_RULES, MAX_LINE_BYTES, Fault, Game, Message, Reply, Result, Seat
-from deadheat.engine.figures import counted, points, seat_number
+from deadheat.engine.figures import plural, points, seat_number
 from deadheat.engine.games import GAMES
 from deadheat.engine.referee import run_match
 from deadheat.engine.transcript import Transcript, encode_exchange
@@ -129,7 +129,7 @@ def _difference(asked: Sequence[Message], recorded: Sequence[Message]) -> str:
     for new, old in zip(asked, recorded, strict=False):
         if new != old:
             return f"the rules send {_line(new)}, recorded was {_line(old)}"
-    return f"the rules send {counted(len(asked), 'line')}, recorded were {len(recorded)}"
+    return f"the rules send {plural(len(asked), 'line')}, recorded were {len(recorded)}"
 
 
 def _seats(seats: Iterable[Seat]) -> str:

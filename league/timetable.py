@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from deadheat.engine.figures import counted
+from deadheat.engine.figures import plural
 from deadheat.league.states import EvaluationFormat
 from deadheat.league.terms import Date, SeasonName
 
@@ -57,12 +57,12 @@ class DeclaredEvaluation(BaseModel):
     @property
     def words(self) -> str:
         """The line as a sentence."""
-        what = f"Swiss, {counted(self.rounds or 0, 'round')}" if self.rounds else "round robin"
-        each = f"{counted(self.matches, 'match', 'matches')} a pair"
+        what = f"Swiss, {plural(self.rounds or 0, 'round')}" if self.rounds else "round robin"
+        each = f"{plural(self.matches, 'match', 'matches')} a pair"
         when = ", ".join(_stamp(at) for at in self.at)
         if self.every_minutes is not None and self.first_at and self.last_at:
             often = (
-                f"every {counted(self.every_minutes, 'minute')} from {_stamp(self.first_at)} to {_stamp(self.last_at)}"
+                f"every {plural(self.every_minutes, 'minute')} from {_stamp(self.first_at)} to {_stamp(self.last_at)}"
             )
             when = ", ".join(filter(None, (when, often)))
         return f"{self.name}: {what}, {each}, {when}{'; counts' if self.counts else ''}"

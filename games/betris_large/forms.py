@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from deadheat.engine.core import Seat
-from deadheat.engine.figures import counted
+from deadheat.engine.figures import plural
 from deadheat.engine.games.forms import Fields, Form, State, Turn, Unfilled, choice, whole
 from deadheat.games.betris_large.polyominoes import PLACEMENTS, SHAPES, SIDE, SIZES, bit, cells_in
 from deadheat.games.betris_large.rules import CHIPS, MAX_BET
@@ -37,7 +37,7 @@ def _place(prompt: str, state: State, seat: Seat) -> Turn:
             return "PLACE 0"
         cells = [(row, column) for line in rows for row, column, _ in line if f"cell{row}{column}" in fields]
         if len(cells) != size:
-            raise Unfilled(f"tick {counted(size, 'cell')}, not {len(cells)}, or pass")
+            raise Unfilled(f"tick {plural(size, 'cell')}, not {len(cells)}, or pass")
         return " ".join(["PLACE", str(len(cells)), *(f"{row} {column}" for row, column in cells)])
 
     offer = {"block": block, "shape": SHAPES[block].split("/"), "size": size, "rows": rows, "fitting": fitting}

@@ -5,14 +5,16 @@ from __future__ import annotations
 from deadheat.engine.advice import Adviser, Move
 from deadheat.engine.core import Seat
 from deadheat.engine.games.forms import State
+from deadheat.engine.language import _
 
 
 def _move(_prompt: str, line: str, _state: State, _seat: Seat) -> Move:
     command, what, value = line.split()
     if command == "BID":
-        return Move(f"{int(value):,} points on {what}", what, int(value))
+        return Move(_("%(points)s points on %(bundle)s", points=f"{int(value):,}", bundle=what), what, int(value))
     dice = "".join(sorted(value))
-    return Move(f"{dice} as {what.replace('_', ' ').lower()}", (what, dice))
+    words = _("%(dice)s as %(category)s", dice=dice, category=what.replace("_", " ").lower())
+    return Move(words, (what, dice))
 
 
 ADVICE = Adviser("expert", _move, slack=1000)

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from deadheat.engine.figures import counted
+from deadheat.engine.figures import plural
 from deadheat.league.pairing.bracket import rounds_of
 from deadheat.league.pairing.tournament import Form
 from deadheat.league.states import EvaluationFormat
@@ -51,8 +51,8 @@ class Stage:
     @property
     def words(self) -> str:
         """The line as people read it."""
-        said = [WORDS[self.format] + (f" of {counted(self.rounds, 'round')}" if self.rounds else "")]
-        said.append(f"{counted(self.matches, 'match', 'matches')} a pair")
+        said = [WORDS[self.format] + (f" of {plural(self.rounds, 'round')}" if self.rounds else "")]
+        said.append(f"{plural(self.matches, 'match', 'matches')} a pair")
         if self.further:
             level = "who are level" if self.format is EvaluationFormat.KNOCKOUT else "at the cut"
             said.append(f"at most {self.further} more for two {level}")

@@ -21,7 +21,7 @@ from alembic import command
 from sqlalchemy import Connection, Table, func, inspect, select, text
 from sqlmodel import Session
 
-from deadheat.engine.figures import counted
+from deadheat.engine.figures import plural
 from deadheat.engine.games import GAMES
 from deadheat.engine.replay import Diverged, replay
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, decode
@@ -177,7 +177,7 @@ def _must_be_known(backup: Backup, lost: Mapping[str, str], allow_missing: bool)
     if new and not allow_missing:
         first = owners(backup.database, new[:1])[new[0]]
         raise BadBackup(
-            f"{counted(len(new), 'blob')} of it {'is' if len(new) == 1 else 'are'} lost, the first is the {first}. "
+            f"{plural(len(new), 'blob')} of it {'is' if len(new) == 1 else 'are'} lost, the first is the {first}. "
             f"{lost[new[0]]} (`--allow-missing` continues without.)"
         )
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from deadheat.engine.chance import commitment, season_seed
-from deadheat.engine.figures import counted
+from deadheat.engine.figures import plural
 from deadheat.engine.games import same_deals
 
 MOST_DIFFERENCES = 20
@@ -156,6 +156,6 @@ def _sentence(season: Told, dealt: list[Dealt]) -> str:
     if season.secret is None:
         return "The dice follow from a secret that is published with the final standings; nobody can check them before."
     rated = [match for match in dealt if not match.asked]
-    seeds, matches = counted(len({match.deal for match in rated}), "seed"), counted(len(rated), "match", "matches")
-    skips = f" {counted(len(season.skipped), 'restored back-up')} left numbers out." if season.skipped else ""
+    seeds, matches = plural(len({match.deal for match in rated}), "seed"), plural(len(rated), "match", "matches")
+    skips = f" {plural(len(season.skipped), 'restored back-up')} left numbers out." if season.skipped else ""
     return f"The dice follow from the secret that the season opened with: {seeds} of {matches}.{skips}"

@@ -146,3 +146,19 @@ def _is_apart(part: ast.AST) -> bool:
             return True
         case _:
             return False
+
+
+def half_translated(path: Path) -> list[str]:
+    """The English sentences of a module in which one word is in the reader's language, each with its line."""
+    found = []
+    for part in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(part, ast.JoinedStr):
+            english = any(WORD.search(str(text.value)) for text in part.values if isinstance(text, ast.Constant))
+            calls = (each.func for each in ast.walk(part) if isinstance(each, ast.Call))
+            if english and any(isinstance(name, ast.Name) and name.id in COUNTS for name in calls):
+                found.append(f"{part.lineno}: {ast.unparse(part)}")
+    return found
+
+
+COUNTS = frozenset({"counted", "away", "wait"})
+"""What spells a figure in the reader's language."""

@@ -27,7 +27,7 @@ from sqlalchemy import ColumnElement, and_, case, literal
 from sqlmodel import Session, col, func, select
 from sqlmodel.sql.expression import SelectOfScalar
 
-from deadheat.engine.figures import counted
+from deadheat.engine.figures import plural
 from deadheat.engine.games import GAMES
 from deadheat.league import sprt
 from deadheat.league.database import now
@@ -261,7 +261,7 @@ def _check_season(session: Session, author: Person, season: Season, bot: Bot, ga
     if GAMES[season.game].seats.start > 2:
         raise BadSetting("opponent", f"{season.game} cannot be played by two")
     if games > season.unrated_games:
-        raise BadSetting("games", f"this season allows an author {counted(season.unrated_games, 'unrated game')} a day")
+        raise BadSetting("games", f"this season allows an author {plural(season.unrated_games, 'unrated game')} a day")
     for whose, theirs in (("author", col(Challenge.asker_id) == author.id), ("team", _by_team(bot))):
         mine = (col(Challenge.season_id) == season.id, theirs)
         what = f"unrated games of one {whose} in {season.name}"
@@ -295,7 +295,7 @@ def _decide(session: Session, challenge: Challenge, count: Count) -> bool:
     if verdict is sprt.Verdict.REJECT:
         return _end(session, challenge, ChallengeState.FAILED, f"It is not stronger by {between}.")
     if count.played >= limit:
-        played = f"All {counted(limit, 'game')} are played" if limit > 1 else "The game is played"
+        played = f"All {plural(limit, 'game')} are played" if limit > 1 else "The game is played"
         undecided = ", without a verdict" if tested else ""
         return _end(session, challenge, ChallengeState.ENDED, f"{played}{undecided}.")
     if count.abandoned >= limit:

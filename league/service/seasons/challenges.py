@@ -24,7 +24,7 @@ from typing import Any
 from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, exists, or_, select
 
-from deadheat.engine.figures import counted
+from deadheat.engine.figures import plural
 from deadheat.league import sprt
 from deadheat.league.causes import Cause
 from deadheat.league.database import now
@@ -159,7 +159,7 @@ def end_challenge(session: Session, challenge: Challenge, state: ChallengeState,
 
 def unplayable(count: Count) -> str:
     """Why a challenge ends of which we failed to play as many games as it may have."""
-    return f"The service failed: {counted(count.abandoned, 'game')} could not be played."
+    return f"The service failed: {plural(count.abandoned, 'game')} could not be played."
 
 
 def count_games(session: Session, challenge: Challenge, tests: Sequence[Challenge]) -> Count:

@@ -18,7 +18,7 @@ from typing import Any
 
 from sqlmodel import Session, col, select
 
-from deadheat.engine.figures import counted
+from deadheat.engine.figures import plural
 from deadheat.engine.games import GAMES
 from deadheat.league import season_file
 from deadheat.league.database import now
@@ -322,7 +322,7 @@ def _evaluation_dates(lines: Sequence[DeclaredEvaluation], at: datetime) -> list
     """The next time of each line, the soonest first; those without one come last."""
     dates = []
     for one in lines:
-        often = f", then every {counted(one.every_minutes, 'minute')}" if one.every_minutes is not None else ""
+        often = f", then every {plural(one.every_minutes, 'minute')}" if one.every_minutes is not None else ""
         dates.append(
             DeclaredDate(EVALUATIONS, f"Evaluation {one.name}{often}", one.next_due(at), "all times have passed")
         )

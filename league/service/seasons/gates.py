@@ -25,7 +25,7 @@ from typing import Any
 from sqlmodel import Session, col, or_, select
 from sqlmodel.sql.expression import SelectOfScalar
 
-from deadheat.engine.figures import counted
+from deadheat.engine.figures import plural
 from deadheat.engine.games import GAMES
 from deadheat.league import sprt
 from deadheat.league.database import now
@@ -235,7 +235,7 @@ def _decide(session: Session, challenge: Challenge, entry: Entry, count: Count) 
     if verdict is sprt.Verdict.REJECT:
         return _end(session, challenge, ChallengeState.FAILED, "It is not stronger.")
     if count.played >= challenge.games_limit:
-        reason = f"{counted(count.played, 'game')} did not show that it is stronger."
+        reason = f"{plural(count.played, 'game')} did not show that it is stronger."
         return _end(session, challenge, ChallengeState.FAILED, reason)
     if count.abandoned >= challenge.games_limit:
         return _end(session, challenge, ChallengeState.ENDED, unplayable(count))

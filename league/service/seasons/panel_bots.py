@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlmodel import Session, col, select
 
-from deadheat.engine.figures import counted
+from deadheat.engine.figures import plural
 from deadheat.engine.games import GAMES
 from deadheat.league.errors import BadSetting
 from deadheat.league.service.bots.bots import active
@@ -34,7 +34,7 @@ def panel_faults(session: Session, season: Season) -> Iterator[BadSetting]:
         )
     most = season.panel_games * len(season.panel)
     if season.panel_minimum is not None and season.panel_minimum > most:
-        yield BadSetting("panel_minimum", f"there are only {counted(most, 'point')} against this panel")
+        yield BadSetting("panel_minimum", f"there are only {plural(most, 'point')} against this panel")
 
 
 def points_needed(season: Season, opponents: int) -> float | None:

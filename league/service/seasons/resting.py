@@ -15,7 +15,7 @@ from datetime import timedelta
 from sqlmodel import Session, col, select
 
 from deadheat.engine.core import Fault
-from deadheat.engine.figures import counted
+from deadheat.engine.figures import plural
 from deadheat.league.database import now
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.people import notices
@@ -61,7 +61,7 @@ def _last(session: Session, season: Season, entry: Entry) -> Sequence[tuple[int,
 def _rest(session: Session, season: Season, entry: Entry, faults: Sequence[tuple[int, Fault]], matches: int) -> None:
     kinds = Counter(fault.value for _, fault in faults)
     what = ", ".join(f"{count} x {kind}" for kind, count in kinds.most_common())
-    reason = f"{counted(len(faults), 'fault')} in its last {counted(matches, 'match', 'matches')} ({what}), "
+    reason = f"{plural(len(faults), 'fault')} in its last {plural(matches, 'match', 'matches')} ({what}), "
     reason += f"the newest in match {faults[0][0]}."
     entry.rests_since, entry.rest_reason = now(session), reason
     session.flush()
