@@ -34,6 +34,9 @@ ROOT = Path(__file__).resolve().parent.parent
 REFUSED, USAGE, NO_ANSWER, INTERRUPTED = 1, 2, 3, 130
 """Exit codes (docs/client.md); 130 is a shell's code for a command that Ctrl-C stopped."""
 
+AGAIN_SECONDS = 0.02
+"""After which Ctrl-C is raised again where it was ignored."""
+
 
 def say(*parts: RenderableType) -> None:
     """Print each part to stdout. A string may be untrusted: it is shown without markup and control characters."""
@@ -119,6 +122,32 @@ def ending_in_order() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let Ctrl-C end a block wherever it arrives. Python ignores exceptions in some callbacks, such as those that end an
+    import; one that was ignored there is raised again a moment later.
+    """
+    if current_thread() is not main_thread():
+        yield
+        return
+    hook = sys.unraisablehook
+
+    def again(ignored: sys.UnraisableHookArgs) -> None:
+        if ignored.exc_type is KeyboardInterrupt:
+            signal.setitimer(signal.ITIMER_REAL, AGAIN_SECONDS)
+        else:
+            hook(ignored)
+
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    sys.unraisablehook = again
+    try:
+        yield
+    finally:
+        sys.unraisablehook = hook
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def command(*words: str) -> str:

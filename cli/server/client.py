@@ -16,7 +16,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from deadheat.cli.console import INTERRUPTED, NO_ANSWER, REFUSED, USAGE, fail, note
+from deadheat.cli.console import INTERRUPTED, NO_ANSWER, REFUSED, USAGE, fail, interruptible, note
 from deadheat.cli.output import Command, Verb, says
 from deadheat.cli.server import profiles
 from deadheat.cli.server.api_client import Client
@@ -84,7 +84,7 @@ def private(server: str) -> bool:
 def connect(server: str, token: str = "") -> Iterator[Client]:
     """Open a client for one command; a refusal ends the command with the server's sentence."""
     try:
-        with Client(*resolved(server, token)) as client:
+        with interruptible(), Client(*resolved(server, token)) as client:
             yield client
     except Refused as error:
         refuse(error)
