@@ -126,8 +126,8 @@ def ending_in_order() -> Iterator[None]:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let Ctrl-C end a block wherever it arrives. Python ignores exceptions in some callbacks, such as those that end an
-    import; one that was ignored there is raised again a moment later.
+    """Let Ctrl-C end a block wherever it arrives. In some callbacks, such as those that end an import, Python ignores
+    exceptions; one that was ignored there is raised again a moment later.
     """
     if current_thread() is not main_thread():
         yield
