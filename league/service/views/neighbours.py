@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import exists, or_
 from sqlmodel import Session, col, select
 
+from deadheat.engine.language import _
 from deadheat.league.records.matches import Match as MatchInfo
 from deadheat.league.service.series.privacy import SHOWN
 from deadheat.league.tables import Match, Participant
@@ -32,10 +33,10 @@ def neighbours(session: Session, match: MatchInfo) -> list[Neighbours]:
     found = [_of_series(session, match)]
     bots = {seat.bot_id: seat.bot for seat in match.seats}
     if match.finished_at is not None and match.seats and match.seats[0].rank is not None:
-        found += [_of_bot(session, match, f"of {name}", bot_id) for bot_id, name in bots.items()]
+        found += [_of_bot(session, match, _("of %(bot)s", bot=name), bot_id) for bot_id, name in bots.items()]
         if len(match.seats) == len(bots) == 2:
             first, second = bots
-            found.append(_of_bot(session, match, "of both", first, second))
+            found.append(_of_bot(session, match, _("of both"), first, second))
     return [item for item in found if item.before is not None or item.after is not None]
 
 
@@ -45,7 +46,7 @@ def _of_series(session: Session, match: MatchInfo) -> Neighbours:
         Match.series_id == match.series_id, col(Match.number).in_((number - 1, number + 1))
     )
     there = dict(session.exec(near).all())
-    return Neighbours("of the series", there.get(number - 1), there.get(number + 1))
+    return Neighbours(_("of the series"), there.get(number - 1), there.get(number + 1))
 
 
 def _of_bot(session: Session, match: MatchInfo, of: str, bot_id: int, opponent_id: int | None = None) -> Neighbours:
