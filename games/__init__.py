@@ -30,12 +30,11 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
-from deadheat.engine.games.folder import GameFolder
+from deadheat.engine.games.folder import SETTING, GameFolder
 
 log = logging.getLogger(__name__)
 
 GROUP = "deadheat.games"
-SETTING = "DEADHEAT_GAMES"
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 MOST_NAME = 64
 NOT_HASHED = frozenset({"__pycache__"})

@@ -21,13 +21,13 @@ from typing import Any
 from rich.console import Console
 
 from deadheat.cli.author.matches import Looked
-from deadheat.cli.game.opening import RANDOM, SETTING
+from deadheat.cli.game.opening import RANDOM
 from deadheat.cli.local.bots import HOUSE
 from deadheat.cli.local.page import save
 from deadheat.cli.local.view import match_page
 from deadheat.cli.replays import VIEWS, pages
 from deadheat.engine.core import Fault, Message
-from deadheat.engine.games.folder import GameFolder, Parts, house_bots
+from deadheat.engine.games.folder import SETTING, GameFolder, Parts, house_bots
 from deadheat.engine.games.forms import Form, Unfilled
 from deadheat.engine.scenes import DIRECTORS, document, scenes_so_far
 from deadheat.engine.transcript import Transcript

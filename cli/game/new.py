@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from deadheat.cli.console import USAGE, cannot, command, fail
-from deadheat.cli.game.opening import SETTING
 from deadheat.cli.output import Output, says
+from deadheat.engine.games.folder import SETTING
 
 TEMPLATE = Path(__file__).parent / "template"
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")

@@ -14,13 +14,12 @@ import typer
 from deadheat.cli.console import USAGE, fail
 from deadheat.engine.chance import seeds
 from deadheat.engine.core import Message
-from deadheat.engine.games.folder import GameFolder, folders, problems
+from deadheat.engine.games.folder import SETTING, GameFolder, folders, problems
 from deadheat.engine.memory import MemoryTransport, Player
 from deadheat.engine.referee import run_match
 from deadheat.engine.transcript import Transcript
 from deadheat.engine.trial import Bot
 
-SETTING = "DEADHEAT_GAMES"
 RANDOM = "random"
 
 NewBot = Callable[[int], Bot]

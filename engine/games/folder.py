@@ -43,6 +43,9 @@ from deadheat.engine.core import Game
 ADDRESSED_DIGITS = 12
 """Of the folder's hash, in the addresses of its files: a changed file has another address, so browsers keep each."""
 
+SETTING = "DEADHEAT_GAMES"
+"""The variable that names folders of further games."""
+
 
 @dataclass(frozen=True, slots=True)
 class GameFolder:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from deadheat import games
-from deadheat.engine.games.folder import GameFolder, identities
+from deadheat.engine.games.folder import SETTING, GameFolder, identities
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -37,7 +37,7 @@ def write(folder: Path, name: str = "a-game", version: object = 1, text: str = G
 
 
 def found(monkeypatch: pytest.MonkeyPatch, *paths: Path) -> games.Found:
-    monkeypatch.setenv(games.SETTING, os.pathsep.join(map(str, paths)))
+    monkeypatch.setenv(SETTING, os.pathsep.join(map(str, paths)))
     before = set(sys.modules)
     try:
         return games.find()
@@ -127,7 +127,7 @@ def test_every_command_at_home_finds_it_too(tmp_path) -> None:
     code = "from deadheat.engine.games import GAMES; print(*GAMES)"
     told = subprocess.run(
         [sys.executable, "-c", code],
-        env={**os.environ, games.SETTING: str(tmp_path), "PYTHONPATH": str(ROOT / "src")},
+        env={**os.environ, SETTING: str(tmp_path), "PYTHONPATH": str(ROOT / "src")},
         capture_output=True,
         text=True,
         check=True,
