@@ -240,4 +240,4 @@ def test_what_is_no_archive_is_refused_in_a_sentence(tmp_path: Path) -> None:
     path = tmp_path / "x.zip"
     assert "cannot read" in invoke("season", "verify", str(path)).stderr
     path.write_bytes(b"no zip")
-    assert "is no archive of a season" in invoke("season", "verify", str(path)).stderr
+    assert "is not an archive" in invoke("season", "verify", str(path)).stderr

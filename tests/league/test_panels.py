@@ -146,7 +146,7 @@ def test_whoever_waits_is_told_for_what(contest: Contest) -> None:
     assert told() == (False, AT_PANEL)
     contest.play(lose)
     contest.world.tick()
-    assert told() == (True, "It has too few points against the season's panel, so no match of it is drawn.")
+    assert told() == (True, "It has too few points against the season's panel, so it gets no matches.")
 
 
 def test_the_newest_version_with_the_points_plays(contest: Contest) -> None:

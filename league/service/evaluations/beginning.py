@@ -80,7 +80,7 @@ def set_timetable(session: Session, organiser: Person, season_id: int, declared:
 def evaluation_faults(seats: int, declared: Sequence[DeclaredEvaluation]) -> Iterator[BadSetting]:
     """Why a season cannot have these evaluations."""
     if declared and seats > 2:
-        yield BadSetting("evaluations", "they are for two at a table")
+        yield BadSetting("evaluations", "they need tables of two")
     for fault in timetable_faults(declared):
         yield BadSetting("evaluations", fault)
 
@@ -119,7 +119,7 @@ def begin_now(session: Session, organiser: Person, season_id: int, declared: Dec
     season = lock_season(session, season_id)
     if season.state not in ON_LADDER:
         raise WrongState.of_season(season.state, f"evaluations are played while it is {either(ON_LADDER)}")
-    for fault in ("evaluations are for two at a table",) if season.seats > 2 else declared.faults:
+    for fault in ("evaluations need tables of two",) if season.seats > 2 else declared.faults:
         raise BadSetting("format", fault)
     if (running := running_evaluation(session, season_id)) is not None:
         raise WrongState(EvaluationState.RUNNING, f"Evaluation {running.number} is being played; cancel it first.")
@@ -130,7 +130,7 @@ def begin_now(session: Session, organiser: Person, season_id: int, declared: Dec
 
 
 def cancel_evaluation(session: Session, organiser: Person, evaluation_id: int) -> None:
-    """End one that is being played, without final standings. What is being played is played to its end.
+    """End one that is being played, without final standings. Matches in progress are played to the end.
 
     Raises:
         NotAllowed, NotFound. WrongState: it is over, or a stage of the finals.

@@ -262,7 +262,7 @@ def warnings(found: Sequence[Foreseen], until: datetime | None) -> Iterator[str]
             f"{first.name}, due {_stamp(first.due_at)}, done {_stamp(first.done_at)}."
         )
     if skipped := sum(one.skipped for one in found):
-        yield f"{skipped} times of the timetable will be left out, because another evaluation is played then."
+        yield f"{skipped} times of the timetable will be skipped, because another evaluation is played then."
     if until is not None:
         for one in found:
             if one.done_at > until:
