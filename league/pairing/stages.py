@@ -1,8 +1,8 @@
 """The stages of a season's finals, as an organiser declares them: each is a line such as `swiss rounds=50 keep=100`.
 
 The first word is the format, then come, in any order: `rounds` (of a Swiss), `matches` (of a pair; of a Swiss, in a
-round), `keep` (how many go on; left out in the last stage, which has a winner), `further` (most further matches of the
-two at the cut, or of two who are level in a knock-out) and `third-place` (of a knock-out).
+round), `keep` (how many advance; left out in the last stage, which has a winner), `further` (the most further matches
+between the two at the cut, or between two that are level in a knock-out) and `third-place` (of a knock-out).
 
 This module is pure, as `league.terms` is.
 """
@@ -42,7 +42,7 @@ class Stage:
     third_place: bool = False
 
     def form(self, players: int, matches: int) -> Form:
-        """How it is played by so many, of whom each pair has so many matches: `matches`, in whole turns."""
+        """Return the tournament's form for that many players; `matches` per pair, in whole turns."""
         rounds = self.rounds or (
             rounds_of(players) if self.format is EvaluationFormat.KNOCKOUT else players - 1 + players % 2
         )

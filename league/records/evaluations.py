@@ -96,7 +96,7 @@ class BracketTie:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationDetail(Evaluation):
-    """An evaluation with its standings: final ones, or after what is over by now."""
+    """An evaluation with its standings: final ones, or those so far."""
 
     standings: list[EvaluationStanding]
     bracket: Annotated[

@@ -1,4 +1,4 @@
-"""The record of a forecast: whether the machines suffice for a season's timetable."""
+"""The record of a forecast: whether there are enough machines for a season's timetable."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deadheat.league.records import Record
 
 @dataclass(frozen=True, slots=True)
 class ForecastEvaluation:
-    """An evaluation to come, or the one that is being played, as far as can be foreseen."""
+    """The forecast for an evaluation that is running or still to come."""
 
     name: str
     due_at: datetime

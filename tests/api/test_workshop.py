@@ -129,7 +129,7 @@ def test_a_bot_enters_chooses_withdraws_and_comes_back(ada: Browser, site: Site)
     [
         ({"admission": Admission.NOBODY}, "its organisers choose who takes part"),
         ({"admission": Admission.INVITED}, "ada is not on its list"),
-        ({"teams_only": True}, "bots of teams"),
+        ({"teams_only": True}, "it admits only bots of teams"),
     ],
 )
 def test_nothing_is_offered_where_a_seasons_rules_keep_the_bot_out(

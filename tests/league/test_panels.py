@@ -172,7 +172,7 @@ def test_a_version_without_the_points_cannot_be_chosen(contest: Contest) -> None
     contest.upload()
     contest.play(lose)
     contest.world.tick()
-    with pytest.raises(errors.NotAdmitted, match="version 2 has 0 points against the panel, and 2 are needed"):
+    with pytest.raises(errors.NotAdmitted, match="version 2 has 0 points against the panel but needs 2"):
         contest.enter(2)
     assert contest.entry().version == 1
 

@@ -158,7 +158,7 @@ def test_every_mistake_is_said_at_once_with_its_key(world: World) -> None:
     found = refused(world, text)
     assert found == {
         "season.name": "this is required",
-        "matches.seats": f"{GAME} is for 2",
+        "matches.seats": f"{GAME} is for 2 players",
         "matches.series_length": "it should be a whole number",
         "matches.finals_top": "it belongs in the table [finals]",
         "dates.freezes_at": "it must come after opens_at",
