@@ -68,7 +68,7 @@ class SeasonFileRequest(Input):
 
     document: str = Field(max_length=MAX_CHARACTERS, description="TOML (docs/organisers.md).")
     preview: bool = Field(default=False, description="Check it and say what would change, but change nothing.")
-    bots: Bots | None = Field(default=None, description="With `preview`: how many bots the forecast reckons with.")
+    bots: Bots | None = Field(default=None, description="With `preview`: how many bots the forecast assumes.")
 
 
 class Invited(BaseModel):

@@ -39,7 +39,7 @@ def evaluations(
             fail("say --season to list its evaluations, or an evaluation's number", USAGE)
         return tabled(client.evaluations(season, limit=limit), LIST, "There are none yet.")
     if rnd:
-        return tabled(client.evaluation_round(evaluation, rnd), PAIRINGS, "This round is not drawn.")
+        return tabled(client.evaluation_round(evaluation, rnd), PAIRINGS, "This round has not been drawn yet.")
     found = client.evaluation(evaluation)
     return Output(found, _shown(found))
 
@@ -114,5 +114,5 @@ BRACKET: Columns[BracketTie] = (
     Column("slot", lambda one: one.slot, right=True),
     Column("bots", _tie),
     Column("points", lambda one: f"{one.first_points:g} : {one.second_points:g}", right=True),
-    Column("goes on", _winner),
+    Column("advances", _winner),
 )

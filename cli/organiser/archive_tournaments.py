@@ -219,7 +219,7 @@ def _of_stages(season: Row, field: list[int], told: Sequence[_Told]) -> Iterator
         if one.form != stage.form(len(one.seeded), matches):
             yield f"Stage {number} was not played as it was declared."
         if one.seeded != field:
-            yield f"The field of stage {number} does not follow from what was before."
+            yield f"The field of stage {number} does not follow from what came before it."
         field = one.going_on
     done = all(one.row["state"] == EvaluationState.DONE for one in told)
     if season["finals_done_at"] and done and len(told) < len(declared) and len(field) > 1:

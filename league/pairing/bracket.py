@@ -1,11 +1,11 @@
-"""A knock-out: who meets whom, who goes on, and who is where at the end. All of it follows from seeds and points.
+"""A knock-out: pairings, winners and final places. All of it follows from seeds and points.
 
 The field is filled up to a power of two with byes for the best seeds. Seeds are laid out so that the first and the
-second can meet in the final at the earliest, the first four in the semifinals, and so on. Two who are level after their
-matches play as many again, up to a declared number of times; then the better seed goes on. On request the losers of the
-semifinals play for the third place.
+second can meet in the final at the earliest, the first four in the semifinals, and so on. Two players that are level
+after their matches play as many again, up to a declared number of times; then the better seed advances. Optionally, the
+losers of the semifinals play for the third place.
 
-Places: whoever was knocked out later comes first; of those who were knocked out in one round, the better seed.
+Places: a player that was knocked out later comes first; among those knocked out in the same round, the better seed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Tie:
 
     @property
     def loser(self) -> int | None:
-        """Who is out, once that is decided; nobody, of a bye."""
+        """The loser, once it is decided; None for a bye."""
         return None if self.winner is None or self.is_bye else self.second if self.winner == self.first else self.first
 
     @property
@@ -122,7 +122,7 @@ def next_ties(ties: Sequence[Tie]) -> list[tuple[int, int]]:
 
 
 def bracket_standings(seeded: Sequence[int], ties: Sequence[Tie]) -> list[Placed]:
-    """All players, the best first; by now, while ties are open."""
+    """Rank all players, the best first; while ties are open, as things stand."""
     points: dict[int, float] = dict.fromkeys(seeded, 0.0)
     won: dict[int, int] = dict.fromkeys(seeded, 0)
     reached: dict[int, tuple[int, int, int]] = dict.fromkeys(seeded, (0, 0, 0))

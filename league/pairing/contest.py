@@ -1,20 +1,19 @@
 """The draw and the standings of an evaluation, by the rules of contests: Swiss and round robin with their tie-breaks.
 
-Everything here is a pure function of the seeds and of what was played, so anybody can compute it again.
+Everything here is a pure function of the seeds and of the results, so anybody can compute it again.
 
-*Swiss.* Players are drawn by descending score, then by seed, the best first: each takes the first one below that it has
-not met yet; where it has met everybody who is left, the first of those whom it has met least. Of an odd number one has
-a bye: the lowest score among those without one (then: with the fewest), and of equals the weakest seed. A bye is worth
-as much as a round that was won, and is not a round won outright, for nobody was beaten.
+*Swiss.* Players are drawn by descending score, then by seed, the best first: each meets the first one below that it has
+not met yet. If it has met everybody left, it meets the first of those that it has met least often. In an odd field, the
+lowest score among those with the fewest byes gets a bye; among equals, the weakest seed. A bye is worth as much as a
+won round, but does not count as a round won outright.
 
-*Scores.* Points of matches: win 1, draw 1/2, loss and own failure 0. What the service failed to play is worth nothing
-to either side, so nobody gains by bringing a failure about.
+*Scores.* Points of matches: win 1, draw 1/2, loss and own failure 0. Matches that the service failed to play are worth
+nothing to either side, so nobody gains by causing a failure.
 
 *Ties in a Swiss*, in this order: rounds won outright (more points in them than the opponent); the sum of the opponents'
-scores; the own scores weighted towards early rounds, which is the sum of what one had after each round ("cumulative");
-the sum of that of the opponents ("opposition's cumulative"); the seed. An opponent counts once for each round.
-*Ties in a round robin*: Sonneborn-Berger, which is the sum of each opponent's score times the points taken from it; the
-seed.
+scores; the sum of the player's scores after each round ("cumulative"); the sum of the opponents' cumulative scores
+("opposition's cumulative"); the seed. An opponent counts once for each round. *Ties in a round robin*:
+Sonneborn-Berger, which is the sum of each opponent's score times the points taken from it; the seed.
 
 All points are multiples of a half, and all figures of a quarter, so floats hold them exactly.
 """
