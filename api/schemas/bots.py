@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
-from deadheat.api.schemas.base import Input, Name, RowId
+from deadheat.api.schemas.base import Input, Items, Name, RowId
 from deadheat.engine.games import GAMES
 from deadheat.league.records.bots import Bot, Version
 from deadheat.league.records.panels import PanelResult
@@ -45,19 +45,13 @@ class BotChange(Input):
         return self
 
 
-class Bots(BaseModel):
+class Bots(Items[Bot]):
     """A list of bots."""
 
-    items: list[Bot]
 
-
-class Panels(BaseModel):
+class Panels(Items[PanelResult]):
     """The newest first."""
 
-    items: list[PanelResult]
 
-
-class Versions(BaseModel):
+class Versions(Items[Version]):
     """The newest first."""
-
-    items: list[Version]

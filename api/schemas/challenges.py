@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from deadheat.api.schemas.base import Input, RowId
+from deadheat.api.schemas.base import Input, Paged, RowId
 from deadheat.league.records.challenges import AskedChallenge
 
 
@@ -34,8 +34,5 @@ class ChallengeRequest(Input):
     private: bool = Field(default=False, description="Only your bot's owners and organisers see the matches.")
 
 
-class AskedChallenges(BaseModel):
+class AskedChallenges(Paged[AskedChallenge]):
     """The newest first; `next` continues the list."""
-
-    items: list[AskedChallenge]
-    next: str | None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from deadheat.api.schemas.base import Input, RowId
+from deadheat.api.schemas.base import Input, Items, Paged, RowId
 from deadheat.league.records.entries import Challenge, Entry
 from deadheat.league.service.seasons.gates import GateTerms
 
@@ -41,14 +41,9 @@ class EntryChange(Input):
     division: RowId
 
 
-class Challenges(BaseModel):
+class Challenges(Items[Challenge]):
     """The newest first."""
 
-    items: list[Challenge]
 
-
-class Entries(BaseModel):
+class Entries(Paged[Entry]):
     """By bot; `next` continues the list."""
-
-    items: list[Entry]
-    next: str | None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from deadheat.api.schemas.base import Input
+from deadheat.api.schemas.base import Input, Items, Paged
 from deadheat.league.records.evaluations import Evaluation, EvaluationPairing
 from deadheat.league.states import EvaluationFormat
 from deadheat.league.terms import SeasonName
@@ -28,14 +28,9 @@ class EvaluationRequest(Input):
         return DeclaredEvaluation(**self.model_dump())
 
 
-class Evaluations(BaseModel):
+class Evaluations(Paged[Evaluation]):
     """The newest first; `next` continues the list."""
 
-    items: list[Evaluation]
-    next: str | None
 
-
-class EvaluationRound(BaseModel):
+class EvaluationRound(Items[EvaluationPairing]):
     """The pairings of a round, board by board."""
-
-    items: list[EvaluationPairing]
