@@ -44,7 +44,7 @@ class Placed:
 
     @property
     def points(self) -> float:
-        """The score."""
+        """The sum of the points taken."""
         return self.figures["points"]
 
 
