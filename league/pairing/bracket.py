@@ -14,7 +14,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from deadheat.league.pairing.contest import Meeting, Placed
+from deadheat.league.pairing.contest import Placed
+from deadheat.league.pairing.figures import TIES_WON, Meeting
 from deadheat.league.pairing.pairs import PairKey, pair_key
 
 
@@ -135,7 +136,8 @@ def bracket_standings(seeded: Sequence[int], ties: Sequence[Tie]) -> list[Placed
                 reached[player] = (tie.round, -tie.slot if tie.round == ties[-1].round else 0, _outcome(tie, player))
     order = sorted(enumerate(seeded, 1), key=lambda one: (*(-figure for figure in reached[one[1]]), one[0]))
     return [
-        Placed(player, number, place, points[player], won[player]) for place, (number, player) in enumerate(order, 1)
+        Placed(player, number, place, {"points": points[player], TIES_WON.name: won[player]})
+        for place, (number, player) in enumerate(order, 1)
     ]
 
 

@@ -25,7 +25,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 
-from deadheat.league.pairing.contest import Meeting
+from deadheat.league.pairing.figures import Meeting
 
 APART = 20
 """One divided by the chance of taking equals for apart, 5 %."""

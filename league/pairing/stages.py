@@ -16,6 +16,7 @@ from itertools import pairwise
 
 from deadheat.engine.figures import plural
 from deadheat.league.pairing.bracket import rounds_of
+from deadheat.league.pairing.figures import NEWEST
 from deadheat.league.pairing.tournament import Form
 from deadheat.league.states import EvaluationFormat
 from deadheat.league.terms import STAGE
@@ -41,12 +42,12 @@ class Stage:
     further: int = 0
     third_place: bool = False
 
-    def form(self, players: int, matches: int) -> Form:
+    def form(self, players: int, matches: int, rules: int = NEWEST) -> Form:
         """Return the tournament's form for that many players; `matches` per pair, in whole turns."""
         rounds = self.rounds or (
             rounds_of(players) if self.format is EvaluationFormat.KNOCKOUT else players - 1 + players % 2
         )
-        return Form(self.format, rounds, matches, self.keep, self.further // matches, self.third_place)
+        return Form(self.format, rounds, matches, self.keep, self.further // matches, self.third_place, rules)
 
     @property
     def words(self) -> str:

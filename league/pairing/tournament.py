@@ -21,8 +21,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from deadheat.league.pairing.bracket import bracket, bracket_standings, next_ties
-from deadheat.league.pairing.contest import Meeting, Placed, draw, round_robin_standings, swiss_standings
+from deadheat.league.pairing.contest import Placed, draw, placed
 from deadheat.league.pairing.evidence import APART, comparisons, evidence
+from deadheat.league.pairing.figures import NEWEST, Meeting, figures
 from deadheat.league.pairing.rounds import berger
 from deadheat.league.states import EvaluationFormat
 
@@ -35,6 +36,7 @@ class Form:
     """How a tournament is played. `matches`: per pair in a round. `keep`: how many advance; None: it is not a stage.
 
     `further`: how often at most two meet again, at the cut of a stage or because they are level in a knock-out.
+    `rules`: their version (`league.pairing.figures`).
     """
 
     format: EvaluationFormat
@@ -43,6 +45,7 @@ class Form:
     keep: int | None = None
     further: int = 0
     third_place: bool = False
+    rules: int = NEWEST
 
 
 def next_rounds(form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]) -> list[Drawn]:
@@ -80,8 +83,7 @@ def standings(form: Form, seeded: Sequence[int], present: AbstractSet[int], play
 
 
 def _of_the_rounds(form: Form, seeded: Sequence[int], played: Sequence[Meeting]) -> list[Placed]:
-    place = swiss_standings if form.format is EvaluationFormat.SWISS else round_robin_standings
-    return place(seeded, [one for one in played if one.round <= form.rounds])
+    return placed(figures(form.format, form.rules), seeded, [one for one in played if one.round <= form.rounds])
 
 
 def _further(form: Form, played: Sequence[Meeting]) -> list[Meeting]:

@@ -8,6 +8,13 @@ from typing import Annotated
 
 from pydantic import Field
 
+from deadheat.league.pairing.figures import (
+    EARLY_POINTS,
+    OPPONENTS_EARLY_POINTS,
+    OPPONENTS_POINTS,
+    ROUNDS_WON,
+    SONNEBORN_BERGER,
+)
 from deadheat.league.records import Record
 from deadheat.league.states import EvaluationFormat, EvaluationState
 
@@ -34,6 +41,7 @@ class Evaluation(Record):
         int, Field(description="How often two bots at the cut, or level in a knock-out, meet again at most.")
     ]
     third_place: bool
+    rules: Annotated[int, Field(description="The version of its tie-breaks.")]
     state: EvaluationState
     reason: Annotated[str, Field(description="Why it was cancelled; empty: it was not.")]
     players: int
@@ -57,13 +65,11 @@ class EvaluationStanding(Record):
     version: int
     version_id: int
     points: Annotated[float, Field(description="Win 1, draw 1/2, loss and own failure 0; a bye counts as a won round.")]
-    rounds_won: Annotated[int | None, Field(description="Rounds with more points than the opponent.")]
-    opponents_points: Annotated[float | None, Field(description="Sum of the opponents' points.")]
-    early_points: Annotated[float | None, Field(description="Sum of the points that it had after each round.")]
-    opponents_early_points: Annotated[float | None, Field(description="Sum of the opponents' `early_points`.")]
-    sonneborn_berger: Annotated[
-        float | None, Field(description="Sum of each opponent's points times the points taken from it.")
-    ]
+    rounds_won: Annotated[int | None, Field(description=ROUNDS_WON.meaning)]
+    opponents_points: Annotated[float | None, Field(description=OPPONENTS_POINTS.meaning)]
+    early_points: Annotated[float | None, Field(description=EARLY_POINTS.meaning)]
+    opponents_early_points: Annotated[float | None, Field(description=OPPONENTS_EARLY_POINTS.meaning)]
+    sonneborn_berger: Annotated[float | None, Field(description=SONNEBORN_BERGER.meaning)]
     gone: Annotated[bool, Field(description="Whether organisers took it out; in a stage, others come before it.")]
 
 

@@ -27,7 +27,8 @@ from sqlalchemy import bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, case, col, exists, func, select, update
 
-from deadheat.league.pairing.contest import Meeting, Placed
+from deadheat.league.pairing.contest import Placed
+from deadheat.league.pairing.figures import Meeting
 from deadheat.league.pairing.tournament import Form, next_rounds, standings
 from deadheat.league.service.evaluations.beginning import begin_due, end_evaluation, running_evaluation
 from deadheat.league.service.evaluations.points import points_of, unplayed
@@ -107,7 +108,7 @@ def meetings(session: Session, evaluation_id: int) -> list[Meeting]:
 def form_of(season: Season, row: Evaluation) -> Form:
     """How it is played, with the matches of a pair in whole turns."""
     matches = whole_groups(season.game, season.seats, row.matches)
-    return Form(row.format, row.rounds, matches, row.keep, row.further, row.third_place)
+    return Form(row.format, row.rounds, matches, row.keep, row.further, row.third_place, row.rules)
 
 
 def standings_of(session: Session, row: Evaluation) -> list[Placed]:
