@@ -17,6 +17,7 @@ KINDS: dict[str, dict[str, str]] = {
         "season-finals": N_("began the finals of {}"),
         "season-closed": N_("closed {}"),
         "season-published": N_("published the final standings of {}"),
+        "season-archived": N_("kept the hash of {}"),
         "season-dice-skipped": N_("skipped dice of {}"),
         "season-invited": N_("invited an author to {}"),
         "season-uninvited": N_("took an author off the list of {}"),
