@@ -63,6 +63,12 @@ class SeasonChange(Terms, Input):
     force: bool = Field(default=False, description="Close it even if something in it is open.")
 
 
+class ArchiveRequest(Input):
+    """The hash of a season's archive."""
+
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+
+
 class SeasonFileRequest(Input):
     """A season's file, as text."""
 

@@ -32,6 +32,7 @@ from deadheat.cli.server.follow import (
     panel_line,
     state_line,
 )
+from deadheat.cli.server.wire import Refused
 from deadheat.engine.figures import counted
 from deadheat.league.records.bots import Version
 from deadheat.league.records.entries import Waiting
@@ -81,8 +82,6 @@ def submit(
     """
     if wait and not season:
         fail("--wait waits for matches in a season; choose one with --season", USAGE)
-    if wait is False and season:
-        fail("a bot enters a season when it is ready; remove --no-wait", USAGE)
     filename, content = read_bot(bot)
     if gate is not None:
         _must_pass(gate, game, bot, sandbox)
@@ -90,9 +89,8 @@ def submit(
     visit.upload(filename, content)
     if wait is not False:
         visit.follow_build(Patience(timeout, f"version {visit.version.number} is not built"), log=bool(wait))
-    if visit.version.state == "ready" and season:
-        client.enter(season, visit.version.bot_id)
-        visit.say(f"Entered into season {season}: {client.server}/seasons/{season}")
+    if season and (visit.version.state == "ready" or wait is False):
+        visit.enter(season)
         if wait:
             visit.follow_panel(season, Patience(timeout, "it has not finished the panel"))
             visit.tell_company(season)
@@ -150,6 +148,17 @@ class Submission:
         self.log = reader.text
         if self.version.state == "ready":
             self.say(f"{self.name} version {self.version.number} is ready ({self.version.language}).")
+
+    def enter(self, season: int) -> None:
+        """Enter a season with the newest version that is ready; newer ones follow."""
+        try:
+            self.client.enter(season, self.version.bot_id)
+        except Refused as error:
+            if error.code != "not-ready":
+                raise
+            later = f"deadheat enter {self.name} --season {season}"
+            fail(f"it is uploaded, but no version of it is ready yet; enter the season once it is: {later}")
+        self.say(f"Entered into season {season}: {self.client.server}/seasons/{season}")
 
     def tell_company(self, season: int) -> None:
         """Say if there are too few opponents, because then the wait may be long."""

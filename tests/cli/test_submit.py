@@ -118,6 +118,15 @@ def test_a_broken_version_fails_with_its_reason_and_log(league: League) -> None:
     assert json.loads(as_json.stdout)["log"].startswith("built ")
 
 
+def test_no_wait_enters_a_bot_that_can_play_and_says_how_to_enter_a_new_one(league: League) -> None:
+    season = league.site.world.season(0)
+    new = league.submit("ada", "--no-wait", "--season", season)
+    assert_one_sentence(new, f"enter the season once it is: deadheat enter adas --season {season}", 1)
+    league.submit("ada")
+    (entered,) = league.submit("ada", "--no-wait", "--season", season).stdout.splitlines()[-2:-1]
+    assert entered.startswith(f"Entered into season {season}")
+
+
 def test_no_wait_ends_with_the_upload_and_watch_shows_the_rest(league: League) -> None:
     done = league.submit("ada", "--no-wait")
     assert "It will be built next" in done.stdout
@@ -441,7 +450,6 @@ def test_what_fails_its_gate_at_home_is_not_sent(server: str, site: Site, tmp_pa
 
 def test_wrong_calls_are_refused_before_anything_is_sent(league: League) -> None:
     assert_one_sentence(league.submit("ada", "--wait"), "choose one with --season")
-    assert_one_sentence(league.submit("ada", "--no-wait", "--season", 1), "remove --no-wait")
     missing = league.run("ada", "submit", "nothing.py", "--game", GAME, "--name", "x")
     assert_one_sentence(missing, "nothing.py does not exist")
     assert_one_sentence(league.run("ada", "logs"), "name a bot, or choose a match")

@@ -72,16 +72,16 @@ def overdue(session: Session, season_id: int) -> datetime | None:
     return None if found is None else found[0]
 
 
-def courses(session: Session, season_id: int, *, bot_id: int | None = None) -> list[records.Course]:
-    """The places in the newest `COURSE` evaluations of a season that are done: of one bot, or of the first `TOP`, the
-    best first. Empty: fewer than two are done.
+def courses(session: Session, season_id: int, bot_ids: Collection[int] | None = None) -> list[records.Course]:
+    """The places in the newest `COURSE` evaluations of a season that are done: of these bots, or of the first `TOP`,
+    the best first. Empty: fewer than two are done.
     """
     done = select(Evaluation).where(Evaluation.season_id == season_id, Evaluation.state == EvaluationState.DONE)
     rows = session.exec(done.order_by(col(Evaluation.number).desc()).limit(COURSE)).all()
     if len(rows) < 2:
         return []
     newest = [row.id for row in rows]
-    bot_ids = _first(session, rows) if bot_id is None else [bot_id]
+    bot_ids = _first(session, rows) if bot_ids is None else bot_ids
     statement = (
         columns(col(EvaluationPlayer.bot_id), col(Bot.name), col(Evaluation.number), col(EvaluationPlayer.place))
         .join_from(EvaluationPlayer, Evaluation, col(Evaluation.id) == col(EvaluationPlayer.evaluation_id))

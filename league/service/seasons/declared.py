@@ -228,7 +228,7 @@ def _previous(session: Session, previous_id: int | None, *, is_new: bool) -> tup
     if not is_new:
         return existing(session, Season, previous_id), ""
     try:
-        return published(session, previous_id), ""
+        return published(session, previous_id, "it can be continued"), ""
     except LeagueError as error:
         return None, f"{str(error)[:1].lower()}{str(error)[1:]}".rstrip(".")
 

@@ -62,7 +62,7 @@ def create_season(
         NotFound, WrongState: about the previous season.
     """
     organiser.must_organise()
-    previous = None if previous_id is None else published(session, previous_id)
+    previous = None if previous_id is None else published(session, previous_id, "it can be continued")
     if previous is not None:
         if divisions:
             raise BadSetting("divisions", "a season that continues another keeps its divisions")
@@ -254,11 +254,11 @@ def _noted(values: Mapping[str, object]) -> dict[str, object]:
     return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in values.items()}
 
 
-def published(session: Session, season_id: int) -> Season:
-    """The season, which another may continue. Raises NotFound, WrongState."""
+def published(session: Session, season_id: int, possible: str) -> Season:
+    """A season with published standings; `possible`: what is possible once it has them. Raises NotFound, WrongState."""
     row = existing(session, Season, season_id)
     if _finals(session, [season_id]).get(season_id) is None:
-        raise WrongState.of_season(row.state, "it can be continued once it is closed and its standings are published")
+        raise WrongState.of_season(row.state, f"{possible} once it is closed and its standings are published")
     return row
 
 
