@@ -67,7 +67,10 @@ def submit(
     matches: Annotated[int, typer.Option(min=1, max=1000, help="How many matches --wait waits for.")] = 3,
     timeout: Timeout = DEFAULT_TIMEOUT_S,
     gate: Annotated[
-        Path | None, typer.Option(metavar="FILE.toml", help="Play this gate here first, and send only what passes it.")
+        Path | None,
+        typer.Option(
+            metavar="FILE.toml", help="Play this gate on this machine first, and upload the bot only if it passes."
+        ),
     ] = None,
     sandbox: Annotated[Backend, typer.Option(help=f"For --gate. {SANDBOX_HELP}")] = USUAL,
     as_json: bool = False,
@@ -89,7 +92,7 @@ def submit(
     if season and (visit.version.state == "ready" or wait is False):
         visit.enter(season)
         if wait:
-            visit.follow_panel(season, Patience(timeout, "it has not played the panel to the end"))
+            visit.follow_panel(season, Patience(timeout, "it has not finished the panel"))
             visit.tell_company(season)
             visit.follow_matches(season, matches, Patience(timeout, "its first matches have not ended"))
     visit.end(wait is not False)
@@ -101,7 +104,7 @@ def _must_pass(gate: Path, game: str, bot: Path, sandbox: Backend) -> None:
     words = ["tournament", game, str(bot), "--gate", str(gate), "--sandbox", sandbox.value]
     played = subprocess.run([sys.executable, "-m", "deadheat.cli.main", *words], stdout=sys.stderr, check=False)
     if played.returncode == REFUSED:
-        fail(f"{bot} is not sent: it does not pass {gate}", REFUSED)
+        fail(f"{bot} was not uploaded: it does not pass {gate}", REFUSED)
     if played.returncode:
         raise typer.Exit(played.returncode)
 
@@ -170,7 +173,7 @@ class Submission:
         )
         self.say(
             f"{alone} there to play against yet, and a match takes {seats}. Matches begin by themselves once others "
-            "have entered; this command waits for them. Ctrl-C ends the waiting, the bot stays in."
+            "have entered; this command waits for them. Ctrl-C ends the wait; the bot stays in the season."
         )
 
     def follow_panel(self, season: int, patience: Patience) -> None:

@@ -210,4 +210,4 @@ def opened(path: Path) -> Archived:
     except OSError as error:
         cannot(f"read {path}", error)
     except (zipfile.BadZipFile, KeyError, ValueError, TypeError):
-        fail(f"{path} is no archive of a season")
+        fail(f"{path} is not an archive of a season")

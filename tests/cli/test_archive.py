@@ -260,7 +260,7 @@ def test_an_archive_is_right_and_every_lie_in_it_is_found(written: Path) -> None
     assert "are not those of its matches" in points
     assert "its places do not follow" in changed(written, table("evaluation_players"), row_of(3, place=4))
     assert "its tie-breaks do not follow" in changed(written, table("evaluation_players"), first_row(figures="{}"))
-    assert "does not follow from what was before" in changed(written, table("evaluation_players"), row_of(4, seed=9))
+    assert "does not follow from what came before" in changed(written, table("evaluation_players"), row_of(4, seed=9))
     assert "is not what its rules draw" in changed(written, table("evaluation_pairings"), row_of(4, board=9))
     assert "come from no match" in changed(written, table("series"), without_pairings)
     assert "not played as it was declared" in changed(written, table("evaluations"), row_of(3, further=0))
@@ -273,4 +273,4 @@ def test_what_is_no_archive_is_refused_in_a_sentence(tmp_path: Path) -> None:
     path = tmp_path / "x.zip"
     assert "cannot read" in invoke("season", "verify", str(path)).stderr
     path.write_bytes(b"no zip")
-    assert "is no archive of a season" in invoke("season", "verify", str(path)).stderr
+    assert "is not an archive" in invoke("season", "verify", str(path)).stderr

@@ -186,7 +186,7 @@ def test_wait_says_when_nobody_else_is_there(league: League) -> None:
     done = league.submit("ada", "--season", season, "--wait", "--timeout", 2)
     assert "Nobody else is there to play against yet, and a match takes 2." in done.stdout
     assert "begin by themselves once others have entered" in done.stdout
-    standing = "No match of it is drawn at present."
+    standing = "It has no matches at present."
     assert_one_sentence(
         done, f"its first matches have not ended within 2 s; the server continues anyway. {standing}", 3
     )
@@ -211,7 +211,7 @@ def test_wait_says_the_place_in_the_queue_and_ends_where_nothing_more_comes(leag
     monkeypatch.setattr(follow, "time", SimpleNamespace(sleep=pause, monotonic=time.monotonic))
     done = league.submit("ada", "--season", season, "--wait", "--timeout", 600)
     assert_one_sentence(done, "0 of its first 3 matches ended. It is withdrawn in this season", 1)
-    assert f"No match of it is drawn yet: {len(ahead.splitlines())} matches of others wait" in done.stderr
+    assert f"{len(ahead.splitlines())} matches of other bots are waiting" in done.stderr
     bot = league.site.client.get("/bots/5", headers={"Accept": "text/html"}).text
     assert "It is withdrawn in this season" in bot
 
@@ -442,7 +442,7 @@ def test_what_fails_its_gate_at_home_is_not_sent(server: str, site: Site, tmp_pa
         return deadheat(*words, "--gate", str(gate), DEADHEAT_SERVER=server, DEADHEAT_TOKEN=token_in(ada), cwd=tmp_path)
 
     refused = submit(str(quitter))
-    assert_one_sentence(refused, "quitter.py is not sent: it does not pass", 1)
+    assert_one_sentence(refused, "quitter.py was not uploaded: it does not pass", 1)
     assert site.client.get("/v1/bots", headers=ada).json()["items"] == []
     sent = submit(RANDOM)
     assert (sent.returncode, sent.stdout.partition(" (")[0]) == (0, "careful version 1 is uploaded"), sent.stderr

@@ -165,7 +165,7 @@ def test_a_date_is_told_a_day_before_once_and_again_when_it_moves(world: World) 
         world.tick()
     for person in people:
         (one,) = told(world, person, NoticeKind.DEADLINE)
-        assert one.text.endswith("will be closed on 2026-01-04 at 12:00 UTC.")
+        assert one.text.endswith("will be closed on 2026-01-04 12:00 UTC.")
     world.write(edit_season, world.boss, season_id, closes_at=START + timedelta(days=3, hours=6))
     world.tick()
     assert len(told(world, people[0], NoticeKind.DEADLINE)) == 2
