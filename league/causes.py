@@ -1,7 +1,7 @@
 """Why an attempt failed: every cause, and what follows from it.
 
-The database keeps everything about a failure of ours for whoever runs the league: what a library said, including
-addresses, paths and names of machines. Whatever leaves the league is filtered here. Details are public only for causes
+The database keeps everything about a failure of the service for the operator: what a library said, including addresses,
+paths and names of machines. Everything that leaves the league is filtered here. Details are public only for causes
 whose details we write ourselves, about what was measured or decided (`Cause.told`); a fixed sentence replaces those of
 all others, including causes that nobody has thought of yet. Measurements (`evidence`) are public as they are, except a
 machine's reasons not to judge, which may be among them.
@@ -116,7 +116,7 @@ ELSEWHERE = BLAMELESS | Cause.having(Trait.CONDEMNS)
 """Causes after which trying again on the same machine is useless."""
 
 DROPPED = Cause.having(Trait.DROPPED)
-"""Causes of series that were not played because nobody wanted them any more."""
+"""Causes of series that were not played because they were no longer needed."""
 
 NOT_CHECKED = "It could not be checked"
 """The start of a machine's reason not to judge if the check itself failed; the engine's words follow."""

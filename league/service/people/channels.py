@@ -43,7 +43,7 @@ MOST_CHANNELS = 5
 """Of one person."""
 
 CONFIRM_WITHIN = timedelta(hours=24)
-OVER = "This link is over: it was used, it is too old, or the address was removed."
+OVER = "This link is no longer valid: it was used, it is too old, or the address was removed."
 
 MOST_ADDRESS = 254
 ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+", re.ASCII)
@@ -144,7 +144,7 @@ def add_address(session: Session, person: Person, address: str) -> ChannelInfo:
     if not settings_of(session).smtp_url:
         raise BadSetting("address", "this league sends no mail")
     if len(address) > MOST_ADDRESS or ADDRESS.fullmatch(address) is None:
-        raise BadSetting("address", "it is no e-mail address that this service knows")
+        raise BadSetting("address", "it is not an e-mail address that this service accepts")
     row = _add(session, person, ChannelKind.MAIL, address, confirmed_at=None)
     session.add(Delivery(channel_id=row.id, at=row.created_at, due_at=row.created_at))
     session.flush()

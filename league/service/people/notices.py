@@ -128,8 +128,8 @@ WORDING: Mapping[NoticeKind, Wording] = {
     ),
     NoticeKind.RESTED: Wording(
         N_(
-            "{bot} rests in {season}: {reason} It plays on when you let it, after a pause, or when you choose another "
-            "version."
+            "{bot} rests in {season}: {reason} It plays again when you bring it back, after a pause, or when you "
+            "choose another version."
         ),
         "/bots/{bot_id}/upload",
     ),
