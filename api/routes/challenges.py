@@ -66,7 +66,7 @@ def list_matches(
 
 @router.post("/{challenge_id}/stop", responses={401: {}, 404: {}, 409: {}})
 def stop(shared: Shared, asker: Asker, challenge_id: Id) -> AskedChallenge:
-    """End one of your bots'. What is being played is played to its end."""
+    """End one of your bots'. Matches in progress are played to the end."""
     with shared.db.transaction() as session:
         return asked.stop(session, asker, challenge_id)
 

@@ -32,7 +32,7 @@ class BotChange(Input):
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
-    team_id: RowId | None = Field(default=None, description="null: its creator's alone.")
+    team_id: RowId | None = Field(default=None, description="null: it belongs to its creator alone.")
     name: Name = Field(default="", examples=["greedy"])
     description: Description = ""
     retired: bool = Field(default=False, description="true: it leaves its seasons and the lists; results stay.")
@@ -41,7 +41,7 @@ class BotChange(Input):
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
         if not self.model_fields_set:
-            raise PydanticCustomError("nothing", "Say what to change.")
+            raise PydanticCustomError("nothing", "Give at least one field to change.")
         return self
 
 

@@ -25,13 +25,13 @@ class ChallengeRequest(Input):
     season_id: RowId
     bot_id: RowId
     opponent_id: RowId = Field(description="A bot that plays in the season, or one of yours.")
-    games: int = Field(ge=1, le=100_000, description="Matches; with `test` at most so many.")
-    version: RowId | None = Field(default=None, description="null: the newest that is ready.")
+    games: int = Field(ge=1, le=100_000, description="Matches; with `test`, at most this many.")
+    version: RowId | None = Field(default=None, description="null: the newest ready one.")
     opponent_version: RowId | None = Field(
         default=None, description="Only of a bot of yours; null: the one that plays in the season."
     )
     test: SequentialTest | None = Field(default=None, description="null: all games are played.")
-    private: bool = Field(default=False, description="Only your bot's people and organisers see the matches.")
+    private: bool = Field(default=False, description="Only your bot's owners and organisers see the matches.")
 
 
 class AskedChallenges(Paged[AskedChallenge]):

@@ -19,7 +19,10 @@ class GateRequest(Input):
     alpha: float = Field(default=GATE.alpha, ge=0.001, lt=0.5, description="Share of wrong passes.")
     beta: float = Field(default=GATE.beta, ge=0.001, lt=0.5, description="Share of wrong failures.")
     games: int = Field(
-        default=GATE.games, ge=2, le=100_000, description="Most games; without a verdict by then, the version fails."
+        default=GATE.games,
+        ge=2,
+        le=100_000,
+        description="The most games; without a verdict by then, the version fails.",
     )
 
 
@@ -29,7 +32,7 @@ class EntryRequest(Input):
     version: RowId | None = Field(
         default=None, description="null: the newest ready version, and later each newer one once it is ready."
     )
-    gate: GateRequest | None = Field(default=None, description="null: no gate; left out: as it is.")
+    gate: GateRequest | None = Field(default=None, description="null: no gate; left out: no change.")
 
 
 class EntryChange(Input):

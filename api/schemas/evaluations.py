@@ -16,8 +16,10 @@ class EvaluationRequest(Input):
 
     name: SeasonName = "By hand"
     format: EvaluationFormat
-    rounds: int | None = Field(default=None, ge=1, le=MOST_ROUNDS, description="Of a Swiss, which needs them.")
-    matches: int = Field(default=2, ge=1, le=MOST_MATCHES, description="Of each pair in a round.")
+    rounds: int | None = Field(
+        default=None, ge=1, le=MOST_ROUNDS, description="The rounds of a Swiss, which needs them."
+    )
+    matches: int = Field(default=2, ge=1, le=MOST_MATCHES, description="Matches per pair in a round.")
     counts: bool = Field(default=False, description="Whether its matches count in the season's ranking, too.")
 
     @property

@@ -37,7 +37,7 @@ class TokenRequest(Input):
     scope: Scope = Field(
         default=Scope.FULL,
         description="`read`, `submit` (create bots, upload, enter seasons: for your CI), `author` (manage everything "
-        "of yours), `full` (also organise, if you may).",
+        "that is yours), `full` (also organise, if you are an organiser).",
     )
     days: TokenDays | None = Field(
         default=None,

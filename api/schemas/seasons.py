@@ -63,12 +63,18 @@ class SeasonChange(Terms, Input):
     force: bool = Field(default=False, description="Close it even if something in it is open.")
 
 
+class ArchiveRequest(Input):
+    """The hash of a season's archive."""
+
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+
+
 class SeasonFileRequest(Input):
     """A season's file, as text."""
 
     document: str = Field(max_length=MAX_CHARACTERS, description="TOML (docs/organisers.md).")
     preview: bool = Field(default=False, description="Check it and say what would change, but change nothing.")
-    bots: Bots | None = Field(default=None, description="With `preview`: how many bots the forecast reckons with.")
+    bots: Bots | None = Field(default=None, description="With `preview`: how many bots the forecast assumes.")
 
 
 class Invited(Items[str]):

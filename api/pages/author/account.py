@@ -71,10 +71,10 @@ SYSTEMS = {
 
 TOKEN_DAYS = (7, 30, 90, 365)
 SCOPES = {
-    Scope.READ: N_("read: view what is yours"),
+    Scope.READ: N_("read: view everything that is yours"),
     Scope.SUBMIT: N_("submit: create bots, upload versions, enter seasons (for your CI)"),
-    Scope.AUTHOR: N_("author: manage everything of yours"),
-    Scope.FULL: N_("full: also organise, if you may"),
+    Scope.AUTHOR: N_("author: manage everything that is yours"),
+    Scope.FULL: N_("full: also organise, if you are an organiser"),
 }
 
 

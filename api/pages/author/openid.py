@@ -41,7 +41,7 @@ COOKIE_SECONDS = 600
 """Time to sign in at the provider."""
 
 UNKNOWN = N_(
-    "You have no account here by that sign-in yet. Choose a name to make one; or, if you have an account, sign in with "
+    "This sign-in has no account here yet. Choose a name to create one. If you already have an account, sign in with "
     "your password and link it on your account's page."
 )
 
