@@ -10,10 +10,10 @@ import hashlib
 import inspect
 import json
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cache, partial
-from typing import Any
+from typing import Any, TypeVar
 
 from anyio import to_thread
 from fastapi import Request, Response
@@ -30,6 +30,8 @@ from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import folders, web_address
 from deadheat.engine.language import N_, _, gettext, language, ngettext
 from deadheat.league.locale import LANGUAGES
+
+Item = TypeVar("Item")
 
 _SAID = re.compile(r'\bsay\("([^"]*)"')
 
@@ -110,6 +112,13 @@ def everyones(make: Callable[..., str], media_type: str = "text/html") -> Callab
 def render(shared: Services, name: str, **values: Any) -> str:
     """The page's text."""
     return shared.pages.get_template(name).render(**values)
+
+
+def first_of(found: Sequence[Item], count: int, number: Callable[[Item], int]) -> tuple[Sequence[Item], int | None]:
+    """Return the first items of a list that was asked for one more, and the number before which a page of older ones
+    begins; None: there are none.
+    """
+    return found[:count], number(found[count - 1]) if len(found) > count else None
 
 
 def shown(value: object, limit: int = MAX_SHOWN) -> str:
