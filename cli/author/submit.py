@@ -81,7 +81,10 @@ def submit(
     if wait is False and season:
         fail("a bot enters a season when it is ready; remove --no-wait", USAGE)
     filename, content = read_bot(bot)
+    if season:
+        client.season(season)  # before a gate is played and the bot sent for nothing
     if gate is not None:
+        client.me()
         _must_pass(gate, game, bot, sandbox)
     visit = Submission(client, game, name, quiet=as_json)
     visit.upload(filename, content)
