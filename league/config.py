@@ -21,6 +21,8 @@ MIB = 1024 * 1024
 HEARTBEAT_SECONDS = 7
 """How often a worker renews its lease and a machine's keeper reports. A lease outlives three of these intervals."""
 
+REFIT_SECONDS = 5
+"""The shortest time between two rankings of one season."""
 
 SMTP_PORTS = {"smtp": 25, "smtp+starttls": 587, "smtps": 465}
 """How a mail server may be named, and its port where none is."""
@@ -64,7 +66,7 @@ class Settings(BaseSettings):
     embed_origins: str = Field(
         default="",
         pattern=r"^(\*|https?://[A-Za-z0-9.*-]+(:[0-9]+)?( https?://[A-Za-z0-9.*-]+(:[0-9]+)?)*)?$",
-        description="Sites that may show matches in a frame (`/matches/N/embed`), parted by spaces, e.g. "
+        description="Sites that may show matches in a frame (`/matches/N/embed`), separated by spaces, e.g. "
         "`https://blog.example https://*.example.org`, or `*` for all; empty: none.",
     )
     smtp_url: str = Field(
@@ -79,7 +81,7 @@ class Settings(BaseSettings):
         description="OpenID Connect provider through which people may sign in, e.g. `https://id.example`; empty: none. "
         "It needs the client's id and the site's address; people come back to `/sign-in/openid/callback` there.",
     )
-    openid_client_id: str = Field(default="", description="What the provider calls this league.")
+    openid_client_id: str = Field(default="", description="This league's client id at the provider.")
     openid_client_secret: str = Field(
         default="", repr=False, description="The provider's secret for this league; empty: a public client."
     )
@@ -95,10 +97,8 @@ class Settings(BaseSettings):
     reads_per_minute: int = Field(
         default=3000,
         ge=1,
-        description="Read requests per address, minute and API process; answers from memory do not count.",
-    )
-    writes_per_minute: int = Field(
-        default=600, ge=1, description="Changing requests per minute, per address and per user."
+        description="Read requests per address, minute and API process; answers from memory do not count. An address, "
+        "or a user, may make a fifth as many changing requests.",
     )
     sign_ins_per_minute: int = Field(default=20, ge=1, description="Sign-in attempts per address and minute.")
     sign_ups_per_hour: int = Field(default=60, ge=1, description="New accounts per address and hour.")
@@ -134,16 +134,6 @@ class Settings(BaseSettings):
     match_attempts: int = Field(
         default=MATCH_ATTEMPTS, ge=1, description="Void attempts at a match after which an organiser decides."
     )
-    series_attempts: int = Field(
-        default=5, ge=1, description="Failed attempts at a series after which an organiser decides on its matches."
-    )
-
-    open_series_limit: int = Field(
-        default=16,
-        ge=1,
-        description="Series of one season that may wait or run at a time; every judging slot after the first adds two.",
-    )
-    refit_seconds: float = Field(default=5, gt=0, description="Shortest time between two rankings of one season.")
 
     sandbox: Literal["docker", "local"] = Field(
         default="docker", description="What runs the bots. `local` isolates nothing and is for development only."
@@ -158,13 +148,14 @@ class Settings(BaseSettings):
     slots: str = Field(default="", description="CPUs for bots, e.g. `2,3;4,5` (two slots); empty: detected.")
     lock_dir: Path | None = Field(
         default=None,
-        description="Folder with a lock for each processor, for all who run bots here; empty: the machine's own.",
+        description="Folder with a lock for each processor, shared by everybody who runs bots here; empty: the "
+        "machine's own.",
     )
 
     games: str = Field(
         default="",
-        description="Folders of further games, or folders that hold such, parted by colons. Rules run in all processes "
-        "with their rights; each machine must have the same.",
+        description="Folders of further games, or folders that contain them, separated by colons. Rules run in all "
+        "processes, with their rights; every machine must have the same games.",
     )
 
     exhibitions: int = Field(default=2, ge=0, description="How many people may play against bots at a time; 0: nobody.")
@@ -241,6 +232,11 @@ class Settings(BaseSettings):
     def connections_per_address(self) -> int:
         """Connections that one address may have, unless it is a trusted proxy's."""
         return max(1, self.connections // 4)
+
+    @property
+    def writes_per_minute(self) -> int:
+        """Changing requests per minute, per address and per user."""
+        return max(1, self.reads_per_minute // 5)
 
     @property
     def unpacked_limit_bytes(self) -> int:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import CheckConstraint, Column, ForeignKeyConstraint, Index, Text, UniqueConstraint, false
 from sqlmodel import Field, SQLModel
 
 from deadheat.league.states import EvaluationFormat, EvaluationState
-from deadheat.league.tables.columns import Staged, UtcDateTime, index_where, word
+from deadheat.league.tables.columns import Staged, UtcDateTime, index_where, json_column, word
 
 
 class Evaluation(Staged, table=True):
@@ -19,7 +20,8 @@ class Evaluation(Staged, table=True):
     a cancellation.
 
     `stage`: its number among the stages of the season's finals, from 1; None: it is none, and nobody goes on. `keep`:
-    how many go on. `further`: how often two meet again at most (`league.pairing.tournament`).
+    how many go on. `further`: how often two meet again at most (`league.pairing.tournament`). `rules`: the version
+    of its tie-breaks (`league.pairing.figures`).
     """
 
     __table_args__ = (
@@ -47,6 +49,7 @@ class Evaluation(Staged, table=True):
     keep: int | None = None
     further: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     third_place: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
+    rules: int = Field(default=1, sa_column_kwargs={"server_default": "1"})
     state: EvaluationState = Field(default=EvaluationState.RUNNING, sa_column=word(EvaluationState, "state"))
     reason: str = Field(default="", sa_column=Column(Text, nullable=False))
     due_at: datetime = Field(sa_type=UtcDateTime)
@@ -56,6 +59,9 @@ class Evaluation(Staged, table=True):
 
 class EvaluationPlayer(SQLModel, table=True):
     """A version in an evaluation's field. `place`: in its final standings; None: they are not final.
+
+    `figures`: its points and tie-breaks there, by their names in `Placed`. None: not final, or it ended before they
+    were kept.
 
     `gone_after`: how many rounds were drawn when it was seen that an organiser had taken it out. It does not come back
     into this evaluation. None: it is there.
@@ -77,6 +83,7 @@ class EvaluationPlayer(SQLModel, table=True):
     bot_id: int
     seed: int
     place: int | None = None
+    figures: dict[str, Any] | None = Field(default=None, sa_column=json_column(nullable=True))
     gone_after: int | None = None
 
 

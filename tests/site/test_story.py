@@ -47,7 +47,7 @@ BULK = f"BULK = lambda y: [\n{ROWS}]\n"
 
 @pytest.fixture(scope="module")
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    with serving(tmp_path_factory.mktemp("story"), REFIT_SECONDS="1") as running:
+    with serving(tmp_path_factory.mktemp("story")) as running:
         yield running
 
 
@@ -163,7 +163,7 @@ def makes_a_season(page: Page) -> int:
     page.get_by_role("button", name="Create season").click()
     seats = page.get_by_label("Seats at a table")
     expect(seats).to_be_focused()
-    expect(seats).to_have_accessible_description(re.compile("is played by 2"))
+    expect(seats).to_have_accessible_description(re.compile("is for 2"))
     expect(page.get_by_label("Name")).to_have_value("Winter")
     seats.fill("2")
     page.get_by_role("button", name="Create season").click()

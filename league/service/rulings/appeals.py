@@ -25,7 +25,7 @@ from deadheat.league.service.rulings import rulings
 from deadheat.league.service.rulings.impartiality import judging
 from deadheat.league.service.series.privacy import may_see
 from deadheat.league.service.views.matches import must_be_told
-from deadheat.league.states import AppealState, MatchState, SeasonState
+from deadheat.league.states import AppealState, MatchState
 from deadheat.league.tables import Appeal, Bot, Match, Participant, Season
 from deadheat.league.words import Remedy
 
@@ -59,12 +59,12 @@ def appealable(session: Session, owner: Person, match_id: int) -> int:
     if bot_id is None or match is None or not may_see(session, owner, match):
         raise NotFound.own_match(match_id)
     if match.asked is not None:
-        raise WrongState("unrated", "An author asked for this match. It counts for nobody, and nobody rules on it.")
+        raise WrongState("unrated", "An author asked for this match. It is unrated, so there is nothing to rule on.")
     if match.state is not MatchState.DONE:
         raise WrongState.of_match(match.state, "only results can be appealed")
     must_be_told(session, match)
     season = session.get_one(Season, match.season_id)
-    if season.state is SeasonState.CLOSED:
+    if not season.state.goes_on:
         raise WrongState.of_season(season.state, "its results are final, so appeals are no longer possible")
     return bot_id
 

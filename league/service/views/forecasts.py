@@ -192,7 +192,7 @@ def _coming(
     machines: Machines,
     course: Course,
 ) -> list[Foreseen]:
-    if season.state in (SeasonState.FINALS, SeasonState.CLOSED) or not (lines or _exists(season)):
+    if season.state.is_after(SeasonState.FROZEN) or not (lines or _exists(season)):
         return []
     took = {}
     for line in lines:
@@ -231,18 +231,18 @@ def _side_by_side(machines: Machines, matches: int, length: int) -> float:
 
 
 def _shortcomings(session: Session, season: Season, field: int, slots: int) -> Iterator[str]:
-    if season.state is SeasonState.CLOSED or not (season.evaluations or season.finals is not FinalsFormat.NONE):
+    if not season.state.goes_on or not (season.evaluations or season.finals is not FinalsFormat.NONE):
         return
     if slots == 0:
-        yield "No machine judges now; this is reckoned with one slot."
+        yield "No machine is judging now; this assumes one slot."
     if field < 2:
         yield "Fewer than two bots have entered; say how many you expect."
     if season.state is SeasonState.SCHEDULED and season.opens_at is None and season.evaluations:
-        yield "The season has no opening date; evaluations are reckoned as if it were open by then."
+        yield "The season has no opening date; this assumes that it is open when they begin."
     others = select(func.count()).select_from(Season).where(col(Season.state).in_(IN_PLAY))
     if beside := session.exec(others.where(Season.id != (season.id or 0))).one():
         other = "season is" if beside == 1 else "seasons are"
-        yield f"{beside} other {other} being played on the same machines, which this leaves out."
+        yield f"{beside} other {other} being played on the same machines; this does not take them into account."
 
 
 def _overruns(
