@@ -61,6 +61,7 @@ class Match(Record):
     season_id: int
     series_id: int
     game: str
+    variant: Annotated[list[str] | None, Field(description="What its season has otherwise than the game's rules.")]
     state: MatchState
     rated: bool
     commitment: str
