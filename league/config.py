@@ -21,6 +21,8 @@ MIB = 1024 * 1024
 HEARTBEAT_SECONDS = 7
 """How often a worker renews its lease and a machine's keeper reports. A lease outlives three of these intervals."""
 
+REFIT_SECONDS = 5
+"""The shortest time between two rankings of one season."""
 
 SMTP_PORTS = {"smtp": 25, "smtp+starttls": 587, "smtps": 465}
 """How a mail server may be named, and its port where none is."""
@@ -95,10 +97,8 @@ class Settings(BaseSettings):
     reads_per_minute: int = Field(
         default=3000,
         ge=1,
-        description="Read requests per address, minute and API process; answers from memory do not count.",
-    )
-    writes_per_minute: int = Field(
-        default=600, ge=1, description="Changing requests per minute, per address and per user."
+        description="Read requests per address, minute and API process; answers from memory do not count. An address, "
+        "or a user, may make a fifth as many changing requests.",
     )
     sign_ins_per_minute: int = Field(default=20, ge=1, description="Sign-in attempts per address and minute.")
     sign_ups_per_hour: int = Field(default=60, ge=1, description="New accounts per address and hour.")
@@ -134,16 +134,6 @@ class Settings(BaseSettings):
     match_attempts: int = Field(
         default=MATCH_ATTEMPTS, ge=1, description="Void attempts at a match after which an organiser decides."
     )
-    series_attempts: int = Field(
-        default=5, ge=1, description="Failed attempts at a series after which an organiser decides on its matches."
-    )
-
-    open_series_limit: int = Field(
-        default=16,
-        ge=1,
-        description="Series of one season that may wait or run at a time; every judging slot after the first adds two.",
-    )
-    refit_seconds: float = Field(default=5, gt=0, description="Shortest time between two rankings of one season.")
 
     sandbox: Literal["docker", "local"] = Field(
         default="docker", description="What runs the bots. `local` isolates nothing and is for development only."
@@ -241,6 +231,11 @@ class Settings(BaseSettings):
     def connections_per_address(self) -> int:
         """Connections that one address may have, unless it is a trusted proxy's."""
         return max(1, self.connections // 4)
+
+    @property
+    def writes_per_minute(self) -> int:
+        """Changing requests per minute, per address and per user."""
+        return max(1, self.reads_per_minute // 5)
 
     @property
     def unpacked_limit_bytes(self) -> int:

@@ -13,6 +13,8 @@ from datetime import datetime
 from enum import IntEnum, StrEnum
 from typing import Self
 
+from deadheat.engine.language import N_
+
 
 class _Ladder(StrEnum):
     """Words in order, each allowing everything that the earlier ones allow."""
@@ -29,11 +31,25 @@ class _Ladder(StrEnum):
 
 
 class Role(_Ladder):
-    """A user's rights besides playing."""
+    """A user's rights besides playing. `made` is what the audit log says of making somebody that."""
 
-    AUTHOR = "author"
-    ORGANISER = "organiser"  # runs seasons and rules on results
-    ADMIN = "admin"  # sees how the deployment runs, and makes organisers
+    made: str
+
+    def __new__(cls, word: str, made: str) -> Self:
+        """A member, whose value is the word."""
+        role = str.__new__(cls, word)
+        role._value_ = word
+        role.made = made
+        return role
+
+    AUTHOR = "author", N_("made {} an author")
+    ORGANISER = "organiser", N_("made {} an organiser")  # runs seasons and rules on results
+    ADMIN = "admin", N_("made {} an administrator")  # sees how the deployment runs, and makes organisers
+
+    @property
+    def action(self) -> str:
+        """The audit log's word for making somebody that."""
+        return f"{self.value}-made"
 
 
 class NewcomerRule(StrEnum):
@@ -101,6 +117,16 @@ class SeasonState(StrEnum):
     def words(self) -> str:
         """What a season in this state is, in a sentence."""
         return "in its finals" if self is SeasonState.FINALS else self.value
+
+    @property
+    def action(self) -> str:
+        """The audit log's word for a season's step into this state."""
+        return f"season-{self.value}"
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the season has not closed."""
+        return self in GOING_ON
 
     def is_after(self, other: SeasonState) -> bool:
         """Whether seasons come to this state later than to the other: they are listed in their order."""
@@ -249,12 +275,13 @@ GOING_ON = (SeasonState.SCHEDULED, *IN_PLAY)
 class SeasonStep:
     """How a season comes into a state.
 
-    `verb` is what an organiser does, `meaning` the help of the command that does it (closing has its own), and
-    `becomes` what has become of the season then. `date` is the setting of `league.terms` that does it instead; None: it
-    is only done by hand. `note` is what the season's page says while it is in the state.
+    `verb` is what an organiser does, `done` what the audit log says of it, `meaning` the help of the command that does
+    it (closing has its own), and `becomes` what has become of the season then. `date` is the setting of `league.terms`
+    that does it instead; None: it is only done by hand. `note` is what the season's page says while it is in the state.
     """
 
     verb: str
+    done: str
     becomes: str
     date: str | None
     meaning: str = ""
@@ -268,10 +295,15 @@ class SeasonStep:
 
 SEASON_STEPS: Mapping[SeasonState, SeasonStep] = {
     SeasonState.OPEN: SeasonStep(
-        "Open", "opened", "opens_at", "Open a season, so that its ladder is played, or reopen a frozen one."
+        "Open",
+        N_("opened {}"),
+        "opened",
+        "opens_at",
+        "Open a season, so that its ladder is played, or reopen a frozen one.",
     ),
     SeasonState.FROZEN: SeasonStep(
         "Freeze",
+        N_("froze {}"),
         "frozen",
         "freezes_at",
         "Freeze a season: entries and versions are fixed while the ladder settles.",
@@ -279,12 +311,14 @@ SEASON_STEPS: Mapping[SeasonState, SeasonStep] = {
     ),
     SeasonState.FINALS: SeasonStep(
         "Begin the finals",
+        N_("began the finals of {}"),
         "brought to its finals",
         "finals_at",
         "Begin the finals. Running series finish; waiting ones are dropped.",
     ),
     SeasonState.CLOSED: SeasonStep(
         "Close",
+        N_("closed {}"),
         "closed",
         "closes_at",
         note="The season is closed. Matches in progress are played to the end, then the standings are published.",

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import logging
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ from deadheat.engine.referee import run_match
 from deadheat.engine.transcript import Transcript
 from deadheat.sandbox.box import Box, Exit, Limits, Program, Sandbox, SandboxError
 from deadheat.sandbox.pipes import PipeTransport
+
+log = logging.getLogger(__name__)
 
 FINISH_GRACE_NS = NS_PER_S
 """How long a bot may take to exit after FINISH (ruling C-10)."""
@@ -190,6 +193,8 @@ class Arena:
             # Fault.MEMORY there is other evidence, and no bot can make its box merely *look* dead.)
             if transcript.result.faults.get(seat) is Fault.EXITED and error.cause == "container-died":
                 raise TransportError(error.cause, f"seat {seat_number(seat)}: {error.detail}", seat=seat) from error
+            label = self._programs[seating[seat]].label
+            log.info("the box of %s cannot be used again: %s: %s", label, error.cause, error.detail)
             self._boxes.pop(seating[seat]).close()
         return exits
 

@@ -30,6 +30,7 @@ from deadheat.league.errors import BlobDamaged, BlobMissing
 from deadheat.league.service.ground.audit import first_broken
 from deadheat.league.service.jobs.kinds import KINDS
 from deadheat.league.service.rankings.recount import recount
+from deadheat.league.service.series import carrying_out
 from deadheat.league.service.series.capacity import bound_with
 from deadheat.league.service.series.hosts import hosts
 from deadheat.league.states import (
@@ -111,7 +112,7 @@ SPOILED = select(Attempt.series_id).where(
 
 def misplaced_series(session: Session) -> Iterator[str]:
     """Leases belong to series that are being played, and nobody tries for ever."""
-    limit = settings_of(session).series_attempts
+    limit = carrying_out.SERIES_ATTEMPTS
     lost = Counter(session.exec(SPOILED).all())
     for series in session.exec(every(Series)):
         if (series.lease_until is not None) != (series.state is JobState.RUNNING):
@@ -406,7 +407,7 @@ def exceeded_quotas(session: Session) -> Iterator[str]:
         yield f"pair {(pair.season_id, pair.low_id, pair.high_id)}: {pair.games} games planned, {limit} wanted"
     slots = sum(host.slots for host in hosts(session))  # also of machines that have gone since
     for season_id, count in session.exec(OPEN_SERIES):
-        if count > bound_with(settings_of(session), slots):
+        if count > bound_with(slots):
             yield f"season {season_id} has {count} open series"
 
 

@@ -27,7 +27,7 @@ from deadheat.league.service.views import careers
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.service.views.careers import Opponent, Part
 from deadheat.league.service.views.waiting import waiting
-from deadheat.league.states import MatchState, SeasonState
+from deadheat.league.states import MatchState
 from deadheat.league.time_buckets import late_share
 
 router = APIRouter(include_in_schema=False)
@@ -139,7 +139,7 @@ def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> d
         "times": times,
         "failures": failures,
         "causes": _by_cause(careers.failure_counts(session, part.season_id, bot_id)),
-        "waits": None if part.state is SeasonState.CLOSED else waiting(session, part.season_id, bot_id),
+        "waits": waiting(session, part.season_id, bot_id) if part.state.goes_on else None,
         "recent_failures": [failure for failure in failures if failure.version == part.version],
     }
 

@@ -65,21 +65,21 @@ def evaluation(
     rounds.
     """
     with shared.db.reading() as session:
-        info = views.evaluation(session, evaluation_id)
         versions = views.versions_named(session, evaluation_id, q) if q.strip() else None
+        first = (page - 1) * ROWS_OF_ONE
+        info = views.evaluation(session, evaluation_id, versions, skip=first, limit=ROWS_OF_ONE)
         shown = None if versions is not None and number is None else min(number or info.round, info.round)
         skip = (boards - 1) * ROWS_OF_ONE
         pairings, drawn = views.pairings(session, evaluation_id, shown, versions, skip=skip, limit=ROWS_OF_ONE)
-    standings = [one for one in info.standings if versions is None or one.version_id in versions]
+    many = info.players if versions is None else len(versions)
     return render(
         shared,
         "evaluation.html",
         evaluation=info,
         late_minutes=int((info.created_at - info.due_at).total_seconds() // 60),
-        standings=standings[(page - 1) * ROWS_OF_ONE : page * ROWS_OF_ONE],
         q=q.strip(),
         page=page,
-        pages=-(-len(standings) // ROWS_OF_ONE),
+        pages=-(-many // ROWS_OF_ONE),
         number=shown,
         pairings=pairings,
         boards=boards,

@@ -22,7 +22,7 @@ from deadheat.league.service.seasons import seasons as league_seasons
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.service.views import overview
 from deadheat.league.service.views.news import newest_versions, running_series
-from deadheat.league.states import MatchState, SeasonState, dated_steps
+from deadheat.league.states import MatchState, dated_steps
 
 router = APIRouter(include_in_schema=False)
 
@@ -63,8 +63,8 @@ def home(shared: Shared, before: Annotated[RowId | None, Query()] = None) -> str
         "home.html",
         games=[GAMES[name] for name in sorted(GAMES)],
         announcements=announcements,
-        cards=[card for card in cards if card.season.state is not SeasonState.CLOSED],
-        past=[card for card in cards if card.season.state is SeasonState.CLOSED],
+        cards=[card for card in cards if card.season.state.goes_on],
+        past=[card for card in cards if not card.season.state.goes_on],
         older=seasons[SEASONS - 1].id if len(seasons) > SEASONS else None,
         newest=before is None,
         running=running,

@@ -126,9 +126,12 @@ def _of_rounds(told: _Told) -> Iterator[str]:
     there = {one["version_id"] for one in told.players if one["gone_after"] is None}
     if told.row["stage"] is not None and next_rounds(told.form, told.seeded, there, played):
         yield "it ended before everything was played"
-    places = {one.player: one.place for one in standings(told.form, told.seeded, there, played)}
-    if places != {one["version_id"]: one["place"] for one in told.players}:
+    placed = {one.player: one for one in standings(told.form, told.seeded, there, played)}
+    if any(placed[one["version_id"]].place != one["place"] for one in told.players):
         yield "its places do not follow from its points"
+    kept = {one["version_id"]: json.loads(one["figures"]) for one in told.players if one.get("figures")}
+    if any(placed[version].figures != figures for version, figures in kept.items()):
+        yield "its tie-breaks do not follow from its points"
 
 
 def _taken(archived: Archived) -> Mapping[int, list[Mapping[int, float]]]:

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from deadheat.league.pairing.pairs import PairKey, pair_key
 
@@ -59,6 +59,11 @@ class Placed:
     early_points: float = 0.0
     opponents_early_points: float = 0.0
     sonneborn_berger: float = 0.0
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """All but who it is and its seed and place, by their names."""
+        return {name: figure for name, figure in asdict(self).items() if name not in ("player", "seed", "place")}
 
 
 def draw(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import CheckConstraint, Column, ForeignKeyConstraint, Index, Text, UniqueConstraint, false
 from sqlmodel import Field, SQLModel
 
 from deadheat.league.states import EvaluationFormat, EvaluationState
-from deadheat.league.tables.columns import Staged, UtcDateTime, index_where, word
+from deadheat.league.tables.columns import Staged, UtcDateTime, index_where, json_column, word
 
 
 class Evaluation(Staged, table=True):
@@ -57,6 +58,9 @@ class Evaluation(Staged, table=True):
 class EvaluationPlayer(SQLModel, table=True):
     """A version in an evaluation's field. `place`: in its final standings; None: they are not final.
 
+    `figures`: its points and tie-breaks there, by their names in `Placed`. None: not final, or it ended before they
+    were kept.
+
     `gone_after`: how many rounds were drawn when it was seen that an organiser had taken it out. It does not come back
     into this evaluation. None: it is there.
     """
@@ -77,6 +81,7 @@ class EvaluationPlayer(SQLModel, table=True):
     bot_id: int
     seed: int
     place: int | None = None
+    figures: dict[str, Any] | None = Field(default=None, sa_column=json_column(nullable=True))
     gone_after: int | None = None
 
 

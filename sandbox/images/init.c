@@ -81,6 +81,7 @@ enum {
     TAIL_BYTES = 48 * 1024, /* head + tail fit into a FIFO's 64 KiB, so sending them cannot block */
     LAST_CAPABILITY = 63,
     PASSES = 1000, /* about a second */
+    KILL_AGAIN_MS = 10,
     KEPT_AT_ONCE = 32,
     NUMBERS = 64, /* of pipes and sockets that a run may make; a pair of sockets has two */
     OUR_NUMBERS = 16, /* what init itself makes meanwhile, and more */
@@ -437,10 +438,21 @@ static int collect_sockets(void) {
     return left;
 }
 
+/* Returns when nothing else lives in the container. One kill is not enough: gVisor lists the processes first, and one that
+ * is born meanwhile escapes (31 of 600). */
+static void kill_everything(void) {
+    struct signalfd_siginfo information;
+    for (pid_t ended;; poll(&(struct pollfd){signal_fd, POLLIN, 0}, 1, KILL_AGAIN_MS)) {
+        kill(-1, SIGKILL);
+        while (read(signal_fd, &information, sizeof information) > 0) {}
+        while ((ended = waitpid(-1, NULL, WNOHANG)) > 0) {}
+        if (ended < 0) return;
+    }
+}
+
 static void finish_stop(void) {
     char buffer[16 * 1024], line[96];
-    kill(-1, SIGKILL);
-    while (waitpid(-1, NULL, 0) > 0 || errno == EINTR) {} /* until nothing else lives in the container */
+    kill_everything();
     drain_stderr(80); /* nobody can make a pipe hold more than 1 MiB: nothing remains */
     if (stderr_fd >= 0) { close(stderr_fd); stderr_fd = -1; }
     close_relay();
@@ -464,7 +476,7 @@ static void reap(void) {
         if (pid != bot) continue;
         bot = 0;
         bot_status = tmp_options != NULL && WIFEXITED(status) ? *first_status : status;
-        kill(-1, SIGKILL); /* what it left behind would keep its output open */
+        kill_everything(); /* what it left behind would keep its output open */
     }
 }
 

@@ -417,7 +417,7 @@ def test_one_address_opens_only_so_many_accounts_and_tries_so_many(site: Site, s
 
 
 def test_one_address_changes_only_so_much_and_reads_on(site: Site) -> None:
-    with strict(site, writes_per_minute=3) as slow:
+    with strict(site, reads_per_minute=15) as slow:
         for _ in range(3):
             slow.problem(401, slow.client.post("/v1/bots", json={}))
         answer = slow.client.post("/v1/bots", json={})
@@ -427,7 +427,7 @@ def test_one_address_changes_only_so_much_and_reads_on(site: Site) -> None:
 
 
 def test_one_user_changes_only_so_much_from_however_many_addresses(site: Site) -> None:
-    with strict(site, writes_per_minute=5, trusted_proxies="127.0.0.1") as slow:
+    with strict(site, reads_per_minute=25, trusted_proxies="127.0.0.1") as slow:
         ada, bob = slow.author("ada"), slow.author("bob")
         answers = [
             slow.client.post("/v1/bots", json={}, headers={**who, "X-Forwarded-For": f"192.0.2.{number}"})
@@ -453,7 +453,7 @@ def test_one_address_has_only_so_much_worked_out_and_what_is_in_memory_is_free(s
 
 def test_without_its_redis_a_process_counts_alone(site: Site) -> None:
     with closing(
-        Site(site.world.settings.data_dir / "slow", writes_per_minute=2, broker_url="redis://127.0.0.1:1/0")
+        Site(site.world.settings.data_dir / "slow", reads_per_minute=10, broker_url="redis://127.0.0.1:1/0")
     ) as slow:
         answers = [slow.client.post("/v1/bots", json={}).status_code for _ in range(3)]
         assert answers == [401, 401, 429]
@@ -462,7 +462,7 @@ def test_without_its_redis_a_process_counts_alone(site: Site) -> None:
 def test_only_a_trusted_proxy_says_who_asks(site: Site) -> None:
     for trusted, status in (("", 429), ("127.0.0.1", 401), ("10.0.0.0/8", 429)):
         slow = Site(
-            site.world.settings.data_dir / f"slow{status}{trusted[:3]}", writes_per_minute=1, trusted_proxies=trusted
+            site.world.settings.data_dir / f"slow{status}{trusted[:3]}", reads_per_minute=5, trusted_proxies=trusted
         )
         try:
             answers = [

@@ -71,7 +71,9 @@ def test_every_action_of_the_audit_log_has_its_words() -> None:
     }
     composed = {f"{word}-{state.value}" for word, states in COMPOSED.items() for state in states}
     composed |= {f"{word}-{state.value}" for word in ("challenge", "panel") for state in ChallengeState}
-    composed |= {f"{role.value}-made" for role in Role}
+    composed |= {role.action for role in Role}
     missing = (recorded | composed) - WORDS.keys()
     assert len(recorded) > 30
-    assert missing == {"evaluation-running", "challenge-running", "panel-running"}, "nobody records that these begin"
+    assert missing == {"season-scheduled", "evaluation-running", "challenge-running", "panel-running"}, (
+        "nobody records that these begin"
+    )

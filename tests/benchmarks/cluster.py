@@ -48,7 +48,7 @@ from tests.league.world import START, World, settings
 
 LENGTH = 50
 BOTS = 4
-AS_SHIPPED = {"LEASE_SECONDS": "30", "REQUEUE_SECONDS": "60", "REFIT_SECONDS": "5"}
+AS_SHIPPED = {"LEASE_SECONDS": "30", "REQUEUE_SECONDS": "60"}
 STORE_BYTES = 2**30
 """Some 20,000 matches leave a transcript each."""
 

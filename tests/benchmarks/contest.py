@@ -1,6 +1,6 @@
 """What a whole contest costs the league, in simulated time: evaluations of 1,600 teams, and a final every 15 minutes.
 
-    ./scripts/bench contest [--short] [--days N] [--only NAME] [--postgresql]
+    ./scripts/bench contest [--short] [--days N] [--teams N] [--only NAME] [--postgresql]
 
 The use cases are the product's own, on a real database; time is simulated, and the results come from the bots'
 strengths instead of containers. For each contest: what each step costs (CPU time, statements, and by how much it raised
@@ -9,7 +9,8 @@ the same rounds and finds the same standings (`contests.second`). Then the same 
 its lateness is measured. The result is 1 if a round was late, a draw or a standing differed, or a page was slow.
 
 Contests: `online` (1,600 teams, Swiss of 20 rounds twice a day), `system-test` (Swiss of 50 rounds), `first-100` (round
-robin, 5 matches a pair), `final` (23 teams, round robin every 15 minutes for six hours).
+robin, 5 matches a pair), `final` (23 teams, round robin every 15 minutes for six hours). All of it is some 100 minutes
+of CPU time, 8 of them for each day of `online`; `--days` and `--teams` make that contest smaller.
 """
 
 from __future__ import annotations
@@ -48,14 +49,14 @@ class Plan:
     match_seconds: float = 2.0
 
 
-def plans(days: int, short: bool) -> list[Plan]:
-    """The contests of CONTEST's year, or a twentieth of each."""
+def plans(days: int, teams: int | None, short: bool) -> list[Plan]:
+    """The contests of CONTEST's year, or a twentieth of each; `teams`: of the online contest."""
     first, part = START + timedelta(hours=3), 20 if short else 1
     twice_a_day = [first + timedelta(days=day, hours=hour) for day in range(days) for hour in (0, 6)]
     swiss, everybody = EvaluationFormat.SWISS, EvaluationFormat.ROUND_ROBIN
     final = {"every_minutes": 15, "from": first, "until": first + timedelta(hours=0.25 if short else 6)}
     return [
-        Plan("online", 1600 // part, _line(swiss, at=twice_a_day, rounds=20 if not short else 5), 32),
+        Plan("online", teams or 1600 // part, _line(swiss, at=twice_a_day, rounds=20 if not short else 5), 32),
         Plan("system-test", 1600 // part, _line(swiss, at=[first], rounds=50 if not short else 8), 32),
         Plan("first-100", max(10, 100 // part), _line(everybody, at=[first], matches=5), 32),
         Plan("final", 23, _line(everybody, **final), 4),
@@ -71,17 +72,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--short", action="store_true", help="a twentieth of the teams, fewer rounds and evaluations")
     parser.add_argument("--days", type=int, help="of the online contest (10; short: 1)")
+    parser.add_argument("--teams", type=int, help="of the online contest (1,600; short: 80)")
     parser.add_argument("--only", action="append", help="one contest; may be given again")
     parser.add_argument("--postgresql", action="store_true", help="instead of SQLite")
     chosen = parser.parse_args()
     wrong = 0
-    for plan in plans(chosen.days or (1 if chosen.short else 10), chosen.short):
+    for plan in plans(chosen.days or (1 if chosen.short else 10), chosen.teams, chosen.short):
         if not chosen.only or plan.name in chosen.only:
             with world(chosen.postgresql) as league:
                 wrong += played(league, plan)
     if not chosen.only or "too-slow" in chosen.only:
         with world(chosen.postgresql) as league:
-            wrong += too_slow(league, plans(1, short=True)[-1])
+            wrong += too_slow(league, plans(1, None, short=True)[-1])
     print("All is as it must be." if not wrong else f"{wrong} things are wrong.")
     return int(bool(wrong))
 

@@ -40,6 +40,7 @@ from deadheat.league.pairing.pairs import PairKey, pair_key
 from deadheat.league.pairing.separation import ELO_PER_NAT
 from deadheat.league.service.ground.steps import insert_rows
 from deadheat.league.service.rankings.standings import refit
+from deadheat.league.service.series.capacity import OPEN_SERIES
 from deadheat.league.tables import Bot, BotVersion, Entry, Pair
 from tests.league.paper import Ladder
 from tests.league.world import GAME, START, World, settings
@@ -386,7 +387,7 @@ def tick_ms(bots: int, pairs: int, rounds: int) -> float:
             started_ns = time.process_time_ns()
             planned = world.tick()
             spent_ms.append((time.process_time_ns() - started_ns) / 1e6)
-            assert len(planned) == world.settings.open_series_limit
+            assert len(planned) == OPEN_SERIES
             for series_id in planned:
                 assert world.finish(world.claimed(series_id))
         world.close()

@@ -53,7 +53,6 @@ PASSWORD = "only a test of the cluster"
 QUICK: Mapping[str, str] = {
     "LEASE_SECONDS": str(3 * HEARTBEAT_SECONDS),  # the shortest there is
     "REQUEUE_SECONDS": "4",
-    "REFIT_SECONDS": "2",
     "MATCH_ATTEMPTS": "20",  # three machines on two processors spoil matches now and then, and that is not the subject
     "JUDGE_UNFIT": "true",  # nor is whether this one, so shared, is fit to judge
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import re
 import tempfile
 from collections.abc import Iterator
@@ -50,8 +51,11 @@ def zoo(engine_required: None, tmp_path_factory: pytest.TempPathFactory, pytestc
 
 
 @pytest.fixture
-def clean(zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Fails when anything is left of a test."""
+def clean(
+    zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> Iterator[None]:
+    """Fails when anything is left of a test, and shows why a box was lost."""
+    caplog.set_level(logging.INFO, "deadheat.sandbox")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     zoo.sandbox.traces.forget()
     with nothing_left(zoo.sandbox.traces, zoo.context.run_dir, tmp_path):

@@ -6,12 +6,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlmodel import Session, col, func, select
+from sqlmodel import Session, col, func, select, update
 
 from deadheat.league.errors import BadSetting, NotAllowed, WrongState
 from deadheat.league.jobs import SeriesJob
 from deadheat.league.service.course.schedule import go_on
 from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.evaluations import views
 from deadheat.league.service.evaluations.beginning import begin_now, cancel_evaluation, set_timetable
 from deadheat.league.service.evaluations.playing import meetings, standings_of
 from deadheat.league.service.rankings.results import season_log
@@ -94,13 +95,45 @@ def test_a_swiss_begins_at_its_time_and_is_played_to_its_standings(world: World)
     assert len({one[-1][0] for one in rounds}) == 3  # another bye each time
     assert places(world, row.id)[0] == 1
     with world.db.reading() as session:
-        assert [one.player for one in standings_of(session, row)] == places(world, row.id)
         assert season_log(session, season_id).games == 20  # of the ladder alone
         assert session.exec(select(func.sum(Pair.games))).one() == 20
         told = session.exec(select(Notice).where(Notice.kind == NoticeKind.EVALUATION_DONE)).all()
         assert [(one.about["place"], one.about["players"], one.about["seed"]) for one in told] == [
             (places(world, row.id).index(seed) + 1, 5, seed) for seed in range(1, 6)
         ]
+
+
+@pytest.mark.databases
+@pytest.mark.parametrize("line_", [line(), line(format=ROUND_ROBIN, rounds=None)], ids=["swiss", "round robin"])
+def test_final_standings_are_read_as_they_were_computed_a_page_at_a_time(
+    world: World, line_: DeclaredEvaluation
+) -> None:
+    season(world, 5, line_)
+    world.clock.turn(HOUR)
+    play(world)
+    (row,) = evaluations(world)
+    kept = world.read(views.evaluation, row.id)
+    with world.db.reading() as session:
+        computed = standings_of(session, row)
+    assert [one.version_id for one in kept.standings] == [one.player for one in computed] == places(world, row.id)
+    assert [one.points for one in kept.standings] == [one.points for one in computed]
+    two = {kept.standings[1].version_id, kept.standings[3].version_id}
+    assert world.read(views.evaluation, row.id, two, skip=1, limit=1).standings == [kept.standings[3]]
+    with world.db.transaction() as session:  # as of an evaluation that ended before figures were kept
+        session.connection().execute(update(EvaluationPlayer).values(figures=None))
+    assert world.read(views.evaluation, row.id) == kept
+    assert world.read(views.evaluation, row.id, two, skip=1, limit=1).standings == [kept.standings[3]]
+
+
+def test_what_is_shown_of_a_finished_evaluation_is_what_was_kept(world: World) -> None:
+    season(world, 3)
+    world.clock.turn(HOUR)
+    play(world)
+    (row,) = evaluations(world)
+    with world.db.transaction() as session:
+        player = session.exec(select(EvaluationPlayer).where(EvaluationPlayer.place == 1)).one()
+        player.figures = {**(player.figures or {}), "early_points": 77.0}
+    assert world.read(views.evaluation, row.id).standings[0].early_points == 77.0
 
 
 def test_the_next_one_is_seeded_by_the_last_and_newcomers_come_after(world: World) -> None:

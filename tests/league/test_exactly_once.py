@@ -28,6 +28,7 @@ from deadheat.league.service.jobs.builds import (
     renew_build,
 )
 from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
+from deadheat.league.service.series import carrying_out
 from deadheat.league.service.series.carrying_out import SERIES, finish_series, renew_series
 from deadheat.league.service.series.hosts import due_check, record_check
 from deadheat.league.states import Fitness, JobState, MatchState, VersionState
@@ -229,13 +230,13 @@ def test_a_failed_transaction_leaves_the_series_to_the_same_attempt(world: World
 
 def test_the_matches_of_a_series_that_we_fail_too_often_are_held_and_alarmed(world: World, caplog) -> None:
     series_id = queued(world)
-    for number in range(1, world.settings.series_attempts + 1):
+    for number in range(1, carrying_out.SERIES_ATTEMPTS + 1):
         job = world.claimed(series_id)
         assert job.attempt == number
         world.write(release_series, job, "w1", Failure("dirty-box", "something stayed", {"try": number}))
     assert state(world, series_id) is JobState.ABANDONED
     assert world.claim(series_id) is None
-    assert causes(world, series_id) == ["dirty-box"] * world.settings.series_attempts
+    assert causes(world, series_id) == ["dirty-box"] * carrying_out.SERIES_ATTEMPTS
     with world.db.reading() as session:
         matches = session.exec(select(Match).where(Match.series_id == series_id)).all()
     assert {(match.state, match.rated) for match in matches} == {(MatchState.HELD, False)}
@@ -245,7 +246,7 @@ def test_the_matches_of_a_series_that_we_fail_too_often_are_held_and_alarmed(wor
 @pytest.mark.parametrize("cause", sorted(BLAMELESS))
 def test_a_series_waits_out_what_is_no_fault_of_its_own(world: World, cause: str) -> None:
     series_id = queued(world)
-    for number in range(1, 3 * world.settings.series_attempts):
+    for number in range(1, 3 * carrying_out.SERIES_ATTEMPTS):
         job = world.claimed(series_id)
         assert job.attempt == number
         with world.db.transaction() as session:
@@ -254,7 +255,7 @@ def test_a_series_waits_out_what_is_no_fault_of_its_own(world: World, cause: str
         pause = world.row(Series, series_id).nudge_at - world.clock.now
         assert pause <= timedelta(minutes=1)
     assert state(world, series_id) is JobState.QUEUED
-    assert causes(world, series_id) == [cause] * (3 * world.settings.series_attempts - 1)
+    assert causes(world, series_id) == [cause] * (3 * carrying_out.SERIES_ATTEMPTS - 1)
 
 
 @pytest.mark.parametrize("cause", sorted(Cause.having(Trait.MACHINE)))

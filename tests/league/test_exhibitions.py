@@ -22,6 +22,7 @@ from deadheat.league.service.seasons.bot_changes import change_bot
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.seasons.gates import GateTerms
 from deadheat.league.service.seasons.seasons import create_season
+from deadheat.league.service.series import carrying_out
 from deadheat.league.service.series.hosts import record_check, turn_away
 from deadheat.league.service.views.news import ready_bots
 from deadheat.league.states import JobState, SeasonState
@@ -355,7 +356,7 @@ def test_what_is_nobodys_doing_is_tried_again_for_an_hour(world: World) -> None:
         world.write(exhibiting.release_exhibition, job, "w1", Failure("blobs-away"))
         return look(world, person, job.exhibition_id).info.state
 
-    for _ in range(2 * world.settings.series_attempts):
+    for _ in range(2 * carrying_out.SERIES_ATTEMPTS):
         assert fail() is JobState.QUEUED
         job = claim(world, job.exhibition_id)
     world.clock.turn(world.settings.exhibition_seconds + 1)
@@ -364,7 +365,7 @@ def test_what_is_nobodys_doing_is_tried_again_for_an_hour(world: World) -> None:
 
 def test_what_is_handed_back_in_order_is_no_failure(world: World) -> None:
     person, job = begun(world)
-    for _ in range(world.settings.series_attempts):
+    for _ in range(carrying_out.SERIES_ATTEMPTS):
         world.write(exhibiting.release_exhibition, job, "w1", Failure(Cause.WORKER_STOPPED))
         assert swept(world) == [job.exhibition_id], "at once"
         job = claim(world, job.exhibition_id)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from sqlmodel import col, select
 
+from deadheat.league.config import REFIT_SECONDS
 from deadheat.league.jobs import SeriesJob
 from deadheat.league.pairing.rounds import Round, swiss, swiss_rounds, tables
 from deadheat.league.ratings import Prior, RatingConfig, rate
@@ -28,6 +29,7 @@ from deadheat.league.service.seasons import absence
 from deadheat.league.service.seasons.divisions import assign_division
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.seasons.seasons import create_season, season_info
+from deadheat.league.service.series.capacity import OPEN_SERIES
 from deadheat.league.service.views.matches import matches
 from deadheat.league.states import FinalsFormat, FinalsLog, MatchState, Purpose, SeasonState
 from deadheat.league.tables import Entry, Match, Participant, RatingSnapshot, Series
@@ -48,7 +50,7 @@ def begin_finals(world: World, season_id: int) -> None:
 
 
 def refit(world: World, season_id: int) -> None:
-    world.clock.turn(world.settings.refit_seconds)
+    world.clock.turn(REFIT_SECONDS)
     world.write(standings.refit, season_id)
 
 
@@ -160,7 +162,7 @@ def test_finals_wait_for_the_ladders_last_series_and_drop_what_nobody_began(worl
 def test_only_so_many_series_of_a_round_robin_are_open_at_a_time(world: World) -> None:
     season_id = season(world, 8)
     in_finals(world, season_id)
-    assert len(world.tick()) == world.settings.open_series_limit
+    assert len(world.tick()) == OPEN_SERIES
     assert world.tick() == []
 
 

@@ -21,7 +21,7 @@ MS = 1_000_000
 
 @pytest.fixture
 def world(tmp_path: Path, database_url: str) -> Iterator[World]:
-    made = World(settings(tmp_path, refit_seconds=0.001, database_url=database_url))
+    made = World(settings(tmp_path, database_url=database_url))
     yield made
     made.close()
 

@@ -6,12 +6,12 @@ import random
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import combinations, pairwise
+from unittest.mock import patch
 
 import pytest
 from sqlalchemy import event
 from sqlmodel import Session, col, select
 
-from deadheat.league.database import Database
 from deadheat.league.jobs import Failure, SeriesJob
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.people.person import Person
@@ -21,6 +21,8 @@ from deadheat.league.service.rulings.rulings import rejudge_match, void_match
 from deadheat.league.service.seasons.absence import disqualify, reinstate, take_out
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.seasons.seasons import create_season
+from deadheat.league.service.series import capacity
+from deadheat.league.service.series.capacity import OPEN_SERIES
 from deadheat.league.service.series.planning import add_series
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.states import JobState, MatchState, Purpose, SeasonState
@@ -89,11 +91,8 @@ def refit(world: World, season_id: int) -> None:
 
 def tick(world: World, room: int) -> list[int]:
     """Plan where no more than so many series may be open."""
-    database = Database(world.settings.model_copy(update={"open_series_limit": room}), world.clock, world.draw)
-    with database.transaction() as session:
-        planned = tick_all(session)
-    database.close()
-    return planned
+    with patch.object(capacity, "OPEN_SERIES", room):
+        return world.write(tick_all)
 
 
 # Seats and dice -------------------------------------------------------------------------------------------------
@@ -478,7 +477,7 @@ def test_tables_of_four_are_set_and_played(world: World) -> None:
     season_id, _ = a_season(world, 9, game="liars-dice", seats=4, series_length=4)
     for _ in range(3):
         found = jobs(world, world.tick())
-        assert len(found) == world.settings.open_series_limit
+        assert len(found) == OPEN_SERIES
         for job in found:
             assert len(job.programs) == 4
             assert world.finish(job)

@@ -29,6 +29,7 @@ from deadheat.league.service.seasons.divisions import assign_division
 from deadheat.league.service.seasons.entries import Gate, enter
 from deadheat.league.service.seasons.gates import GateTerms
 from deadheat.league.service.seasons.seasons import season_info
+from deadheat.league.service.series import carrying_out
 from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.service.series.hosts import record_check
 from deadheat.league.service.views.matches import matches
@@ -245,8 +246,9 @@ def finals_tables(world: World) -> list[frozenset[int]]:
 
 
 @pytest.mark.parametrize("seed", range(scaled(15, 3)))
-def test_a_season_comes_to_its_end_whatever_happens(tmp_path: Path, seed: int) -> None:
-    world = World(settings(tmp_path, series_attempts=3))
+def test_a_season_comes_to_its_end_whatever_happens(tmp_path: Path, monkeypatch, seed: int) -> None:
+    monkeypatch.setattr(carrying_out, "SERIES_ATTEMPTS", 3)
+    world = World(settings(tmp_path))
     chaos = Chaos(world, seed)
     chaos.run()
     check(chaos)

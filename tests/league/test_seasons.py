@@ -16,6 +16,7 @@ from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons import entries
 from deadheat.league.service.seasons.seasons import create_season, season_info
+from deadheat.league.service.series.capacity import OPEN_SERIES
 from deadheat.league.service.series.hosts import host_arrives, record_check
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.service.views.queues import queues
@@ -88,7 +89,7 @@ def test_seats_change_with_every_game_of_a_pair(world: World) -> None:
 
 def test_only_so_many_series_are_open_at_a_time(world: World) -> None:
     world.season(4, series_length=1, games_per_pair=100)
-    assert len(world.tick()) == world.settings.open_series_limit
+    assert len(world.tick()) == OPEN_SERIES
     assert world.tick() == []
 
 
@@ -100,7 +101,7 @@ def has_slots(world: World, host: Host, slots: int, *reasons: str) -> None:
 
 def test_the_bound_of_open_series_follows_the_slots_that_judge(world: World) -> None:
     world.season(4, series_length=1, games_per_pair=100)
-    limit = world.settings.open_series_limit
+    limit = OPEN_SERIES
     has_slots(world, Host("big", "boot"), 30)
     has_slots(world, Host("unfit", "boot"), 100, "Too much noise.")
     assert len(world.tick()) == limit + 2 * 30, "all 31 slots play, and as many series wait"
@@ -144,7 +145,7 @@ def test_two_schedulers_at_once_plan_as_one(world: World) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(planned) == len(set(planned)) == world.settings.open_series_limit
+    assert len(planned) == len(set(planned)) == OPEN_SERIES
     with world.db.reading() as session:
         games = session.exec(select(Pair.games)).all()
         waiting = session.exec(select(Entry.waiting_since)).all()

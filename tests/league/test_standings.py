@@ -10,6 +10,7 @@ import pytest
 from sqlmodel import col, select
 
 from deadheat.league import errors
+from deadheat.league.config import REFIT_SECONDS
 from deadheat.league.jobs import MatchJob, MatchOutcome
 from deadheat.league.ratings import RatingConfig
 from deadheat.league.ratings.jsonl import read
@@ -83,7 +84,7 @@ def test_a_ranking_is_stored_once_for_each_log(world: World) -> None:
     assert not refit(world, season_id)
     play(world, 1, 1)
     assert due(world) == []  # not so soon
-    world.clock.turn(world.settings.refit_seconds)
+    world.clock.turn(REFIT_SECONDS)
     assert due(world) == [season_id]
     assert refit(world, season_id)
     board = world.read(leaderboard, season_id)

@@ -51,7 +51,6 @@ ROLES = ("anonymous", "stranger", "owner", "organiser", "admin")
 NAMES = {"stranger": "carl", "owner": "ada", "organiser": "olga", "admin": "root"}
 GENEROUS = {
     "reads_per_minute": 10**6,
-    "writes_per_minute": 10**6,
     "sign_ins_per_minute": 10**6,
     "sign_ups_per_hour": 10**6,
 }

@@ -44,7 +44,7 @@ def asking(address: str) -> Request:
 
 
 def processes(url: str) -> tuple[Rates, Rates]:
-    settings = Settings(broker_url=url, writes_per_minute=6)
+    settings = Settings(broker_url=url, reads_per_minute=30)
     return Rates(settings), Rates(settings)
 
 

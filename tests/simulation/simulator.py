@@ -38,6 +38,7 @@ from sqlmodel import Session, col, exists, or_, select
 
 from deadheat.league.blobs import Blobs
 from deadheat.league.causes import Cause
+from deadheat.league.config import REFIT_SECONDS
 from deadheat.league.jobs import Host
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.jobs.builds import BUILDS
@@ -188,7 +189,7 @@ class Simulator:
                 if self.at_rest():
                     break
         if self.extent.ranked:
-            self.seconds += self.stage.settings.refit_seconds
+            self.seconds += REFIT_SECONDS
             tasks.refit.run()
 
     def at_rest(self) -> bool:

@@ -66,7 +66,7 @@ class League:
     def prepared(cls, games: int) -> League:
         """One whose pair plays that many games, in series of two."""
         folder = Path(tempfile.mkdtemp())
-        world = World(settings(folder, refit_seconds=20))
+        world = World(settings(folder))
         world.season(2, games_per_pair=games, series_length=2, unrated_games=8)
         series_ids = world.tick()
         world.bot()
@@ -99,8 +99,6 @@ class Stage:
         self.settings = settings(
             self.folder / "run",
             match_attempts=3,
-            series_attempts=20,
-            refit_seconds=20,
             requeue_seconds=30,
             exhibition_move_seconds=20,
         )

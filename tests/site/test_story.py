@@ -47,7 +47,7 @@ BULK = f"BULK = lambda y: [\n{ROWS}]\n"
 
 @pytest.fixture(scope="module")
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    with serving(tmp_path_factory.mktemp("story"), REFIT_SECONDS="1") as running:
+    with serving(tmp_path_factory.mktemp("story")) as running:
         yield running
 
 

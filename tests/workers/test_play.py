@@ -306,7 +306,7 @@ def test_a_blob_store_that_is_full_or_away_costs_the_series_nothing(world: Playi
         raise BlobsAway("no space left on device")
 
     monkeypatch.setattr(type(world.context.blobs), "put", full)
-    for _ in range(world.settings.series_attempts + 2):
+    for _ in range(carrying_out.SERIES_ATTEMPTS + 2):
         play_series(world.context, series_id)
         assert series(world, series_id).state is JobState.QUEUED
     monkeypatch.undo()

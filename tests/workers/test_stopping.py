@@ -18,6 +18,7 @@ from sqlmodel import select
 
 from deadheat.cli.operator.tree import Child, Tree
 from deadheat.league.service.jobs.sweep import sweep
+from deadheat.league.service.series import carrying_out
 from deadheat.league.states import JobState, VersionState
 from deadheat.league.storage.schema import WrongSchema, newest_revision
 from deadheat.league.tables import Attempt, BotVersion, Series
@@ -53,7 +54,7 @@ def test_a_series_that_is_handed_back_can_be_played_at_once_and_as_often_as_work
     world: PlayingWorld, told_to_stop: None
 ) -> None:
     series_id = queued(world)
-    times = world.settings.series_attempts + 1
+    times = carrying_out.SERIES_ATTEMPTS + 1
     for _ in range(times):
         assert play_series(world.context, series_id)
     found, causes = series_and_causes(world, series_id)

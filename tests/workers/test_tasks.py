@@ -13,6 +13,7 @@ from prometheus_client import REGISTRY
 from sqlalchemy.exc import OperationalError
 from sqlmodel import Session
 
+from deadheat.league.config import REFIT_SECONDS
 from deadheat.league.jobs import Host
 from deadheat.league.service.course.schedule import go_on
 from deadheat.league.service.ground.life import Life
@@ -24,6 +25,8 @@ from deadheat.league.service.rankings import standings
 from deadheat.league.service.rankings.standings import newest_snapshot, refit, seasons_to_refit
 from deadheat.league.service.rulings.held import held_by_game
 from deadheat.league.service.seasons.seasons import season_progress
+from deadheat.league.service.series import carrying_out
+from deadheat.league.service.series.capacity import OPEN_SERIES
 from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.service.series.hosts import host_arrives, record_check
 from deadheat.league.states import JobState
@@ -130,7 +133,7 @@ def test_a_season_that_cannot_be_planned_stops_no_other(world: PlayingWorld, mon
 def test_a_season_that_cannot_be_ranked_stops_no_other(world: PlayingWorld, monkeypatch, sent: list[int]) -> None:
     bad, good = world.season(series_length=1), world.season(series_length=1)
     world.play_all()
-    world.clock.turn(world.settings.refit_seconds)
+    world.clock.turn(REFIT_SECONDS)
     monkeypatch.setattr(standings, "refit", stumbling(refit, bad, ValueError("no such matrix")))
     tasks.refit()
     assert world.read(seasons_to_refit) == [bad]
@@ -189,7 +192,7 @@ def test_the_next_series_are_made_when_one_ends_and_few_are_left(
 ) -> None:
     season_id = world.season(series_length=1, games_per_pair=40)
     tasks.tick()
-    bound = world.settings.open_series_limit
+    bound = OPEN_SERIES
     first, *others = sent
     assert len(sent) == bound
     tasks.play(first)
@@ -236,7 +239,7 @@ def held(world: PlayingWorld) -> int:
 def test_matches_of_a_series_whose_workers_all_die_are_held(world: PlayingWorld, sent: list[int]) -> None:
     world.season(series_length=3, games_per_pair=3)
     (series_id,) = world.tick()
-    for attempt in range(world.settings.series_attempts):
+    for attempt in range(carrying_out.SERIES_ATTEMPTS):
         assert held(world) == 0
         assert world.claim(series_id, f"w{attempt}") is not None
         world.clock.turn(world.settings.lease_seconds + 1)

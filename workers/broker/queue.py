@@ -19,7 +19,7 @@ import redis
 from celery import Celery
 
 from deadheat.league import telemetry
-from deadheat.league.config import Settings
+from deadheat.league.config import REFIT_SECONDS, Settings
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.jobs.builds import BUILDS
 from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
@@ -105,7 +105,7 @@ def celery_app(settings: Settings) -> Celery:
         broker_connection_retry_on_startup=True,
         broker_connection_timeout=BROKER_TIMEOUT_S,
         broker_transport_options=_transport_options(settings),
-        beat_schedule=_schedule(settings),
+        beat_schedule=_schedule(),
         beat_max_loop_interval=1,
     )
     return app
@@ -136,11 +136,11 @@ def _transport_options(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _schedule(settings: Settings) -> dict[str, Any]:
+def _schedule() -> dict[str, Any]:
     every = {
         "tick": TICK_SECONDS,
         "sweep": SWEEP_SECONDS,
-        "refit": settings.refit_seconds,
+        "refit": REFIT_SECONDS,
         "environment": ENVIRONMENT_SECONDS,
         "forget": FORGET_SECONDS,
         "deliver": DELIVER_SECONDS,

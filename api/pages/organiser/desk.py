@@ -373,7 +373,7 @@ def season_page(
             "evaluation": next(iter(evaluations(session, season_id, limit=1)), None),
             "forecast": None,
         }
-        if info.state is not SeasonState.CLOSED:
+        if info.state.goes_on:
             values["forecast"] = season_forecast(session, visit.person, season_id, listed.bots)
     following = {
         state.value: gettext(step.verb)

@@ -1,21 +1,19 @@
 """The audit log in words: what each action is called, and of which kind it is.
 
-`{}` stands for what the record is about. The words follow the actor's name: "ada voided match 5".
+`league.states` has the words of a season's steps and of roles. `{}` stands for what the record is about. The words
+follow the actor's name: "ada voided match 5".
 """
 
 from __future__ import annotations
 
 from deadheat.engine.language import N_, gettext
+from deadheat.league.states import SEASON_STEPS, Role
 
 KINDS: dict[str, dict[str, str]] = {
     N_("Seasons"): {
         "season-created": N_("created {}"),
         "season-edited": N_("changed the settings of {}"),
-        "season-scheduled": N_("put {} back on the schedule"),
-        "season-open": N_("opened {}"),
-        "season-frozen": N_("froze {}"),
-        "season-finals": N_("began the finals of {}"),
-        "season-closed": N_("closed {}"),
+        **{state.action: step.done for state, step in SEASON_STEPS.items()},
         "season-published": N_("published the final standings of {}"),
         "season-dice-skipped": N_("skipped dice of {}"),
         "season-invited": N_("invited an author to {}"),
@@ -70,9 +68,7 @@ KINDS: dict[str, dict[str, str]] = {
         "bot-given": N_("gave {} to a team"),
     },
     N_("People and teams"): {
-        "organiser-made": N_("made {} an organiser"),
-        "admin-made": N_("made {} an administrator"),
-        "author-made": N_("made {} an author"),
+        **{role.action: role.made for role in Role},
         "user-banned": N_("banned {}"),
         "user-reopened": N_("reopened the account of {}"),
         "sign-up-ruled": N_("changed who may sign up"),

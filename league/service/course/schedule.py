@@ -41,6 +41,7 @@ from deadheat.league.service.series.capacity import open_series_bound
 from deadheat.league.service.series.planning import add_series, in_turns, series_at_once, whole_groups
 from deadheat.league.service.views.forecasts import falls_behind
 from deadheat.league.states import (
+    GOING_ON,
     IN_PLAY,
     OF_CHALLENGES,
     OF_EVALUATIONS,
@@ -67,7 +68,7 @@ MARGIN = timedelta(minutes=2)
 """A series that finished so shortly before a ranking may be missing in it: its log was read earlier, clocks differ."""
 
 
-GOING_ON = (
+UNDER_WAY = (
     select(Series.id)
     .where(Series.season_id == bindparam("season_id"), col(Series.state).in_(UNFINISHED))
     .where(col(Series.purpose).not_in((*OF_CHALLENGES, *OF_EVALUATIONS)))
@@ -81,7 +82,7 @@ SEASON_OF_ENDED = select(Series.season_id).where(
 
 def seasons_going_on(session: Session) -> dict[int, str]:
     """All that are not closed, the oldest first, each with its game."""
-    going_on = select(Season.id, Season.game).where(Season.state != SeasonState.CLOSED)
+    going_on = select(Season.id, Season.game).where(col(Season.state).in_(GOING_ON))
     return dict(session.exec(going_on.order_by(col(Season.id))).all())
 
 
@@ -157,7 +158,7 @@ def _open(session: Session, season_id: int, bound: int) -> int:
     """Series that wait or run; of more than the bound it matters not how many. Those of gates and of evaluations have
     bounds of their own.
     """
-    return len(session.exec(GOING_ON, params={"season_id": season_id, "bound": bound}).all())
+    return len(session.exec(UNDER_WAY, params={"season_id": season_id, "bound": bound}).all())
 
 
 def low_after(session: Session, series_id: int) -> int | None:

@@ -97,7 +97,7 @@ def change_state(
     if before is SeasonState.SCHEDULED and after is SeasonState.OPEN:
         dice = {"dice_commitment": commit_to_dice(session, season)}
     data = {"before": before.value, **cut_off, **dice}
-    record(session, actor, f"season-{after.value}", f"season/{season_id}", data)
+    record(session, actor, after.action, f"season/{season_id}", data)
     if after is SeasonState.OPEN:
         offer_newest(session, season)
     if after not in ENTERABLE:

@@ -34,7 +34,7 @@ from deadheat.league.service.ground.steps import existing, insert_rows, lock_sea
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.dropping import drop_waiting
 from deadheat.league.service.series.planning import whole_groups
-from deadheat.league.states import ON_LADDER, EvaluationFormat, EvaluationState, SeasonState, VersionState, either
+from deadheat.league.states import ON_LADDER, EvaluationFormat, EvaluationState, VersionState, either
 from deadheat.league.tables import (
     BotVersion,
     Entry,
@@ -68,7 +68,7 @@ def set_timetable(session: Session, organiser: Person, season_id: int, declared:
     """
     organiser.must_organise()
     season = lock_season(session, season_id)
-    if season.state is SeasonState.CLOSED:
+    if not season.state.goes_on:
         raise BadSetting("evaluations", "they can no longer be changed because the season is closed")
     for fault in evaluation_faults(season.seats, declared):
         raise fault

@@ -113,7 +113,7 @@ def form_of(season: Season, row: Evaluation) -> Form:
 
 
 def standings_of(session: Session, row: Evaluation) -> list[Placed]:
-    """After what is settled by now, the best first."""
+    """Computed after what is settled by now, the best first."""
     form = form_of(session.get_one(Season, row.season_id), row)
     seeded, gone = players_of(session, row.id)
     return standings(form, seeded, set(seeded) - gone, meetings(session, row.id))
@@ -265,9 +265,10 @@ def _short(
 
 
 def _finish(session: Session, row: Evaluation) -> None:
-    """Everybody has a place, and it is over."""
-    places = [{"player": one.player, "at": one.place} for one in standings_of(session, row)]
+    """Everybody has a place and the figures that it follows from, and it is over."""
+    places = [{"player": one.player, "at": one.place, "by": one.figures} for one in standings_of(session, row)]
     mine = (col(EvaluationPlayer.evaluation_id) == row.id, col(EvaluationPlayer.version_id) == bindparam("player"))
-    set_each(session, update(EvaluationPlayer).where(*mine).values(place=bindparam("at")), places)
+    final = update(EvaluationPlayer).where(*mine).values(place=bindparam("at"), figures=bindparam("by"))
+    set_each(session, final, places)
     end_evaluation(session, row, EvaluationState.DONE, "", SYSTEM)
     evaluation_done(session, row)

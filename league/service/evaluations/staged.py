@@ -53,13 +53,12 @@ def _progress(
     return records.StageProgress(number, stage.words, row.id, row.state, many, len(going_on), first)
 
 
-def bracket_of(
-    session: Session, row: Evaluation, seats: Mapping[int, records.EvaluationSeat]
-) -> list[records.BracketTie]:
+def bracket_of(session: Session, row: Evaluation) -> list[records.BracketTie]:
     """A knock-out's bracket, with the points of what is not settled yet; of other formats nothing."""
     if row.format is not EvaluationFormat.KNOCKOUT:
         return []
     seeded, _ = players_of(session, row.id)
+    seats = {version: seat for version, (seat, _) in seats_of(session, row.id).items()}
     settled = meetings(session, row.id)
     by_now = _unsettled(session, row.id)
     return [_tie(tie, seats, by_now) for tie in bracket(seeded, settled, row.further, row.third_place)]

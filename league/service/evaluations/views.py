@@ -103,16 +103,40 @@ def _first(session: Session, newest: Sequence[Evaluation]) -> list[int]:
     return list(found)[:TOP]
 
 
-def evaluation(session: Session, evaluation_id: int) -> records.EvaluationDetail:
-    """One with its standings. Raises NotFound."""
+def evaluation(
+    session: Session,
+    evaluation_id: int,
+    versions: Collection[int] | None = None,
+    *,
+    skip: int = 0,
+    limit: int | None = None,
+) -> records.EvaluationDetail:
+    """One with its standings: the places after the first `skip`. `versions`: those of these alone. Raises NotFound."""
     row = existing(session, Evaluation, evaluation_id)
-    seats = seats_of(session, row.id)
+    placed = _final(session, row, versions, skip, limit)
+    if placed is None:
+        there = [one for one in standings_of(session, row) if versions is None or one.player in versions]
+        placed = there[skip:] if limit is None else there[skip : skip + limit]
+    seats = seats_of(session, row.id, [one.player for one in placed])
     _, gone = players_of(session, row.id)
-    standings = [
-        _standing(one, *seats[one.player], row.format, one.player in gone) for one in standings_of(session, row)
-    ]
-    named = {version: seat for version, (seat, _) in seats.items()}
-    return records.EvaluationDetail(**_told(session, row), standings=standings, bracket=bracket_of(session, row, named))
+    standings = [_standing(one, *seats[one.player], row.format, one.player in gone) for one in placed]
+    return records.EvaluationDetail(**_told(session, row), standings=standings, bracket=bracket_of(session, row))
+
+
+def _final(
+    session: Session, row: Evaluation, versions: Collection[int] | None, skip: int, limit: int | None
+) -> list[Placed] | None:
+    """The standings as they were kept when it ended; None: they were not."""
+    mine = [col(EvaluationPlayer.evaluation_id) == row.id]
+    kept = select(EvaluationPlayer.version_id).where(*mine, col(EvaluationPlayer.figures).is_not(None))
+    if session.exec(kept.limit(1)).first() is None:
+        return None
+    if versions is not None:
+        mine.append(col(EvaluationPlayer.version_id).in_(versions))
+    names = (EvaluationPlayer.version_id, EvaluationPlayer.seed, EvaluationPlayer.place, EvaluationPlayer.figures)
+    places = columns(*map(col, names)).where(*mine).order_by(col(EvaluationPlayer.place)).offset(skip).limit(limit)
+    found = session.connection().execute(places)
+    return [Placed(version, seed, place, **figures) for version, seed, place, figures in found]
 
 
 def versions_named(session: Session, evaluation_id: int, named: str) -> set[int]:

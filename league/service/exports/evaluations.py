@@ -40,7 +40,7 @@ def evaluation_players(session: Session, scope: Scope, after: int, _limit: int) 
             **cells(row, "evaluation_id", "seed"),
             "bot": bot,
             "version": number,
-            **cells(row, "bot_id", "version_id", "place", "gone_after"),
+            **cells(row, "bot_id", "version_id", "place", "figures", "gone_after"),
         }
         for row, bot, number in session.exec(statement)
     ]

@@ -42,9 +42,9 @@ def cells(row: object, *names: str) -> Row:
 
 
 def cell(value: Any) -> Any:
-    """One value as it is exported: dates and words as text, lists as JSON."""
+    """One value as it is exported: dates and words as text, lists and objects as JSON."""
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, StrEnum):
         return value.value
-    return json.dumps(value) if isinstance(value, list) else value
+    return json.dumps(value) if isinstance(value, (list, dict)) else value

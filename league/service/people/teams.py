@@ -24,7 +24,7 @@ from deadheat.league.service.ground.steps import existing, flush_unless_taken
 from deadheat.league.service.people import notices
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import existing_user, lock_names, must_be_free
-from deadheat.league.states import ENTERABLE, SeasonState
+from deadheat.league.states import ENTERABLE, GOING_ON
 from deadheat.league.tables import Bot, Entry, Season, Team, TeamMember, User
 
 MAX_MEMBERS = 12
@@ -219,7 +219,7 @@ def give_bot(session: Session, asker: Person, bot: Bot, team_id: int | None) -> 
         _led(session, asker, bot.team_id)
     session.exec(select(Bot.id).where(Bot.id == bot.id).with_for_update()).one()  # nobody enters it meanwhile
     going_on = select(Season.name).join(Entry, col(Entry.season_id) == Season.id)
-    going_on = going_on.where(Entry.bot_id == bot.id, Season.state != SeasonState.CLOSED).limit(1)
+    going_on = going_on.where(Entry.bot_id == bot.id, col(Season.state).in_(GOING_ON)).limit(1)
     season = session.exec(going_on).first()
     if season is not None:
         raise WrongState("entered", f"The bot is in season {season!r}, and can change owners only after that closes.")

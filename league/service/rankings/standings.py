@@ -17,7 +17,8 @@ from typing import Any
 from sqlmodel import Session, col, func, select
 from sqlmodel.sql.expression import SelectOfScalar
 
-from deadheat.league.database import now, settings_of, surroundings
+from deadheat.league.config import REFIT_SECONDS
+from deadheat.league.database import now, surroundings
 from deadheat.league.records import from_row
 from deadheat.league.service.ground.steps import existing, set_values
 from deadheat.league.service.rankings.history import remember
@@ -60,7 +61,7 @@ def seasons_to_refit(session: Session) -> list[int]:
     statement = select(Season.id, newest).where(
         col(Season.log_serial) != col(Season.rated_serial), col(Season.id).not_in(_published())
     )
-    latest = now(session) - timedelta(seconds=settings_of(session).refit_seconds)
+    latest = now(session) - timedelta(seconds=REFIT_SECONDS)
     return [
         season_id for season_id, created_at in session.exec(statement) if created_at is None or created_at <= latest
     ]

@@ -25,7 +25,7 @@ from deadheat.league.service.rulings import rulings
 from deadheat.league.service.rulings.impartiality import judging
 from deadheat.league.service.series.privacy import may_see
 from deadheat.league.service.views.matches import must_be_told
-from deadheat.league.states import AppealState, MatchState, SeasonState
+from deadheat.league.states import AppealState, MatchState
 from deadheat.league.tables import Appeal, Bot, Match, Participant, Season
 from deadheat.league.words import Remedy
 
@@ -64,7 +64,7 @@ def appealable(session: Session, owner: Person, match_id: int) -> int:
         raise WrongState.of_match(match.state, "only results can be appealed")
     must_be_told(session, match)
     season = session.get_one(Season, match.season_id)
-    if season.state is SeasonState.CLOSED:
+    if not season.state.goes_on:
         raise WrongState.of_season(season.state, "its results are final, so appeals are no longer possible")
     return bot_id
 

@@ -54,7 +54,7 @@ def ensure_organiser(session: Session, name: str) -> str:
     user = user_named(session, name)
     if user is None:
         user_id = insert_user(session, name, None, Role.ORGANISER).id
-        record(session, SYSTEM, "organiser-made", f"user/{user_id}", {"name": name})
+        record(session, SYSTEM, Role.ORGANISER.action, f"user/{user_id}", {"name": name})
     else:
         user_id = user.id
         if not user.role.allows(Role.ORGANISER):
@@ -70,7 +70,7 @@ def house(session: Session) -> Person:
     if user is not None:
         return Person(user.id, user.name, user.role)
     person = insert_user(session, HOUSE, None, Role.AUTHOR)
-    record(session, SYSTEM, "author-made", f"user/{person.id}", {"name": HOUSE})
+    record(session, SYSTEM, person.role.action, f"user/{person.id}", {"name": HOUSE})
     return person
 
 
@@ -80,7 +80,7 @@ def set_role(session: Session, name: str, role: Role) -> Person:
     if user.role is not role:
         user.role = role
         session.flush()
-        record(session, SYSTEM, f"{role.value}-made", f"user/{user.id}", {"name": user.name})
+        record(session, SYSTEM, role.action, f"user/{user.id}", {"name": user.name})
     return Person(user.id, user.name, user.role)
 
 

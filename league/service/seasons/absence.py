@@ -96,7 +96,7 @@ def withdraw_everywhere(session: Session, who: Person, bot_ids: Collection[int],
     bring them back.
     """
     entered = select(Entry.season_id, Entry.bot_id).join(Season, col(Season.id) == Entry.season_id)
-    entered = entered.where(col(Entry.bot_id).in_(bot_ids), Season.state != SeasonState.CLOSED)
+    entered = entered.where(col(Entry.bot_id).in_(bot_ids), col(Season.state).in_(GOING_ON))
     for season_id, bot_id in session.exec(entered.order_by(col(Entry.season_id), col(Entry.bot_id))).all():
         _rule_out(session, who, season_id, bot_id, Absence.WITHDRAWN, reason)
 

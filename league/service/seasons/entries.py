@@ -22,7 +22,7 @@ from deadheat.league.service.seasons.admission import check_admission, newest_re
 from deadheat.league.service.seasons.divisions import lowest_division
 from deadheat.league.service.seasons.gates import GateTerms, choose_version, gate_as_json
 from deadheat.league.service.seasons.panels import arrive, choose_in_advance, has_points, without_points
-from deadheat.league.states import ENTERABLE, ChallengeState, SeasonState, VersionState, either
+from deadheat.league.states import ENTERABLE, GOING_ON, ChallengeState, VersionState, either
 from deadheat.league.tables import Bot, BotVersion, Challenge, Entry, PanelRun, Season, Team, User
 
 Gate = GateTerms | Literal["keep", "none"]
@@ -150,7 +150,7 @@ def offer_version(session: Session, version_id: int) -> None:
     older = (Entry.bot_id == version.bot_id, Entry.version_id < version.id)
     statement = select(Entry).where(*older).execution_options(populate_existing=True)
     game = select(Bot.game).where(Bot.id == version.bot_id).scalar_subquery()
-    going_on = select(Season.id).where(Season.game == game, Season.state != SeasonState.CLOSED)
+    going_on = select(Season.id).where(Season.game == game, col(Season.state).in_(GOING_ON))
     # Each is locked before it is asked for the entry: it may be freezing or thawing now, the author choosing a version,
     # or the bot entering with the version before.
     for season_id in session.exec(going_on.order_by(col(Season.id))).all():

@@ -34,7 +34,7 @@ from deadheat.league.service.seasons.divisions import carry_over, divisions_of, 
 from deadheat.league.service.seasons.panel_bots import panel_faults
 from deadheat.league.service.series.planning import whole_groups
 from deadheat.league.service.series.privacy import PLANNED, at_planned
-from deadheat.league.states import WITH_RESULT, FinalsFormat, FinalsLog, MatchState, SeasonState
+from deadheat.league.states import GOING_ON, WITH_RESULT, FinalsFormat, FinalsLog, MatchState, SeasonState
 from deadheat.league.tables import Attempt, Bot, Entry, Match, RatingSnapshot, Season
 from deadheat.league.terms import DATES, TERMS
 from deadheat.league.timetable import timetable
@@ -155,7 +155,7 @@ def leading_season(session: Session, game: str) -> SeasonInfo | None:
     """The game's league: of its seasons with results that are not closed the one with the most bots, so that nobody
     takes its place by opening a smaller one; if all are closed, the newest. None: it has no results yet.
     """
-    closed: Any = col(Season.state) == SeasonState.CLOSED
+    closed = col(Season.state).not_in(GOING_ON)
     bots = select(func.count()).select_from(Entry).where(Entry.season_id == Season.id).scalar_subquery()
     most_bots = case((closed, 0), else_=bots).desc()
     statement = select(Season).where(Season.game == game, HAS_RESULTS)

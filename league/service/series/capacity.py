@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from sqlmodel import Session
 
-from deadheat.league.config import Settings
-from deadheat.league.database import settings_of
 from deadheat.league.service.series.hosts import judging_slots
 
+OPEN_SERIES = 16
+"""Series of one season that may wait or run at a time while one slot judges."""
+
 OPEN_PER_SLOT = 2
-"""One that runs, and one that waits to follow it."""
+"""What each further slot adds: one that runs, and one that waits to follow it."""
 
 
 def open_series_bound(session: Session) -> int:
     """The most series of one season, gates aside, that may wait or run."""
-    return bound_with(settings_of(session), judging_slots(session))
+    return bound_with(judging_slots(session))
 
 
-def bound_with(settings: Settings, slots: int) -> int:
-    """The same for so many slots: the setting is what one of them needs."""
-    return settings.open_series_limit + OPEN_PER_SLOT * max(0, slots - 1)
+def bound_with(slots: int) -> int:
+    """The bound for that many judging slots."""
+    return OPEN_SERIES + OPEN_PER_SLOT * max(0, slots - 1)

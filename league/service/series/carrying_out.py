@@ -52,6 +52,9 @@ from deadheat.league.verification.agreement import player
 
 log = logging.getLogger(__name__)
 
+SERIES_ATTEMPTS = 5
+"""Failed attempts at a series after which an organiser decides on its matches."""
+
 SAME_SEAT = 2
 """Void attempts at one match, all while the same seat was to answer, that an organiser must see."""
 
@@ -152,7 +155,7 @@ def _close(
     failures that it may have brought about itself. `host`: where it was, if something is left of it. None: too late.
     """
     failures, spoiled = _failures(session, series_id, failure)
-    if spoiled >= settings_of(session).series_attempts:
+    if spoiled >= SERIES_ATTEMPTS:
         after = JobState.ABANDONED
     else:
         after = JobState.DONE if host is None else JobState.QUEUED

@@ -40,7 +40,7 @@ HEAD_STARTS = {
     Precedence.ORDINARY: timedelta(0),
     Precedence.ASKED: -timedelta(minutes=2),
 }
-"""Longer than a season's queue takes as a rule: few series are open at a time (`open_series_limit`)."""
+"""Longer than a season's queue takes as a rule: few series are open at a time (`capacity.OPEN_SERIES`)."""
 
 
 def _oldest(precedence: Precedence, games: tuple[Identity, ...]) -> Select[Any]:

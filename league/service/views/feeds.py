@@ -32,7 +32,7 @@ MOST_SEASONS = 50
 
 PUBLISHED = "season-published"
 
-STEPS = {f"season-{state.value}": f"{{season}} is {step.becomes}" for state, step in SEASON_STEPS.items()}
+STEPS = {state.action: f"{{season}} is {step.becomes}" for state, step in SEASON_STEPS.items()}
 STEPS[PUBLISHED] = "The final standings of {season} are published"
 """What the audit log calls a step of a season, and the title of its item."""
 

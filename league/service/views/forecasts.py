@@ -192,7 +192,7 @@ def _coming(
     machines: Machines,
     course: Course,
 ) -> list[Foreseen]:
-    if season.state in (SeasonState.FINALS, SeasonState.CLOSED) or not (lines or _exists(season)):
+    if season.state.is_after(SeasonState.FROZEN) or not (lines or _exists(season)):
         return []
     took = {}
     for line in lines:
@@ -231,7 +231,7 @@ def _side_by_side(machines: Machines, matches: int, length: int) -> float:
 
 
 def _shortcomings(session: Session, season: Season, field: int, slots: int) -> Iterator[str]:
-    if season.state is SeasonState.CLOSED or not (season.evaluations or season.finals is not FinalsFormat.NONE):
+    if not season.state.goes_on or not (season.evaluations or season.finals is not FinalsFormat.NONE):
         return
     if slots == 0:
         yield "No machine judges now; this is reckoned with one slot."

@@ -178,7 +178,7 @@ def _expected(seconds: int | None, something_played: bool) -> str:
 
 def _no_more(season: Season, entry: EntryInfo, version: int | None) -> str:
     """Why nothing more comes by itself; "": something may."""
-    if season.state is SeasonState.CLOSED:
+    if not season.state.goes_on:
         return _("The season is closed, so nothing more is played.")
     if entry.absence is not None:
         return _(

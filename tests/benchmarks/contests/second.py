@@ -7,6 +7,7 @@ through all who are left. See docs/organisers.md, "Evaluations".
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,7 +28,15 @@ SEATS = """
     WHERE s.pairing_id IS NOT NULL AND m.state IN ('done', 'forfeit')
 """
 
-FIELD = "SELECT evaluation_id, version_id, seed, place FROM evaluation_player ORDER BY evaluation_id, seed"
+FIELD = "SELECT evaluation_id, version_id, place, figures FROM evaluation_player ORDER BY evaluation_id, seed"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What the league has of a version."""
+
+    place: int
+    figures: dict[str, float]
 
 
 @dataclass
@@ -65,10 +74,11 @@ def differences(world: World) -> Iterator[str]:
             for version, won_halves in _of_match(both):
                 halves[pairing][version] += won_halves
         field: dict[int, list[int]] = defaultdict(list)
-        places: dict[int, dict[int, int]] = defaultdict(dict)
-        for evaluation, version, _, place in connection.execute(text(FIELD)):
+        kept: dict[int, dict[int, Kept]] = defaultdict(dict)
+        for evaluation, version, place, figures in connection.execute(text(FIELD)):
             field[evaluation].append(version)
-            places[evaluation][version] = place
+            told = json.loads(figures) if isinstance(figures, str) else figures  # SQLite keeps text
+            kept[evaluation][version] = Kept(place, told)
         drawn: dict[int, list[Pairing]] = defaultdict(list)
         format_of: dict[int, str] = {}
         for evaluation, format_, matches, number, board, first, second, one, other, pairing in connection.execute(
@@ -80,7 +90,7 @@ def differences(world: World) -> Iterator[str]:
             drawn[evaluation].append(Pairing(number, board, first, second, mine, theirs, (one, other)))
             format_of[evaluation] = format_
     for evaluation, pairings in drawn.items():
-        yield from _of_evaluation(evaluation, format_of[evaluation], field[evaluation], pairings, places[evaluation])
+        yield from _of_evaluation(evaluation, format_of[evaluation], field[evaluation], pairings, kept[evaluation])
 
 
 def _of_match(both: list[tuple[int, int, object]]) -> Iterator[tuple[int, int]]:
@@ -96,20 +106,26 @@ def _of_match(both: list[tuple[int, int, object]]) -> Iterator[tuple[int, int]]:
 
 
 def _of_evaluation(
-    number: int, format_: str, field: list[int], pairings: list[Pairing], places: dict[int, int]
+    number: int, format_: str, field: list[int], pairings: list[Pairing], kept: dict[int, Kept]
 ) -> Iterator[str]:
     for one in pairings:
         if one.stored != (one.first_halves / 2, one.second_halves / 2):
             yield f"evaluation {number}, round {one.round}, board {one.board}: {one.stored} points are stored"
     if format_ == "swiss":
         yield from _draws(number, field, pairings)
-        order = _swiss(field, pairings)
+        figures = _swiss(field, pairings)
     else:
         met = [frozenset({one.first, one.second}) for one in pairings if one.second is not None]
         if len(met) != len(set(met)) or len(met) != len(field) * (len(field) - 1) // 2:
             yield f"evaluation {number}: not everybody met everybody once"
-        order = _round_robin(field, pairings)
-    if (theirs := sorted(field, key=lambda version: places[version])) != order:
+        figures = _round_robin(field, pairings)
+    for version in field:
+        if any(kept[version].figures[name] != figure for name, figure in figures[version].items()):
+            yield f"evaluation {number}: version {version} has {figures[version]}, not {kept[version].figures}"
+    order = sorted(
+        field, key=lambda version: [*(-figure for figure in figures[version].values()), field.index(version)]
+    )
+    if (theirs := sorted(field, key=lambda version: kept[version].place)) != order:
         first = next(place for place in range(len(order)) if order[place] != theirs[place])
         yield f"evaluation {number}: place {first + 1} should be version {order[first]}'s, not {theirs[first]}'s"
 
@@ -146,7 +162,8 @@ def _draws(number: int, field: list[int], pairings: list[Pairing]) -> Iterator[s
             met[one.second][one.first] += 1
 
 
-def _swiss(field: list[int], pairings: list[Pairing]) -> list[int]:
+def _swiss(field: list[int], pairings: list[Pairing]) -> dict[int, dict[str, float]]:
+    """Of each version the figures, the one that decides first before the others."""
     rounds = max(one.round for one in pairings)
     of_round: dict[int, list[int]] = {version: [0] * (rounds + 1) for version in field}
     won, opponents = dict.fromkeys(field, 0), {version: list[int]() for version in field}
@@ -166,20 +183,19 @@ def _swiss(field: list[int], pairings: list[Pairing]) -> list[int]:
         for number in range(1, rounds + 1):
             had += of_round[version][number]
             early[version] += had
-    return sorted(
-        field,
-        key=lambda version: (
-            -total[version],
-            -won[version],
-            -sum(total[other] for other in opponents[version]),
-            -early[version],
-            -sum(early[other] for other in opponents[version]),
-            field.index(version),
-        ),
-    )
+    return {
+        version: {
+            "points": total[version] / 2,
+            "rounds_won": won[version],
+            "opponents_points": sum(total[other] for other in opponents[version]) / 2,
+            "early_points": early[version] / 2,
+            "opponents_early_points": sum(early[other] for other in opponents[version]) / 2,
+        }
+        for version in field
+    }
 
 
-def _round_robin(field: list[int], pairings: list[Pairing]) -> list[int]:
+def _round_robin(field: list[int], pairings: list[Pairing]) -> dict[int, dict[str, float]]:
     total, berger = dict.fromkeys(field, 0), dict.fromkeys(field, 0)
     played = [one for one in pairings if one.second is not None]
     for one in played:
@@ -190,4 +206,4 @@ def _round_robin(field: list[int], pairings: list[Pairing]) -> list[int]:
         assert one.second is not None
         berger[one.first] += one.first_halves * total[one.second]
         berger[one.second] += one.second_halves * total[one.first]
-    return sorted(field, key=lambda version: (-total[version], -berger[version], field.index(version)))
+    return {version: {"points": total[version] / 2, "sonneborn_berger": berger[version] / 4} for version in field}
