@@ -4,7 +4,7 @@ Format (version 2), one JSON object a line, UTF-8, no blank lines:
 
 * the header ``{"deadheat": 2, "game": ..., "rules": ..., "seats": n, "seed": hex, "commitment": hex, "attempt": n,
   "about": {...}}``; the dice are those of the seed's n-th attempt (`engine.chance.attempt_seed`). Of a variant of the
-  game it has ``"variant": {name: number, ...}`` as well, before ``about``: what is otherwise, in alphabetical order
+  game it has ``"variant": {name: number, ...}`` as well, before ``about``: the numbers that differ from the rules, in alphabetical order
 * one line per exchange
   ``{"n": k, "messages": [[seat, line, limit_ns|null], ...], "replies": [[seat, line|null, elapsed_ns, fault|null,
   cpu_ns|null, late_ns], ...], "events": [...]}``; a reply from which the host took time, or which a clock called a
@@ -79,7 +79,7 @@ class Prompt:
 @dataclass(frozen=True, slots=True)
 class Transcript:
     """A whole match. `about` holds labels (match id, players) that no rule looks at; `attempt` is the number, from 1,
-    of the attempt that became its result; `variant` what is otherwise than in the game's rules
+    of the attempt that became its result; `variant` which numbers differ from the game's rules
     (`engine.games.variants`).
     """
 

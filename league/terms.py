@@ -78,7 +78,7 @@ class Terms(BaseModel, use_attribute_docstrings=True):
         Field(min_length=1, max_length=20),
         Setting(Group.MATCHES, "Variant of the game", SeasonState.SCHEDULED),
     ] = None
-    """What is otherwise than in the game's rules, such as "dice=3" (`/v1/games` lists it); null: nothing."""
+    """Numbers of the game that differ from its rules, such as "dice=3"; null: none."""
 
     ranks: Annotated[
         Ranks,

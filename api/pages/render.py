@@ -175,7 +175,7 @@ def game_title(name: str) -> str:
 
 
 def differences(season: Season) -> list[str]:
-    """What the season's game has otherwise than its rules, in the reader's words."""
+    """Where the season's game differs from its rules, in the reader's words."""
     try:
         return variants.differences(variants.rules(season.game, season.variant))
     except (KeyError, variants.BadVariant):  # of a game, or of bounds, that are not here (any more)

@@ -1,10 +1,10 @@
-"""Parameters of games: numbers that a season may set otherwise than the rules do, within bounds.
+"""Parameters of games: numbers of the rules that a season may change, within bounds.
 
 A game declares them as the fields of its class, a frozen dataclass, and reads them from itself::
 
     dice: Annotated[int, Parameter(1, 5, "Dice of a player at the beginning")] = 5
 
-Its defaults are the rules. A *variant* says which of them are otherwise, by name; an empty one is the game itself. A
+Its defaults are the rules. A *variant* names those that differ, with their numbers; an empty one is the game itself. A
 transcript carries its variant, so whoever replays it plays by the same numbers (`rules_of`).
 """
 
@@ -63,12 +63,12 @@ def parameters(game: Game) -> Iterator[Value]:
 
 
 def variant_of(game: Game) -> dict[str, int]:
-    """What is otherwise in these rules, in alphabetical order."""
+    """Which numbers of these rules differ from the usual ones, in alphabetical order."""
     return dict(sorted((each.name, each.value) for each in parameters(game) if each.value != each.usual))
 
 
 def differences(game: Game) -> list[str]:
-    """What is otherwise in these rules, a clause for each number, in the reader's language."""
+    """The same for people: a clause for each number, in the reader's language."""
     return [each.words for each in parameters(game) if each.value != each.usual]
 
 

@@ -1,4 +1,4 @@
-"""Variants of games: what a season's game has otherwise than its rules, and so a person's match."""
+"""Variants of games: numbers of a season, and of a person's match, that differ from the game's rules."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0038"
-down_revision = "0036"
+down_revision = "0037"
 
 
 def upgrade() -> None:
