@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from importlib import import_module
+from pkgutil import walk_packages
 
 from fastapi import FastAPI
+from starlette.routing import BaseRoute
 from starlette.staticfiles import StaticFiles
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from deadheat.api import errors, openapi, pages
+from deadheat.api import errors, openapi, pages, routes
 from deadheat.api.edge.games import GameFiles
 from deadheat.api.edge.languages import ReadersLanguage
 from deadheat.api.edge.middleware import FromMemory, HeadAsGet, Measured, PlainAddresses, SecurityHeaders
@@ -18,24 +21,7 @@ from deadheat.api.edge.uploading import Incoming
 from deadheat.api.pages.live import News
 from deadheat.api.pages.player.exhibition import Tables
 from deadheat.api.pages.render import templates
-from deadheat.api.routes import (
-    appeals,
-    audit,
-    bots,
-    challenges,
-    environment,
-    exhibitions,
-    exports,
-    games,
-    health,
-    matches,
-    replays,
-    rulings,
-    versions,
-    workers,
-)
-from deadheat.api.routes.people import inbox, teams, tokens, users
-from deadheat.api.routes.season import announcements, entries, evaluations, leaderboard, season_files, seasons
+from deadheat.api.pages.texts import docs
 from deadheat.api.services import SITE, CeleryQueue, Queue, Services
 from deadheat.league.blobs import Blobs
 from deadheat.league.config import Settings
@@ -46,34 +32,19 @@ Upload bots; read seasons, matches and rankings. Errors are problem documents (R
 dates are in UTC; names ending in `_ns` are nanoseconds.
 """
 
-NOUNS = (
-    users,
-    tokens,
-    inbox,
-    games,
-    bots,
-    versions,
-    seasons,
-    season_files,
-    teams,
-    entries,
-    challenges,
-    evaluations,
-    leaderboard,
-    matches,
-    replays,
-    exhibitions,
-    rulings,
-    appeals,
-    announcements,
-    audit,
-    exports,
-    environment,
-    workers,
-    health,
-    pages,
-)
-"""The modules of routes, in the order in which the description names them."""
+
+def _found_routes() -> Iterator[BaseRoute]:
+    """Yield the routes of every module in `api/routes` and `api/pages` that has a `router`. No two modules may answer
+    to one path: which of them comes first is a matter of their names.
+    """
+    for package in (routes, pages):
+        for found in walk_packages(package.__path__, f"{package.__name__}."):
+            router = getattr(import_module(found.name), "router", None)
+            yield from () if router is None else router.routes
+
+
+ROUTES = tuple(_found_routes())
+"""All modules are imported with this one, so that processes forked afterwards share them."""
 
 
 def create_app(
@@ -112,9 +83,9 @@ def create_app(
     app.state.services = services
     app.state.news = News()
     app.state.tables = Tables()
-    for noun in NOUNS:  # each route as it is: `include_router` makes it again, in every process at its first request
-        app.router.routes += noun.router.routes
-    app.mount("/static/reference", pages.docs.assets)
+    # Each route as it is: `include_router` makes it again, in every process at its first request.
+    app.router.routes += ROUTES
+    app.mount("/static/reference", docs.assets)
     app.mount("/static/games", GameFiles())
     app.mount("/static", StaticFiles(directory=SITE / "static"), name="static")
     errors.install(app)

@@ -153,7 +153,7 @@ async def _database_away(request: Request, error: Exception) -> Response:
     cause = getattr(error, "orig", None) or error
     if getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR:  # a statement that it does not understand
         return await _unexpected(request, error)
-    log.error("%s %s: the database is away: %s", request.method, request.url.path, cause)
+    log.error("%s %s: the database is unavailable: %s", request.method, request.url.path, cause)
     return problem(request, 503, "database-away", DATABASE_AWAY, headers=SOON)
 
 

@@ -33,9 +33,9 @@ class Streams:
     def check(self, request: Request) -> None:
         """Raises HTTPException: 429, there is no room for another one of this address."""
         if self.total >= self._most:
-            raise HTTPException(429, "Too many are watching already; poll instead.", self._retry)
+            raise HTTPException(429, "Too many clients are watching already; poll instead.", self._retry)
         if self._open[address(request)] >= self._most // SHARE:
-            said = "Too many are watching from your address already; poll instead."
+            said = "Too many clients are watching from your address already; poll instead."
             raise HTTPException(429, said, self._retry)
 
     @contextmanager

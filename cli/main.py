@@ -45,7 +45,7 @@ PANELS = {
         ),
         "rate": (
             "statistics.rate:rate",
-            'Rate a log of games, a line each: {"players": [...], "ranks": [...]}, with "group" if matches share dice.',
+            'Rate a log of games, one per line: {"players": [...], "ranks": [...]}, and "group" if matches share dice.',
         ),
         "sprt": ("statistics.sprt:sprt", "Say whether results so far accept H1, reject it, or call for more games."),
         "game": ("game:group", "Write a game of your own: begin one, check it, look at it."),
@@ -85,7 +85,7 @@ PANELS = {
         ),
         "challenges": (
             "author.challenges:challenges",
-            "List the unrated matches that you asked for, newest first, or show how some stand.",
+            "List the unrated matches that you asked for, newest first, or show the state of some.",
         ),
         "withdraw": (
             "author.entering:withdraw",
@@ -103,10 +103,10 @@ PANELS = {
         "people": ("author.bots:people", "Allow or forbid people to play against your bot on the site."),
         "team": ("author.teams:group", "Share bots with other authors."),
     },
-    "Looking on": {
+    "Results": {
         "watch": (
             "server.follow:watch",
-            "Show matches as they end, preceded by the build of your newest version, and what it has against a panel.",
+            "Show matches as they end, preceded by the build of your newest version and its panel.",
         ),
         "matches": (
             "author.matches:matches",
@@ -115,7 +115,7 @@ PANELS = {
         "leaderboard": ("author.leaderboard:leaderboard", "Show a season's ranking."),
         "evaluations": (
             "author.evaluations:evaluations",
-            "List a season's evaluations, newest first, or show one's standings, or a round's pairings.",
+            "List a season's evaluations, newest first, or show the standings of one, or the pairings of a round.",
         ),
         "download": (
             "author.matches:download",
@@ -146,15 +146,15 @@ PANELS = {
         "api": ("operator.deployment:api", "Run the API alone."),
         "worker": (
             "operator.deployment:worker",
-            "Run a worker: takes jobs from the queue until it is told to stop.",
+            "Run a worker, which takes jobs from the queue until it is told to stop.",
         ),
         "scheduler": (
             "operator.deployment:scheduler",
-            "Run the scheduler: makes series, finds lost work, asks for rankings. Of several one leads.",
+            "Run the scheduler, which plans series, recovers lost work and requests rankings. One of several leads.",
         ),
         "migrate": (
             "operator.deployment:migrate",
-            "Bring the database to this version's schema; `deadheat upgrade` backs it up before.",
+            "Bring the database to this version's schema; `deadheat upgrade` backs it up first.",
         ),
         "upgrade": (
             "operator.backup:upgrade",

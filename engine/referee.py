@@ -30,7 +30,7 @@ def run_match(
         ValueError: the game is not played by that many seats.
     """
     if seats not in game.seats:
-        raise ValueError(f"{game.name} is played by {span(game.seats)} seats, not {seats}")
+        raise ValueError(f"{game.name} needs {span(game.seats)} seats, not {seats}")
     play = game.play(seats, Chance(attempt_seed(seed, attempt)))
     exchanges: list[Exchange] = []
     result: Result | None = None

@@ -137,7 +137,7 @@ _TAKEN_BY = {
     "steal_ns": N_("the hypervisor took %(time)s"),
     "frozen_ns": N_("its container was stopped for %(time)s"),
     "referee_ns": N_("the referee waited %(time)s to write the prompt"),
-    "unseen_ns": N_("the answer may have lain unseen for %(time)s"),
+    "unseen_ns": N_("the answer may have waited unread for %(time)s"),
 }
 
 _TIMES = {

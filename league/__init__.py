@@ -1,1 +1,1 @@
-"""Who plays whom and what it means: the database, its use cases, ratings and pairing."""
+"""The league: the database, its use cases, ratings and pairing."""

@@ -87,7 +87,7 @@ class Blobs:
         return b"".join(self.stream(name, limit_bytes))
 
     def stream(self, name: str, limit_bytes: int) -> Iterator[bytes]:
-        """As `get`, piece by piece; damage may show only after the last piece."""
+        """Yield a blob's content in pieces; damage may show only after the last piece."""
         return self._unpack(name, _Reader(self._pieces(name)), limit_bytes)
 
     def verify(self, name: str) -> None:
@@ -126,7 +126,7 @@ class Blobs:
                 obstore.put(to._store, _path(name), packed)
 
     def must_take(self) -> None:
-        """Raise BlobsAway where nothing could be stored now. For who is about to work for what is stored then."""
+        """Raise BlobsAway where nothing could be stored now. Call it before work whose result must be stored."""
         with _answering():
             self.check()
 

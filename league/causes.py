@@ -1,7 +1,7 @@
 """Why an attempt failed: every cause, and what follows from it.
 
-The database keeps everything about a failure of ours for whoever runs the league: what a library said, including
-addresses, paths and names of machines. Whatever leaves the league is filtered here. Details are public only for causes
+The database keeps everything about a failure of the service for the operator: what a library said, including addresses,
+paths and names of machines. Everything that leaves the league is filtered here. Details are public only for causes
 whose details we write ourselves, about what was measured or decided (`Cause.told`); a fixed sentence replaces those of
 all others, including causes that nobody has thought of yet. Measurements (`evidence`) are public as they are, except a
 machine's reasons not to judge, which may be among them.
@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from enum import Flag, StrEnum, auto
 from typing import Any, Self
+
+from deadheat.engine.language import N_
 
 
 class Trait(Flag):
@@ -53,29 +55,33 @@ class Cause(StrEnum):
     HOST_UNFIT = (  # also the key, in the evidence of a match, of why its machine should not have judged it
         "host-unfit",
         Trait.TOLD | Trait.BLAMELESS,
-        "A machine was found unfit to judge: it could not be checked.",
+        N_("A machine was found unfit to judge: it could not be checked."),
     )
 
     # The container engine, or one of its containers, failed.
-    ENGINE = "engine", Trait.BLAMELESS | Trait.MACHINE | Trait.BY_BOTS, "The container engine of a machine failed."
-    NO_ENGINE = "no-engine", Trait.BLAMELESS | Trait.MACHINE, "A machine's container engine did not answer."
-    NO_IMAGE = "no-image", Trait.BLAMELESS | Trait.MACHINE, "A machine lacked the image for its boxes."
-    NO_RUNTIME = "no-runtime", Trait.BLAMELESS | Trait.MACHINE, "A machine's container engine lacked the right runtime."
+    ENGINE = "engine", Trait.BLAMELESS | Trait.MACHINE | Trait.BY_BOTS, N_("The container engine of a machine failed.")
+    NO_ENGINE = "no-engine", Trait.BLAMELESS | Trait.MACHINE, N_("A machine's container engine did not answer.")
+    NO_IMAGE = "no-image", Trait.BLAMELESS | Trait.MACHINE, N_("A machine lacked the image for its boxes.")
+    NO_RUNTIME = (
+        "no-runtime",
+        Trait.BLAMELESS | Trait.MACHINE,
+        N_("A machine's container engine lacked the right runtime."),
+    )
     CONTAINER_DIED = "container-died", Trait.TOLD
-    CONTAINER_STUCK = "container-stuck", Trait(0), "A container stopped accepting orders."
+    CONTAINER_STUCK = "container-stuck", Trait(0), N_("A container stopped accepting orders.")
     DIRTY_BOX = "dirty-box", Trait.TOLD
-    NO_START = "no-start", Trait(0), "A program could not be started."
+    NO_START = "no-start", Trait(0), N_("A program could not be started.")
 
     # One of our own bots made a mistake.
     HOUSE_BOT = "house-bot", Trait.TOLD
     REFERENCE_BOT = "reference-bot", Trait.TOLD
 
     # Another part of the service failed.
-    BLOBS_AWAY = "blobs-away", Trait.BLAMELESS, "Nothing could be stored or fetched."
-    BLOB_DAMAGED = "BlobDamaged", Trait(0), "The store's copy of a program is damaged."
-    BLOB_MISSING = "BlobMissing", Trait(0), "The store does not have a program."
-    DATABASE_AWAY = "database-away", Trait.BLAMELESS, "The database was unavailable."
-    LEASE_EXPIRED = "lease-expired", Trait(0), "The worker stopped reporting."
+    BLOBS_AWAY = "blobs-away", Trait.BLAMELESS, N_("Nothing could be stored or fetched.")
+    BLOB_DAMAGED = "BlobDamaged", Trait(0), N_("The store's copy of a program is damaged.")
+    BLOB_MISSING = "BlobMissing", Trait(0), N_("The store does not have a program.")
+    DATABASE_AWAY = "database-away", Trait.BLAMELESS, N_("The database was unavailable.")
+    LEASE_EXPIRED = "lease-expired", Trait(0), N_("The worker stopped reporting.")
     WORKER_STOPPED = "worker-stopped", Trait.TOLD | Trait.BLAMELESS  # deliberately: the job was handed back
 
     # Nobody wanted it any more: not a failure.
@@ -90,7 +96,7 @@ class Cause(StrEnum):
     LEFT = "left"  # the person left before it began
     RESIGNED = "resigned"  # the person left after that, while no worker had it
 
-    UNKNOWN = "unknown", Trait(0), "The service failed; its log says how."
+    UNKNOWN = "unknown", Trait(0), N_("The service failed; its log says how.")
 
     @classmethod
     def _missing_(cls, value: object) -> Self:  # noqa: ARG003  enum's own signature
@@ -110,7 +116,7 @@ ELSEWHERE = BLAMELESS | Cause.having(Trait.CONDEMNS)
 """Causes after which trying again on the same machine is useless."""
 
 DROPPED = Cause.having(Trait.DROPPED)
-"""Causes of series that were not played because nobody wanted them any more."""
+"""Causes of series that were not played because they were no longer needed."""
 
 NOT_CHECKED = "It could not be checked"
 """The start of a machine's reason not to judge if the check itself failed; the engine's words follow."""

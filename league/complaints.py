@@ -8,7 +8,7 @@ from typing import Any
 
 PLAINLY = {
     "int_parsing": "Enter a whole number.",
-    "extra_forbidden": "This field does not exist.",
+    "extra_forbidden": "There is no such field.",
     "missing": "This is required.",
     "string_pattern_mismatch": "Use letters, digits, and marks such as - and _; start with a letter or a digit.",
 }

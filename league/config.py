@@ -66,7 +66,7 @@ class Settings(BaseSettings):
     embed_origins: str = Field(
         default="",
         pattern=r"^(\*|https?://[A-Za-z0-9.*-]+(:[0-9]+)?( https?://[A-Za-z0-9.*-]+(:[0-9]+)?)*)?$",
-        description="Sites that may show matches in a frame (`/matches/N/embed`), parted by spaces, e.g. "
+        description="Sites that may show matches in a frame (`/matches/N/embed`), separated by spaces, e.g. "
         "`https://blog.example https://*.example.org`, or `*` for all; empty: none.",
     )
     smtp_url: str = Field(
@@ -81,7 +81,7 @@ class Settings(BaseSettings):
         description="OpenID Connect provider through which people may sign in, e.g. `https://id.example`; empty: none. "
         "It needs the client's id and the site's address; people come back to `/sign-in/openid/callback` there.",
     )
-    openid_client_id: str = Field(default="", description="What the provider calls this league.")
+    openid_client_id: str = Field(default="", description="This league's client id at the provider.")
     openid_client_secret: str = Field(
         default="", repr=False, description="The provider's secret for this league; empty: a public client."
     )
@@ -148,13 +148,14 @@ class Settings(BaseSettings):
     slots: str = Field(default="", description="CPUs for bots, e.g. `2,3;4,5` (two slots); empty: detected.")
     lock_dir: Path | None = Field(
         default=None,
-        description="Folder with a lock for each processor, for all who run bots here; empty: the machine's own.",
+        description="Folder with a lock for each processor, shared by everybody who runs bots here; empty: the "
+        "machine's own.",
     )
 
     games: str = Field(
         default="",
-        description="Folders of further games, or folders that hold such, parted by colons. Rules run in all processes "
-        "with their rights; each machine must have the same.",
+        description="Folders of further games, or folders that contain them, separated by colons. Rules run in all "
+        "processes, with their rights; every machine must have the same games.",
     )
 
     exhibitions: int = Field(default=2, ge=0, description="How many people may play against bots at a time; 0: nobody.")

@@ -51,8 +51,8 @@ POOL = {"pool_size": 5, "max_overflow": 40}
 """The API's thread pool has 40 threads, and none of them should wait for a connection; few are kept when idle."""
 
 SILENCE_SECONDS = 10
-"""A server that acknowledges nothing for so long is taken for gone; shorter than a lease, so that work goes on under
-it when an answer was merely slow in coming. A statement may take longer: the server's kernel answers meanwhile.
+"""A server that acknowledges nothing for this long counts as gone. It is shorter than a lease, so that a slow answer
+does not cost the lease. A statement may take longer: the server's kernel answers meanwhile.
 """
 
 REACHING: Mapping[str, object] = {

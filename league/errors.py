@@ -23,8 +23,8 @@ class LeagueError(Exception):
 
 
 class NotFound(LeagueError):
-    """It does not exist, or the asker may not know that it does. `said` replaces a sentence that people would not
-    understand.
+    """The thing does not exist, or the caller may not know that it does. `said` replaces a sentence that people would
+    not understand.
     """
 
     code = "not-found"
@@ -121,7 +121,7 @@ class AlreadyLinked(LeagueError):
 
 
 class SignInAgain(LeagueError):
-    """Somebody without a password must show anew who they are."""
+    """Somebody without a password must sign in again to prove who they are."""
 
     code = "sign-in-again"
 
@@ -298,7 +298,7 @@ class IllegalMove(LeagueError):
 
 
 class OverQuota(LeagueError):
-    """A quota for a period is used up, or has only `left` left, fewer than were asked for; so many are free after
+    """A quota for a period is used up, or has fewer left (`left`) than were asked for; more are free after
     `retry_after_seconds`.
     """
 

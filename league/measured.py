@@ -49,7 +49,7 @@ class Sums(MultiProcessCollector):
 
 
 def begin(folder: Path) -> None:
-    """A deployment starts, and counts from zero where nobody else counts here."""
+    """Start counting from zero for a new deployment, unless another process counts here."""
     folder.mkdir(parents=True, exist_ok=True)
     fold(folder)
     with _locked(folder, fcntl.LOCK_EX):

@@ -50,7 +50,7 @@ def unsafe_settings(settings: Settings) -> list[Unsafe]:
 
 
 def refusal(settings: Settings) -> str | None:
-    """Why not to start, as text for whoever tried; None: nothing is known against it."""
+    """Return why the service must not start, as text for the operator; None: it may."""
     found = unsafe_settings(settings)
     if not found:
         return None

@@ -1,12 +1,12 @@
-"""A season as a file: all that an organiser declares about one, in TOML. Here it is read and written.
+"""Reads and writes a season as a file: everything that an organiser declares about one, in TOML.
 
 A file has a table for each group of settings (`league.terms.Group`), in which each setting has the name that it has
 everywhere. `[season]`, `invited`, `timezone`, `[[divisions]]` and
 `[[evaluations]]` (`league.timetable`) are declared here. What a file leaves out has its
 default; `"none"` stands for none, which TOML lacks. Dates have an offset, or are local times of `timezone`.
 
-`read` says every mistake that can be seen in the file alone, and goes on with what it understood, so that the league
-(`league.service.seasons.declared`) adds what cannot be in this season.
+`read` reports every mistake that can be seen in the file alone and continues with the rest, so that the league
+(`league.service.seasons.declared`) can add what is not possible in this season.
 
 This module is pure, as `league.terms` is.
 """
@@ -30,7 +30,7 @@ from deadheat.league.terms import MAX_DIVISIONS, TERMS, DivisionName, DivisionSi
 from deadheat.league.timetable import MOST_DECLARED, DeclaredEvaluation
 
 MAX_CHARACTERS = 48_000
-"""Of a file: fits, as JSON, into what the API reads of a request. A list of 3,000 authors does, too."""
+"""The longest file that, as JSON, fits into a request to the API. It holds a list of 3,000 authors."""
 
 NONE = "none"
 """No value, where a setting may have none."""
@@ -50,7 +50,7 @@ Mistake = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """In which table of the file a key is; empty: it is a table of its own."""
+    """The file's table that a key belongs to; empty: the key is a table of its own."""
 
     table: str
 
@@ -78,10 +78,10 @@ class Declaration(Terms, extra="forbid", use_attribute_docstrings=True):
     """Where dates without an offset are local times, such as Asia/Seoul."""
 
     invited: Annotated[list[Annotated[str, Field(max_length=32)]] | None, Place("entry")] = None
-    """Authors who may enter while admission is invited. Left out: the list stays as it is."""
+    """Authors who may enter while admission is invited. Left out: the list does not change."""
 
     divisions: Annotated[list[DeclaredDivision] | None, Field(max_length=MAX_DIVISIONS), Place("")] = None
-    """Parts of the field, the highest first; left out: they stay as they are."""
+    """Parts of the field, the highest first; left out: they do not change."""
 
     evaluations: Annotated[list[DeclaredEvaluation] | None, Field(max_length=MOST_DECLARED), Place("")] = None
     """Tournaments beside the ladder: at the times `at`, or `every_minutes` from `from` to `until`; left out: none."""

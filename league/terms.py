@@ -99,13 +99,14 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     """Matches played in one go; where deals are played from every seat, whole turns (of 10 at a table of 4: 8)."""
 
     games_per_pair: Annotated[int | None, Field(ge=1, le=1_000_000), Setting(Group.MATCHES, "Matches per pair")] = None
-    """Matches of each pair in the whole ladder, rounded like `series_length`; null: unlimited."""
+    """Matches per pair in the whole ladder, rounded like `series_length`; null: unlimited."""
 
     rest_faults: Annotated[int | None, Field(ge=1, le=1000), Setting(Group.MATCHES, "Faults that rest a bot")] = None
-    """A bot with so many faults in its last `rest_matches` matches rests until its author lets it play; null: none."""
+    """A bot with this many faults in its last `rest_matches` matches rests until its author lets it play; null: never.
+    """
 
     rest_matches: Annotated[int, Field(ge=1, le=1000), Setting(Group.MATCHES, "Among its last matches")] = 20
-    """The matches of a bot in which `rest_faults` are counted."""
+    """How many of a bot's last matches `rest_faults` looks at."""
 
     ladder_during_evaluations: Annotated[
         bool,
@@ -113,16 +114,16 @@ class Terms(BaseModel, use_attribute_docstrings=True):
             Group.MATCHES,
             "The ladder while an evaluation is played",
             SeasonState.FINALS,
-            options={"true": "goes on where machines are free", "false": "waits"},
+            options={"true": "continues on free machines", "false": "waits"},
         ),
     ] = True
-    """Whether the ladder goes on while an evaluation is played, where machines are free."""
+    """Whether the ladder continues on free machines while an evaluation is played."""
 
     opens_at: Annotated[Date | None, Setting(Group.DATES, "Opens", SeasonState.SCHEDULED)] = None
     """Opening date; null: manual."""
 
     freezes_at: Annotated[Date | None, Setting(Group.DATES, "Freezes")] = None
-    """From then on, entries and versions are fixed; null: manual."""
+    """Freezing date, from which entries and versions are fixed; null: manual."""
 
     finals_at: Annotated[Date | None, Setting(Group.DATES, "Finals begin")] = None
     """Start of the finals; null: manual."""
@@ -229,7 +230,7 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     panel_minimum: Annotated[
         int | None, Field(ge=0, le=50_000), Setting(Group.ENTRY, "Points needed against the panel")
     ] = None
-    """Points against the panel (a win 1, a draw a half) without which no version plays for its bot; null: none."""
+    """Points that a version needs against the panel to play for its bot (a win 1, a draw ½); null: none."""
 
     uploads_per_hour: Annotated[
         int | None, Field(ge=1, le=100_000), Setting(Group.QUOTAS, "Uploads per author and hour")
@@ -239,7 +240,7 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     uploads_per_five_minutes: Annotated[
         int | None, Field(ge=1, le=100_000), Setting(Group.QUOTAS, "Uploads per author in five minutes")
     ] = None
-    """Uploads per author in five minutes, for bots that take part; whoever has more waits; null: any number."""
+    """Uploads per author in five minutes, for bots that take part; further uploads wait; null: unlimited."""
 
     versions_per_day: Annotated[
         int | None, Field(ge=1, le=100_000), Setting(Group.QUOTAS, "Versions per bot and day")
@@ -249,7 +250,7 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     challenge_games: Annotated[int, Field(ge=0, le=100_000), Setting(Group.QUOTAS, "Matches at a promotion gate")] = (
         1000
     )
-    """Most games of a version at a promotion gate; 0: no gates."""
+    """The most games of a version at a promotion gate; 0: no gates."""
 
     unrated_games: Annotated[
         int, Field(ge=0, le=100_000), Setting(Group.QUOTAS, "Unrated matches per author and day")

@@ -58,7 +58,7 @@ class DeclaredEvaluation(BaseModel):
     def words(self) -> str:
         """The line as a sentence."""
         what = f"Swiss, {plural(self.rounds or 0, 'round')}" if self.rounds else "round robin"
-        each = f"{plural(self.matches, 'match', 'matches')} a pair"
+        each = f"{plural(self.matches, 'match', 'matches')} per pair"
         when = ", ".join(_stamp(at) for at in self.at)
         if self.every_minutes is not None and self.first_at and self.last_at:
             often = (
@@ -86,7 +86,7 @@ class DeclaredEvaluation(BaseModel):
         elif self.first_at and self.last_at and self.last_at < self.first_at:
             yield "until must not come before from"
         if not self.at and self.every_minutes is None:
-            yield "it needs times: at, or every_minutes with from and until"
+            yield "it needs times: either at, or every_minutes with from and until"
 
     def newest_due(self, since: datetime, at: datetime) -> datetime | None:
         """The last of its times after `since` that has come; None: there is none."""

@@ -27,6 +27,7 @@ RECORDS = 50
 
 PAGES = {
     N_("announcement"): "",
+    N_("archive"): "/seasons/",
     N_("bot"): "/bots/",
     N_("match"): "/matches/",
     N_("season"): "/seasons/",

@@ -134,7 +134,7 @@ def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> d
         "row": row,
         "tally": tally(board.config, [] if row is None else [row["plackett_luce"]]),
         "chart": charts.history(history(session, part.season_id, bot_id)),
-        "course": charts.courses(evaluations.courses(session, part.season_id, bot_id=bot_id)),
+        "course": charts.courses(evaluations.courses(session, part.season_id, [bot_id])),
         "opponents": met,
         "times": times,
         "failures": failures,

@@ -174,16 +174,22 @@ def attempt(form: str, given: Fields, act: Callable[[], Response], again: Callab
         return again(Complaint(form, status, str(error), _marked(error), _typed(given), headers))
 
 
-def posting(form: str, again: Callable[..., Response]) -> Callable[[Callable[..., Response]], Callable[..., Response]]:
+def posting(form: str, page: Callable[..., Response]) -> Callable[[Callable[..., Response]], Callable[..., Response]]:
     """Make a route of a function that does what a form asks for: see `attempt`. `form` may name arguments of the route
-    in braces; `again` is called with the complaint and all of them.
+    in braces. `page` shows the form again: it is called, by name, with the `complaint`, the `visit` of somebody who is
+    signed in, and the route's arguments.
     """
 
     def decorate(act: Callable[..., Response]) -> Callable[..., Response]:
         @wraps(act)
         def route(**given: Any) -> Response:
-            typed = given["posted"].fields if "posted" in given else given["sent"]
-            return attempt(form.format_map(given), typed, lambda: act(**given), lambda found: again(found, **given))
+            own = {"visit": given["posted"].visit} if "posted" in given else {}
+            typed = given["posted"].fields if own else given["sent"]
+
+            def again(complaint: Complaint) -> Response:
+                return page(complaint=complaint, **own, **given)
+
+            return attempt(form.format_map(given), typed, lambda: act(**given), again)
 
         return route
 

@@ -7,18 +7,23 @@ from fastapi import APIRouter, HTTPException, Request, Response
 from deadheat.api.deps import Shared
 from deadheat.api.edge import sessions
 from deadheat.api.edge.languages import COOKIE, KEPT_SECONDS
-from deadheat.api.pages.forms import came_from, onward
+from deadheat.api.pages.forms import Present, came_from, onward
 from deadheat.league.locale import LANGUAGES
+from deadheat.league.service.people import channels
 
 router = APIRouter(include_in_schema=False)
 
 
 @router.get("/language/{chosen}")
-def choose(request: Request, shared: Shared, chosen: str) -> Response:
-    """Keep the choice in this browser, and go back."""
+def choose(request: Request, shared: Shared, visit: Present, chosen: str) -> Response:
+    """Keep the choice in this browser, and for what is sent to whoever is signed in; go back."""
     if chosen not in LANGUAGES:
         raise HTTPException(404)
-    answer = onward(came_from(request, shared) or "/")
+    came = came_from(request, shared)
+    if visit is not None and came is not None:
+        with shared.db.transaction() as session:
+            channels.speak(session, visit.person, chosen)
+    answer = onward(came or "/")
     secure = sessions.is_secure(request, shared.settings)
     answer.set_cookie(COOKIE, chosen, KEPT_SECONDS, path="/", secure=secure, httponly=True, samesite="lax")
     return answer

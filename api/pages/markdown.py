@@ -33,7 +33,7 @@ ABOUT = {
 
 def anchor(heading: str) -> str:
     """A heading's name in addresses."""
-    return re.sub(r"[^a-z0-9]+", "-", heading.replace("`", "").lower()).strip("-")
+    return re.sub(r"[\W_]+", "-", heading.replace("`", "").lower()).strip("-")
 
 
 def rendered(text: str, *, titled: bool = False, prefix: str = "") -> Markup:

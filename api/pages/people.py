@@ -9,14 +9,22 @@ from fastapi import APIRouter, Path
 from sqlmodel import Session
 
 from deadheat.api.deps import Id, Shared
+from deadheat.api.pages.pictures import charts
 from deadheat.api.pages.render import everyones, render
 from deadheat.api.services import Services
 from deadheat.league.records.bots import Bot
+from deadheat.league.service.evaluations import views as evaluations
 from deadheat.league.service.people.teams import team_info
 from deadheat.league.service.views import careers
 from deadheat.league.service.views.careers import Part
 
 router = APIRouter(include_in_schema=False)
+
+PICTURES = 4
+"""Seasons of which a person's or team's course through the evaluations is drawn."""
+
+MOST_WAYS = 10
+"""Bots in one of these pictures."""
 
 Course = list[tuple[Part, Mapping[str, Any] | None, int]]
 """A bot's seasons, the newest first: each with its row of the standings (None: no place), and how many have a place."""
@@ -30,7 +38,10 @@ def author(shared: Shared, name: Annotated[str, Path(min_length=1, max_length=32
         written, bots = careers.author_bots(session, name)
         teams = careers.teams_of_author(session, name)
         found = courses(shared, session, bots)
-    return render(shared, "people.html", who=written, team=None, teams=teams, bots=bots, courses=found)
+        pictures = evaluated(session, found)
+    return render(
+        shared, "people.html", who=written, team=None, teams=teams, bots=bots, courses=found, pictures=pictures
+    )
 
 
 @router.get("/teams/{team_id}")
@@ -41,7 +52,27 @@ def team(shared: Shared, team_id: Id) -> str:
         info = team_info(session, team_id)
         bots = careers.team_bots(session, team_id)
         found = courses(shared, session, bots)
-    return render(shared, "people.html", who=info.name, team=info, teams=[], bots=bots, courses=found)
+        pictures = evaluated(session, found)
+    return render(
+        shared, "people.html", who=info.name, team=info, teams=[], bots=bots, courses=found, pictures=pictures
+    )
+
+
+def evaluated(session: Session, found: Mapping[int, Course]) -> list[tuple[Part, charts.Courses]]:
+    """The newest `PICTURES` seasons in which these bots were in two evaluations, each with the picture of them."""
+    in_season: dict[int, tuple[Part, list[int]]] = {}
+    for bot_id, parts in found.items():
+        for part, _, _ in parts:
+            in_season.setdefault(part.season_id, (part, []))[1].append(bot_id)
+    made = []
+    for season_id in sorted(in_season, reverse=True):
+        part, bot_ids = in_season[season_id]
+        picture = charts.courses(evaluations.courses(session, season_id, bot_ids[:MOST_WAYS]))
+        if picture is not None:
+            made.append((part, picture))
+        if len(made) == PICTURES:
+            break
+    return made
 
 
 def courses(shared: Services, session: Session, bots: Sequence[Bot]) -> dict[int, Course]:

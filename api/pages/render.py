@@ -22,6 +22,7 @@ from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, St
 from markupsafe import Markup
 
 from deadheat.api.edge.caching import answer
+from deadheat.api.pages.texts.causes import phrase
 from deadheat.api.services import SITE, Body, Services
 from deadheat.engine.core import NS_PER_MS, Fault, Points
 from deadheat.engine.figures import counted, duration, limit, points, seat_number, span
@@ -64,6 +65,7 @@ def templates() -> Jinja2Templates:
         "players": players,
         "word": gettext,
         "differences": differences,
+        "cause": phrase,
         "game_title": game_title,
         "game_picture": game_picture,
         "game_file": game_file,

@@ -6,7 +6,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from deadheat.api.cursors import read_cursor, write_cursor
 from deadheat.api.deps import REFUSED, Asker, Id, Shared
 from deadheat.api.schemas import base
 from deadheat.api.schemas import rulings as shapes
@@ -20,13 +19,11 @@ from deadheat.league.verification.review import review
 router = APIRouter(prefix="/v1", tags=["appeals"])
 
 
-class AppealPage(base.Query):
+class AppealPage(base.Page):
     """Which appeals."""
 
     season: base.RowId | None = None
     state: AppealState | None = None
-    cursor: base.Cursor | None = None
-    limit: base.Limit = 50
 
 
 @router.post("/matches/{match_id}/appeals", status_code=201, responses={401: {}, 404: {}, 409: {}})
@@ -43,12 +40,9 @@ def open_appeal(shared: Shared, asker: Asker, match_id: Id, body: shapes.AppealR
 @router.get("/appeals", responses={401: {}})
 def list_appeals(shared: Shared, asker: Asker, page: Annotated[AppealPage, Query()]) -> shapes.Appeals:
     """The newest first: all for an organiser, their own for an author."""
-    limit = min(page.limit, base.PAGE_LIMIT)
     with shared.db.reading() as session:
-        before = read_cursor(page.cursor)
-        found = appeals(session, asker, season_id=page.season, state=page.state, before=before, limit=limit)
-    following = write_cursor(found[-1].id) if len(found) == limit else None
-    return shapes.Appeals(items=found, next=following)
+        found = appeals(session, asker, season_id=page.season, state=page.state, before=page.before, limit=page.size)
+    return shapes.Appeals(items=found, next=page.next(found, lambda one: one.id))
 
 
 @router.post("/appeals/{appeal_id}/ruling", responses=REFUSED)

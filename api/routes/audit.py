@@ -7,7 +7,6 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from deadheat.api.cursors import read_cursor, write_cursor
 from deadheat.api.deps import Shared
 from deadheat.api.schemas import base
 from deadheat.api.schemas import rulings as shapes
@@ -16,26 +15,23 @@ from deadheat.league.service.ground.audit import audit_log
 router = APIRouter(prefix="/v1/audit", tags=["audit"])
 
 
-class AuditPage(base.Query):
+class AuditPage(base.Page):
     """Which records. `oldest_first`: from the first record on, in the order in which they are chained."""
 
     subject: str = Field(default="", max_length=128, pattern=base.PLAIN, examples=["match/5"])
     oldest_first: bool = False
-    cursor: base.Cursor | None = None
     limit: base.Limit = 100
 
 
 @router.get("")
 def read_audit_log(shared: Shared, page: Annotated[AuditPage, Query()]) -> shapes.AuditRecords:
     """Who decided what and why. Each record's hash covers the previous one, so no change goes unnoticed."""
-    limit = min(page.limit, base.PAGE_LIMIT)
     with shared.db.reading() as session:
         found = audit_log(
             session,
-            before=read_cursor(page.cursor),
+            before=page.before,
             subject=page.subject,
             oldest_first=page.oldest_first,
-            limit=limit,
+            limit=page.size,
         )
-    following = write_cursor(found[-1].id) if len(found) == limit else None
-    return shapes.AuditRecords(items=found, next=following)
+    return shapes.AuditRecords(items=found, next=page.next(found, lambda one: one.id))

@@ -6,7 +6,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from deadheat.api.cursors import read_cursor, write_cursor
 from deadheat.api.deps import REFUSED, Asker, Id, Shared, Viewer
 from deadheat.api.edge.caching import NOWHERE
 from deadheat.api.schemas import base
@@ -22,19 +21,10 @@ from deadheat.league.service.views.matches import matches
 router = APIRouter(prefix="/v1/challenges", tags=["challenges"])
 
 
-class ChallengePage(base.Query):
-    """Which part of the list."""
+class ChallengePage(base.Page):
+    """Which challenges."""
 
     season: base.RowId | None = None
-    cursor: base.Cursor | None = None
-    limit: base.Limit = 50
-
-
-class MatchesOf(base.Query):
-    """Which part of the list."""
-
-    cursor: base.Cursor | None = None
-    limit: base.Limit = 50
 
 
 @router.post("", status_code=201, responses={**REFUSED, 429: {}})
@@ -49,11 +39,9 @@ def ask(shared: Shared, asker: Asker, body: schemas.ChallengeRequest, response: 
 @router.get("", responses={401: {}})
 def list_challenges(shared: Shared, asker: Asker, page: Annotated[ChallengePage, Query()]) -> schemas.AskedChallenges:
     """What was asked for with your bots, the newest first."""
-    limit = min(page.limit, base.PAGE_LIMIT)
     with shared.db.reading() as session:
-        found = asked.asked(session, asker, season_id=page.season, before=read_cursor(page.cursor), limit=limit)
-    following = write_cursor(found[-1].id) if len(found) == limit else None
-    return schemas.AskedChallenges(items=found, next=following)
+        found = asked.asked(session, asker, season_id=page.season, before=page.before, limit=page.size)
+    return schemas.AskedChallenges(items=found, next=page.next(found, lambda one: one.id))
 
 
 @router.get("/{challenge_id}", responses={404: {}})
@@ -66,20 +54,19 @@ def get_challenge(shared: Shared, viewer: Viewer, challenge_id: Id, response: Re
 
 @router.get("/{challenge_id}/matches", responses={404: {}})
 def list_matches(
-    shared: Shared, viewer: Viewer, challenge_id: Id, page: Annotated[MatchesOf, Query()], response: Response
+    shared: Shared, viewer: Viewer, challenge_id: Id, page: Annotated[base.Page, Query()], response: Response
 ) -> Matches:
     """Its matches, the last planned first."""
     response.headers["Cache-Control"] = NOWHERE
-    limit = min(page.limit, base.PAGE_LIMIT)
     with shared.db.reading() as session:
         asked.asked_challenge(session, viewer, challenge_id)
-        found = matches(session, challenge_id=challenge_id, before=read_cursor(page.cursor), limit=limit)
-    return Matches(items=found, next=write_cursor(found[-1].id) if len(found) == limit else None)
+        found = matches(session, challenge_id=challenge_id, before=page.before, limit=page.size)
+    return Matches(items=found, next=page.next(found, lambda one: one.id))
 
 
 @router.post("/{challenge_id}/stop", responses={401: {}, 404: {}, 409: {}})
 def stop(shared: Shared, asker: Asker, challenge_id: Id) -> AskedChallenge:
-    """End one of your bots'. What is being played is played to its end."""
+    """End one of your bots'. Matches in progress are played to the end."""
     with shared.db.transaction() as session:
         return asked.stop(session, asker, challenge_id)
 

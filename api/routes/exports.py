@@ -50,7 +50,7 @@ def export(
     table: Exported,
     form: Format,
     bot: Annotated[
-        int | None, Query(ge=1, le=MAX_ID, description="Its matches alone, with all who played in them.")
+        int | None, Query(ge=1, le=MAX_ID, description="Only this bot's matches, with everybody who played in them.")
     ] = None,
 ) -> Response:
     """Everything public about a season, one table at a time; docs/export.md explains each column."""

@@ -7,7 +7,6 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from starlette.responses import StreamingResponse
 
-from deadheat.api.cursors import read_cursor, write_cursor
 from deadheat.api.deps import Asker, Id, Shared, Viewer
 from deadheat.api.edge.caching import NOWHERE
 from deadheat.api.edge.caching import matches as etag_matches
@@ -23,15 +22,13 @@ from deadheat.league.terms import Date
 router = APIRouter(prefix="/v1/matches", tags=["matches"])
 
 
-class MatchPage(base.Query):
+class MatchPage(base.Page):
     """Which matches."""
 
     season: base.RowId | None = None
     bot: base.RowId | None = None
     state: MatchState | None = None
     finished_since: Date | None = None
-    cursor: base.Cursor | None = None
-    limit: base.Limit = 50
 
 
 @router.get("")
@@ -41,7 +38,6 @@ def list_matches(shared: Shared, page: Annotated[MatchPage, Query()]) -> schemas
     With `finished_since`: those that ended at that instant or later, newest first. Follow this list: matches of a
     series end together, and series in any order. A match may appear some seconds after it ended.
     """
-    limit = min(page.limit, base.PAGE_LIMIT)
     with shared.db.reading() as session:
         found = matches(
             session,
@@ -49,11 +45,10 @@ def list_matches(shared: Shared, page: Annotated[MatchPage, Query()]) -> schemas
             bot_id=page.bot,
             state=page.state,
             finished_since=page.finished_since,
-            before=read_cursor(page.cursor),
-            limit=limit,
+            before=page.before,
+            limit=page.size,
         )
-    following = write_cursor(found[-1].id) if len(found) == limit else None
-    return schemas.Matches(items=found, next=following)
+    return schemas.Matches(items=found, next=page.next(found, lambda one: one.id))
 
 
 @router.get("/{match_id}", responses={404: {}})

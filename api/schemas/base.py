@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cache
 from types import UnionType
-from typing import Annotated, Any, ClassVar, Self, Union, cast, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar, Union, cast, get_args, get_origin
 
 from pydantic import (
     AwareDatetime,
@@ -23,7 +24,9 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError
 
-from deadheat.api.cursors import CURSOR
+from deadheat.api.cursors import CURSOR, read_cursor, write_cursor
+
+Item = TypeVar("Item")
 
 Name = Annotated[
     str,
@@ -33,7 +36,10 @@ Name = Annotated[
 
 Label = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._@+:-]*$", max_length=64)]
 
-Limit = Annotated[int, Field(ge=1, le=1000)]
+MOST_LISTED = 1000
+"""Items that may be asked for in one page."""
+
+Limit = Annotated[int, Field(ge=1, le=MOST_LISTED)]
 
 PAGE_LIMIT = 100
 """Most rows in one page of matches, appeals or audit records, whatever was asked for: each is some kilobytes."""
@@ -106,6 +112,40 @@ class Query(Input):
     """What is sent in an address, where all is text."""
 
     all_text = True
+
+
+class Page(Query):
+    """Which part of a list is asked for; a list that can be narrowed down adds how."""
+
+    most: ClassVar[int] = PAGE_LIMIT
+    cursor: Cursor | None = None
+    limit: Limit = 50
+
+    @property
+    def before(self) -> int | None:
+        """What the page begins after; None: it is the first. Raises BadCursor."""
+        return read_cursor(self.cursor)
+
+    @property
+    def size(self) -> int:
+        """How many items it has, if there are so many."""
+        return min(self.limit, self.most)
+
+    def next(self, found: Sequence[Item], number: Callable[[Item], int]) -> str | None:
+        """Return the cursor of the page after the one that was found, by the number of its last item, if it is full."""
+        return write_cursor(number(found[-1])) if len(found) == self.size else None
+
+
+class Items(BaseModel, Generic[Item]):
+    """A list that is told as a whole."""
+
+    items: list[Item]
+
+
+class Paged(Items[Item], Generic[Item]):
+    """A page of a list."""
+
+    next: str | None = Field(description="Cursor of the next page; null: this is the last.")
 
 
 def _is_plain(value: Any) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
-from deadheat.api.schemas.base import Input, Name, RowId
+from deadheat.api.schemas.base import Input, Items, Name, RowId
 from deadheat.engine.games import GAMES
 from deadheat.league.records.bots import Bot, Version
 from deadheat.league.records.panels import PanelResult
@@ -32,7 +32,7 @@ class BotChange(Input):
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
-    team_id: RowId | None = Field(default=None, description="null: its creator's alone.")
+    team_id: RowId | None = Field(default=None, description="null: it belongs to its creator alone.")
     name: Name = Field(default="", examples=["greedy"])
     description: Description = ""
     retired: bool = Field(default=False, description="true: it leaves its seasons and the lists; results stay.")
@@ -41,23 +41,17 @@ class BotChange(Input):
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
         if not self.model_fields_set:
-            raise PydanticCustomError("nothing", "Say what to change.")
+            raise PydanticCustomError("nothing", "Give at least one field to change.")
         return self
 
 
-class Bots(BaseModel):
+class Bots(Items[Bot]):
     """A list of bots."""
 
-    items: list[Bot]
 
-
-class Panels(BaseModel):
+class Panels(Items[PanelResult]):
     """The newest first."""
 
-    items: list[PanelResult]
 
-
-class Versions(BaseModel):
+class Versions(Items[Version]):
     """The newest first."""
-
-    items: list[Version]

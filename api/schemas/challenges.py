@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from deadheat.api.schemas.base import Input, RowId
+from deadheat.api.schemas.base import Input, Paged, RowId
 from deadheat.league.records.challenges import AskedChallenge
 
 
@@ -25,17 +25,14 @@ class ChallengeRequest(Input):
     season_id: RowId
     bot_id: RowId
     opponent_id: RowId = Field(description="A bot that plays in the season, or one of yours.")
-    games: int = Field(ge=1, le=100_000, description="Matches; with `test` at most so many.")
-    version: RowId | None = Field(default=None, description="null: the newest that is ready.")
+    games: int = Field(ge=1, le=100_000, description="Matches; with `test`, at most this many.")
+    version: RowId | None = Field(default=None, description="null: the newest ready one.")
     opponent_version: RowId | None = Field(
         default=None, description="Only of a bot of yours; null: the one that plays in the season."
     )
     test: SequentialTest | None = Field(default=None, description="null: all games are played.")
-    private: bool = Field(default=False, description="Only your bot's people and organisers see the matches.")
+    private: bool = Field(default=False, description="Only your bot's owners and organisers see the matches.")
 
 
-class AskedChallenges(BaseModel):
+class AskedChallenges(Paged[AskedChallenge]):
     """The newest first; `next` continues the list."""
-
-    items: list[AskedChallenge]
-    next: str | None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from deadheat.api.schemas.base import Input, RowId
+from deadheat.api.schemas.base import Input, Items, Paged, RowId
 from deadheat.league.records.entries import Challenge, Entry
 from deadheat.league.service.seasons.gates import GateTerms
 
@@ -19,7 +19,10 @@ class GateRequest(Input):
     alpha: float = Field(default=GATE.alpha, ge=0.001, lt=0.5, description="Share of wrong passes.")
     beta: float = Field(default=GATE.beta, ge=0.001, lt=0.5, description="Share of wrong failures.")
     games: int = Field(
-        default=GATE.games, ge=2, le=100_000, description="Most games; without a verdict by then, the version fails."
+        default=GATE.games,
+        ge=2,
+        le=100_000,
+        description="The most games; without a verdict by then, the version fails.",
     )
 
 
@@ -29,7 +32,7 @@ class EntryRequest(Input):
     version: RowId | None = Field(
         default=None, description="null: the newest ready version, and later each newer one once it is ready."
     )
-    gate: GateRequest | None = Field(default=None, description="null: no gate; left out: as it is.")
+    gate: GateRequest | None = Field(default=None, description="null: no gate; left out: no change.")
 
 
 class EntryChange(Input):
@@ -38,14 +41,9 @@ class EntryChange(Input):
     division: RowId
 
 
-class Challenges(BaseModel):
+class Challenges(Items[Challenge]):
     """The newest first."""
 
-    items: list[Challenge]
 
-
-class Entries(BaseModel):
+class Entries(Paged[Entry]):
     """By bot; `next` continues the list."""
-
-    items: list[Entry]
-    next: str | None

@@ -7,6 +7,7 @@ from typing import Self
 
 from pydantic import BaseModel, Field
 
+from deadheat.api.schemas.base import Items
 from deadheat.league.config import Settings
 from deadheat.league.service.bots.environments import EnvironmentInfo
 from deadheat.sandbox.archive import Bounds
@@ -32,10 +33,8 @@ class Game(BaseModel):
     parameters: list[Parameter]
 
 
-class Games(BaseModel):
+class Games(Items[Game]):
     """All of them."""
-
-    items: list[Game]
 
 
 class JudgeImage(BaseModel):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from deadheat.api.schemas.base import Input
+from deadheat.api.schemas.base import Input, Items, Paged
 from deadheat.league.records.evaluations import Evaluation, EvaluationPairing
 from deadheat.league.states import EvaluationFormat
 from deadheat.league.terms import SeasonName
@@ -16,8 +16,10 @@ class EvaluationRequest(Input):
 
     name: SeasonName = "By hand"
     format: EvaluationFormat
-    rounds: int | None = Field(default=None, ge=1, le=MOST_ROUNDS, description="Of a Swiss, which needs them.")
-    matches: int = Field(default=2, ge=1, le=MOST_MATCHES, description="Of each pair in a round.")
+    rounds: int | None = Field(
+        default=None, ge=1, le=MOST_ROUNDS, description="The rounds of a Swiss, which needs them."
+    )
+    matches: int = Field(default=2, ge=1, le=MOST_MATCHES, description="Matches per pair in a round.")
     counts: bool = Field(default=False, description="Whether its matches count in the season's ranking, too.")
 
     @property
@@ -26,14 +28,9 @@ class EvaluationRequest(Input):
         return DeclaredEvaluation(**self.model_dump())
 
 
-class Evaluations(BaseModel):
+class Evaluations(Paged[Evaluation]):
     """The newest first; `next` continues the list."""
 
-    items: list[Evaluation]
-    next: str | None
 
-
-class EvaluationRound(BaseModel):
+class EvaluationRound(Items[EvaluationPairing]):
     """The pairings of a round, board by board."""
-
-    items: list[EvaluationPairing]

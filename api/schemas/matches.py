@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel
-
+from deadheat.api.schemas.base import Items, Paged
 from deadheat.league.records.matches import EndingView, Match, MatchDetail
 
 
-class Matches(BaseModel):
+class Matches(Paged[Match]):
     """The newest first; `next` continues the list."""
 
-    items: list[Match]
-    next: str | None
 
-
-class HeldMatches(BaseModel):
+class HeldMatches(Items[MatchDetail]):
     """Matches that wait for an organiser."""
 
-    items: list[MatchDetail]
 
-
-class Endings(BaseModel):
+class Endings(Items[EndingView]):
     """One for each of your bots in the match."""
-
-    items: list[EndingView]

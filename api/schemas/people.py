@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from deadheat.api.schemas.base import Input, Label, Name, RowId
+from deadheat.api.schemas.base import Input, Items, Label, Name, Paged, RowId
 from deadheat.league.records.people import Notice, Team, Token
 from deadheat.league.states import Scope
 
@@ -37,7 +37,7 @@ class TokenRequest(Input):
     scope: Scope = Field(
         default=Scope.FULL,
         description="`read`, `submit` (create bots, upload, enter seasons: for your CI), `author` (manage everything "
-        "of yours), `full` (also organise, if you may).",
+        "that is yours), `full` (also organise, if you are an organiser).",
     )
     days: TokenDays | None = Field(
         default=None,
@@ -45,10 +45,8 @@ class TokenRequest(Input):
     )
 
 
-class Tokens(BaseModel):
+class Tokens(Items[Token]):
     """All of one's own."""
-
-    items: list[Token]
 
 
 class TeamRequest(Input):
@@ -63,18 +61,14 @@ class TeamChange(Input):
     captain: Name = Field(examples=["ada"])
 
 
-class Teams(BaseModel):
+class Teams(Items[Team]):
     """Teams that you are in or invited to."""
 
-    items: list[Team]
 
-
-class Inbox(BaseModel):
+class Inbox(Paged[Notice]):
     """One page. `unread`: of all notices, not only of this page."""
 
-    items: list[Notice]
     unread: int
-    next: str | None
 
 
 class ReadRequest(Input):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import BaseModel, Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
-from deadheat.api.schemas.base import Input, RowId
+from deadheat.api.schemas.base import Input, Items, Paged, RowId
 from deadheat.league.records.rulings import Announcement, Appeal, AuditRecord, VersionVoids
 from deadheat.league.words import Remedy
 
@@ -31,10 +31,8 @@ class Decision(Reason):
     seat: int = Field(ge=0, description="The loser's seat, from 0.")
 
 
-class SeasonVoids(BaseModel):
+class SeasonVoids(Items[VersionVoids]):
     """Flagged versions of a season, the least likely first."""
-
-    items: list[VersionVoids]
 
 
 class AnnouncementRequest(Input):
@@ -47,10 +45,8 @@ class AnnouncementRequest(Input):
     text: Text
 
 
-class Announcements(BaseModel):
+class Announcements(Items[Announcement]):
     """The newest first."""
-
-    items: list[Announcement]
 
 
 class AppealRequest(Input):
@@ -73,15 +69,9 @@ class Ruling(Input):
         return self
 
 
-class Appeals(BaseModel):
+class Appeals(Paged[Appeal]):
     """A page, the newest first."""
 
-    items: list[Appeal]
-    next: str | None = Field(description="Cursor of the next page.")
 
-
-class AuditRecords(BaseModel):
+class AuditRecords(Paged[AuditRecord]):
     """A page of the log."""
-
-    items: list[AuditRecord]
-    next: str | None = Field(description="Cursor of the next page.")

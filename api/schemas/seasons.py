@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
-from deadheat.api.schemas.base import Input, RowId
+from deadheat.api.schemas.base import Input, Items, RowId
 from deadheat.engine.games import GAMES
 from deadheat.league.records.seasons import Season
 from deadheat.league.season_file import MAX_CHARACTERS
@@ -63,21 +63,23 @@ class SeasonChange(Terms, Input):
     force: bool = Field(default=False, description="Close it even if something in it is open.")
 
 
+class ArchiveRequest(Input):
+    """The hash of a season's archive."""
+
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+
+
 class SeasonFileRequest(Input):
     """A season's file, as text."""
 
     document: str = Field(max_length=MAX_CHARACTERS, description="TOML (docs/organisers.md).")
     preview: bool = Field(default=False, description="Check it and say what would change, but change nothing.")
-    bots: Bots | None = Field(default=None, description="With `preview`: how many bots the forecast reckons with.")
+    bots: Bots | None = Field(default=None, description="With `preview`: how many bots the forecast assumes.")
 
 
-class Invited(BaseModel):
+class Invited(Items[str]):
     """Authors invited to a season."""
 
-    items: list[str]
 
-
-class Seasons(BaseModel):
+class Seasons(Items[Season]):
     """The newest first."""
-
-    items: list[Season]

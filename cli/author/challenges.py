@@ -44,16 +44,16 @@ def challenge(
     client: Client,
     opponent: Annotated[str, typer.Argument(help="A bot that plays in the season: NAME, AUTHOR/NAME or number.")],
     bot: Annotated[str, typer.Option(help="Your bot; default: your only one of that game.")] = "",
-    version: Annotated[int, typer.Option(min=0, help="Its version; 0: the newest that is ready.")] = 0,
+    version: Annotated[int, typer.Option(min=0, help="Its version; 0: the newest ready one.")] = 0,
     opponent_version: Annotated[
-        int, typer.Option(min=0, help="Version of the opponent, if it is yours; 0: the one that plays.")
+        int, typer.Option(min=0, help="Version of the opponent, if it is yours; 0: its active one.")
     ] = 0,
-    season: Annotated[int, typer.Option(min=0, help="The season's number; 0: the only one that is played.")] = 0,
-    games: Annotated[int, typer.Option(min=0, help="Games to play; with --sprt at most so many (default 200).")] = 0,
+    season: Annotated[int, typer.Option(min=0, help="The season's number; 0: the only running one.")] = 0,
+    games: Annotated[int, typer.Option(min=0, help="Games to play; with --sprt, at most this many (default 200).")] = 0,
     sprt: Annotated[
         str, typer.Option(metavar="ELO0,ELO1", help="Stop when a sequential test of your bot decides.")
     ] = "",
-    private: Annotated[bool, typer.Option("--private", help="Only your bot's people and organisers see them.")] = False,
+    private: Annotated[bool, typer.Option("--private", help="Only your bot's owners and organisers see them.")] = False,
     wait: Wait = False,
     report: Report = None,
     timeout: Timeout = WAIT_SECONDS,
@@ -86,7 +86,7 @@ def challenges(
         int | None, typer.Argument(min=1, show_default=False, help="Show this one with its table; default: a list.")
     ] = None,
     season: Annotated[int, typer.Option(min=0, help="Only those of this season; 0: of any.")] = 0,
-    stop: Annotated[bool, typer.Option("--stop", help="Stop it. What is being played is played to its end.")] = False,
+    stop: Annotated[bool, typer.Option("--stop", help="Stop it. Matches in progress are played to the end.")] = False,
     wait: Wait = False,
     report: Report = None,
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="Show at most this many.")] = 20,
@@ -95,7 +95,7 @@ def challenges(
     """List the unrated matches that you asked for, newest first, or show how some stand."""
     if number is None:
         if stop or wait or report:
-            fail("say which one: `deadheat challenges` lists their numbers", USAGE)
+            fail("choose one by its number; `deadheat challenges` lists them", USAGE)
         return tabled(client.own_challenges(season=season, limit=limit), COLUMNS, "You have not asked for any.")
     found = client.stop_challenge(number) if stop else client.asked_challenge(number)
     return _shown(client, _over(client, found, timeout) if wait else found, report)
@@ -125,16 +125,16 @@ def _where(client: Client, number: int, bot: str) -> tuple[Season, Bot]:
         played = [one for one in client.seasons() if one.state in ON_LADDER and one.game in games]
         offered = [one for one in played if one.unrated_games] or played
         if not offered:
-            fail("no season of your bots' games is being played now")
+            fail("no season of your bots' games is running")
         if len(offered) > 1:
             several = ", ".join(f"{one.id} ({one.name})" for one in offered)
-            fail(f"say --season; several are being played: {several}", USAGE)
+            fail(f"choose one with --season; several are running: {several}", USAGE)
         (season,) = offered
     fitting = [one for one in own if one.game == season.game and not one.retired_at]
     if not fitting:
         fail(f"you have no bot of {season.game} with a version")
     if len(fitting) > 1:
-        fail(f"say --bot; you have several: {', '.join(one.name for one in fitting)}", USAGE)
+        fail(f"choose one with --bot; you have several: {', '.join(one.name for one in fitting)}", USAGE)
     return season, fitting[0]
 
 

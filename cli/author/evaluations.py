@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated
 
 import typer
@@ -12,6 +12,7 @@ from deadheat.cli.console import USAGE, fail
 from deadheat.cli.output import Column, Columns, Output, table, tabled
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import visits
+from deadheat.league.pairing.figures import NEWEST, RULES, Figure
 from deadheat.league.records.evaluations import (
     BracketTie,
     Evaluation,
@@ -20,7 +21,6 @@ from deadheat.league.records.evaluations import (
     EvaluationSeat,
     EvaluationStanding,
 )
-from deadheat.league.states import EvaluationFormat
 
 
 @visits
@@ -39,7 +39,7 @@ def evaluations(
             fail("say --season to list its evaluations, or an evaluation's number", USAGE)
         return tabled(client.evaluations(season, limit=limit), LIST, "There are none yet.")
     if rnd:
-        return tabled(client.evaluation_round(evaluation, rnd), PAIRINGS, "This round is not drawn.")
+        return tabled(client.evaluation_round(evaluation, rnd), PAIRINGS, "This round has not been drawn yet.")
     found = client.evaluation(evaluation)
     return Output(found, _shown(found))
 
@@ -47,9 +47,19 @@ def evaluations(
 def _shown(found: EvaluationDetail) -> Iterator[RenderableType]:
     said = f"{found.name}, number {found.number}: {found.state}, round {found.round} of {found.rounds}."
     yield f"{said} {found.reason}".strip()
-    yield table(found.standings, (*PLACES, *TIES.get(found.format, ()), SEED))
+    yield table(found.standings, (*PLACES, *_ties(found), SEED))
     if found.bracket:
         yield table(found.bracket, BRACKET)
+
+
+def _ties(found: EvaluationDetail) -> Iterable[Column[EvaluationStanding]]:
+    """Columns of what breaks ties; none where the server has rules that this command does not know."""
+    known = RULES[found.rules - 1].get(found.format, ()) if found.rules <= NEWEST else ()
+    return map(_column, known)
+
+
+def _column(figure: Figure) -> Column[EvaluationStanding]:
+    return Column(figure.short, lambda one: f"{getattr(one, figure.name):g}", right=True)
 
 
 def _seat(one: EvaluationSeat) -> str:
@@ -82,23 +92,6 @@ PLACES: Columns[EvaluationStanding] = (
     Column("points", lambda one: f"{one.points:g}", right=True),
 )
 
-SWISS: Columns[EvaluationStanding] = (
-    Column("won", lambda one: one.rounds_won, right=True),
-    Column("opp.", lambda one: f"{one.opponents_points:g}", right=True),
-    Column("early", lambda one: f"{one.early_points:g}", right=True),
-    Column("opp. early", lambda one: f"{one.opponents_early_points:g}", right=True),
-)
-
-ROUND_ROBIN: Columns[EvaluationStanding] = (Column("S-B", lambda one: f"{one.sonneborn_berger:g}", right=True),)
-
-KNOCKOUT: Columns[EvaluationStanding] = (Column("won", lambda one: one.rounds_won, right=True),)
-
-TIES = {
-    EvaluationFormat.SWISS: SWISS,
-    EvaluationFormat.ROUND_ROBIN: ROUND_ROBIN,
-    EvaluationFormat.KNOCKOUT: KNOCKOUT,
-}
-
 SEED: Column[EvaluationStanding] = Column("seed", lambda one: one.seed, right=True)
 
 PAIRINGS: Columns[EvaluationPairing] = (
@@ -114,5 +107,5 @@ BRACKET: Columns[BracketTie] = (
     Column("slot", lambda one: one.slot, right=True),
     Column("bots", _tie),
     Column("points", lambda one: f"{one.first_points:g} : {one.second_points:g}", right=True),
-    Column("goes on", _winner),
+    Column("advances", _winner),
 )

@@ -102,7 +102,7 @@ def _text(file: Path, transcript: Transcript, facts: Mapping[str, Any], exchange
     else:
         yield Text.assemble(("The end of its stderr  ", "bold"), visible(str(stderr_path(file, seat))))
         yield quoted(facts["stderr"])
-    yield from ("", Text("Replay with the same dice and, where they fit, the same lines of the others", "bold"))
+    yield from ("", Text("Play again with the same dice and, while they fit, the others' recorded lines", "bold"))
     yield facts["again"]
 
 

@@ -32,6 +32,7 @@ from deadheat.cli.server.follow import (
     panel_line,
     state_line,
 )
+from deadheat.cli.server.wire import Refused
 from deadheat.engine.figures import counted
 from deadheat.league.records.bots import Version
 from deadheat.league.records.entries import Waiting
@@ -66,7 +67,10 @@ def submit(
     matches: Annotated[int, typer.Option(min=1, max=1000, help="How many matches --wait waits for.")] = 3,
     timeout: Timeout = DEFAULT_TIMEOUT_S,
     gate: Annotated[
-        Path | None, typer.Option(metavar="FILE.toml", help="Play this gate here first, and send only what passes it.")
+        Path | None,
+        typer.Option(
+            metavar="FILE.toml", help="Play this gate on this machine first, and upload the bot only if it passes."
+        ),
     ] = None,
     sandbox: Annotated[Backend, typer.Option(help=f"For --gate. {SANDBOX_HELP}")] = USUAL,
     as_json: bool = False,
@@ -78,8 +82,6 @@ def submit(
     """
     if wait and not season:
         fail("--wait waits for matches in a season; choose one with --season", USAGE)
-    if wait is False and season:
-        fail("a bot enters a season when it is ready; remove --no-wait", USAGE)
     filename, content = read_bot(bot)
     if gate is not None:
         _must_pass(gate, game, bot, sandbox)
@@ -87,11 +89,10 @@ def submit(
     visit.upload(filename, content)
     if wait is not False:
         visit.follow_build(Patience(timeout, f"version {visit.version.number} is not built"), log=bool(wait))
-    if visit.version.state == "ready" and season:
-        client.enter(season, visit.version.bot_id)
-        visit.say(f"Entered into season {season}: {client.server}/seasons/{season}")
+    if season and (visit.version.state == "ready" or wait is False):
+        visit.enter(season)
         if wait:
-            visit.follow_panel(season, Patience(timeout, "it has not played the panel to the end"))
+            visit.follow_panel(season, Patience(timeout, "it has not finished the panel"))
             visit.tell_company(season)
             visit.follow_matches(season, matches, Patience(timeout, "its first matches have not ended"))
     visit.end(wait is not False)
@@ -103,7 +104,7 @@ def _must_pass(gate: Path, game: str, bot: Path, sandbox: Backend) -> None:
     words = ["tournament", game, str(bot), "--gate", str(gate), "--sandbox", sandbox.value]
     played = subprocess.run([sys.executable, "-m", "deadheat.cli.main", *words], stdout=sys.stderr, check=False)
     if played.returncode == REFUSED:
-        fail(f"{bot} is not sent: it does not pass {gate}", REFUSED)
+        fail(f"{bot} was not uploaded: it does not pass {gate}", REFUSED)
     if played.returncode:
         raise typer.Exit(played.returncode)
 
@@ -148,6 +149,17 @@ class Submission:
         if self.version.state == "ready":
             self.say(f"{self.name} version {self.version.number} is ready ({self.version.language}).")
 
+    def enter(self, season: int) -> None:
+        """Enter a season with the newest version that is ready; newer ones follow."""
+        try:
+            self.client.enter(season, self.version.bot_id)
+        except Refused as error:
+            if error.code != "not-ready":
+                raise
+            later = f"deadheat enter {self.name} --season {season}"
+            fail(f"it is uploaded, but no version of it is ready yet; enter the season once it is: {later}")
+        self.say(f"Entered into season {season}: {self.client.server}/seasons/{season}")
+
     def tell_company(self, season: int) -> None:
         """Say if there are too few opponents, because then the wait may be long."""
         seats = self.client.season(season).seats
@@ -161,7 +173,7 @@ class Submission:
         )
         self.say(
             f"{alone} there to play against yet, and a match takes {seats}. Matches begin by themselves once others "
-            "have entered; this command waits for them. Ctrl-C ends the waiting, the bot stays in."
+            "have entered; this command waits for them. Ctrl-C ends the wait; the bot stays in the season."
         )
 
     def follow_panel(self, season: int, patience: Patience) -> None:

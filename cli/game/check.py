@@ -43,7 +43,7 @@ def check(folder: Folder) -> Iterator[Output]:
             break  # everything else plays by them
     yield Output(
         {"game": game.rules.name, "right": not failed},
-        f"{game.rules.title}: {'something must be mended' if failed else 'all in order'}.",
+        f"{game.rules.title}: {'something must be fixed' if failed else 'all in order'}.",
         REFUSED if failed else 0,
     )
 
@@ -61,7 +61,10 @@ def _parts(game: GameFolder, folder: Folder) -> Iterator[Look]:
         return ()
 
     yield "rules", rules
-    yield "replies", lambda: () if fuzz_replies(game.rules, new_bot, SPOILT) else ["no spoilt reply was a fault"]
+    yield (
+        "replies",
+        lambda: () if fuzz_replies(game.rules, new_bot, SPOILT) else ["the rules accepted every spoilt reply"],
+    )
     matches = random_matches(game, new_bot, "check", 2)
     yield "scenes", lambda: looks.scenes(game, matches)
     yield "terminal", lambda: looks.terminal(game, matches)

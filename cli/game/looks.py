@@ -42,7 +42,7 @@ TERMINAL_WIDTH = 80
 
 
 class Advice(str):
-    """What may stay as it is; other complaints must be mended."""
+    """A complaint that need not be fixed; all others must be."""
 
     __slots__ = ()
 
@@ -63,16 +63,14 @@ def protocol(game: GameFolder, folder: Path) -> Iterator[str]:
             yield f"protocol.md does not mention the prompt {command}"
     missing = [fault for fault in Fault if fault not in text]
     if missing:
-        yield f"protocol.md does not say how one loses by {', '.join(missing)}"
+        yield f"protocol.md does not explain the fault {', '.join(missing)}"
 
 
 def scenes(game: GameFolder, matches: Sequence[Transcript]) -> Iterator[str]:
     """Look at every scene of some matches: words for all, states that are JSON, a figure for each seat."""
     name = game.rules.name
     if name not in DIRECTORS:
-        yield Advice(
-            "there is no scenes.py with a DIRECTOR: viewers are told every event as it is written in transcripts"
-        )
+        yield Advice("there is no scenes.py with a DIRECTOR: viewers see every event as it stands in the transcript")
         return
     for match in matches:
         told = document(match, [f"bot {seat}" for seat in range(match.seats)])

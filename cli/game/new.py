@@ -23,7 +23,7 @@ def new(
 ) -> Output:
     """Write a small game that plays at once and passes `deadheat game check`, and list the next steps."""
     if not NAME.fullmatch(name):
-        fail(f"{name!r} is no game's name: small letters and digits, parted by single hyphens", USAGE)
+        fail(f"{name!r} cannot be a game's name: use small letters and digits, separated by single hyphens", USAGE)
     folder = folder or Path(name.replace("-", "_"))
     if not folder.name.isidentifier():
         fail(f"{folder.name!r} cannot be a package's name: letters, digits and underscores", USAGE)
@@ -45,7 +45,7 @@ def new(
     steps = (
         ("check it", command("game", "check", str(folder))),
         ("look at it in the browser while you write", command("game", "serve", str(folder))),
-        ("have it found by every command here", f"export {SETTING}={folder.absolute()}"),
+        ("let every command find it", f"export {SETTING}={folder.absolute()}"),
         ("then play it", command("play", name, "house:random", "house:matching")),
     )
     answer = {"folder": str(folder), "next": [{"what": what, "command": line} for what, line in steps]}

@@ -118,7 +118,7 @@ def _verified(looked: Looked) -> Iterator[str]:
     )
     yield (
         "Not checked: that the bots gave these replies, and the times and CPU times. You have only the host's word. "
-        "What a bot wrote to stderr is no part of a transcript."
+        "A transcript does not contain stderr."
     )
 
 

@@ -163,7 +163,7 @@ def _token_line(settings: Settings) -> str:
         return f"The organiser's token in {file} is still good."
     return organiser_token.taken_away(found, file) or (
         f"There is no organiser's token of this league in {file}: `deadheat serve` writes a new one there when it "
-        "starts, and then the one that the back-up knows opens nothing any more."
+        "starts, and the token in the back-up is then no longer valid."
     )
 
 

@@ -92,7 +92,7 @@ def check_settings(settings: Settings) -> Iterator[Finding]:
         verdict = Verdict.WRONG if str(unsafe) in refused else Verdict.REMARK
         yield Finding(about, verdict, f"{unsafe.setting}: {unsafe.why}", unsafe.mend)
     if settings.environment != "production":
-        cure = "set DEADHEAT_ENVIRONMENT=production before strangers come"
+        cure = "set DEADHEAT_ENVIRONMENT=production before you admit strangers"
         yield Finding(about, Verdict.REMARK, "Unsafe settings are only remarked on.", cure)
     if settings.database_url.startswith("postgresql") and not settings.broker_url:
         cure = "set DEADHEAT_BROKER_URL to a Redis"

@@ -57,6 +57,6 @@ def taken_away(found: Standing, file: Path) -> str:
     if found is Standing.REVOKED:
         return f"The organiser's token in {file} was revoked: delete the file, and `deadheat serve` makes a new one."
     if found is Standing.DEMOTED:
-        held = f"The account of the token in {file} is no longer an organiser, and stays so"
-        return f"{held}: `deadheat user role {NAME} organiser` gives it back."
+        held = f"The account of the token in {file} is no longer an organiser"
+        return f"{held}; `deadheat user role {NAME} organiser` restores the role."
     return ""

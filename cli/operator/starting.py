@@ -93,7 +93,7 @@ def announce_games(settings: Settings) -> None:
                     games.announce_games(session)
                     return
             except SQLAlchemyError as error:
-                log.warning("which games there are could not be written down, trying again: %s", error)
+                log.warning("the list of games could not be stored, trying again: %s", error)
                 time.sleep(ANNOUNCE_SECONDS)
 
     Thread(target=announce, name="games", daemon=True).start()
@@ -160,7 +160,8 @@ def tell_metrics(directory: Path | None) -> None:
     measured.fold(directory)
     if not alone:
         note(
-            f"another process already tells the metrics in {directory}. A Prometheus that asks both counts everything "
+            f"another process already reports the metrics in {directory}. A Prometheus that asks both counts "
+            f"everything "
             "twice: give this one a DEADHEAT_METRICS_DIR of its own.",
             "warning:",
         )

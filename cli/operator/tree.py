@@ -115,7 +115,7 @@ class Tree:
             try:
                 measured.fold(Path(folder))
             except OSError as error:  # no room, or the folder was removed: matches are played anyway
-                log.warning("what was counted by processes that are gone is not added up: %s", error)
+                log.warning("the counts of processes that have ended could not be merged: %s", error)
 
     def _on_signal(self, *_: object) -> None:
         self.stopping = True

@@ -41,10 +41,11 @@ def archive(
     client: Client,
     season: Annotated[int, typer.Argument(metavar="SEASON", help="The season's number.", min=1)],
     output: Annotated[Path, typer.Option("--output", "-o", help="The archive, such as season-1.zip.")],
-) -> Output:
+) -> Iterator[Output]:
     """Write everything public about a season into one file: all tables, rankings, rulings and transcripts.
 
-    `season verify` checks it without the server. Of a closed season every archive is the same, byte for byte.
+    `season verify` checks it without the server. Of a closed season every archive is the same, byte for byte; the audit
+    log keeps the hash of an organiser's, and others are compared with it (exit code 1 if they differ).
     """
     with tempfile.TemporaryDirectory(prefix="deadheat-archive-") as folder:
         recording = Recording(client, Path(folder))
@@ -56,8 +57,26 @@ def archive(
     with output.open("rb") as file:
         digest = file_digest(file, "sha256").hexdigest()
     members = counted(len(recording.names), "answer")
+    logged = _logged(client, season_id, digest)
     answer = {"season_id": season_id, "file": str(output), "sha256": digest, "members": len(recording.names)}
-    return Output(answer, f"{output}: season {season_id}, {members}, SHA-256 {digest}.")
+    told = " The audit log has the same." if logged else ""
+    yield Output(answer | {"logged": logged}, f"{output}: season {season_id}, {members}, SHA-256 {digest}.{told}")
+    if logged is False:
+        fail(f"{output}: the audit log has another archive of season {season_id}")
+
+
+def _logged(client: Client, season_id: int, digest: str) -> bool | None:
+    """Whether the audit log has this hash, an organiser's with this one; None: it has none."""
+    known = {json.loads(one.data)["sha256"] for one in client.audit(f"archive/{season_id}")}
+    if not known:
+        try:
+            client.note_archive(season_id, digest)
+        except Refused as error:
+            if error.status not in (401, 403, 409):  # no organiser, or not published
+                raise
+            return None
+        return True
+    return digest in known
 
 
 def gather(client: Client, season_id: int) -> int:
@@ -191,4 +210,4 @@ def opened(path: Path) -> Archived:
     except OSError as error:
         cannot(f"read {path}", error)
     except (zipfile.BadZipFile, KeyError, ValueError, TypeError):
-        fail(f"{path} is no archive of a season")
+        fail(f"{path} is not an archive of a season")

@@ -73,7 +73,9 @@ def rounds_again(archived: Archived, season: Row, entries: Sequence[Row]) -> tup
     absent = {row["bot_id"] for row in entries if row["absence"]}
     gone = {bot_id: out for _, bot_id, out in left}
     if absent != {row["bot_id"] for row in entries if gone.get(row["bot_id"])}:
-        return "the finalists that left are not those of the public log.", ("Nobody can say who was there when.",)
+        return "the finalists that left are not those of the public log.", (
+            "So it is unknown which bots were there in which round.",
+        )
     again = _round_robin if season["finals"] == FinalsFormat.ROUND_ROBIN else _swiss
     said, wrong = [], []
     for division, found in groupby(entries, lambda row: row["division"]):
@@ -154,7 +156,7 @@ def _swiss(told: _Finals, entries: Sequence[Row]) -> tuple[str, list[str]]:
             wrong.append(f"round {number} is not what its rules draw")
         number += 1
     if any(table.round > rounds for table in of_it):
-        wrong.append("there are more rounds than there were to be")
+        wrong.append("there are more rounds than planned")
     said = f"{counted(number - 1, 'round')} of {rounds} of a Swiss drawn again"
     return said + ("" if number > rounds else "; the others follow a ruling, a failure or a withdrawal"), wrong
 

@@ -14,7 +14,7 @@ from deadheat.cli.organiser.archive_rounds import rounds_again
 from deadheat.cli.statistics.recount import rows
 from deadheat.engine.figures import counted
 from deadheat.engine.games import same_deals
-from deadheat.league.pairing.contest import Meeting
+from deadheat.league.pairing.figures import Meeting
 from deadheat.league.pairing.seating import whole_turns
 from deadheat.league.pairing.stages import stages
 from deadheat.league.pairing.tournament import Form, next_rounds, standings
@@ -45,7 +45,8 @@ class _Told:
         """How it was played."""
         row = self.row
         format_ = EvaluationFormat(row["format"])
-        return Form(format_, row["rounds"], row["matches"], row["keep"], row["further"], row["third_place"])
+        rules = row.get("rules", 1)
+        return Form(format_, row["rounds"], row["matches"], row["keep"], row["further"], row["third_place"], rules)
 
     @property
     def seeded(self) -> list[int]:
@@ -216,10 +217,10 @@ def _of_stages(season: Row, field: list[int], told: Sequence[_Told]) -> Iterator
         stage = declared[number - 1]
         whole = same_deals(season["game"])
         matches = whole_turns(stage.matches, season["seats"]) if whole else stage.matches
-        if one.form != stage.form(len(one.seeded), matches):
+        if one.form != stage.form(len(one.seeded), matches, one.form.rules):
             yield f"Stage {number} was not played as it was declared."
         if one.seeded != field:
-            yield f"The field of stage {number} does not follow from what was before."
+            yield f"The field of stage {number} does not follow from what came before it."
         field = one.going_on
     done = all(one.row["state"] == EvaluationState.DONE for one in told)
     if season["finals_done_at"] and done and len(told) < len(declared) and len(field) > 1:

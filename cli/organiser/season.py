@@ -125,7 +125,7 @@ def evaluate(
 def cancel_evaluation(
     client: Client, evaluation: Annotated[int, typer.Argument(help="The evaluation's number.", min=1)]
 ) -> Output:
-    """End an evaluation without final standings. What is being played is played to its end."""
+    """End an evaluation without final standings. Matches in progress are played to the end."""
     return Output(client.cancel_evaluation(evaluation), f"Evaluation {evaluation} is cancelled.")
 
 

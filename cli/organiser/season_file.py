@@ -24,7 +24,7 @@ from deadheat.league.records.forecasts import Forecast, ForecastEvaluation
 from deadheat.league.records.seasons import Declared, DeclaredChange, DeclaredDate
 from deadheat.league.season_file import MAX_CHARACTERS
 
-Expected = Annotated[int, typer.Option(help="Reckon with so many bots; 0: those that have entered.", min=0)]
+Expected = Annotated[int, typer.Option(help="How many bots the forecast assumes; 0: those that have entered.", min=0)]
 
 
 def apply(
@@ -135,13 +135,13 @@ def _forecast(found: Forecast) -> Iterator[RenderableType]:
     if found.panel_matches:
         yield f"Each version plays {found.panel_matches} matches against the panel: {found.panel_seconds:.0f} s."
     if found.ladder_done_at:
-        yield f"The ladder's {found.ladder_matches} matches are played by {instant(found.ladder_done_at)}."
+        yield f"The ladder's {found.ladder_matches} matches will be played by {instant(found.ladder_done_at)}."
     if found.evaluations:
         yield table(found.evaluations[:MOST_SHOWN], FORESEEN)
         if (more := len(found.evaluations) - MOST_SHOWN) > 0:
             yield f"... and {more} more."
     if found.finals_done_at:
-        yield f"The finals' {found.finals_matches} matches are played by {instant(found.finals_done_at)}."
+        yield f"The finals' {found.finals_matches} matches will be played by {instant(found.finals_done_at)}."
 
 
 def _value(change: DeclaredChange, value: Any) -> str:

@@ -350,6 +350,10 @@ class Client:
         chosen = {"subject": subject, "oldest_first": "true" if oldest_first else "", "limit": min(limit or PAGE, PAGE)}
         yield from self._pages(AuditRecord, "/v1/audit", chosen, limit)
 
+    def note_archive(self, season_id: int, sha256: str) -> None:
+        """Have the audit log keep the hash of a closed season's archive; organisers only."""
+        self.call("POST", f"/v1/seasons/{season_id}/archives", json={"sha256": sha256})
+
     # --- Teams, and the machines that play.
 
     def teams(self) -> list[Team]:

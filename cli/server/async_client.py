@@ -130,6 +130,7 @@ class AsyncClient:
     announce = _awaited(Client.announce)
     take_down = _awaited(Client.take_down)
     audit = _iterated(Client.audit)
+    note_archive = _awaited(Client.note_archive)
     teams = _awaited(Client.teams)
     create_team = _awaited(Client.create_team)
     invite_to_team = _awaited(Client.invite_to_team)

@@ -162,10 +162,10 @@ def state_line(version: Version) -> str:
 
 def panel_line(panel: PanelResult) -> str:
     """Describe in one line what a version has against a season's panel."""
-    verdict = {"passed": "enough", "failed": "too few", "ended": "not played to the end"}
+    verdict = {"passed": "enough", "failed": "too few", "ended": "not finished"}
     state = verdict.get(panel.state, "in progress") if panel.minimum is not None or panel.state == "ended" else ""
     if panel.state == "running":
-        state = "another version is first" if panel.waits else "in progress"
+        state = "another version plays first" if panel.waits else "in progress"
     performance = f"; performance {panel.performance}" if panel.performance else ""
     end = f" ({state})" if state else ""
     return f"Version {panel.version} has {panel.score} against the panel of {panel.season}{end}{performance}"

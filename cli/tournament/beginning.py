@@ -70,7 +70,7 @@ def begin(asked: Asked, path: Path, sandbox: Sandbox, built: Callable[[Bot], Non
     _check(asked, len(names), seats)
     path.mkdir(parents=True, exist_ok=True)
     if (path / records.HEADER).exists():
-        raise Unplayable(f"there is a tournament in {path}; go on with --resume {path}, or name another --folder")
+        raise Unplayable(f"there is a tournament in {path}; continue it with --resume {path}, or name another --folder")
     folder = Folder(path)
     try:
         (path / records.TRANSCRIPTS).mkdir(exist_ok=True)
@@ -117,11 +117,11 @@ def go_on(
     request = records.load(path)
     game = request.rules
     if game.rules_version != request.rules_version:
-        raise Unplayable(f"the rules of {game.name} have changed since; begin a new tournament")
+        raise Unplayable(f"the rules of {game.name} have changed since; start a new tournament")
     if (more or games) and request.gate is not None:
-        raise Unplayable("a gate goes on as it began; for other bots or games begin it anew")
+        raise Unplayable("a gate continues as it began; for other bots or games, start a new one")
     if games and games < request.games:
-        raise Unplayable(f"it plays {request.games:,} games a pair already, more than --games {games:,}")
+        raise Unplayable(f"it plays {request.games:,} games per pair already, more than --games {games:,}")
     folder = Folder(path)
     try:
         for bot in request.bots:
@@ -206,7 +206,7 @@ def _seats(game: Game, asked: int | None, bots: int, gate: bool) -> int:
     least, most = game.seats.start, game.seats.stop - 1
     seats = asked or (least if gate else max(least, min(bots, most)))
     if seats not in game.seats:
-        raise Unplayable(f"{game.name} is played by {span(game.seats)} seats, not {seats}")
+        raise Unplayable(f"{game.name} needs {span(game.seats)} seats, not {seats}")
     if bots < seats:
         raise Unplayable(f"{seats} seats need {seats} bots, not {bots}")
     return seats
@@ -214,7 +214,7 @@ def _seats(game: Game, asked: int | None, bots: int, gate: bool) -> int:
 
 def _check(asked: Asked, bots: int, seats: int) -> None:
     if asked.gate is not None and (asked.sprt or asked.until or asked.games):
-        raise Unplayable("--gate says itself how much is played; leave out --games, --sprt and --until")
+        raise Unplayable("the gate's file says how much is played; leave out --games, --sprt and --until")
     if (asked.sprt or asked.gate) and seats != 2:
         raise Unplayable("--sprt and --gate compare two bots at a time: they need --seats 2")
     if asked.sprt and asked.until:

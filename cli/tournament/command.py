@@ -83,10 +83,10 @@ Seats = Annotated[
     int | None, typer.Option(min=2, help="Bots at a table; default: as many as the game and the field allow.")
 ]
 Concurrency = Annotated[
-    str, typer.Option(metavar="N|auto", help="Games at a time; auto: one for each processor a bot.")
+    str, typer.Option(metavar="N|auto", help="Games at a time; auto: as many as the processors allow, at one per bot.")
 ]
 Resumed = Annotated[
-    Path | None, typer.Option(metavar="FOLDER", help="Go on with this tournament, also with more BOTs or --games.")
+    Path | None, typer.Option(metavar="FOLDER", help="Continue this tournament, optionally with more BOTs or --games.")
 ]
 GateFile = Annotated[
     Path | None,
@@ -105,13 +105,13 @@ def tournament(
         Kind, typer.Option("--format", help="Who meets whom; in a gauntlet the first meets all others.")
     ] = Kind.ROUND_ROBIN,
     games: Annotated[
-        int | None, typer.Option(min=1, max=1_000_000, help="Games a pair; default: 20, or until it is decided.")
+        int | None, typer.Option(min=1, max=1_000_000, help="Games per pair; default: 20, or until it is decided.")
     ] = None,
     sprt: Annotated[
         str, typer.Option(metavar="ELO0,ELO1", help="Stop when a sequential test of the first bot decides.")
     ] = "",
     until: Annotated[
-        float | None, typer.Option(min=0.1, metavar="ELO", help="Stop when the first's rating is known to ± ELO.")
+        float | None, typer.Option(min=0.1, metavar="ELO", help="Stop when the first bot's rating is known to ± ELO.")
     ] = None,
     seed: Annotated[str, typer.Option(help="The same text gives the same dice; default: drawn.")] = "",
     seats: Seats = None,
@@ -263,7 +263,7 @@ class Run:
 
             note(f"Report: {report.write(path)}")
         if self.interrupted or self.broke:
-            note(f"after {counted(len(self.standings.games), 'game')}. Go on: {_resume(path)}", "stopped")
+            note(f"after {counted(len(self.standings.games), 'game')}. To continue: {_resume(path)}", "stopped")
             if self.broke:
                 fail(self.broke)
             raise typer.Exit(INTERRUPTED)

@@ -55,7 +55,7 @@ class GameRecord:
         if any(len(part) != seats for part in (self.ranks, self.times, self.host_ms)):
             raise ValueError("lists of different lengths")
         if any(not 0 <= fault.seat < seats for fault in self.faults):
-            raise ValueError("a fault of a seat that is not there")
+            raise ValueError("a fault of a seat that does not exist")
 
     def failed(self, seat: int) -> bool:
         """Say whether the bot in that seat committed a fault."""

@@ -5,7 +5,7 @@
   tournament leaves at most one torn line, the last, which is cut off when the folder is opened again. `deadheat rate`
   reads this file as it is;
 * ``games/``: the kept transcripts, and each bot's stderr beside them;
-* ``bots/``: the built programs, so that a tournament goes on with the very bots that began it.
+* ``bots/``: the built programs, so that a tournament continues with exactly the bots that began it.
 
 The folder belongs to one process at a time, by a lock on ``games.jsonl``.
 """
@@ -42,7 +42,7 @@ Game = Mapping[str, Any]
 
 
 class BadFolder(Exception):
-    """The folder holds no tournament that can go on; the text is a sentence."""
+    """The folder holds no tournament that can continue; the text is a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ class Folder:
                 game = json.loads(line)
                 games.append({"number": game["number"], "players": game["players"], "ranks": game["ranks"], **game})
             except (ValueError, TypeError, KeyError) as error:
-                raise BadFolder(f"{self.path / GAMES}, line {number}: this is no game; {CURE}") from error
+                raise BadFolder(f"{self.path / GAMES}, line {number}: this is not a game; {CURE}") from error
         if len(whole) < len(data):
             os.ftruncate(self._fd, len(whole))
         return games
@@ -187,7 +187,7 @@ def load(folder: Path) -> Request:
     except OSError as error:
         raise BadFolder(f"there is no tournament in {folder}: cannot read {path}: {error.strerror}") from error
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise BadFolder(f"{path} is not a tournament's") from error
+        raise BadFolder(f"{path} does not belong to a tournament") from error
 
 
 def sha256_of(program: Path) -> str:

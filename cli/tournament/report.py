@@ -50,7 +50,7 @@ def write(folder: Path, output: Path | None = None, title: str = "") -> Path:
 
 def _body(folder: Path, played: Played, title: str) -> Iterator[str]:
     about = played.about
-    kind = f"{about.kind}, {counted(about.games, 'game')} a pair, tables of {about.seats}"
+    kind = f"{about.kind}, {counted(about.games, 'game')} per pair, tables of {about.seats}"
     started = about.started[:16].replace("T", " ")
     yield f'<h1>{shown(title)}</h1>\n<p class="facts">{shown(started)} · {shown(kind)} · seed '
     yield f"<code>{shown(about.seed)}</code> · sandbox {shown(about.sandbox)} · Deadheat {shown(about.deadheat)}, "

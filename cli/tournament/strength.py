@@ -52,7 +52,8 @@ def ratings(found: RatingTable, played: Played) -> Iterator[str]:
     yield "apart: ahead of the next by more than that interval; the games that it takes assume that the gap stays."
     fit = found.fit()
     if fit.chi2_per_dof is not None:
-        yield f" Fit: chi-squared {fit.chi2_per_dof:.2f} per degree of freedom (near 1: one number a bot says it all)."
+        yield f" Fit: chi-squared {fit.chi2_per_dof:.2f} per degree of freedom (near 1: a single rating per bot "
+        "explains the results)."
     yield "</p>\n"
     if len(entries) > 2:
         yield (
@@ -79,7 +80,7 @@ def _gap(row: Rating) -> str:
 
 
 def _resolved(row: Rating, games: int) -> str:
-    """Say whether a gap is larger than its 95 % interval, or how many games a pair would make it so if it stays."""
+    """Say whether a gap is larger than its 95 % interval, or how many games per pair would show it if it stays."""
     if row.place is None or row.place.gap_elo is None or row.place.gap_se is None:
         return ""
     gap, width = row.place.gap_elo, NORMAL_95 * row.place.gap_se
@@ -87,7 +88,7 @@ def _resolved(row: Rating, games: int) -> str:
         return '<span class="met">yes</span>'
     if gap <= 0 or (times := (width / gap) ** 2) > MOST_MORE:
         return "no"
-    return f"no: takes some {math.ceil(games * times):,} games a pair"
+    return f"no: needs about {math.ceil(games * times):,} games per pair"
 
 
 def _picture(entries: Sequence[Rating]) -> str:

@@ -97,7 +97,7 @@ def response_times(found: Sequence[Row], played: Played) -> Iterator[str]:
     )
     yield from page.table("Response times", found, columns)
     yield '<p class="note">Bars: each is twice the share of the limit of the one before it, up to all of it; '
-    yield "the line is the limit that you choose, and what is past it is red.</p>\n"
+    yield "the line is the limit that you choose; red bars are past it.</p>\n"
     yield from _cost(played)
 
 

@@ -1,11 +1,11 @@
-"""A knock-out: who meets whom, who goes on, and who is where at the end. All of it follows from seeds and points.
+"""A knock-out: pairings, winners and final places. All of it follows from seeds and points.
 
 The field is filled up to a power of two with byes for the best seeds. Seeds are laid out so that the first and the
-second can meet in the final at the earliest, the first four in the semifinals, and so on. Two who are level after their
-matches play as many again, up to a declared number of times; then the better seed goes on. On request the losers of the
-semifinals play for the third place.
+second can meet in the final at the earliest, the first four in the semifinals, and so on. Two players that are level
+after their matches play as many again, up to a declared number of times; then the better seed advances. Optionally, the
+losers of the semifinals play for the third place.
 
-Places: whoever was knocked out later comes first; of those who were knocked out in one round, the better seed.
+Places: a player that was knocked out later comes first; among those knocked out in the same round, the better seed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from deadheat.league.pairing.contest import Meeting, Placed
+from deadheat.league.pairing.contest import Placed
+from deadheat.league.pairing.figures import TIES_WON, Meeting
 from deadheat.league.pairing.pairs import PairKey, pair_key
 
 
@@ -39,7 +40,7 @@ class Tie:
 
     @property
     def loser(self) -> int | None:
-        """Who is out, once that is decided; nobody, of a bye."""
+        """The loser, once it is decided; None for a bye."""
         return None if self.winner is None or self.is_bye else self.second if self.winner == self.first else self.first
 
     @property
@@ -122,7 +123,7 @@ def next_ties(ties: Sequence[Tie]) -> list[tuple[int, int]]:
 
 
 def bracket_standings(seeded: Sequence[int], ties: Sequence[Tie]) -> list[Placed]:
-    """All players, the best first; by now, while ties are open."""
+    """Rank all players, the best first; while ties are open, as things stand."""
     points: dict[int, float] = dict.fromkeys(seeded, 0.0)
     won: dict[int, int] = dict.fromkeys(seeded, 0)
     reached: dict[int, tuple[int, int, int]] = dict.fromkeys(seeded, (0, 0, 0))
@@ -135,7 +136,8 @@ def bracket_standings(seeded: Sequence[int], ties: Sequence[Tie]) -> list[Placed
                 reached[player] = (tie.round, -tie.slot if tie.round == ties[-1].round else 0, _outcome(tie, player))
     order = sorted(enumerate(seeded, 1), key=lambda one: (*(-figure for figure in reached[one[1]]), one[0]))
     return [
-        Placed(player, number, place, points[player], won[player]) for place, (number, player) in enumerate(order, 1)
+        Placed(player, number, place, {"points": points[player], TIES_WON.name: won[player]})
+        for place, (number, player) in enumerate(order, 1)
     ]
 
 

@@ -1,16 +1,16 @@
-"""Are two players apart? A test at 5 % that may be asked after every game.
+"""Do two players differ? A test at the 5 % level that may be repeated after every game.
 
-What is tested is that two players are equally strong: each has the same chances against any third one, and neither is
-favoured when they meet. Then every *comparison* of the two is fair: its mean, given all before it, is 0. There is one
-for each common opponent (how much better the first fared against it than the second), and one for each round in which
-they met each other, of equally many matches from both sides; each lies between -1 and 1.
+The null hypothesis is that two players are equally strong: each has the same chances against any third one, and neither
+is favoured when they meet. Then every *comparison* of the two is fair: its mean, given all before it, is 0. There is
+one for each common opponent (how much better the first fared against it than the second), and one for each round in
+which they met each other, of equally many matches from both sides; each lies between -1 and 1.
 
 A gambler who stakes a fixed share s of his money on the first player in each comparison d has the product of all
-1 + s d. If the two are equal nobody gains by that in the mean, whatever s is, and neither does who divides his money
-evenly among all s from -1 to 1. What he has then, of 1 at the start, is the *evidence*: the mean over s of the product.
-By Ville's inequality it ever reaches 20 in one of 20 cases at most. So the players are apart as soon as the evidence is
-20, and looking after every round costs nothing more: the bound holds for all looks together. Nothing is assumed about
-draws, or about how much the matches of a round have in common.
+1 + s d. If the two are equal, he gains nothing on average, whatever s is, nor if he divides his money evenly among all
+s from -1 to 1. The capital that he then has, starting from 1, is the *evidence*: the mean over s of the product. By
+Ville's inequality it ever reaches 20 in at most one of 20 cases. So the players differ as soon as the evidence is 20.
+Looking after every round costs nothing: the bound holds for all looks together. Nothing is assumed about draws, or
+about how much the matches of a round have in common.
 
 It is computed in fractions, so that everybody gets the same. Eight wins in a row are evidence of 28.
 
@@ -25,7 +25,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 
-from deadheat.league.pairing.contest import Meeting
+from deadheat.league.pairing.figures import Meeting
 
 APART = 20
 """One divided by the chance of taking equals for apart, 5 %."""

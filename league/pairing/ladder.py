@@ -1,27 +1,27 @@
-"""Who plays next on the ladder: pure, and the same for the same seed.
+"""The next series of the ladder: pure functions that give the same series for the same seed.
 
 Theory of operation
 -------------------
 A season numbers its series. Each begins with one bot and then finds opponents for it.
 
-*Whose turn.* Every second series belongs to whoever has waited longest since being planned or entering. A new bot
-queues behind the others, so with n bots nobody waits for more than 2 n series, whatever the rest do. The other half
-goes to bots that nothing links to the largest part of their field, then to those being placed (new, with a wide
+*Whose turn.* Every second series belongs to the bot that has waited longest since it was last planned, or entered. A
+new bot queues behind the others, so with n bots nobody waits for more than 2 n series, whatever the rest do. The other
+half goes to bots that nothing links to the largest part of their field, then to those being placed (new, with a wide
 interval), each in the order of waiting; a bot being placed has one series at a time, because the next opponent follows
 from the last result. If nobody needs it, this half goes by waiting, too.
 
 *Against whom.* The weight of an opponent is p (1 - p) / (1 + games): what one game tells if it is won with
-probability p, less for each game that the two bots have planned, their earlier versions included. The bot being placed
-gets one of the `NEAREST` heaviest by lot: the closest expected ratings that it has not met. Everybody else gets one by
-lot in proportion to the weights. Measured (tests/benchmarks/pairing.py): placing costs a third fewer games than
+probability p, less for each game that the two bots have planned, their earlier versions included. A bot being placed
+gets one of the `NEAREST` heaviest at random: the closest expected ratings that it has not met. Every other bot gets one
+at random in proportion to the weights. Measured (tests/benchmarks/pairing.py): placing costs a third fewer games than
 random opponents; after that the broad draw is never behind random pairing in a field where strength is not transitive,
 where the always-closest opponent ends at a wrong order.
 
 *One field.* Ratings compare only what games link. A bot outside the largest part plays somebody outside its own part,
 so every such series leaves one part less, and a field of k parts is linked after 2 (k - 1) series.
 
-Nobody can choose an opponent: lots come from a seed that is secret during the season, waiting belongs to the bot and
-not to its newest version, and a new upload does not erase whom a bot has met.
+Nobody can choose an opponent: the random draws come from a seed that is secret during the season, waiting belongs to
+the bot and not to its newest version, and a new upload does not erase past opponents.
 """
 
 from __future__ import annotations
@@ -41,10 +41,11 @@ PLACED_SE_ELO = 60.0
 """A version whose standard error is below this has been placed; some 40 games of the prior's 350."""
 
 PLACED_GAMES = 100
-"""Or one with so many games: against a field far below or above it the error falls slowly."""
+"""A version with this many games counts as placed, too: against a much weaker or stronger field the error falls slowly.
+"""
 
 NEAREST = 6
-"""A bot being placed gets one of so many nearest opponents; of several, so that nobody can foresee which.
+"""A bot being placed gets one of this many nearest opponents, so that nobody can foresee which.
 
 Measured: after 50 games the error is the same for 1, 5 and 10 of them, and 2 % larger for 20.
 """
@@ -104,7 +105,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A series: its versions, of two the one that begins first, how many matches, and why."""
+    """A proposed series: its versions (of two, the first one begins), its number of matches, and the reason."""
 
     versions: tuple[int, ...]
     matches: int

@@ -18,7 +18,7 @@ def pair_key(one: int, other: int) -> PairKey:
 def lot(seed: bytes, *numbers: int) -> int:
     """A number of 64 bits drawn for these numbers: SHA-256 of the seed and of each as 8 bytes, its first 8 bytes.
 
-    Whoever knows the seed can draw it again in any language; nobody else can foresee it.
+    Anybody who knows the seed can draw it again in any language; nobody else can foresee it.
     """
     drawn = hashlib.sha256(seed + b"".join(number.to_bytes(8, "big") for number in numbers)).digest()
     return int.from_bytes(drawn[:8], "big")

@@ -16,19 +16,19 @@ Score = int | float | Fraction
 
 
 class NoRound(Exception):
-    """There are no rounds left in which nobody meets anybody a second time."""
+    """No round is left in which nobody meets anybody a second time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Pairs that play at the same time, seat 0 first, and who has nobody to play (`bye`)."""
+    """Pairs that play at the same time, seat 0 first, and the player without an opponent (`bye`)."""
 
     pairs: tuple[tuple[int, int], ...]
     bye: int | None = None
 
 
 def berger(players: Sequence[int], cycles: int = 1) -> list[Round]:
-    """A full round robin: in each cycle everybody meets everybody once, and sits out at most once.
+    """Draw a full round robin: in each cycle everybody meets everybody once, and sits out at most once.
 
     The tables that carry Berger's name, as chess federations print them: place i meets place j in the round that
     follows from i + j, and whoever sits first follows from whether i + j is odd. Within a cycle of an odd field each
@@ -68,7 +68,7 @@ def swiss(
     byes: Collection[int] = (),
     seed: bytes = b"",
 ) -> Round:
-    """The next round of a Swiss tournament.
+    """Draw the next round of a Swiss tournament.
 
     `players` are in the order of their strength before it, best first; `scores` what they have so far (missing: 0, a
     bye counts what the caller gives for it); `met` who has met whom; `byes` who has sat out, once for each time.
@@ -76,8 +76,8 @@ def swiss(
     Equal scores play each other, the better half of them against the other half; who finds nobody new there goes down
     to the next. Of an odd field the last one sits out among those who did so least, unless the others could then not
     be paired. Nobody meets anybody again: in a field of n this is always possible for n/2 rounds (rounded down), and
-    after that (or when some have left) searched for. The first seat goes by lot, for a series changes seats with every
-    match.
+    after that (or when some have left) searched for. The first seat is drawn at random, because a series changes seats
+    with every match.
 
     Raises:
         NoRound: whoever sits out, all the others cannot meet somebody new; never in the first n/2 rounds.

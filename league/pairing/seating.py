@@ -29,10 +29,10 @@ class Seating:
 
 
 def seatings(versions: Sequence[int], matches: int, *, seed: bytes) -> list[Seating]:
-    """The matches of one series in order, each with dice of its own. Of two versions the first begins.
+    """Seat the matches of one series in order, each with dice of its own. Of two versions the first begins.
 
-    At larger tables everybody moves on by one seat from match to match; in what order they sit, hence who follows
-    whom, is drawn anew after each turn round the table.
+    At larger tables everybody moves on by one seat from match to match; their order is drawn again after each turn
+    around the table.
     """
     size = len(versions)
     found = []
@@ -43,8 +43,8 @@ def seatings(versions: Sequence[int], matches: int, *, seed: bytes) -> list[Seat
 
 
 def turns(versions: Sequence[int], deal: int, *, seed: bytes) -> list[tuple[int, ...]]:
-    """The seatings of one deal, from 0: everybody sits in each seat once. Of two versions they begin alternately, from
-    deal to deal; at larger tables their order is drawn anew after as many deals as there are seats.
+    """Seat the matches of one deal, from 0: everybody sits in each seat once. Of two versions they begin alternately,
+    from deal to deal; at larger tables their order is drawn again after as many deals as there are seats.
     """
     order = _order(versions, deal // len(versions), seed)
     return [_rotated(order, deal + turn) for turn in range(len(versions))]

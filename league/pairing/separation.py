@@ -17,7 +17,7 @@ from deadheat.league.pairing.seating import whole_turns
 ELO_PER_NAT = 400 / math.log(10)
 
 NORMAL_95 = 1.959963984540054
-"""Two are told apart when the 95 % interval of their difference does not hold zero."""
+"""Two players are told apart when the 95 % interval of their difference does not contain zero."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ def games_to_part(difference_elo: float, variance: float, most_games: int) -> in
 
 
 def share_out(gaps: Sequence[Gap], budget_games: int, series_length: int, turn: int = 1) -> list[Gap]:
-    """The next series: one for each pair that needs it, best places first, while the budget lasts.
+    """Plan the next series: one for each pair that needs it, best places first, while the budget lasts.
 
     One series each, however many are needed: two equals at the top would otherwise spend everybody's games. Then the
-    ratings are fitted anew, and the rest of the budget is shared out again. A series is of whole turns of so many
-    games; what is left of the budget and is no turn is not spent.
+    ratings are fitted again, and the rest of the budget is shared out. A series is of whole turns of so many games;
+    what is left of the budget and is no turn is not spent.
     """
     shared = []
     for gap in gaps:

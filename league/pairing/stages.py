@@ -1,8 +1,8 @@
 """The stages of a season's finals, as an organiser declares them: each is a line such as `swiss rounds=50 keep=100`.
 
 The first word is the format, then come, in any order: `rounds` (of a Swiss), `matches` (of a pair; of a Swiss, in a
-round), `keep` (how many go on; left out in the last stage, which has a winner), `further` (most further matches of the
-two at the cut, or of two who are level in a knock-out) and `third-place` (of a knock-out).
+round), `keep` (how many advance; left out in the last stage, which has a winner), `further` (the most further matches
+between the two at the cut, or between two that are level in a knock-out) and `third-place` (of a knock-out).
 
 This module is pure, as `league.terms` is.
 """
@@ -16,6 +16,7 @@ from itertools import pairwise
 
 from deadheat.engine.figures import plural
 from deadheat.league.pairing.bracket import rounds_of
+from deadheat.league.pairing.figures import NEWEST
 from deadheat.league.pairing.tournament import Form
 from deadheat.league.states import EvaluationFormat
 from deadheat.league.terms import STAGE
@@ -41,24 +42,24 @@ class Stage:
     further: int = 0
     third_place: bool = False
 
-    def form(self, players: int, matches: int) -> Form:
-        """How it is played by so many, of whom each pair has so many matches: `matches`, in whole turns."""
+    def form(self, players: int, matches: int, rules: int = NEWEST) -> Form:
+        """Return the tournament's form for that many players; `matches` per pair, in whole turns."""
         rounds = self.rounds or (
             rounds_of(players) if self.format is EvaluationFormat.KNOCKOUT else players - 1 + players % 2
         )
-        return Form(self.format, rounds, matches, self.keep, self.further // matches, self.third_place)
+        return Form(self.format, rounds, matches, self.keep, self.further // matches, self.third_place, rules)
 
     @property
     def words(self) -> str:
         """The line as people read it."""
         said = [WORDS[self.format] + (f" of {plural(self.rounds, 'round')}" if self.rounds else "")]
-        said.append(f"{plural(self.matches, 'match', 'matches')} a pair")
+        said.append(f"{plural(self.matches, 'match', 'matches')} per pair")
         if self.further:
             level = "who are level" if self.format is EvaluationFormat.KNOCKOUT else "at the cut"
             said.append(f"at most {self.further} more for two {level}")
         if self.third_place:
             said.append("with a match for the third place")
-        said.append(f"{self.keep} go on" if self.keep > 1 else "one wins")
+        said.append(f"{self.keep} advance" if self.keep > 1 else "one wins")
         return ", ".join(said)
 
 
@@ -99,10 +100,10 @@ def _faults(stage: Stage, *, is_last: bool) -> Iterator[str]:
     if is_last and stage.keep > 1:
         yield "the last stage has a winner; leave keep out"
     if knockout and not is_last:
-        yield "a knock-out comes last, for it goes on to a winner"
+        yield "a knock-out comes last, because it ends with a winner"
     elif not is_last and stage.keep == 1:
-        yield "it needs keep: how many go on"
+        yield "it needs keep: how many advance"
     if stage.further and stage.matches % 2 and not knockout:
-        yield "with further matches, matches must be even, so that both sides count alike"
+        yield "with further matches, matches must be even, so that both sides count equally"
     if 0 < stage.further < stage.matches:
-        yield "further must be at least matches, for so many are played at a time"
+        yield "further must be at least matches, because that many are played at a time"

@@ -1,14 +1,14 @@
-"""A tournament of any format from its draw to its places: what is played next, and who is where.
+"""A tournament of any format, from its draw to its places.
 
-Everything is a pure function of the seeds, of who is still there and of what was played, so anybody can compute the
-whole course again: `league.pairing.contest` has the rules of a Swiss and a round robin, `league.pairing.bracket` those
-of a knock-out.
+Everything is a pure function of the seeds, the players still there and the results, so anybody can compute the whole
+course again: `league.pairing.contest` has the rules of a Swiss and a round robin, `league.pairing.bracket` those of a
+knock-out.
 
-*Stages.* A tournament may be a stage, of which the first `keep` go on. If the last who does and the first who does not
-are not apart at 5 % (`league.pairing.evidence`), these two meet again until they are, or until they have done so
-`further` times. Then the one with more points goes on, those of both from the stage's rounds and of these further
-matches added up; if they are equal, the one who is before the other in the standings without them. Nobody else's place
-depends on further matches. Who was taken out comes after everybody who is still there.
+*Stages.* A tournament may be a stage, from which the first `keep` advance. If the last one in and the first one out do
+not differ at the 5 % level (`league.pairing.evidence`), these two meet again until they do, or until they have done so
+`further` times. Then the one with more points advances, counting the stage's rounds and these further matches; if their
+points are equal, the one that is higher in the standings without them. Nobody else's place depends on further matches.
+Players that were taken out come after everybody who is still there.
 
 The evidence is about the two in one stage. Which two they are depends on the results, but it is those who are closest
 at the cut, so that their rounds speak for a difference less, and not more, than those of two that were named before.
@@ -21,20 +21,22 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from deadheat.league.pairing.bracket import bracket, bracket_standings, next_ties
-from deadheat.league.pairing.contest import Meeting, Placed, draw, round_robin_standings, swiss_standings
+from deadheat.league.pairing.contest import Placed, draw, placed
 from deadheat.league.pairing.evidence import APART, comparisons, evidence
+from deadheat.league.pairing.figures import NEWEST, Meeting, figures
 from deadheat.league.pairing.rounds import berger
 from deadheat.league.states import EvaluationFormat
 
 Drawn = tuple[list[tuple[int, int]], int | None]
-"""A round: its pairs, the best first, and who has the bye."""
+"""A drawn round: its pairs, the best first, and the player with the bye."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a tournament is played. `matches`: of a pair in a round. `keep`: how many go on; None: it is no stage.
+    """How a tournament is played. `matches`: per pair in a round. `keep`: how many advance; None: it is not a stage.
 
     `further`: how often at most two meet again, at the cut of a stage or because they are level in a knock-out.
+    `rules`: their version (`league.pairing.figures`).
     """
 
     format: EvaluationFormat
@@ -43,6 +45,7 @@ class Form:
     keep: int | None = None
     further: int = 0
     third_place: bool = False
+    rules: int = NEWEST
 
 
 def next_rounds(form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]) -> list[Drawn]:
@@ -80,8 +83,7 @@ def standings(form: Form, seeded: Sequence[int], present: AbstractSet[int], play
 
 
 def _of_the_rounds(form: Form, seeded: Sequence[int], played: Sequence[Meeting]) -> list[Placed]:
-    place = swiss_standings if form.format is EvaluationFormat.SWISS else round_robin_standings
-    return place(seeded, [one for one in played if one.round <= form.rounds])
+    return placed(figures(form.format, form.rules), seeded, [one for one in played if one.round <= form.rounds])
 
 
 def _further(form: Form, played: Sequence[Meeting]) -> list[Meeting]:

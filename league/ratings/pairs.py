@@ -19,7 +19,7 @@ from deadheat.league.states import Ranks
 
 
 def expected_results(ahead: Vector) -> Vector:
-    """The expected result of whoever is so much stronger: 1 / (1 + exp(-ahead)), accurate however small it is."""
+    """The expected result of a player that is `ahead` by that much: 1 / (1 + exp(-ahead)), accurate even if tiny."""
     small = np.exp(-np.abs(ahead))
     return np.asarray(np.where(ahead >= 0, 1.0, small) / (1 + small), np.float64)
 

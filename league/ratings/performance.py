@@ -1,9 +1,9 @@
-"""Performance: how strong somebody seems by games against sample opponents alone.
+"""Performance: a player's estimated strength from games against sample opponents alone.
 
-The model is that of every rating. Who is measured is a newcomer, whatever is known otherwise. What is known of an
-opponent is its prior: its rating elsewhere, with that rating's error. If something is known of any opponent, the result
-is on that scale, and its error includes the opponents' errors. If nothing is, the mean of the opponents is put at the
-centre, and the error is that of the distance to it.
+The model is that of every rating. The player that is measured is a newcomer, whatever else is known about it. An
+opponent's prior is its rating elsewhere, with that rating's error. If any opponent has one, the result is on that
+scale, and its error includes the opponents' errors. If none has, the mean of the opponents is put at the centre, and
+the error is that of the distance to it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Figures beside the ratings: whether one number per player can describe the results at all."""
+"""Measures of fit: whether one number per player can describe the results at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is connected to whom. Graphs are (n, n) matrices of truth values, as small as the ratings' own matrices."""
+"""Connected parts of graphs. Graphs are (n, n) matrices of truth values, as small as the ratings' own matrices."""
 
 from __future__ import annotations
 

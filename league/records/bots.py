@@ -68,7 +68,7 @@ class BuildTry(Record):
 
 @dataclass(frozen=True, slots=True)
 class BuildLog(Record):
-    """For the author only."""
+    """A build's log, for the author only."""
 
     log: str
     tries: list[BuildTry]

@@ -23,7 +23,7 @@ class AskedChallenge(Record):
     season: str
     game: str
     asker: str
-    private: Annotated[bool, Field(description="Whether only the bot's people and organisers see its matches.")]
+    private: Annotated[bool, Field(description="Whether only the bot's owners and organisers see its matches.")]
     bot_id: int
     bot: str
     version: int

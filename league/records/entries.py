@@ -32,11 +32,9 @@ class Entry(Record):
     absence: Annotated[Absence | None, Field(description="null: it takes part.")]
     absence_reason: Annotated[str, Field(description="An organiser's reason; empty if its author withdrew it.")]
     waits_for_panel: Annotated[
-        bool, Field(description="Whether no version has the points against the season's panel that it needs to play.")
+        bool, Field(description="Whether it waits because no version has enough points against the season's panel.")
     ]
-    rests: Annotated[
-        str, Field(description="Why the ladder draws no matches for it until its author lets it play; empty: it does.")
-    ]
+    rests: Annotated[str, Field(description="Why it rests until its author lets it play; empty: it does not rest.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +43,7 @@ class Waiting(Record):
 
     playing: Annotated[int, Field(description="Its matches in series in progress.")]
     planned: Annotated[int, Field(description="Its matches in waiting series.")]
-    before: Annotated[int, Field(description="Matches of others that come first, in any season.")]
+    before: Annotated[int, Field(description="Matches of other bots that come first, in any season.")]
     seconds: Annotated[
         int | None,
         Field(

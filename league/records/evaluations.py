@@ -8,6 +8,13 @@ from typing import Annotated
 
 from pydantic import Field
 
+from deadheat.league.pairing.figures import (
+    EARLY_POINTS,
+    OPPONENTS_EARLY_POINTS,
+    OPPONENTS_POINTS,
+    ROUNDS_WON,
+    SONNEBORN_BERGER,
+)
 from deadheat.league.records import Record
 from deadheat.league.states import EvaluationFormat, EvaluationState
 
@@ -24,17 +31,22 @@ class Evaluation(Record):
     name: str
     format: EvaluationFormat
     rounds: int
-    matches: Annotated[int, Field(description="Of each pair in a round.")]
+    matches: Annotated[int, Field(description="Matches per pair in a round.")]
     rated: Annotated[bool, Field(description="Whether its matches count in the season's ranking, too.")]
-    stage: Annotated[int | None, Field(description="Its number among the stages of the finals; null: it is none.")]
-    keep: Annotated[int | None, Field(description="How many go on from a stage; 1: the winner.")]
-    further: Annotated[int, Field(description="How often two at the cut, or level in a knock-out, meet again at most.")]
+    stage: Annotated[
+        int | None, Field(description="Its number among the stages of the finals; null: it is not a stage.")
+    ]
+    keep: Annotated[int | None, Field(description="How many bots advance from a stage; 1: the winner.")]
+    further: Annotated[
+        int, Field(description="How often two bots at the cut, or level in a knock-out, meet again at most.")
+    ]
     third_place: bool
+    rules: Annotated[int, Field(description="The version of its tie-breaks.")]
     state: EvaluationState
-    reason: Annotated[str, Field(description="Why it was cancelled; empty where it was not.")]
+    reason: Annotated[str, Field(description="Why it was cancelled; empty: it was not.")]
     players: int
     round: Annotated[int, Field(description="The last round that was drawn; 0: none.")]
-    due_at: Annotated[datetime, Field(description="When the timetable, or an organiser, had it begin.")]
+    due_at: Annotated[datetime, Field(description="When it began, or was due to begin by the timetable.")]
     created_at: datetime
     ended_at: datetime | None
 
@@ -53,13 +65,11 @@ class EvaluationStanding(Record):
     version: int
     version_id: int
     points: Annotated[float, Field(description="Win 1, draw 1/2, loss and own failure 0; a bye counts as a won round.")]
-    rounds_won: Annotated[int | None, Field(description="With more points than the opponent.")]
-    opponents_points: Annotated[float | None, Field(description="Sum of the opponents' points.")]
-    early_points: Annotated[float | None, Field(description="Sum of the points that it had after each round.")]
-    opponents_early_points: Annotated[float | None, Field(description="Sum of the opponents' `early_points`.")]
-    sonneborn_berger: Annotated[
-        float | None, Field(description="Sum of each opponent's points times the points taken from it.")
-    ]
+    rounds_won: Annotated[int | None, Field(description=ROUNDS_WON.meaning)]
+    opponents_points: Annotated[float | None, Field(description=OPPONENTS_POINTS.meaning)]
+    early_points: Annotated[float | None, Field(description=EARLY_POINTS.meaning)]
+    opponents_early_points: Annotated[float | None, Field(description=OPPONENTS_EARLY_POINTS.meaning)]
+    sonneborn_berger: Annotated[float | None, Field(description=SONNEBORN_BERGER.meaning)]
     gone: Annotated[bool, Field(description="Whether organisers took it out; in a stage, others come before it.")]
 
 
@@ -84,18 +94,20 @@ class BracketTie:
     slot: int
     first: EvaluationSeat | None
     second: Annotated[EvaluationSeat | None, Field(description="Stays null where the first has a bye.")]
-    first_points: Annotated[float, Field(description="From all that is over by now.")]
+    first_points: Annotated[float, Field(description="Points so far.")]
     second_points: float
     is_bye: bool
-    winner: Annotated[int | None, Field(description="The `version_id` of who goes on; null: not decided.")]
+    winner: Annotated[int | None, Field(description="The `version_id` of the one that advances; null: not decided.")]
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationDetail(Evaluation):
-    """An evaluation with its standings: final ones, or after what is over by now."""
+    """An evaluation with its standings: final ones, or those so far."""
 
     standings: list[EvaluationStanding]
-    bracket: Annotated[list[BracketTie], Field(description="Of a knock-out, round by round; empty: it is none.")]
+    bracket: Annotated[
+        list[BracketTie], Field(description="The bracket of a knock-out, round by round; empty: it is not a knock-out.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +119,8 @@ class StageProgress:
     evaluation_id: int | None
     state: EvaluationState | None
     players: int | None
-    left: Annotated[int, Field(description="How many went on; 0: it is not over.")]
-    first: Annotated[list[EvaluationSeat], Field(description="The first ten of those who went on, the best first.")]
+    left: Annotated[int, Field(description="How many advanced; 0: it is not over.")]
+    first: Annotated[list[EvaluationSeat], Field(description="The first ten of those that advanced, the best first.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +131,7 @@ class EvaluationPairing(Record):
     board: int
     first: EvaluationSeat
     second: Annotated[EvaluationSeat | None, Field(description="null: the first has a bye.")]
-    first_points: Annotated[float, Field(description="By now, where it is not settled.")]
+    first_points: Annotated[float, Field(description="The points so far, until it is settled.")]
     second_points: float
     settled: Annotated[bool, Field(description="Whether it is over; its points do not change after that.")]
     match_ids: list[int]

@@ -1,4 +1,4 @@
-"""The record of a forecast: whether the machines suffice for a season's timetable."""
+"""The record of a forecast: whether there are enough machines for a season's timetable."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deadheat.league.records import Record
 
 @dataclass(frozen=True, slots=True)
 class ForecastEvaluation:
-    """An evaluation to come, or the one that is being played, as far as can be foreseen."""
+    """The forecast for an evaluation that is running or still to come."""
 
     name: str
     due_at: datetime
@@ -21,9 +21,12 @@ class ForecastEvaluation:
     done_at: datetime
     matches: int
     skipped: Annotated[
-        int, Field(description="Earlier times of the same line that pass while other evaluations are played.")
+        int, Field(description="Earlier times of the same evaluation that pass while others are played.")
     ]
-    late: Annotated[bool, Field(description="Not done when the next is due, or when the season goes on without it.")]
+    late: Annotated[
+        bool,
+        Field(description="Whether it will not be done when the next is due, or when the season moves on without it."),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ class Forecast(Record):
     evaluations: Annotated[list[ForecastEvaluation], Field(description="The next 300 at most, in their order.")]
     finals_matches: Annotated[int, Field(description="Extra matches included; 0: there are no finals to come.")]
     finals_done_at: Annotated[datetime | None, Field(description="null: there are none, or they have no date.")]
-    warnings: Annotated[list[str], Field(description="Why the machines may not suffice, in sentences.")]
+    warnings: Annotated[list[str], Field(description="Why there may not be enough machines, in sentences.")]
 
     @property
     def words(self) -> str:

@@ -32,10 +32,10 @@ class Worker(Record):
     judges: Annotated[bool, Field(description="Whether it would get a series now.")]
     reasons: Annotated[tuple[str, ...], Field(description="Why it is unfit; empty otherwise.")]
     disagreements: Annotated[
-        tuple[str, ...], Field(description="Games of which it plays nothing, because the API has others.")
+        tuple[str, ...], Field(description="Games that it does not play, because the API has other versions of them.")
     ]
     remarks: Annotated[
-        tuple[str, ...], Field(description="What to mend there, though it does not stop the machine from judging.")
+        tuple[str, ...], Field(description="What to fix there, although it does not stop the machine from judging.")
     ]
     since_at: Annotated[datetime, Field(description="When it got this fitness.")]
     first_seen_at: datetime

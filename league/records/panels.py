@@ -38,19 +38,19 @@ class PanelResult(Record):
     bot_id: int
     version: int
     state: Annotated[
-        ChallengeState, Field(description="passed: it has the points that it needs, or needs none; failed: it has not.")
+        ChallengeState, Field(description="passed: it has enough points, or needs none; failed: it has too few.")
     ]
     waits: Annotated[bool, Field(description="Whether another version of the bot plays the panel first.")]
     plays: Annotated[bool, Field(description="Whether it is the version that plays for its bot now.")]
-    points: Annotated[float, Field(description="By now, while it is running.")]
-    most: Annotated[int, Field(description="The points that there are.")]
+    points: Annotated[float, Field(description="The points so far.")]
+    most: Annotated[int, Field(description="The most points that it can get.")]
     minimum: Annotated[float | None, Field(description="The points that it needs to play for its bot; null: none.")]
     elo: Annotated[
         float | None, Field(description="Its estimated performance, by these matches alone; null: before the first.")
     ]
     low: Annotated[float | None, Field(description="The lower end of its 95 % interval.")]
     high: float | None
-    reason: Annotated[str, Field(description="Why it ended without a verdict; empty where it did not.")]
+    reason: Annotated[str, Field(description="Why it ended without a verdict; empty: it did not.")]
     opponents: list[PanelOpponent]
     created_at: datetime
     ended_at: datetime | None

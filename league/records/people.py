@@ -47,7 +47,7 @@ class Token(Record):
 
 @dataclass(frozen=True, slots=True)
 class Notice(Record):
-    """What you are told of something that concerns you."""
+    """A notice about an event that concerns you."""
 
     id: int
     kind: NoticeKind

@@ -27,7 +27,9 @@ class VersionVoids(Record):
     voids: Annotated[int, Field(description="Void attempts while it was to answer, and series that failed as a whole.")]
     expected: Annotated[float, Field(description="Expected number at the others' rate.")]
     p_value: Annotated[float, Field(description="Probability of as many or more by chance.")]
-    flagged: Annotated[bool, Field(description="Whether they are so many that an organiser should look.")]
+    flagged: Annotated[
+        bool, Field(description="Whether an organiser should look into them, because there are so many.")
+    ]
     by_machine: Annotated[Mapping[int, int], Field(description="Its `voids` by machine, see the export's `machine`.")]
     match_ids: Annotated[
         tuple[int, ...],
@@ -40,7 +42,7 @@ class RuledOn(Record):
     """A ruling that was made."""
 
     match_id: int
-    changed: Annotated[bool, Field(description="false: it was so already, and the first reason stands.")]
+    changed: Annotated[bool, Field(description="false: nothing changed, and the first reason stands.")]
 
 
 @dataclass(frozen=True, slots=True)

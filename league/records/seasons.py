@@ -119,8 +119,8 @@ class Unfinished:
 
     appeals: int
     matches: int
-    rejudged: Annotated[int, Field(description="Those of the matches that replay others by an organiser's order.")]
-    finals: Annotated[bool, Field(description="Finals are planned, and not over.")]
+    rejudged: Annotated[int, Field(description="How many of these replay other matches by a ruling.")]
+    finals: Annotated[bool, Field(description="Whether finals are planned and not over.")]
 
 
 class SeasonDetail(Season):
@@ -165,5 +165,5 @@ class Declared(Record):
     timezone: Annotated[str | None, Field(description="Of the file's dates without an offset, if it has any.")]
     changes: list[DeclaredChange]
     timetable: list[DeclaredDate]
-    forecast: Annotated[Forecast, Field(description="Whether the machines suffice for it.")]
+    forecast: Annotated[Forecast, Field(description="Whether there are enough machines for it.")]
     warnings: list[str]

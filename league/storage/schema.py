@@ -42,7 +42,7 @@ class WrongSchema(Exception):
         if age is SchemaAge.NEWER:
             cure = f"a newer Deadheat made it, and this one knows at most {own}: install that version here"
         else:
-            cure = f"this version needs {own}: `deadheat migrate` brings it there"
+            cure = f"this version needs {own}: run `deadheat migrate`"
         super().__init__(f"The database has {f'schema {found}' if found else 'no schema yet'}; {cure}.")
         self.age = age
 

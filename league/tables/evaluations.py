@@ -20,7 +20,8 @@ class Evaluation(Staged, table=True):
     a cancellation.
 
     `stage`: its number among the stages of the season's finals, from 1; None: it is none, and nobody goes on. `keep`:
-    how many go on. `further`: how often two meet again at most (`league.pairing.tournament`).
+    how many go on. `further`: how often two meet again at most (`league.pairing.tournament`). `rules`: the version
+    of its tie-breaks (`league.pairing.figures`).
     """
 
     __table_args__ = (
@@ -48,6 +49,7 @@ class Evaluation(Staged, table=True):
     keep: int | None = None
     further: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     third_place: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
+    rules: int = Field(default=1, sa_column_kwargs={"server_default": "1"})
     state: EvaluationState = Field(default=EvaluationState.RUNNING, sa_column=word(EvaluationState, "state"))
     reason: str = Field(default="", sa_column=Column(Text, nullable=False))
     due_at: datetime = Field(sa_type=UtcDateTime)

@@ -109,7 +109,8 @@ class Notice(SQLModel, table=True):
 
 class Channel(SQLModel, table=True):
     """Where somebody has their notices sent. `secret` signs what a webhook gets, or a message's links, so it is kept as
-    it is. `confirmed_at` None: nothing is sent to this address before its owner has followed a link.
+    it is. `language`: its owner's. `confirmed_at` None: nothing is sent to this address before its owner has followed a
+    link.
     """
 
     id: int = Field(default=None, primary_key=True)
@@ -117,6 +118,7 @@ class Channel(SQLModel, table=True):
     kind: ChannelKind = Field(sa_column=word(ChannelKind, "channel_kind"))
     address: str = Field(max_length=500)
     secret: str = Field(max_length=64)
+    language: str = Field(default="en", max_length=8)
     created_at: datetime = Field(sa_type=UtcDateTime)
     confirmed_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     failing_since: datetime | None = Field(default=None, sa_type=UtcDateTime)  # None: its last try went well

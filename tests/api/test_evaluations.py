@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from deadheat.api.pages import evaluation as evaluation_page
-from deadheat.league.pairing.contest import Meeting
+from deadheat.league.pairing.figures import Meeting
 from deadheat.league.service.evaluations.beginning import set_timetable
 from deadheat.league.states import EvaluationFormat
 from deadheat.league.timetable import DeclaredEvaluation

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from deadheat.league.tables import Channel
+from tests.api.browser import Browser
 from tests.api.site import Site
 
 KOREAN = {"Accept-Language": "ko-KR,ko;q=0.9,en;q=0.8"}
@@ -51,6 +53,22 @@ def test_a_choice_outweighs_the_browser_and_leads_back(site: Site) -> None:
 @pytest.mark.parametrize("referer", ["", "https://elsewhere.example/games", "http://league/sign-out", "nonsense"])
 def test_a_choice_leads_to_no_other_site_and_to_no_form(site: Site, referer: str) -> None:
     assert site.client.get("/language/ko", headers={"Referer": referer}).headers["location"] == "/"
+
+
+def test_a_choice_holds_for_what_is_sent_too_unless_another_site_made_it(site: Site) -> None:
+    browser = Browser(site).sign_up("ada")
+    browser.get("/account/webhooks")
+    browser.submit("/account/webhooks", status=200, url="https://hooks.example/a")
+    for referer, language in (("https://elsewhere.example/", "en"), ("http://league/games", "ko")):
+        browser.client.get("/language/ko", headers={"Referer": referer})
+        assert site.world.row(Channel, 1).language == language
+
+
+def test_the_rules_are_in_the_readers_language_and_so_are_their_results(site: Site) -> None:
+    assert 'id="rules-주고받는-줄"' in site.client.get("/games/yacht-auction", headers=KOREAN).text
+    found = site.client.get("/search?q=시간 은행", headers=KOREAN).text
+    assert "/games/betris-large#rules-시계" in found
+    assert "/games/betris-large#rules-the-clock" in site.client.get("/search?q=a bank of 10 seconds").text
 
 
 def test_there_is_no_page_for_a_language_that_the_site_does_not_have(site: Site) -> None:

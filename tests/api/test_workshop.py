@@ -129,7 +129,7 @@ def test_a_bot_enters_chooses_withdraws_and_comes_back(ada: Browser, site: Site)
     [
         ({"admission": Admission.NOBODY}, "its organisers choose who takes part"),
         ({"admission": Admission.INVITED}, "ada is not on its list"),
-        ({"teams_only": True}, "it is for bots of teams"),
+        ({"teams_only": True}, "it admits only bots of teams"),
     ],
 )
 def test_nothing_is_offered_where_a_seasons_rules_keep_the_bot_out(
@@ -186,7 +186,7 @@ def test_the_bot_is_renamed_described_and_retired_and_its_source_fetched(ada: Br
 
 
 def test_a_change_of_a_bot_says_what_changes(ada: Browser, site: Site) -> None:
-    assert "Say what to change." in site.problem(422, ada.api("PATCH", "/v1/bots/1", json={}))["detail"]
+    assert "field to change" in site.problem(422, ada.api("PATCH", "/v1/bots/1", json={}))["detail"]
     found = site.ok(
         200, ada.api("PATCH", "/v1/bots/1", json={"name": "Greedy", "description": "  new  ", "retired": True})
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -26,9 +26,9 @@ from deadheat.league.service.rankings import standings
 from deadheat.league.service.rankings.publishing import publish
 from deadheat.league.service.seasons.absence import take_out
 from deadheat.league.states import EvaluationFormat, FinalsFormat, SeasonState
-from deadheat.league.tables import Entry
+from deadheat.league.tables import Entry, Season
 from deadheat.league.timetable import DeclaredEvaluation
-from tests.api.site import Site
+from tests.api.site import Site, token_in
 from tests.bots.loading import bot_class
 from tests.cli.command import invoke
 from tests.league.world import GAME, World, won
@@ -88,6 +88,39 @@ def written(site: Site, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert done.returncode == 0, done.stderr
     assert path.read_bytes() == (tmp_path / "again.zip").read_bytes(), "the same answers make the same file"
     return path
+
+
+def test_the_audit_log_keeps_the_hash_of_an_organisers_archive_and_others_are_compared_with_it(
+    site: Site, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEADHEAT_SERVER", server)
+    world, file = site.world, str(tmp_path / "season.zip")
+    assert world.season(2, games_per_pair=2) == SEASON
+    play_all(world, playing(site))
+
+    def archived(asker: Mapping[str, str]) -> tuple[int, dict[str, object]]:
+        done = invoke("season", "archive", str(SEASON), "-o", file, "--json", "--token", token_in(asker))
+        return done.returncode, json.loads(done.stdout)
+
+    def kept() -> list[object]:
+        records = site.ok(200, site.client.get("/v1/audit", params={"subject": f"archive/{SEASON}"}))["items"]
+        return [(one["action"], json.loads(one["data"])) for one in records]
+
+    ada, boss = site.author(), site.organiser()
+    assert archived(boss)[1]["logged"] is None, "it can still change"
+    world.write(set_season_state, world.boss, SEASON, SeasonState.CLOSED)
+    world.write(standings.refit, SEASON)
+    assert world.write(publish, SEASON)
+    assert archived(ada)[1]["logged"] is None
+    assert kept() == []
+    for _ in range(2):
+        code, told = archived(boss)
+        assert (code, told["logged"]) == (0, True)
+        assert kept() == [("season-archived", {"sha256": told["sha256"]})]
+    assert archived(ada) == (0, told)
+    with world.db.transaction() as session:
+        session.get_one(Season, SEASON).name = "Another"
+    assert archived(ada)[0] == 1
 
 
 @pytest.mark.parametrize("finals", [FinalsFormat.SWISS, FinalsFormat.ROUND_ROBIN])
@@ -227,7 +260,8 @@ def test_an_archive_is_right_and_every_lie_in_it_is_found(written: Path) -> None
     points = changed(written, table("evaluation_pairings"), first_row(first_points=1.5, second_points=0.5))
     assert "are not those of its matches" in points
     assert "its places do not follow" in changed(written, table("evaluation_players"), row_of(3, place=4))
-    assert "does not follow from what was before" in changed(written, table("evaluation_players"), row_of(4, seed=9))
+    assert "its tie-breaks do not follow" in changed(written, table("evaluation_players"), first_row(figures="{}"))
+    assert "does not follow from what came before" in changed(written, table("evaluation_players"), row_of(4, seed=9))
     assert "is not what its rules draw" in changed(written, table("evaluation_pairings"), row_of(4, board=9))
     assert "come from no match" in changed(written, table("series"), without_pairings)
     assert "not played as it was declared" in changed(written, table("evaluations"), row_of(3, further=0))
@@ -240,4 +274,4 @@ def test_what_is_no_archive_is_refused_in_a_sentence(tmp_path: Path) -> None:
     path = tmp_path / "x.zip"
     assert "cannot read" in invoke("season", "verify", str(path)).stderr
     path.write_bytes(b"no zip")
-    assert "is no archive of a season" in invoke("season", "verify", str(path)).stderr
+    assert "is not an archive" in invoke("season", "verify", str(path)).stderr

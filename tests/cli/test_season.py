@@ -116,7 +116,7 @@ def test_settings_are_listed_given_and_emptied(desk: Desk) -> None:
         ("finals", "not a setting"),
     ):
         assert_one_sentence(desk.run("boss", "season", "edit", 1, wrong), sentence)
-    assert_one_sentence(desk.run("boss", "season", "edit", 1, "seats=9"), "seats: yacht-auction is played by 2.", 1)
+    assert_one_sentence(desk.run("boss", "season", "edit", 1, "seats=9"), "seats: yacht-auction is for 2 players.", 1)
     assert_one_sentence(desk.run("boss", "season", "edit", 1, "series_length=lots"), "series_length", 1)
 
 

@@ -29,7 +29,7 @@ def test_the_command_shows_stages_and_brackets(site: Site, server: str, monkeypa
     assert "Stage 2" in told.stdout
     stages = site.ok(200, site.client.get(f"/v1/seasons/{staged}"))["stage_progress"]
     number = str(stages[1]["evaluation_id"])
-    assert "goes on" in invoke("evaluations", number).stdout
+    assert "advances" in invoke("evaluations", number).stdout
     bracket = json.loads(invoke("evaluations", number, "--json").stdout)["bracket"]
     assert len(bracket) == 4
     assert all(tie["winner"] for tie in bracket)

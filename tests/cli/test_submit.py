@@ -118,6 +118,15 @@ def test_a_broken_version_fails_with_its_reason_and_log(league: League) -> None:
     assert json.loads(as_json.stdout)["log"].startswith("built ")
 
 
+def test_no_wait_enters_a_bot_that_can_play_and_says_how_to_enter_a_new_one(league: League) -> None:
+    season = league.site.world.season(0)
+    new = league.submit("ada", "--no-wait", "--season", season)
+    assert_one_sentence(new, f"enter the season once it is: deadheat enter adas --season {season}", 1)
+    league.submit("ada")
+    (entered,) = league.submit("ada", "--no-wait", "--season", season).stdout.splitlines()[-2:-1]
+    assert entered.startswith(f"Entered into season {season}")
+
+
 def test_no_wait_ends_with_the_upload_and_watch_shows_the_rest(league: League) -> None:
     done = league.submit("ada", "--no-wait")
     assert "It will be built next" in done.stdout
@@ -177,7 +186,7 @@ def test_wait_says_when_nobody_else_is_there(league: League) -> None:
     done = league.submit("ada", "--season", season, "--wait", "--timeout", 2)
     assert "Nobody else is there to play against yet, and a match takes 2." in done.stdout
     assert "begin by themselves once others have entered" in done.stdout
-    standing = "No match of it is drawn at present."
+    standing = "It has no matches at present."
     assert_one_sentence(
         done, f"its first matches have not ended within 2 s; the server continues anyway. {standing}", 3
     )
@@ -202,7 +211,7 @@ def test_wait_says_the_place_in_the_queue_and_ends_where_nothing_more_comes(leag
     monkeypatch.setattr(follow, "time", SimpleNamespace(sleep=pause, monotonic=time.monotonic))
     done = league.submit("ada", "--season", season, "--wait", "--timeout", 600)
     assert_one_sentence(done, "0 of its first 3 matches ended. It is withdrawn in this season", 1)
-    assert f"No match of it is drawn yet: {len(ahead.splitlines())} matches of others wait" in done.stderr
+    assert f"{len(ahead.splitlines())} matches of other bots are waiting" in done.stderr
     bot = league.site.client.get("/bots/5", headers={"Accept": "text/html"}).text
     assert "It is withdrawn in this season" in bot
 
@@ -433,7 +442,7 @@ def test_what_fails_its_gate_at_home_is_not_sent(server: str, site: Site, tmp_pa
         return deadheat(*words, "--gate", str(gate), DEADHEAT_SERVER=server, DEADHEAT_TOKEN=token_in(ada), cwd=tmp_path)
 
     refused = submit(str(quitter))
-    assert_one_sentence(refused, "quitter.py is not sent: it does not pass", 1)
+    assert_one_sentence(refused, "quitter.py was not uploaded: it does not pass", 1)
     assert site.client.get("/v1/bots", headers=ada).json()["items"] == []
     sent = submit(RANDOM)
     assert (sent.returncode, sent.stdout.partition(" (")[0]) == (0, "careful version 1 is uploaded"), sent.stderr
@@ -441,7 +450,6 @@ def test_what_fails_its_gate_at_home_is_not_sent(server: str, site: Site, tmp_pa
 
 def test_wrong_calls_are_refused_before_anything_is_sent(league: League) -> None:
     assert_one_sentence(league.submit("ada", "--wait"), "choose one with --season")
-    assert_one_sentence(league.submit("ada", "--no-wait", "--season", 1), "remove --no-wait")
     missing = league.run("ada", "submit", "nothing.py", "--game", GAME, "--name", "x")
     assert_one_sentence(missing, "nothing.py does not exist")
     assert_one_sentence(league.run("ada", "logs"), "name a bot, or choose a match")

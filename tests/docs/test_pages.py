@@ -61,6 +61,23 @@ def test_a_protocol_promises_no_name_of_a_fault_that_hangs_on_timing(game: str) 
     assert len(by_chance) == 1 and {"`unexpected`", "`malformed`"} <= set(re.findall("`[a-z]+`", by_chance[0]))
 
 
+@pytest.mark.parametrize("game", GAMES)
+def test_a_translated_protocol_says_the_same(game: str) -> None:
+    english, korean = protocol_of(game), protocol_of(game, "ko")
+    assert english is not None and korean is not None and english != korean
+    facts = [said(page.read_text(encoding="utf-8")) for page in (english, korean)]
+    assert facts[0] == facts[1]
+
+
+def said(text: str) -> tuple[list[str], ...]:
+    """What no language changes: rulings, spans of code but for words of the text's own, links, headings and samples."""
+    blocks = "\n".join(re.findall(r"```\n(.*?)```", text, re.DOTALL))
+    samples = re.findall(r"^(?:<<|>>|[{.#A-Z]).*", re.sub(r"^\.\.\. .*", "", blocks, flags=re.MULTILINE), re.MULTILINE)
+    code = [span for span in re.findall("`[^`\n]+`", text) if span != "`overflow`"]
+    parts = (r"\b[A-Z]-\d\d\b", r"\]\(([^)\s]+)\)", r"^#+ ", r"^\|")
+    return samples, sorted(code), *(sorted(re.findall(part, text, re.MULTILINE)) for part in parts)
+
+
 def test_authors_are_told_after_how_many_voids_a_match_is_given_up() -> None:
     assert Settings.model_fields["match_attempts"].default == MATCH_ATTEMPTS == 5
     text = " ".join((ROOT / "docs" / "authors.md").read_text(encoding="utf-8").split())

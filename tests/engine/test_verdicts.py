@@ -78,7 +78,7 @@ def test_evidence_says_who_took_what() -> None:
     assert evidence_words({"limit_ns": 500 * NS_PER_MS, **evidence.as_dict()}) == (
         "limit 500 ms, 900 ms passed, 630 ms of it your program's own, 270 ms taken from it by the host (it waited "
         "200 ms for a processor, the hypervisor took 20.0 ms, its container was stopped for 30.0 ms, the referee "
-        "waited 40.0 ms to write the prompt, the answer may have lain unseen for 50.0 ms), 400 ms of CPU time used"
+        "waited 40.0 ms to write the prompt, the answer may have waited unread for 50.0 ms), 400 ms of CPU time used"
     )
     nothing = Evidence(510 * NS_PER_MS, cpu_ns=3 * NS_PER_MS, full_ns=NS_PER_MS // 10)
     assert evidence_words(nothing.as_dict()).endswith("3.0 ms of CPU time used")

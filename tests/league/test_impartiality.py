@@ -14,6 +14,7 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import create_team, invite_to_team, join_team
 from deadheat.league.service.rulings.appeals import open_appeal, rule
 from deadheat.league.service.rulings.closing import close_account
+from deadheat.league.service.rulings.impartiality import ALONE
 from deadheat.league.service.rulings.operators import set_role
 from deadheat.league.service.rulings.rulings import rejudge_match, restore_match, void_match
 from deadheat.league.service.seasons.bot_changes import change_bot
@@ -79,7 +80,7 @@ def test_the_only_organiser_decides_and_everyone_is_told(judged: Judged) -> None
     assert judged.world.write(void_match, judged.boss, judged.match, "mine")
     for record in judged.said()[:2]:
         assert record["own_bot"] is True
-        assert record["remark"] == "a bot of theirs plays in it, and no other organiser is without one"
+        assert record["remark"] == ALONE
 
 
 def test_an_organiser_whose_account_is_closed_is_no_other_one(judged: Judged) -> None:

@@ -140,6 +140,20 @@ def test_a_gate_an_appeal_and_the_final_standings_are_told(world: World) -> None
     assert texts(world, ada, NoticeKind.STANDINGS) == [f"{world.row(Season, season_id).name} is over. swift: place 1."]
 
 
+def test_a_passed_gate_is_told_to_its_author(world: World) -> None:
+    season_id = world.season(1)
+    ada, bot_id = world.bot("swift")
+    incumbent = newest_version(world)
+    world.write(enter, ada, season_id, bot_id, gate=GateTerms())
+    job = world.building(world.upload(ada, bot_id))
+    assert world.write(finish_build, job, BuildOutcome("b" * 64, "", "log"))
+    for _ in range(60):
+        play(world, faulty=incumbent)
+    (passed,) = told(world, ada, NoticeKind.GATE_PASSED)
+    assert passed.text.startswith("Version 2 of swift passed its gate in season")
+    assert passed.path == f"/bots/{bot_id}/upload"
+
+
 def test_a_date_is_told_a_day_before_once_and_again_when_it_moves(world: World) -> None:
     season_id = world.season(2, closes_at=START + timedelta(days=3))
     with world.db.reading() as session:
@@ -151,7 +165,7 @@ def test_a_date_is_told_a_day_before_once_and_again_when_it_moves(world: World) 
         world.tick()
     for person in people:
         (one,) = told(world, person, NoticeKind.DEADLINE)
-        assert one.text.endswith("will be closed on 2026-01-04 at 12:00 UTC.")
+        assert one.text.endswith("will be closed on 2026-01-04 12:00 UTC.")
     world.write(edit_season, world.boss, season_id, closes_at=START + timedelta(days=3, hours=6))
     world.tick()
     assert len(told(world, people[0], NoticeKind.DEADLINE)) == 2

@@ -10,8 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deadheat.league.pairing.contest import Meeting, draw, round_robin_standings, swiss_standings
+from deadheat.league.pairing.contest import draw
+from deadheat.league.pairing.contest import placed as placed_by
+from deadheat.league.pairing.figures import NEWEST, Meeting, figures
 from deadheat.league.pairing.rounds import berger
+from deadheat.league.states import EvaluationFormat
 
 Played = list[Meeting]
 
@@ -143,11 +146,10 @@ def test_a_swiss_is_drawn_and_placed_as_the_rule_says(
 ) -> None:
     seeded = list(range(1, players + 1))
     meetings = played_swiss(players, rounds, games, random.Random(seed), leaving)
-    placed = swiss_standings(seeded, meetings)
-    assert [
-        (one.player, (one.points, one.rounds_won, one.opponents_points, one.early_points, one.opponents_early_points))
-        for one in placed
-    ] == [(player, figures[:-1]) for player, figures in naive_swiss(seeded, meetings)]
+    placed = placed_by(figures(EvaluationFormat.SWISS, NEWEST), seeded, meetings)
+    assert [(one.player, tuple(one.figures.values())) for one in placed] == [
+        (player, found[:-1]) for player, found in naive_swiss(seeded, meetings)
+    ]
     assert [one.place for one in placed] == list(range(1, players + 1))
 
 
@@ -161,9 +163,9 @@ def test_a_round_robin_is_placed_as_the_rule_says(players: int, games: int, seed
         for first, second in rnd.pairs:
             mine = sum(chance.choice([0, 1, 2]) for _ in range(games)) / 2
             meetings.append(Meeting(number, first, second, mine, games - mine))
-    placed = round_robin_standings(seeded, meetings)
-    assert [(one.player, (one.points, one.sonneborn_berger)) for one in placed] == [
-        (player, figures[:-1]) for player, figures in naive_round_robin(seeded, meetings)
+    placed = placed_by(figures(EvaluationFormat.ROUND_ROBIN, NEWEST), seeded, meetings)
+    assert [(one.player, tuple(one.figures.values())) for one in placed] == [
+        (player, found[:-1]) for player, found in naive_round_robin(seeded, meetings)
     ]
 
 

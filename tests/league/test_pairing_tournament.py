@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deadheat.league.pairing.bracket import bracket, bracket_standings, next_ties, rounds_of
-from deadheat.league.pairing.contest import Meeting
 from deadheat.league.pairing.evidence import APART, comparisons, evidence
+from deadheat.league.pairing.figures import Meeting
 from deadheat.league.pairing.tournament import Form, next_rounds, standings
 from deadheat.league.states import EvaluationFormat
 from tests.lanes import examples, scaled

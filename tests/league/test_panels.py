@@ -146,7 +146,7 @@ def test_whoever_waits_is_told_for_what(contest: Contest) -> None:
     assert told() == (False, AT_PANEL)
     contest.play(lose)
     contest.world.tick()
-    assert told() == (True, "It has too few points against the season's panel, so no match of it is drawn.")
+    assert told() == (True, "It has too few points against the season's panel, so it gets no matches.")
 
 
 def test_the_newest_version_with_the_points_plays(contest: Contest) -> None:
@@ -172,7 +172,7 @@ def test_a_version_without_the_points_cannot_be_chosen(contest: Contest) -> None
     contest.upload()
     contest.play(lose)
     contest.world.tick()
-    with pytest.raises(errors.NotAdmitted, match="version 2 has 0 points against the panel, and 2 are needed"):
+    with pytest.raises(errors.NotAdmitted, match="version 2 has 0 points against the panel but needs 2"):
         contest.enter(2)
     assert contest.entry().version == 1
 

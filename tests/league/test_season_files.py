@@ -158,7 +158,7 @@ def test_every_mistake_is_said_at_once_with_its_key(world: World) -> None:
     found = refused(world, text)
     assert found == {
         "season.name": "this is required",
-        "matches.seats": f"{GAME} is played by 2",
+        "matches.seats": f"{GAME} is for 2 players",
         "matches.series_length": "it should be a whole number",
         "matches.finals_top": "it belongs in the table [finals]",
         "dates.freezes_at": "it must come after opens_at",
@@ -168,7 +168,7 @@ def test_every_mistake_is_said_at_once_with_its_key(world: World) -> None:
         "finals.final_top": "there is no such key; did you mean finals_top",
         "finals.promoted": "it should be a whole number",
         "entry.languages": found["entry.languages"],
-        "entry.invited": "nobody is called nobody",
+        "entry.invited": "there are no such authors: nobody",
         "entry.entries_per_author": "it should be at least 1",
         "divisions": "number 1, size: it should be at least 2",
     }
@@ -190,8 +190,8 @@ def test_every_mistake_is_said_at_once_with_its_key(world: World) -> None:
         (NAMED + "[matches]\nseries_length = inf", "matches.series_length", "whole number"),
         (NAMED + "[matches]\nseries_length = 2027-01-01", "matches.series_length", "whole number"),
         (NAMED + "[matches]\nseries_length = 'none'", "matches.series_length", "whole number"),
-        (NAMED.replace(GAME, "chess"), "season.game", "there is none of this name"),
-        (NAMED + '[entry]\ninvited = ["\\u0000"]', "entry.invited", "nobody is called"),
+        (NAMED.replace(GAME, "chess"), "season.game", "there is no such game"),
+        (NAMED + '[entry]\ninvited = ["\\u0000"]', "entry.invited", "there are no such authors"),
         ("[season]\nname = 'x'", "season.game", "a season needs a game"),
         ("[season]\nname = 'x'\nprevious_id = 7", "season.previous_id", "there is no season 7"),
     ],

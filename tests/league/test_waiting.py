@@ -47,7 +47,7 @@ def test_a_place_in_the_queue_and_a_guess_by_the_pace_of_the_last_hour(newcomer:
     """Two series are played at a time, each 20 s long: ahead of the newcomer are these and what waits before it."""
     undrawn = newcomer.waits()
     assert (undrawn.planned, undrawn.before, undrawn.over) == (0, 2 * len(newcomer.queue), False)
-    assert "No match of it is drawn yet" in undrawn.sentence
+    assert "It has no matches yet" in undrawn.sentence
     own = newcomer.world.tick()
     assert newcomer.waits().before < 2 * len(newcomer.queue), "placement comes before most"
     with newcomer.world.db.transaction() as session:
@@ -65,11 +65,14 @@ def test_a_place_in_the_queue_and_a_guess_by_the_pace_of_the_last_hour(newcomer:
     found = newcomer.waits()
     assert (found.playing, found.before) == (0, ahead)
     assert found.seconds == round((10 * ahead + 2 * 10) / 2 + 20)
-    assert f"after {ahead} matches of others." in found.sentence
+    assert f"after {ahead} matches of other bots." in found.sentence
     assert newcomer.waits(version=1) == found
     assert newcomer.world.claim(own[0])
     playing = newcomer.waits()
-    assert (playing.playing, playing.seconds) == (2, 20) and "2 matches of it are being played now." in playing.sentence
+    assert (playing.playing, playing.seconds) == (
+        2,
+        20,
+    ) and "2 of its matches are being played now." in playing.sentence
     newcomer.world.clock.turn(30)
     assert "at any moment" in newcomer.waits().sentence
 

@@ -188,7 +188,7 @@ def test_a_wrong_canary_verdict_makes_the_machine_unfit_at_once(world: World, se
     canary(world, world.host, WRONG)
     other = world.tick()
     assert not info(world, world.host).judges
-    assert info(world, world.host).reasons == ("In a canary match a bot that was in time was convicted.",)
+    assert info(world, world.host).reasons == ("In a canary match, a bot that was in time was convicted.",)
     assert info(world, world.host).evidence["wrong"] == [WRONG]
     assert (info(world, world.host).canaries, info(world, world.host).canary_failures) == (2, 1)
     assert info(world, world.host).canary_voids == 1

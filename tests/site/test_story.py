@@ -163,7 +163,7 @@ def makes_a_season(page: Page) -> int:
     page.get_by_role("button", name="Create season").click()
     seats = page.get_by_label("Seats at a table")
     expect(seats).to_be_focused()
-    expect(seats).to_have_accessible_description(re.compile("is played by 2"))
+    expect(seats).to_have_accessible_description(re.compile("is for 2"))
     expect(page.get_by_label("Name")).to_have_value("Winter")
     seats.fill("2")
     page.get_by_role("button", name="Create season").click()

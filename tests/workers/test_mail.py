@@ -19,7 +19,9 @@ from typing import cast
 import pytest
 from pydantic import ValidationError
 
+from deadheat.engine.language import reading
 from deadheat.league.errors import BadSetting, NotFound
+from deadheat.league.locale import catalogue
 from deadheat.league.service.people import channels
 from deadheat.league.service.people.channels import Link
 from deadheat.league.states import DeliveryState
@@ -166,6 +168,24 @@ def test_an_address_gets_notices_once_its_owner_confirmed_it_and_until_they_want
     world.write(channels.follow_link, *link_in(ready, Link.UNSUBSCRIBE))
     world.bot("late", owner=ada)
     assert send(world) == 0 and world.read(channels.channels, ada) == []
+
+
+def test_letters_are_in_the_language_that_their_owner_reads(world: World, server: MailServer) -> None:
+    ada = world.author("ada")
+    with reading(catalogue("ko")):
+        world.write(channels.add_address, ada, "ada@a.example")
+    send(world)
+    asked = server.got.pop()[2]
+    assert "확인" in asked["Subject"] and "본인" in asked.get_content()
+    world.write(channels.follow_link, *link_in(asked, Link.CONFIRM))
+    _, bot_id = world.bot("swift", owner=ada)
+    send(world)
+    korean = server.got.pop()[2]
+    assert re.search("[가-힣]", korean["Subject"]) and "그만 받기: https://" in korean.get_content()
+    world.write(channels.speak, ada, "en")
+    world.build(world.upload(ada, bot_id))
+    send(world)
+    assert server.got.pop()[2]["Subject"] == "Version 2 of swift is ready."
 
 
 def test_a_long_address_in_a_header_is_written_as_it_is(world: World) -> None:

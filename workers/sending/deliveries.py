@@ -11,7 +11,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 
+from deadheat.engine.language import _, reading
 from deadheat.league.config import Settings
+from deadheat.league.locale import catalogue
 from deadheat.league.service.people import channels
 from deadheat.league.service.people.channels import Link, Parcel
 from deadheat.league.service.people.forgotten import link_query
@@ -52,10 +54,13 @@ def _send(context: Context, parcel: Parcel) -> None:
     taken = gone = False
     try:
         if parcel.kind is ChannelKind.MAIL:
-            sent = _reset(context, parcel) if parcel.resets_password else letter(parcel, context.settings)
+            with reading(catalogue(parcel.language)):
+                sent = _reset(context, parcel) if parcel.resets_password else letter(parcel, context.settings)
             taken, detail = True, mail.send(context.settings, sent)
         else:
-            answer = _post(parcel, context.settings)
+            with reading(catalogue(parcel.language)):
+                told = payload(parcel, context.settings)
+            answer = _post(parcel, told, context.settings)
             taken, gone, detail = answer.is_good, answer.status == HTTPStatus.GONE, f"{answer.status} {answer.text}"
     except NotReached as error:
         taken, detail = False, str(error)
@@ -67,8 +72,8 @@ def _send(context: Context, parcel: Parcel) -> None:
     log.info("delivery %d, try %d: %s%s", parcel.delivery_id, parcel.attempt, detail[:80], "" if noted else " (late)")
 
 
-def _post(parcel: Parcel, settings: Settings) -> Answer:
-    body = json.dumps(payload(parcel, settings)).encode()
+def _post(parcel: Parcel, told: dict[str, object], settings: Settings) -> Answer:
+    body = json.dumps(told).encode()
     timestamp = int(time.time())
     headers = {
         "Content-Type": "application/json",
@@ -84,23 +89,25 @@ def _reset(context: Context, parcel: Parcel) -> Letter:
     with context.database.reading() as session:
         query = link_query(session, parcel.channel_id)
     page = f"{context.settings.site_url.rstrip('/')}/reset?{query}"
-    text = f"Somebody, probably you, has forgotten your password. Choose another within an hour:\n{page}\n"
+    text = _("Somebody, probably you, has forgotten your password. Choose another within an hour:")
     unsubscribe = _link(parcel, context.settings, Link.UNSUBSCRIBE)
-    return Letter(parcel.address, "Your password at Deadheat", f"{text}\nOtherwise do nothing.\n", unsubscribe)
+    subject, otherwise = _("Your password at Deadheat"), _("Otherwise do nothing.")
+    return Letter(parcel.address, subject, f"{text}\n{page}\n\n{otherwise}\n", unsubscribe)
 
 
 def letter(parcel: Parcel, settings: Settings) -> Letter:
     """The message that an e-mail address gets."""
     confirm, unsubscribe = (_link(parcel, settings, link) for link in (Link.CONFIRM, Link.UNSUBSCRIBE))
     if not parcel.is_confirmed:
-        subject = "Confirm your address at Deadheat"
-        text = f"Somebody, probably you, wants notices sent to this address. Confirm it within a day:\n{confirm}"
-        return Letter(parcel.address, subject, f"{text}\n\nOtherwise do nothing.\n", unsubscribe)
-    subject = text = "A test of your address at Deadheat"
+        subject, otherwise = _("Confirm your address at Deadheat"), _("Otherwise do nothing.")
+        text = _("Somebody, probably you, wants notices sent to this address. Confirm it within a day:")
+        return Letter(parcel.address, subject, f"{text}\n{confirm}\n\n{otherwise}\n", unsubscribe)
+    subject = text = _("A test of your address at Deadheat")
     if parcel.notice is not None:
         notice = notice_info(parcel.notice)
         subject, text = notice.text[:MOST_SUBJECT], f"{notice.text}\n{settings.site_url.rstrip('/')}{notice.path}"
-    return Letter(parcel.address, subject, f"{text}\n\n-- \nNo more of these: {unsubscribe}\n", unsubscribe)
+    end = _("No more of these: %(link)s", link=unsubscribe)
+    return Letter(parcel.address, subject, f"{text}\n\n-- \n{end}\n", unsubscribe)
 
 
 def _link(parcel: Parcel, settings: Settings, link: Link) -> str:
@@ -111,7 +118,7 @@ def _link(parcel: Parcel, settings: Settings, link: Link) -> str:
 def payload(parcel: Parcel, settings: Settings) -> dict[str, object]:
     """The document that a webhook gets. Discord shows `content` and Slack `text`; neither may call anybody by it."""
     if parcel.notice is None:
-        text, facts = "This is a test of your webhook at Deadheat.", {}
+        text, facts = _("This is a test of your webhook at Deadheat."), {}
     else:
         notice = notice_info(parcel.notice)
         page = f"{settings.site_url.rstrip('/')}{notice.path}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
@@ -12,8 +13,6 @@ from deadheat.api.edge import sessions
 from deadheat.api.pages.forms import (
     HOME,
     Complaint,
-    Fields,
-    Posted,
     Present,
     Sent,
     Submitted,
@@ -72,10 +71,10 @@ SYSTEMS = {
 
 TOKEN_DAYS = (7, 30, 90, 365)
 SCOPES = {
-    Scope.READ: N_("read: view what is yours"),
+    Scope.READ: N_("read: view everything that is yours"),
     Scope.SUBMIT: N_("submit: create bots, upload versions, enter seasons (for your CI)"),
-    Scope.AUTHOR: N_("author: manage everything of yours"),
-    Scope.FULL: N_("full: also organise, if you may"),
+    Scope.AUTHOR: N_("author: manage everything that is yours"),
+    Scope.FULL: N_("full: also organise, if you are an organiser"),
 }
 
 
@@ -101,22 +100,64 @@ class PasswordForm(BaseModel):
     keep_tokens: bool = False
 
 
+def account_page(
+    shared: Services, visit: Visit, complaint: Complaint | None = None, issued: Issued | None = None, **_given: Any
+) -> Response:
+    """The page of one's own account; `issued`: a new token."""
+    person = visit.person
+    with shared.db.reading() as session:
+        present = look_up(session, visit.secret, TokenKind.SESSION).token_id
+        own_teams = teams_of(session, person)
+        values = {
+            "bots": bots_of(session, person),
+            "tokens": tokens(session, person.id),
+            "browsers": tokens(session, person.id, TokenKind.SESSION),
+            "now": now(session),
+            "by_password": has_password(session, person),
+            "linked": shared.provider is not None and is_linked(session, person, shared.provider.issuer),
+        }
+    days = [count for count in TOKEN_DAYS if count < shared.settings.token_days] + [shared.settings.token_days]
+    return private(
+        shared,
+        "account.html",
+        visit,
+        complaint,
+        issued=issued,
+        present=present,
+        provider=shared.provider and shared.provider.host,
+        games=[(game, game) for game in sorted(GAMES)],
+        teams=own_teams,
+        whose=[
+            ("", _("mine")),
+            *((team.id, _("team %(name)s", name=team.name)) for team in own_teams if person.name in team.members),
+        ],
+        scopes=[(scope.value, gettext(text)) for scope, text in SCOPES.items()],
+        days=[(count, ngettext("in %(count)s day", "in %(count)s days", count) % {"count": count}) for count in days],
+        **values,
+    )
+
+
+def door(shared: Services, name: str, complaint: Complaint | None, back: str) -> Response:
+    """Signing in or up, either with a way to the other; both lead to `back`."""
+    with shared.db.reading() as session:
+        rule = newcomer_rule(session).value
+    mail, provider = bool(shared.settings.smtp_url), shared.provider and shared.provider.host
+    return private(shared, f"{name}.html", None, complaint, back=back, rule=rule, mail=mail, provider=provider)
+
+
 @router.get("/sign-in")
 def sign_in_page(shared: Shared, visit: Present, next_path: Next = None) -> Response:
     """Name and password."""
     return onward(local_path(next_path)) if visit else door(shared, "sign-in", None, local_path(next_path))
 
 
-def _door_again(complaint: Complaint, shared: Services, sent: Fields, **_: Any) -> Response:
-    return door(shared, complaint.form, complaint, local_path(sent.get("next")))
-
-
-def _again(complaint: Complaint, shared: Services, posted: Posted, **_: Any) -> Response:
-    return account_page(shared, posted.visit, complaint)
+def door_again(name: str) -> Callable[..., Response]:
+    """Make what shows one of both doors with a complaint."""
+    return lambda shared, sent, complaint, **_: door(shared, name, complaint, local_path(sent.get("next")))
 
 
 @router.post("/sign-in")
-@posting("sign-in", _door_again)
+@posting("sign-in", door_again("sign-in"))
 def sign_in(shared: Shared, request: Request, sent: Sent) -> Response:
     """Begin a session."""
     name, password = sent.get("name", "")[:64], sent.get("password", "")[:256]
@@ -133,7 +174,7 @@ def sign_up_page(shared: Shared, visit: Present, next_path: Next = None) -> Resp
 
 
 @router.post("/sign-up")
-@posting("sign-up", _door_again)
+@posting("sign-up", door_again("sign-up"))
 def sign_up(shared: Shared, request: Request, sent: Sent) -> Response:
     """Become an author and sign in."""
     body = checked(schemas.SignUp, {name: sent.get(name, "") for name in ("name", "password", "code")})
@@ -157,11 +198,11 @@ def sign_out(shared: Shared, request: Request, posted: Submitted) -> Response:
 @router.get("/account")
 def account(shared: Shared, visit: Visiting) -> Response:
     """All that is one's own."""
-    return account_page(shared, visit, None)
+    return account_page(shared, visit)
 
 
 @router.post("/account/bots")
-@posting("bot", _again)
+@posting("bot", account_page)
 def create_bot(shared: Shared, posted: Submitted) -> Response:
     """A bot, and on to its first upload."""
     body = checked(BotRequest, posted.fields)
@@ -171,13 +212,13 @@ def create_bot(shared: Shared, posted: Submitted) -> Response:
 
 
 @router.post("/account/tokens")
-@posting("token", _again)
+@posting("token", account_page)
 def create_token(shared: Shared, posted: Submitted) -> Response:
     """A token. The answer is the page itself: its secret is shown once, and must stand in no address and no store."""
     body = checked(TokenForm, posted.fields)
     with shared.db.transaction() as session:
         issued = issue_token(session, posted.visit.person.id, body.label, body.scope, body.days)
-    return account_page(shared, posted.visit, None, issued)
+    return account_page(shared, posted.visit, issued=issued)
 
 
 @router.post("/account/tokens/{token_id}/revoke")
@@ -189,7 +230,7 @@ def revoke(shared: Shared, posted: Submitted, token_id: Id) -> Response:
 
 
 @router.post("/account/password")
-@posting("password", _again)
+@posting("password", account_page)
 def change_password(shared: Shared, request: Request, posted: Submitted) -> Response:
     """Another password; every other browser is signed out, and every token ended unless they are to stay."""
     person = posted.visit.person
@@ -201,7 +242,7 @@ def change_password(shared: Shared, request: Request, posted: Submitted) -> Resp
 
 
 @router.post("/account/close")
-@posting("close", _again)
+@posting("close", account_page)
 def close(shared: Shared, request: Request, posted: Submitted) -> Response:
     """Close one's own account; the browser is signed out with all others."""
     confirm(shared, request, posted.visit, checked(CloseForm, posted.fields).password)
@@ -211,7 +252,7 @@ def close(shared: Shared, request: Request, posted: Submitted) -> Response:
 
 
 @router.post("/account/teams")
-@posting("team", _again)
+@posting("team", account_page)
 def create_team(shared: Shared, posted: Submitted) -> Response:
     """A team of one."""
     body = checked(schemas.TeamRequest, posted.fields)
@@ -221,7 +262,7 @@ def create_team(shared: Shared, posted: Submitted) -> Response:
 
 
 @router.post("/account/teams/{team_id}/{verb}")
-@posting("team-{team_id}", _again)
+@posting("team-{team_id}", account_page)
 def change_team(shared: Shared, posted: Submitted, team_id: Id, verb: str) -> Response:
     """Invite, join, leave or remove, hand over."""
     verbs = {"invite": invite_to_team, "leave": leave_team, "hand-over": hand_over_team}
@@ -269,45 +310,3 @@ def _browser(agent: str) -> str:
     browser = next((name for word, name in BROWSERS.items() if word in agent), "a browser")
     system = next((name for word, name in SYSTEMS.items() if word in agent), "")
     return f"{browser} on {system}" if system else browser
-
-
-def door(shared: Services, name: str, complaint: Complaint | None, back: str) -> Response:
-    """Signing in or up, either with a way to the other; both lead to `back`."""
-    with shared.db.reading() as session:
-        rule = newcomer_rule(session).value
-    mail, provider = bool(shared.settings.smtp_url), shared.provider and shared.provider.host
-    return private(shared, f"{name}.html", None, complaint, back=back, rule=rule, mail=mail, provider=provider)
-
-
-def account_page(shared: Services, visit: Visit, complaint: Complaint | None, issued: Issued | None = None) -> Response:
-    person = visit.person
-    with shared.db.reading() as session:
-        present = look_up(session, visit.secret, TokenKind.SESSION).token_id
-        own_teams = teams_of(session, person)
-        values = {
-            "bots": bots_of(session, person),
-            "tokens": tokens(session, person.id),
-            "browsers": tokens(session, person.id, TokenKind.SESSION),
-            "now": now(session),
-            "by_password": has_password(session, person),
-            "linked": shared.provider is not None and is_linked(session, person, shared.provider.issuer),
-        }
-    days = [count for count in TOKEN_DAYS if count < shared.settings.token_days] + [shared.settings.token_days]
-    return private(
-        shared,
-        "account.html",
-        visit,
-        complaint,
-        issued=issued,
-        present=present,
-        provider=shared.provider and shared.provider.host,
-        games=[(game, game) for game in sorted(GAMES)],
-        teams=own_teams,
-        whose=[
-            ("", _("mine")),
-            *((team.id, _("team %(name)s", name=team.name)) for team in own_teams if person.name in team.members),
-        ],
-        scopes=[(scope.value, gettext(text)) for scope, text in SCOPES.items()],
-        days=[(count, ngettext("in %(count)s day", "in %(count)s days", count) % {"count": count}) for count in days],
-        **values,
-    )

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from deadheat.api.deps import Id, Shared
-from deadheat.api.pages.forms import Complaint, Posted, Submitted, Visit, Visiting, checked, onward, posting, private
+from deadheat.api.pages.forms import Complaint, Submitted, Visit, Visiting, checked, onward, posting, private
 from deadheat.api.routes.appeals import open_appeal, withdraw_appeal
 from deadheat.api.schemas import rulings as shapes
 from deadheat.api.services import Services
@@ -20,18 +20,22 @@ SHOWN = 100
 """Appeals about one match, the newest."""
 
 
+def _appeal(shared: Services, visit: Visit, match_id: int, complaint: Complaint | None = None, **_: Any) -> Response:
+    with shared.db.reading() as session:
+        match = match_detail(session, match_id, visit.person)
+        found = appeals(session, visit.person, match_id=match_id, limit=SHOWN)
+        own = {item.id for item in appeals(session, visit.person, match_id=match_id, own=True, limit=SHOWN)}
+    return private(shared, "appeal.html", visit, complaint, match=match, appeals=found, own=own)
+
+
 @router.get("/matches/{match_id}/appeal")
 def appeal_page(shared: Shared, visit: Visiting, match_id: Id) -> Response:
     """One's appeals about the match (an organiser: everybody's), and the form for another."""
-    return _appeal(shared, visit, match_id, None)
-
-
-def _again(complaint: Complaint, shared: Services, posted: Posted, match_id: int, **_: Any) -> Response:
-    return _appeal(shared, posted.visit, match_id, complaint)
+    return _appeal(shared, visit, match_id)
 
 
 @router.post("/matches/{match_id}/appeal")
-@posting("appeal", _again)
+@posting("appeal", _appeal)
 def appeal(shared: Shared, posted: Submitted, match_id: Id) -> Response:
     """Doubt the match: it is re-simulated at once."""
     open_appeal(shared, posted.visit.person, match_id, checked(shapes.AppealRequest, posted.fields))
@@ -39,16 +43,8 @@ def appeal(shared: Shared, posted: Submitted, match_id: Id) -> Response:
 
 
 @router.post("/matches/{match_id}/appeals/{appeal_id}/withdraw")
-@posting("appeal", _again)
+@posting("appeal", _appeal)
 def withdraw(shared: Shared, posted: Submitted, match_id: Id, appeal_id: Id) -> Response:
     """Withdraw your open appeal."""
     withdraw_appeal(shared, posted.visit.person, appeal_id)
     return onward(f"/matches/{match_id}/appeal")
-
-
-def _appeal(shared: Services, visit: Visit, match_id: int, complaint: Complaint | None) -> Response:
-    with shared.db.reading() as session:
-        match = match_detail(session, match_id, visit.person)
-        found = appeals(session, visit.person, match_id=match_id, limit=SHOWN)
-        own = {item.id for item in appeals(session, visit.person, match_id=match_id, own=True, limit=SHOWN)}
-    return private(shared, "appeal.html", visit, complaint, match=match, appeals=found, own=own)

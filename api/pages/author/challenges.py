@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from fastapi import APIRouter, Query, Response
@@ -12,7 +12,7 @@ from sqlmodel import Session
 
 from deadheat.api.deps import Id, Shared
 from deadheat.api.edge.caching import NOWHERE
-from deadheat.api.pages.forms import Complaint, Posted, Present, Submitted, Visit, Visiting, checked, onward, posting
+from deadheat.api.pages.forms import Complaint, Present, Submitted, Visit, Visiting, checked, onward, posting
 from deadheat.api.pages.forms import private as page_of_one
 from deadheat.api.pages.render import render
 from deadheat.api.routes.challenges import question
@@ -58,18 +58,36 @@ def challenges(shared: Shared, visit: Visiting, before: Annotated[RowId | None, 
     return page_of_one(shared, "challenges.html", visit, None, challenges=found[:LISTED], older=older)
 
 
+def _form(
+    shared: Services, visit: Visit, bot_id: int, season: int, complaint: Complaint | None = None, **_: Any
+) -> Response:
+    with shared.db.reading() as session:
+        opponent, where = bot_info(session, bot_id), season_info(session, season)
+        if opponent.game != where.game:
+            raise NotFound.entry(bot_id)
+        own = _challengers(session, visit, opponent.game)
+        ours = is_own(session, visit.person, bot_id)
+    return page_of_one(
+        shared,
+        "challenge-form.html",
+        visit,
+        complaint,
+        opponent=opponent,
+        season=where,
+        challengers=own,
+        ours=ours,
+        games=min(GAMES, where.unrated_games),
+    )
+
+
 @router.get("/bots/{bot_id}/challenge")
 def form(shared: Shared, visit: Visiting, bot_id: Id, season: Annotated[RowId, Query()]) -> Response:
     """The form to ask for matches against a bot."""
-    return _form(shared, visit, bot_id, season, None)
-
-
-def _again(complaint: Complaint, shared: Services, posted: Posted, bot_id: int, season: int) -> Response:
-    return _form(shared, posted.visit, bot_id, season, complaint)
+    return _form(shared, visit, bot_id, season)
 
 
 @router.post("/bots/{bot_id}/challenge")
-@posting("challenge", _again)
+@posting("challenge", _form)
 def ask(shared: Shared, posted: Submitted, bot_id: Id, season: Annotated[RowId, Query()]) -> Response:
     """Ask for them."""
     given = dict(posted.fields)
@@ -113,26 +131,6 @@ def stop(shared: Shared, posted: Submitted, challenge_id: Id) -> Response:
     with shared.db.transaction() as session:
         asked.stop(session, posted.visit.person, challenge_id)
     return onward(f"/challenges/{challenge_id}")
-
-
-def _form(shared: Services, visit: Visit, bot_id: int, season_id: int, complaint: Complaint | None) -> Response:
-    with shared.db.reading() as session:
-        opponent, season = bot_info(session, bot_id), season_info(session, season_id)
-        if opponent.game != season.game:
-            raise NotFound.entry(bot_id)
-        own = _challengers(session, visit, opponent.game)
-        ours = is_own(session, visit.person, bot_id)
-    return page_of_one(
-        shared,
-        "challenge-form.html",
-        visit,
-        complaint,
-        opponent=opponent,
-        season=season,
-        challengers=own,
-        ours=ours,
-        games=min(GAMES, season.unrated_games),
-    )
 
 
 def _challengers(session: Session, visit: Visit, game: str) -> Sequence[tuple[int, str]]:

@@ -33,23 +33,25 @@ class ResetForm(ResetLink):
     password: Password
 
 
+def _ask(shared: Services, complaint: Complaint | None = None, *, asked: bool = False, **_given: Any) -> Response:
+    if not shared.settings.smtp_url:
+        raise NotFound("page", "/forgotten", _("This league sends no mail. Ask its administrators for a new password."))
+    return private(shared, "forgotten.html", None, complaint, asked=asked)
+
+
 @router.get("/forgotten")
 def ask_page(shared: Shared) -> Response:
     """Name the account."""
-    return _ask(shared, None)
-
-
-def _ask_again(complaint: Complaint, shared: Services, **_: Any) -> Response:
-    return _ask(shared, complaint)
+    return _ask(shared)
 
 
 @router.post("/forgotten")
-@posting("forgotten", _ask_again)
+@posting("forgotten", _ask)
 def ask(shared: Shared, request: Request, sent: Sent) -> Response:
     """Send a link, after the answer, so that how long it takes tells nothing either."""
     name = sent.get("name", "")[:64]
     shared.rates.forgotten(request, name)
-    answer = _ask(shared, None, asked=True)
+    answer = _ask(shared, asked=True)
     answer.background = BackgroundTask(_send_link, shared, name)
     return answer
 
@@ -57,7 +59,7 @@ def ask(shared: Shared, request: Request, sent: Sent) -> Response:
 @router.get("/reset")
 def reset_page(shared: Shared, link: Annotated[ResetLink, Query()]) -> Response:
     """Choose another password."""
-    return _reset(shared, link, None)
+    return _reset(shared, link)
 
 
 def _reset_again(complaint: Complaint, shared: Services, sent: Fields, **_: Any) -> Response:
@@ -81,13 +83,7 @@ def _send_link(shared: Services, name: str) -> None:
         forgotten.ask_for_link(session, name)
 
 
-def _ask(shared: Services, complaint: Complaint | None, *, asked: bool = False) -> Response:
-    if not shared.settings.smtp_url:
-        raise NotFound("page", "/forgotten", _("This league sends no mail. Ask its administrators for a new password."))
-    return private(shared, "forgotten.html", None, complaint, asked=asked)
-
-
-def _reset(shared: Services, link: ResetLink, complaint: Complaint | None) -> Response:
+def _reset(shared: Services, link: ResetLink, complaint: Complaint | None = None) -> Response:
     with shared.db.reading() as session:
         owner = forgotten.owner_of_link(session, link.channel, link.until, link.token)
     return private(shared, "reset.html", None, complaint, link=link, owner=owner.name)

@@ -15,8 +15,6 @@ from deadheat.api.pages.author.account import Next, begin, confirm
 from deadheat.api.pages.forms import (
     HOME,
     Complaint,
-    Fields,
-    Posted,
     Present,
     Sent,
     Submitted,
@@ -43,7 +41,7 @@ COOKIE_SECONDS = 600
 """Time to sign in at the provider."""
 
 UNKNOWN = N_(
-    "You have no account here by that sign-in yet. Choose a name to make one; or, if you have an account, sign in with "
+    "This sign-in has no account here yet. Choose a name to create one. If you already have an account, sign in with "
     "your password and link it on your account's page."
 )
 
@@ -60,12 +58,8 @@ def start(shared: Shared, request: Request, visit: Present, next_path: Next = No
         return account.door(shared, "sign-in", Complaint("openid", STATUS[type(error)], str(error)), back)
 
 
-def _up_again(complaint: Complaint, shared: Services, sent: Fields, **_: Any) -> Response:
-    return account.door(shared, "sign-up", complaint, local_path(sent.get("next")))
-
-
 @router.post("/sign-up/openid")
-@posting("openid", _up_again)
+@posting("openid", account.door_again("sign-up"))
 def sign_up(shared: Shared, request: Request, sent: Sent) -> Response:
     """Choose a name, then prove at the provider who one is. What can be refused before is."""
     _provider(shared)
@@ -79,12 +73,8 @@ def sign_up(shared: Shared, request: Request, sent: Sent) -> Response:
     return _away(shared, request, "up", local_path(sent.get("next")), name=body.name, code=body.code)
 
 
-def _account_again(complaint: Complaint, shared: Services, posted: Posted, **_: Any) -> Response:
-    return account.account_page(shared, posted.visit, complaint)
-
-
 @router.post("/account/openid")
-@posting("openid", _account_again)
+@posting("openid", account.account_page)
 def link(shared: Shared, request: Request, posted: Submitted) -> Response:
     """Link the account: its password, then to the provider."""
     _provider(shared)
@@ -93,7 +83,7 @@ def link(shared: Shared, request: Request, posted: Submitted) -> Response:
 
 
 @router.post("/account/openid/unlink")
-@posting("openid", _account_again)
+@posting("openid", account.account_page)
 def unlink(shared: Shared, request: Request, posted: Submitted) -> Response:
     """End the link."""
     provider = _provider(shared)

@@ -18,7 +18,6 @@ from deadheat.api.edge.multipart import receive_file
 from deadheat.api.pages.forms import (
     Complaint,
     NameForm,
-    Posted,
     Submitted,
     Visit,
     Visiting,
@@ -59,10 +58,37 @@ class RetireForm(BaseModel):
 UNDERWAY = frozenset({VersionState.UPLOADED, VersionState.BUILDING})
 
 
+def _playing(panels: Sequence[PanelResult]) -> bool:
+    """Whether a page with these results is to be kept current."""
+    return any(panel.state is ChallengeState.RUNNING for panel in panels)
+
+
+def _workshop(shared: Services, visit: Visit, bot_id: int, complaint: Complaint | None = None, **_: Any) -> Response:
+    with shared.db.reading() as session:
+        versions = versions_of(session, visit.person, bot_id)
+        bot = bot_info(session, bot_id)
+        seasons = participation(session, visit.person, bot_id)
+        panels = panel_results(session, visit.person, bot_id)
+    ready = [version.number for version in versions if version.state is VersionState.READY]
+    return private(
+        shared,
+        "upload.html",
+        visit,
+        complaint,
+        bot=bot,
+        versions=versions,
+        ready=ready,
+        seasons=seasons,
+        panels=panels,
+        playing=_playing(panels),
+        limit_bytes=shared.settings.upload_limit_bytes,
+    )
+
+
 @router.get("/upload")
 def workshop(shared: Shared, visit: Visiting, bot_id: Id) -> Response:
     """Uploading, versions, seasons."""
-    return _workshop(shared, visit, bot_id, None)
+    return _workshop(shared, visit, bot_id)
 
 
 def uploading(shared: Shared, request: Request, visit: Visiting, bot_id: Id) -> Visit:
@@ -117,17 +143,8 @@ def version(shared: Shared, visit: Visiting, bot_id: Id, number: Id) -> Response
     )
 
 
-def _playing(panels: Sequence[PanelResult]) -> bool:
-    """Whether a page with these results is to be kept current."""
-    return any(panel.state is ChallengeState.RUNNING for panel in panels)
-
-
-def _again(complaint: Complaint, shared: Services, posted: Posted, bot_id: int, **_: Any) -> Response:
-    return _workshop(shared, posted.visit, bot_id, complaint)
-
-
 @router.post("/seasons/{season_id}/{verb}")
-@posting("season-{season_id}", _again)
+@posting("season-{season_id}", _workshop)
 def take_part(shared: Shared, posted: Submitted, bot_id: Id, season_id: Id, verb: str) -> Response:
     """Enter or choose a version, withdraw, come back."""
     person = posted.visit.person
@@ -144,7 +161,7 @@ def take_part(shared: Shared, posted: Submitted, bot_id: Id, season_id: Id, verb
 
 
 @router.post("/change")
-@posting("bot", _again)
+@posting("bot", _workshop)
 def change(shared: Shared, posted: Submitted, bot_id: Id) -> Response:
     """Another name, another description."""
     body = checked(BotForm, posted.fields)
@@ -154,7 +171,7 @@ def change(shared: Shared, posted: Submitted, bot_id: Id) -> Response:
 
 
 @router.post("/retire")
-@posting("bot", _again)
+@posting("bot", _workshop)
 def retire(shared: Shared, posted: Submitted, bot_id: Id) -> Response:
     """Retire it, or bring it back."""
     retired = checked(RetireForm, posted.fields).retired
@@ -170,25 +187,3 @@ def people(shared: Shared, posted: Submitted, bot_id: Id) -> Response:
         plays_people = posted.fields.get("plays_people") == "yes"
         change_bot(session, posted.visit.person, bot_id, plays_people=plays_people)
     return onward(f"/bots/{bot_id}/upload#people")
-
-
-def _workshop(shared: Services, visit: Visit, bot_id: int, complaint: Complaint | None) -> Response:
-    with shared.db.reading() as session:
-        versions = versions_of(session, visit.person, bot_id)
-        bot = bot_info(session, bot_id)
-        seasons = participation(session, visit.person, bot_id)
-        panels = panel_results(session, visit.person, bot_id)
-    ready = [version.number for version in versions if version.state is VersionState.READY]
-    return private(
-        shared,
-        "upload.html",
-        visit,
-        complaint,
-        bot=bot,
-        versions=versions,
-        ready=ready,
-        seasons=seasons,
-        panels=panels,
-        playing=_playing(panels),
-        limit_bytes=shared.settings.upload_limit_bytes,
-    )

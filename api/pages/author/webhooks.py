@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from deadheat.api.deps import Id, Shared
 from deadheat.api.pages.author.account import confirm
-from deadheat.api.pages.forms import Complaint, Posted, Submitted, Visit, Visiting, checked, onward, posting, private
+from deadheat.api.pages.forms import Complaint, Submitted, Visit, Visiting, checked, onward, posting, private
 from deadheat.api.services import Services
 from deadheat.league.service.people import channels
 from deadheat.league.service.people.identities import has_password
@@ -34,28 +34,32 @@ class AddressForm(BaseModel):
     password: str = ""
 
 
+def _page(shared: Services, visit: Visit, complaint: Complaint | None = None, secret: str = "", **_: Any) -> Response:
+    with shared.db.reading() as session:
+        found, sent = channels.channels(session, visit.person), channels.deliveries(session, visit.person)
+        by_password = has_password(session, visit.person)
+    told = {"webhooks": found, "deliveries": sent, "secret": secret, "by_password": by_password}
+    return private(shared, "webhooks.html", visit, complaint, mail=bool(shared.settings.smtp_url), **told)
+
+
 @router.get("")
 def webhooks(shared: Shared, visit: Visiting) -> Response:
     """All of one's own, and the newest deliveries."""
-    return _page(shared, visit, None)
-
-
-def _again(complaint: Complaint, shared: Services, posted: Posted, **_: Any) -> Response:
-    return _page(shared, posted.visit, complaint)
+    return _page(shared, visit)
 
 
 @router.post("")
-@posting("webhook", _again)
+@posting("webhook", _page)
 def add(shared: Shared, posted: Submitted) -> Response:
     """Add one. The answer is the page itself: the secret is shown once, and must stand in no address and no store."""
     body = checked(WebhookForm, posted.fields)
     with shared.db.transaction() as session:
         _, secret = channels.add_webhook(session, posted.visit.person, body.url.strip())
-    return _page(shared, posted.visit, None, secret)
+    return _page(shared, posted.visit, secret=secret)
 
 
 @router.post("/mail")
-@posting("mail", _again)
+@posting("mail", _page)
 def add_address(shared: Shared, request: Request, posted: Submitted) -> Response:
     """Add an e-mail address, and send it a link."""
     body, person = checked(AddressForm, posted.fields), posted.visit.person
@@ -73,11 +77,3 @@ def change(shared: Shared, posted: Submitted, channel_id: Id, verb: str) -> Resp
         with shared.db.transaction() as session:
             VERBS[verb](session, posted.visit.person, channel_id)
     return onward(HERE)
-
-
-def _page(shared: Services, visit: Visit, complaint: Complaint | None, secret: str = "") -> Response:
-    with shared.db.reading() as session:
-        found, sent = channels.channels(session, visit.person), channels.deliveries(session, visit.person)
-        by_password = has_password(session, visit.person)
-    told = {"webhooks": found, "deliveries": sent, "secret": secret, "by_password": by_password}
-    return private(shared, "webhooks.html", visit, complaint, mail=bool(shared.settings.smtp_url), **told)

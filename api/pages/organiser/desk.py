@@ -140,170 +140,9 @@ Listing = Annotated[Listed, Query()]
 FIRST = Listed()
 
 
-@router.get("")
-def desk(shared: Shared, visit: Visiting, after: Annotated[int, Query(ge=0, le=MAX_ID)] = 0) -> Response:
-    """Everything at once, of open appeals those above `after`."""
-    return _desk(shared, visit, None, after)
-
-
-@router.get("/seasons/new")
-def new_season(shared: Shared, visit: Visiting, previous: Annotated[base.RowId | None, Query()] = None) -> Response:
-    """The form of a new season; with `previous` of one that continues that season."""
-    return _new_season(shared, visit, previous, None)
-
-
-def _desk_again(complaint: Complaint, shared: Services, posted: Posted, **_: Any) -> Response:
-    return _desk(shared, posted.visit, complaint)
-
-
-def _season_again(
-    complaint: Complaint, shared: Services, posted: Posted, season_id: int, listed: Listed = FIRST, **_: Any
+def _desk(
+    shared: Services, visit: Visit, complaint: Complaint | None = None, after: int = 0, **_given: Any
 ) -> Response:
-    return season_page(shared, posted.visit, season_id, complaint, listed)
-
-
-def _appeal_again(complaint: Complaint, shared: Services, posted: Posted, appeal_id: int) -> Response:
-    return _desk(shared, posted.visit, complaint, appeal_id - 1)  # so that it is among those shown
-
-
-def _new_season_again(complaint: Complaint, shared: Services, posted: Posted) -> Response:
-    previous = posted.fields.get("previous_id", "")
-    previous_id = int(previous) if previous.isascii() and previous.isdigit() and len(previous) < 10 else None
-    return _new_season(shared, posted.visit, previous_id, complaint)
-
-
-@router.post("/seasons")
-@posting("season", _new_season_again)
-def create_season(shared: Shared, posted: Submitted) -> Response:
-    """A scheduled season."""
-    body = checked(schemas.SeasonRequest, season_form.read(posted.fields))
-    season = api_seasons.create_season(shared, posted.visit.person, body, Response())
-    return onward(f"/desk/seasons/{season.id}")
-
-
-@router.post("/sign-up")
-@posting("sign-up", _desk_again)
-def rule_newcomers(shared: Shared, posted: Submitted) -> Response:
-    """Who may sign up from now on."""
-    body = checked(NewcomerForm, posted.fields)
-    with shared.db.transaction() as session:
-        set_newcomer_rule(session, posted.visit.person, body.rule, body.code.strip())
-    return onward("/desk#sign-up")
-
-
-@router.post("/announcements")
-@posting("announce", _desk_again)
-def announce(shared: Shared, posted: Submitted) -> Response:
-    """Tell everyone."""
-    api_announcements.announce(shared, posted.visit.person, checked(shapes.AnnouncementRequest, posted.fields))
-    return onward("/desk#announcements")
-
-
-@router.post("/announcements/{announcement_id}/take-down")
-@posting("announce", _desk_again)
-def take_down(shared: Shared, posted: Submitted, announcement_id: Id) -> Response:
-    """Remove an announcement."""
-    api_announcements.take_down(shared, posted.visit.person, announcement_id)
-    return onward("/desk#announcements")
-
-
-@router.post("/matches")
-@posting("match", _desk_again)
-def rule_on_match(shared: Shared, posted: Submitted) -> Response:
-    """Void, restore or rejudge a match."""
-    body = checked(MatchForm, posted.fields)
-    MATCH_VERBS[body.verb](shared, posted.visit.person, body.match, body)
-    return onward(f"/matches/{body.match}")
-
-
-@router.post("/held/{match_id}")
-@posting("held-{match_id}", _desk_again)
-def answer_held(shared: Shared, posted: Submitted, match_id: Id) -> Response:
-    """Play a held match again, leave it, or decide it against a seat."""
-    body = checked(HeldForm, posted.fields)
-    asker = posted.visit.person
-    with shared.db.transaction() as session:
-        if body.answer == "again":
-            rejudge_match(session, asker, match_id, body.reason)
-        elif body.answer == "leave":
-            leave_match(session, asker, match_id, body.reason)
-        else:
-            decide_match(session, asker, match_id, int(body.answer), body.reason)
-    return onward("/desk#held")
-
-
-@router.post("/appeals/{appeal_id}")
-@posting("appeal-{appeal_id}", _appeal_again)
-def rule_on_appeal(shared: Shared, posted: Submitted, appeal_id: Id) -> Response:
-    """Reject an appeal, or uphold it with a remedy."""
-    api_appeals.rule(shared, posted.visit.person, appeal_id, checked(shapes.Ruling, posted.fields))
-    return onward("/desk#appeals")
-
-
-@router.get("/seasons/{season_id}")
-def season(shared: Shared, visit: Visiting, season_id: Id, listed: Listing) -> Response:
-    """One season: its state, settings, entries and list."""
-    return season_page(shared, visit, season_id, None, listed)
-
-
-@router.post("/seasons/{season_id}/state")
-@posting("state", _season_again)
-def set_state(shared: Shared, posted: Submitted, season_id: Id) -> Response:
-    """Open, freeze, begin the finals, close."""
-    body = checked(StateForm, posted.fields)
-    with shared.db.transaction() as session:
-        set_season_state(session, posted.visit.person, season_id, body.state, force=body.force)
-    return onward(f"/desk/seasons/{season_id}")
-
-
-@router.post("/seasons/{season_id}/settings")
-@posting("settings", _season_again)
-def edit(shared: Shared, posted: Submitted, season_id: Id) -> Response:
-    """Change settings: what is left empty is taken away, where nothing is a choice."""
-    given = season_form.read(posted.fields)
-    settings = {name: value for name, value in given.items() if name not in ("state", "force")}
-    api_seasons.change_season(shared, posted.visit.person, season_id, checked(schemas.SeasonChange, settings))
-    return onward(f"/desk/seasons/{season_id}")
-
-
-@router.post("/seasons/{season_id}/invitations")
-@posting("invite", _season_again)
-def invite(shared: Shared, posted: Submitted, season_id: Id) -> Response:
-    """Put an author on the season's list, or (with `remove`) take them off."""
-    change = api_seasons.uninvite if "remove" in posted.fields else api_seasons.invite
-    change(shared, posted.visit.person, season_id, checked(NameForm, posted.fields).name)
-    return onward(f"/desk/seasons/{season_id}#invitations")
-
-
-@router.post("/seasons/{season_id}/entries")
-@posting("enter", _season_again)
-def let_in(shared: Shared, posted: Submitted, season_id: Id) -> Response:
-    """Enter anybody's bot; it is shown then."""
-    bot_id = checked(BotForm, posted.fields).bot
-    with shared.db.transaction() as session:
-        entry = league_entries.let_in(session, posted.visit.person, season_id, bot_id)
-    return onward(f"/desk/seasons/{season_id}{Listed(q=entry.bot).address}#entries")
-
-
-@router.post("/seasons/{season_id}/entries/{bot_id}/division")
-@posting("entry-{bot_id}", _season_again)
-def assign_division(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id, listed: Listing) -> Response:
-    """Put an entry into another division."""
-    change_entry(shared, posted.visit.person, season_id, bot_id, checked(EntryChange, posted.fields))
-    return onward(f"/desk/seasons/{season_id}{listed.address}#entries")
-
-
-@router.post("/seasons/{season_id}/entries/{bot_id}/{verb}")
-@posting("entry-{bot_id}", _season_again)
-def rule_on_entry(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id, verb: str, listed: Listing) -> Response:
-    """Withdraw, disqualify or reinstate."""
-    if verb not in ENTRY_VERBS:
-        raise HTTPException(404)
-    ENTRY_VERBS[verb](shared, posted.visit.person, season_id, bot_id, checked(shapes.Reason, posted.fields))
-    return onward(f"/desk/seasons/{season_id}{listed.address}#entries")
-
-
-def _desk(shared: Services, visit: Visit, complaint: Complaint | None, after: int = 0) -> Response:
     with shared.db.reading() as session:
         appeals, in_all = waiting_appeals(session, visit.person, after=after, limit=SHOWN + 1)
         values: dict[str, Any] = {
@@ -340,25 +179,13 @@ def _desk(shared: Services, visit: Visit, complaint: Complaint | None, after: in
     )
 
 
-def _new_season(shared: Services, visit: Visit, previous_id: int | None, complaint: Complaint | None) -> Response:
-    visit.person.must_organise()
-    previous = None
-    if previous_id is not None:
-        with shared.db.reading() as session:
-            previous = season_info(session, previous_id)
-    return private(
-        shared,
-        "desk-new.html",
-        visit,
-        complaint,
-        previous=previous,
-        games=[(game, game) for game in sorted(GAMES)],
-        groups=season_form.groups(previous),
-    )
-
-
 def season_page(
-    shared: Services, visit: Visit, season_id: int, complaint: Complaint | None, listed: Listed = FIRST
+    shared: Services,
+    visit: Visit,
+    season_id: int,
+    complaint: Complaint | None = None,
+    listed: Listed = FIRST,
+    **_given: Any,
 ) -> Response:
     """The page of a season at the desk."""
     visit.person.must_organise()
@@ -397,6 +224,178 @@ def season_page(
         enterable=info.state in ENTERABLE,
         movable=len(info.divisions) > 1 and info.state in ENTERABLE,
         **values,
+    )
+
+
+@router.get("")
+def desk(shared: Shared, visit: Visiting, after: Annotated[int, Query(ge=0, le=MAX_ID)] = 0) -> Response:
+    """Everything at once, of open appeals those above `after`."""
+    return _desk(shared, visit, after=after)
+
+
+@router.get("/seasons/new")
+def new_season(shared: Shared, visit: Visiting, previous: Annotated[base.RowId | None, Query()] = None) -> Response:
+    """The form of a new season; with `previous` of one that continues that season."""
+    return _new_season(shared, visit, previous)
+
+
+def _appeal_again(complaint: Complaint, shared: Services, visit: Visit, appeal_id: int, **_given: Any) -> Response:
+    return _desk(shared, visit, complaint, appeal_id - 1)  # so that it is among those shown
+
+
+def _new_season_again(complaint: Complaint, shared: Services, visit: Visit, posted: Posted) -> Response:
+    previous = posted.fields.get("previous_id", "")
+    previous_id = int(previous) if previous.isascii() and previous.isdigit() and len(previous) < 10 else None
+    return _new_season(shared, visit, previous_id, complaint)
+
+
+@router.post("/seasons")
+@posting("season", _new_season_again)
+def create_season(shared: Shared, posted: Submitted) -> Response:
+    """A scheduled season."""
+    body = checked(schemas.SeasonRequest, season_form.read(posted.fields))
+    season = api_seasons.create_season(shared, posted.visit.person, body, Response())
+    return onward(f"/desk/seasons/{season.id}")
+
+
+@router.post("/sign-up")
+@posting("sign-up", _desk)
+def rule_newcomers(shared: Shared, posted: Submitted) -> Response:
+    """Who may sign up from now on."""
+    body = checked(NewcomerForm, posted.fields)
+    with shared.db.transaction() as session:
+        set_newcomer_rule(session, posted.visit.person, body.rule, body.code.strip())
+    return onward("/desk#sign-up")
+
+
+@router.post("/announcements")
+@posting("announce", _desk)
+def announce(shared: Shared, posted: Submitted) -> Response:
+    """Tell everyone."""
+    api_announcements.announce(shared, posted.visit.person, checked(shapes.AnnouncementRequest, posted.fields))
+    return onward("/desk#announcements")
+
+
+@router.post("/announcements/{announcement_id}/take-down")
+@posting("announce", _desk)
+def take_down(shared: Shared, posted: Submitted, announcement_id: Id) -> Response:
+    """Remove an announcement."""
+    api_announcements.take_down(shared, posted.visit.person, announcement_id)
+    return onward("/desk#announcements")
+
+
+@router.post("/matches")
+@posting("match", _desk)
+def rule_on_match(shared: Shared, posted: Submitted) -> Response:
+    """Void, restore or rejudge a match."""
+    body = checked(MatchForm, posted.fields)
+    MATCH_VERBS[body.verb](shared, posted.visit.person, body.match, body)
+    return onward(f"/matches/{body.match}")
+
+
+@router.post("/held/{match_id}")
+@posting("held-{match_id}", _desk)
+def answer_held(shared: Shared, posted: Submitted, match_id: Id) -> Response:
+    """Play a held match again, leave it, or decide it against a seat."""
+    body = checked(HeldForm, posted.fields)
+    asker = posted.visit.person
+    with shared.db.transaction() as session:
+        if body.answer == "again":
+            rejudge_match(session, asker, match_id, body.reason)
+        elif body.answer == "leave":
+            leave_match(session, asker, match_id, body.reason)
+        else:
+            decide_match(session, asker, match_id, int(body.answer), body.reason)
+    return onward("/desk#held")
+
+
+@router.post("/appeals/{appeal_id}")
+@posting("appeal-{appeal_id}", _appeal_again)
+def rule_on_appeal(shared: Shared, posted: Submitted, appeal_id: Id) -> Response:
+    """Reject an appeal, or uphold it with a remedy."""
+    api_appeals.rule(shared, posted.visit.person, appeal_id, checked(shapes.Ruling, posted.fields))
+    return onward("/desk#appeals")
+
+
+@router.get("/seasons/{season_id}")
+def season(shared: Shared, visit: Visiting, season_id: Id, listed: Listing) -> Response:
+    """One season: its state, settings, entries and list."""
+    return season_page(shared, visit, season_id, listed=listed)
+
+
+@router.post("/seasons/{season_id}/state")
+@posting("state", season_page)
+def set_state(shared: Shared, posted: Submitted, season_id: Id) -> Response:
+    """Open, freeze, begin the finals, close."""
+    body = checked(StateForm, posted.fields)
+    with shared.db.transaction() as session:
+        set_season_state(session, posted.visit.person, season_id, body.state, force=body.force)
+    return onward(f"/desk/seasons/{season_id}")
+
+
+@router.post("/seasons/{season_id}/settings")
+@posting("settings", season_page)
+def edit(shared: Shared, posted: Submitted, season_id: Id) -> Response:
+    """Change settings: what is left empty is taken away, where nothing is a choice."""
+    given = season_form.read(posted.fields)
+    settings = {name: value for name, value in given.items() if name not in ("state", "force")}
+    api_seasons.change_season(shared, posted.visit.person, season_id, checked(schemas.SeasonChange, settings))
+    return onward(f"/desk/seasons/{season_id}")
+
+
+@router.post("/seasons/{season_id}/invitations")
+@posting("invite", season_page)
+def invite(shared: Shared, posted: Submitted, season_id: Id) -> Response:
+    """Put an author on the season's list, or (with `remove`) take them off."""
+    change = api_seasons.uninvite if "remove" in posted.fields else api_seasons.invite
+    change(shared, posted.visit.person, season_id, checked(NameForm, posted.fields).name)
+    return onward(f"/desk/seasons/{season_id}#invitations")
+
+
+@router.post("/seasons/{season_id}/entries")
+@posting("enter", season_page)
+def let_in(shared: Shared, posted: Submitted, season_id: Id) -> Response:
+    """Enter anybody's bot; it is shown then."""
+    bot_id = checked(BotForm, posted.fields).bot
+    with shared.db.transaction() as session:
+        entry = league_entries.let_in(session, posted.visit.person, season_id, bot_id)
+    return onward(f"/desk/seasons/{season_id}{Listed(q=entry.bot).address}#entries")
+
+
+@router.post("/seasons/{season_id}/entries/{bot_id}/division")
+@posting("entry-{bot_id}", season_page)
+def assign_division(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id, listed: Listing) -> Response:
+    """Put an entry into another division."""
+    change_entry(shared, posted.visit.person, season_id, bot_id, checked(EntryChange, posted.fields))
+    return onward(f"/desk/seasons/{season_id}{listed.address}#entries")
+
+
+@router.post("/seasons/{season_id}/entries/{bot_id}/{verb}")
+@posting("entry-{bot_id}", season_page)
+def rule_on_entry(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id, verb: str, listed: Listing) -> Response:
+    """Withdraw, disqualify or reinstate."""
+    if verb not in ENTRY_VERBS:
+        raise HTTPException(404)
+    ENTRY_VERBS[verb](shared, posted.visit.person, season_id, bot_id, checked(shapes.Reason, posted.fields))
+    return onward(f"/desk/seasons/{season_id}{listed.address}#entries")
+
+
+def _new_season(
+    shared: Services, visit: Visit, previous_id: int | None, complaint: Complaint | None = None
+) -> Response:
+    visit.person.must_organise()
+    previous = None
+    if previous_id is not None:
+        with shared.db.reading() as session:
+            previous = season_info(session, previous_id)
+    return private(
+        shared,
+        "desk-new.html",
+        visit,
+        complaint,
+        previous=previous,
+        games=[(game, game) for game in sorted(GAMES)],
+        groups=season_form.groups(previous),
     )
 
 

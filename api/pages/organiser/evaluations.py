@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import APIRouter, Response
 
 from deadheat.api.deps import Id, Shared
-from deadheat.api.pages.forms import Complaint, Posted, Submitted, checked, onward, posting
+from deadheat.api.pages.forms import Submitted, checked, onward, posting
 from deadheat.api.pages.organiser.desk import season_page
 from deadheat.api.routes.season import evaluations
 from deadheat.api.schemas.evaluations import EvaluationRequest
-from deadheat.api.services import Services
 
 router = APIRouter(prefix="/desk/seasons/{season_id}/evaluations", include_in_schema=False)
 
@@ -19,12 +16,8 @@ MATCHES = "matches"
 """What the form calls `each`: a field with the name of a method hides that of its form in the browser."""
 
 
-def _again(complaint: Complaint, shared: Services, posted: Posted, season_id: int, **_: Any) -> Response:
-    return season_page(shared, posted.visit, season_id, complaint)
-
-
 @router.post("")
-@posting("evaluation", _again)
+@posting("evaluation", season_page)
 def begin_evaluation(shared: Shared, posted: Submitted, season_id: Id) -> Response:
     """Begin an evaluation now; what is left empty was not given."""
     given = {MATCHES if name == "each" else name: value for name, value in posted.fields.items() if value}
@@ -34,7 +27,7 @@ def begin_evaluation(shared: Shared, posted: Submitted, season_id: Id) -> Respon
 
 
 @router.post("/{evaluation_id}/cancel")
-@posting("evaluation", _again)
+@posting("evaluation", season_page)
 def cancel_evaluation(shared: Shared, posted: Submitted, season_id: Id, evaluation_id: Id) -> Response:
     """End one that is being played."""
     evaluations.cancel(shared, posted.visit.person, evaluation_id)

@@ -10,7 +10,6 @@ from deadheat.api.deps import Shared
 from deadheat.api.pages.forms import (
     Complaint,
     NameForm,
-    Posted,
     Submitted,
     Visit,
     Visiting,
@@ -97,18 +96,20 @@ class BanForm(shapes.Reason, NameForm):
     """Whose account is to end, and why."""
 
 
+def _accounts(shared: Services, visit: Visit, complaint: Complaint | None = None, **_: Any) -> Response:
+    with shared.db.reading() as session:
+        ended = ended_accounts(session, visit.person)
+    return private(shared, "operator-accounts.html", visit, complaint, ended=ended)
+
+
 @router.get("/operator/accounts")
 def accounts(shared: Shared, visit: Visiting) -> Response:
     """Accounts that are closed or banned."""
-    return _accounts(shared, visit, None)
-
-
-def _accounts_again(complaint: Complaint, shared: Services, posted: Posted, **_: Any) -> Response:
-    return _accounts(shared, posted.visit, complaint)
+    return _accounts(shared, visit)
 
 
 @router.post("/operator/accounts/{verb}")
-@posting("{verb}", _accounts_again)
+@posting("{verb}", _accounts)
 def change_account(shared: Shared, posted: Submitted, verb: Literal["ban", "reopen"]) -> Response:
     """End somebody's account, or open it again."""
     with shared.db.transaction() as session:
@@ -118,9 +119,3 @@ def change_account(shared: Shared, posted: Submitted, verb: Literal["ban", "reop
         else:
             reopen(session, posted.visit.person, checked(NameForm, posted.fields).name)
     return onward("/operator/accounts")
-
-
-def _accounts(shared: Services, visit: Visit, complaint: Complaint | None) -> Response:
-    with shared.db.reading() as session:
-        ended = ended_accounts(session, visit.person)
-    return private(shared, "operator-accounts.html", visit, complaint, ended=ended)

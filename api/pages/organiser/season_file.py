@@ -49,8 +49,8 @@ def season_file(shared: Shared, visit: Visiting, season: Which = None) -> Respon
     return _page(shared, visit, season)
 
 
-def _again(complaint: Complaint, shared: Services, posted: Posted, season: int | None) -> Response:
-    return _page(shared, posted.visit, season, complaint, _sent(posted))
+def _again(complaint: Complaint, shared: Services, visit: Visit, posted: Posted, season: int | None) -> Response:
+    return _page(shared, visit, season, complaint, _sent(posted))
 
 
 @router.post("")

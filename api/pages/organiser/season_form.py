@@ -61,7 +61,7 @@ class Filled:
             return ""
         said = gettext(in_form(self.term))
         if self.lines:
-            return _("One a line. %(meaning)s", meaning=said)
+            return _("One per line. %(meaning)s", meaning=said)
         return _("Separated by commas. %(meaning)s", meaning=said) if self.term.kind is list else said
 
 

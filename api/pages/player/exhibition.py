@@ -15,7 +15,7 @@ import json
 import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -74,11 +74,11 @@ WAIT_SECONDS = 1.0
 @router.get("/play")
 def choose(shared: Shared, visit: Visiting, bot: Annotated[RowId | None, Query()] = None) -> Response:
     """Bots to play against, and the form to take a seat."""
-    return _choose(shared, visit, bot, None)
+    return _choose(shared, visit, bot)
 
 
-def _choose_again(complaint: Complaint, shared: Services, posted: Posted) -> Response:
-    return _choose(shared, posted.visit, _bot(posted), complaint)
+def _choose_again(complaint: Complaint, shared: Services, visit: Visit, posted: Posted) -> Response:
+    return _choose(shared, visit, _bot(posted), complaint)
 
 
 @router.post("/play")
@@ -100,12 +100,12 @@ def exhibition(shared: Shared, request: Request, visit: Present, exhibition_id: 
         info = exhibitions.exhibition(session, exhibition_id)
     if visit is None and info.state in UNFINISHED:  # perhaps its person, signed out since
         raise sign_in_first(request, shared)
-    return _page(shared, visit, exhibition_id, None)
+    return _page(shared, visit, exhibition_id)
 
 
-def _page_again(complaint: Complaint, shared: Services, posted: Posted, exhibition_id: int) -> Response:
+def _page_again(complaint: Complaint, shared: Services, visit: Visit, exhibition_id: int, **_given: Any) -> Response:
     # A move that the rules refuse is no error of the page's.
-    return _page(shared, posted.visit, exhibition_id, replace(complaint, status=200))
+    return _page(shared, visit, exhibition_id, replace(complaint, status=200))
 
 
 @router.post("/play/{exhibition_id}")
@@ -215,7 +215,7 @@ def _count(word: str) -> int:
     return int(word) if word.isascii() and word.isdecimal() and len(word) < 3 else 0
 
 
-def _choose(shared: Services, visit: Visit, bot_id: int | None, complaint: Complaint | None) -> Response:
+def _choose(shared: Services, visit: Visit, bot_id: int | None, complaint: Complaint | None = None) -> Response:
     with shared.db.reading() as session:
         bot = bot_info(session, bot_id) if bot_id else None
         games = [(game, ready_bots(session, game, LISTED)) for game in sorted(GAMES)]
@@ -236,7 +236,7 @@ def _choose(shared: Services, visit: Visit, bot_id: int | None, complaint: Compl
     )
 
 
-def _page(shared: Services, visit: Visit | None, exhibition_id: int, complaint: Complaint | None) -> Response:
+def _page(shared: Services, visit: Visit | None, exhibition_id: int, complaint: Complaint | None = None) -> Response:
     with shared.db.reading() as session:
         info = exhibitions.exhibition(session, exhibition_id)
         if info.state in UNFINISHED:

@@ -15,6 +15,7 @@ KINDS: dict[str, dict[str, str]] = {
         "season-edited": N_("changed the settings of {}"),
         **{state.action: step.done for state, step in SEASON_STEPS.items()},
         "season-published": N_("published the final standings of {}"),
+        "season-archived": N_("kept the hash of {}"),
         "season-dice-skipped": N_("skipped dice of {}"),
         "season-invited": N_("invited an author to {}"),
         "season-uninvited": N_("took an author off the list of {}"),

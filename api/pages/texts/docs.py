@@ -21,7 +21,7 @@ from deadheat.api.pages.render import everyones, render
 from deadheat.api.services import SITE
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import protocol_of
-from deadheat.engine.language import N_, gettext
+from deadheat.engine.language import N_, _, gettext, language
 from deadheat.league.errors import NotFound
 from deadheat.league.records.bots import Bot
 from deadheat.league.service.bots.bots import bots_named
@@ -116,7 +116,7 @@ def matching(wanted: str) -> list[Hit]:
     """Sections with all the words: those that have them in their headings first."""
     words = wanted.casefold().split()
     found = []
-    for section in _sections():
+    for section in _sections(language()):
         heading, text = f"{section.page} {section.heading}".casefold(), section.text.casefold()
         if all(word in heading or word in text for word in words):
             found.append((sum(word in heading for word in words), sum(map(text.count, words)), section))
@@ -141,13 +141,15 @@ def _around(text: str, words: Sequence[str]) -> Markup:
 
 
 @cache
-def _sections() -> tuple[Section, ...]:
-    """All texts, cut at their headings; made once."""
-    pages = [(TITLES[name], f"/about/{name}", "", _source(name)) for name in ABOUT]
+def _sections(reader: str) -> tuple[Section, ...]:
+    """All texts, cut at their headings; made once for each language."""
+    pages = [(gettext(TITLES[name]), f"/about/{name}", "", _source(name)) for name in ABOUT]
     for name, game in GAMES.items():
-        path = protocol_of(name)
+        path = protocol_of(name, reader)
         if path is not None:
-            pages.append((f"Rules of {game.title}", f"/games/{name}", "rules-", path.read_text(encoding="utf-8")))
+            pages.append(
+                (_("Rules of %(game)s", game=game.title), f"/games/{name}", "rules-", path.read_text(encoding="utf-8"))
+            )
     return tuple(part for page in pages for part in _cut(*page))
 
 

@@ -6,7 +6,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from deadheat.api.cursors import read_cursor, write_cursor
 from deadheat.api.deps import Asker, Shared
 from deadheat.api.schemas import base
 from deadheat.api.schemas import people as schemas
@@ -15,23 +14,19 @@ from deadheat.league.service.people import notices
 router = APIRouter(prefix="/v1/inbox", tags=["inbox"])
 
 
-class InboxPage(base.Query):
-    """Which part of the list."""
+class InboxPage(base.Page):
+    """Which notices."""
 
     unread: bool = False
-    cursor: base.Cursor | None = None
-    limit: base.Limit = 50
 
 
 @router.get("", responses={401: {}})
 def list_notices(shared: Shared, asker: Asker, page: Annotated[InboxPage, Query()]) -> schemas.Inbox:
     """What you were told, the newest first, and how many notices you have not read. They are kept for 90 days."""
-    limit = min(page.limit, base.PAGE_LIMIT)
     with shared.db.reading() as session:
-        found = notices.inbox(session, asker, unread=page.unread, before=read_cursor(page.cursor), limit=limit)
+        found = notices.inbox(session, asker, unread=page.unread, before=page.before, limit=page.size)
         unread = notices.count_unread(session, asker)
-    following = write_cursor(found[-1].id) if len(found) == limit else None
-    return schemas.Inbox(items=found, unread=unread, next=following)
+    return schemas.Inbox(items=found, unread=unread, next=page.next(found, lambda one: one.id))
 
 
 @router.post("/read", responses={401: {}, 403: {}})

@@ -6,7 +6,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from deadheat.api.cursors import read_cursor, write_cursor
 from deadheat.api.deps import REFUSED, Asker, Id, Shared
 from deadheat.api.schemas import base
 from deadheat.api.schemas import entries as schemas
@@ -20,10 +19,10 @@ from deadheat.league.service.views.waiting import waiting
 router = APIRouter(prefix="/v1/seasons/{season_id}/entries", tags=["entries"])
 
 
-class EntryPage(base.Query):
-    """Which part of the list."""
+class EntryPage(base.Page):
+    """Which entries. They are small."""
 
-    cursor: base.Cursor | None = None
+    most = base.MOST_LISTED
     limit: base.Limit = 100
 
 
@@ -36,11 +35,9 @@ class Waits(base.Query):
 @router.get("", responses={404: {}})
 def list_entries(shared: Shared, season_id: Id, page: Annotated[EntryPage, Query()]) -> schemas.Entries:
     """Entries of the season."""
-    after = read_cursor(page.cursor) or 0
     with shared.db.reading() as session:
-        found = entries(session, season_id, after, page.limit)
-    following = write_cursor(found[-1].bot_id) if len(found) == page.limit else None
-    return schemas.Entries(items=found, next=following)
+        found = entries(session, season_id, page.before or 0, page.size)
+    return schemas.Entries(items=found, next=page.next(found, lambda one: one.bot_id))
 
 
 @router.put(

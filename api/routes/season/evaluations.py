@@ -6,7 +6,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
 
-from deadheat.api.cursors import read_cursor, write_cursor
 from deadheat.api.deps import REFUSED, Asker, Id, Shared
 from deadheat.api.schemas import base
 from deadheat.api.schemas import evaluations as schemas
@@ -19,21 +18,12 @@ router = APIRouter(prefix="/v1", tags=["evaluations"])
 RoundNumber = Annotated[int, Path(ge=1, le=base.MAX_ID)]
 
 
-class EvaluationPage(base.Query):
-    """Which part of the list."""
-
-    cursor: base.Cursor | None = None
-    limit: base.Limit = 50
-
-
 @router.get("/seasons/{season_id}/evaluations", responses={404: {}})
-def list_evaluations(shared: Shared, season_id: Id, page: Annotated[EvaluationPage, Query()]) -> schemas.Evaluations:
+def list_evaluations(shared: Shared, season_id: Id, page: Annotated[base.Page, Query()]) -> schemas.Evaluations:
     """The season's evaluations, the newest first."""
-    limit = min(page.limit, base.PAGE_LIMIT)
     with shared.db.reading() as session:
-        found = views.evaluations(session, season_id, before=read_cursor(page.cursor), limit=limit)
-    following = write_cursor(found[-1].number) if len(found) == limit else None
-    return schemas.Evaluations(items=found, next=following)
+        found = views.evaluations(session, season_id, before=page.before, limit=page.size)
+    return schemas.Evaluations(items=found, next=page.next(found, lambda one: one.number))
 
 
 @router.post("/seasons/{season_id}/evaluations", status_code=201, responses={**REFUSED, 422: {}})

@@ -1,5 +1,5 @@
-"""A season as a file: fetched, previewed, applied, and a forecast of its timetable. Organisers only; the file names who
-is invited.
+"""A season as a file: fetched, previewed, applied, a forecast of its timetable, and the hash of its archive. Organisers
+only; the file names who is invited.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
-from deadheat.api.deps import Asker, Id, Shared
+from deadheat.api.deps import REFUSED, Asker, Id, Shared
 from deadheat.api.schemas import base
-from deadheat.api.schemas.seasons import Bots, SeasonFileRequest
+from deadheat.api.schemas.seasons import ArchiveRequest, Bots, SeasonFileRequest
 from deadheat.api.services import Services
 from deadheat.league.records.forecasts import Forecast
 from deadheat.league.records.seasons import Declared
 from deadheat.league.service.people.person import Person
+from deadheat.league.service.seasons.archives import note_archive
 from deadheat.league.service.seasons.declared import apply_file, preview_file, season_as_file
 from deadheat.league.service.views.forecasts import season_forecast
 
@@ -40,6 +41,13 @@ def create_from_file(shared: Shared, asker: Asker, body: SeasonFileRequest) -> D
 def change_by_file(shared: Shared, asker: Asker, season_id: Id, body: SeasonFileRequest) -> Declared:
     """Make a season what a file declares, or say what would change; organisers only."""
     return declare(shared, asker, body, season_id)
+
+
+@router.post("/seasons/{season_id}/archives", status_code=204, responses={**REFUSED, 422: {}})
+def note(shared: Shared, asker: Asker, season_id: Id, body: ArchiveRequest) -> None:
+    """Have the audit log keep the hash of a closed season's archive; organisers only."""
+    with shared.db.transaction() as session:
+        note_archive(session, asker, season_id, body.sha256)
 
 
 @router.get(

@@ -38,8 +38,10 @@ def create_season(shared: Shared, asker: Asker, body: schemas.SeasonRequest, res
 class SeasonChoice(base.Query):
     """Which seasons."""
 
-    author: base.Name | None = Field(None, description="Those that this author's bots, or their teams', have entered.")
-    results: bool = Field(False, description="Those in which a match has ended.")
+    author: base.Name | None = Field(
+        None, description="Only seasons that this author's bots, or those of their teams, have entered."
+    )
+    results: bool = Field(False, description="Only seasons in which a match has ended.")
 
 
 @router.get("", responses={404: {}})

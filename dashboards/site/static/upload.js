@@ -20,7 +20,7 @@ function size(bytes) {
 }
 
 function send(file) {
-  if (file.size > Number(form.dataset.limit)) return complain(say("%(file)s has %(size)s; at most %(most)s are taken.", { file: file.name, size: size(file.size), most: size(Number(form.dataset.limit)) }));
+  if (file.size > Number(form.dataset.limit)) return complain(say("%(file)s has %(size)s; at most %(most)s are accepted.", { file: file.name, size: size(file.size), most: size(Number(form.dataset.limit)) }));
   complain("");
   button.disabled = true;
   const [bar, said] = [form.querySelector("progress"), form.querySelector("output")];

@@ -1,27 +1,27 @@
-"""Finals: who qualifies, what is played, and when it is enough.
+"""Finals: qualification, rounds, and when they end.
 
 Theory of operation
 -------------------
-`plan_finals` looks at the database anew each time and does the next thing that can be done:
+`plan_finals` reads the database each time and does the next thing that can be done:
 
 1. It waits for rated series that were running when the finals began, and for a ranking that includes them.
 2. In each division the first `finals_top` of that ranking get their seeds (`Entry.finals_seed`). A bot that has
    not played has no place and does not qualify, unless all do; then it comes last.
 3. The rounds. Round robin: every pair of finalists meets for `finals_games` matches, in the order of Berger's table,
-   as many series at a time as there is room for. Swiss: a round when the one before has ended. With more than two
-   seats a round seats neighbours by score at tables; who is left over sits out. Stages are something else, in which
-   this and the next step are those of `league.service.course.stages`.
+   as many series at a time as there is room for. Swiss: a round when the one before has ended. With more than two seats
+   a round seats neighbours by score at tables; players left over sit out. For stages, `league.service.course.stages`
+   replaces this step and the next.
 4. While neighbours in the ranking are not told apart with 95 % confidence and `finals_extra_games` are not spent,
-   such neighbours play each other again, as many series at once as pairs need it; then the ranking is made anew.
+   such neighbours play each other again, as many series at once as pairs need it; then the ranking is computed again.
 5. Then the finals are over, and the season closes if `closes_when_done` and nothing in it is open
    (`league.service.course.states`).
 
 Finalists are ranked by ratings like everybody (`Season.finals_log` says from which matches) and come before all who
-did not qualify; points of rounds serve the Swiss pairing alone. A series of a round that we fail to play is not
-replaced: the ratings can handle unequal numbers of games. Extra games that we fail to play cost the budget nothing. A
-bot that leaves during the finals is no longer paired. A Swiss still has all its rounds, as long as everybody finds a
-new opponent; a round in which somebody had no table that counts (no opponent, an opponent who was disqualified since,
-our failure) counts as won.
+did not qualify; points of rounds serve the Swiss pairing alone. A series of a round that the service fails to play is
+not replaced: the ratings can handle unequal numbers of games. Extra games that the service fails to play do not use up
+the budget. A bot that leaves during the finals is no longer paired. A Swiss still has all its rounds, as long as
+everybody finds a new opponent; a round in which somebody had no table that counts (no opponent, an opponent who was
+disqualified since, our failure) counts as won.
 """
 
 from __future__ import annotations

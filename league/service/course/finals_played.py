@@ -48,7 +48,7 @@ def fields(session: Session, season: Season) -> dict[int, list[int]]:
 
 
 def qualified(session: Session, season_id: int) -> Mapping[int, int]:
-    """How many qualified in each division, whoever has left since."""
+    """Count the bots that qualified in each division, including those that have left since."""
     seeded = select(Entry.division, func.count()).where(
         Entry.season_id == season_id, col(Entry.finals_seed).is_not(None)
     )
@@ -88,7 +88,7 @@ def played(session: Session, season_id: int, field: Field) -> list[Played]:
 
 
 def scores(session: Session, season: Season) -> dict[int, Fraction]:
-    """Points in the finals' rounds: a match gives one to whoever beats everyone at the table."""
+    """Add up the points of the finals' rounds: a match gives one to a player that beats everyone at the table."""
     statement = (
         select(Participant.match_id, Participant.version_id, Participant.rank)
         .join(Match, col(Match.id) == Participant.match_id)
@@ -107,9 +107,10 @@ def scores(session: Session, season: Season) -> dict[int, Fraction]:
 
 
 def extra_games(before: Sequence[Played], budget: int) -> tuple[int, int]:
-    """Games after the rounds that were planned and not lost by us, and how many may follow.
+    """Count the planned games after the rounds, without those that the service failed to play, and those that may
+    follow.
 
-    What we lose costs the budget nothing, up to as much again: a host that fails for ever must not keep finals going.
+    Failed games do not use up the budget, up to as many again: a host that always fails must not keep finals going.
     """
     further = [series for series in before if series.round is None]
     lost = sum(series.lost for series in further)
@@ -118,7 +119,7 @@ def extra_games(before: Sequence[Played], budget: int) -> tuple[int, int]:
 
 
 def finals_progress(session: Session, season_id: int) -> list[FinalsProgress]:
-    """Of each division that has finals with rounds; nothing before the finalists are known."""
+    """Report the progress of each division's finals, if they have rounds; nothing before the finalists are known."""
     season = session.get_one(Season, season_id)
     if season.qualified_at is None or season.finals is FinalsFormat.STAGES:
         return []

@@ -32,7 +32,7 @@ class Unfinished:
 
     @property
     def holds(self) -> bool:
-        """Whether the season's date waits for it."""
+        """Whether the season's closing date waits for it."""
         return bool(self.appeals or self.rejudged or self.held or self.finals)
 
     @property
@@ -59,7 +59,7 @@ class Unfinished:
         return said
 
     def noted(self) -> dict[str, object]:
-        """As the audit log keeps it: what is not nothing."""
+        """Return the counts for the audit log, without zeros."""
         values = {
             "open_appeals": self.appeals,
             "unplayed_matches": self.matches,

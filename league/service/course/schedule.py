@@ -1,8 +1,8 @@
-"""Making new series: one call, `go_on`, for each season, at any time.
+"""Planning new series: one call, `go_on`, for each season, at any time.
 
 Few series are open at a time (`league.service.series.capacity.open_series_bound` of each season), so the queue stays
-short whatever the field's size, a new version waits for minutes and not for days, and nothing need be withdrawn when a
-season closes. The bound follows the slots that judge, so none of them idles. Series that are over quickly would still
+short whatever the field's size, a new version waits for minutes rather than days, and nothing has to be withdrawn when
+a season closes. The bound follows the slots that judge, so none of them idles. Series that are over quickly would still
 empty the queue between two ticks: where one ends and few are left, more are made at once (`low_after`).
 
 `league.pairing.ladder` decides who plays whom; this module gives it the facts. A version's expected rating comes from
@@ -58,7 +58,7 @@ from deadheat.league.tables import BotVersion, Entry, Match, Pair, Participant, 
 log = logging.getLogger(__name__)
 
 CENTRE_ELO = 1500.0
-"""What is expected of a version of which nothing is known."""
+"""The expected rating of an unknown version."""
 
 LOW_SHARE = 0.75
 """Of the bound. A planning costs up to half a second of CPU in a large field: it must make more than one series, and
@@ -168,7 +168,7 @@ def low_after(session: Session, series_id: int) -> int | None:
 
 
 def runs_low(session: Session, season_id: int) -> bool:
-    """Whether a season that goes on has room for so many series that to make them is worth a planning."""
+    """Whether a running season has room for enough series to make planning worthwhile."""
     season, low = session.get_one(Season, season_id), LOW_SHARE * (bound := open_series_bound(session))
     if season.state not in IN_PLAY:
         return False

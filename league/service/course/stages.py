@@ -1,14 +1,14 @@
-"""Finals in stages: one evaluation after another, each with those who were the first of the one before.
+"""Finals in stages: one evaluation after another, each with the bots that came first in the one before.
 
 Theory of operation
 -------------------
 A stage is an evaluation (`league.service.evaluations.playing`) with a number: it is drawn, played and settled like any
-other, its matches are rated, and what an organiser rules after a pairing is settled does not change it. Only one can
-have each number in a season, and whoever plans has locked the season, so nothing is begun twice.
+other, its matches are rated, and what an organiser rules after a pairing is settled does not change it. A number is
+unique in a season, and the planner has locked the season, so nothing is begun twice.
 
 Seeds of the first stage are the finalists' places in the last evaluation, then, for those who were not in it or where
 there was none, their seeds by the ladder; those of the others are the places of the stage before. When a stage is over,
-the first `keep` of those who were not taken out go on. Everybody else has his place in the finals then
+the first `keep` of those that were not taken out advance. All others then have their places in the finals
 (`Entry.finals_place`), and nothing changes it: a ruling changes ratings, and a bot that is disqualified later leaves
 the ranking, where others move up. All finalists are one field, whatever their divisions.
 """

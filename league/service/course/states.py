@@ -1,11 +1,11 @@
-"""How seasons go from state to state, manually or by date, and what belongs to each step.
+"""How seasons change their state, manually or by date, and what belongs to each step.
 
 Theory of operation
 -------------------
 `league.states` says which state may follow which. Three things move a season: an organiser (`set_season_state`), the
 scheduler when a date has come (`turn_season`), and the end of its finals (`league.service.course.finals`). Each is one
-compare-and-set, so two of them at once are one step. Dates that passed while the scheduler was away are made up for
-one after the other, so that what belongs to a step is never left out:
+compare-and-set, so two at once make one step. Dates that passed while the scheduler was away are made up for one after
+the other, so that what belongs to a step is never left out:
 
 * frozen: no more entries and versions; challengers at promotion gates are dropped, because nothing may change. But what
   arrived before is still played against the panel, and plays for its bot if it has the minimum.
@@ -60,7 +60,7 @@ from deadheat.league.tables import Match, Season, Series, VoidedMatch
 def set_season_state(
     session: Session, organiser: Person, season_id: int, after: SeasonState, *, force: bool = False
 ) -> SeasonInfo:
-    """Open, close and so on, by hand; asking for the present state changes nothing. `force`: close whatever is open.
+    """Change a season's state by hand; asking for the present state changes nothing. `force`: close whatever is open.
 
     Raises:
         NotAllowed, NotFound, WrongState.
@@ -127,7 +127,7 @@ def _ordered(season_id: int) -> ColumnElement[bool]:
 
 
 def turn_season(session: Session, season: Season) -> None:
-    """Let a season whose date has come go on, through several states at once if need be."""
+    """Move a season whose date has come to its next state, or through several."""
     at = now(session)
     while _due(season, at) is not None:
         lock_season(session, season.id)  # nothing is ruled on, and no appeal is opened, between the look and the step

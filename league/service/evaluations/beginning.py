@@ -1,15 +1,15 @@
-"""When an evaluation begins and ends: its time has come, an organiser says so, or the season's course ends it.
+"""How evaluations begin and end: by the timetable, by an organiser, or with the season.
 
 Theory of operation
 -------------------
-A season's timetable (`league.timetable`) says when evaluations are due. One is played at a time, for the standings of
-each seed the next; another that becomes due meanwhile follows it. Of each line of the timetable only the newest time
-that has come is played: what it missed while another evaluation was played, or while no scheduler ran, would tell
-nothing that the newest does not. Times before the timetable was declared are never due.
+A season's timetable (`league.timetable`) says when evaluations are due. One is played at a time, because the standings
+of each seed the next; one that falls due meanwhile follows it. Only the newest past time of each line of the timetable
+is played: those missed while another evaluation was played, or while no scheduler ran, would add nothing. Times before
+the timetable was declared are never due.
 
-An evaluation is begun once: `(season, name, due_at)` is unique, one at most runs in a season, and whoever begins has
-locked the season. Its field is frozen into rows at that moment, with the version that each entry had chosen: whoever
-uploads meanwhile plays in the next one.
+An evaluation is begun once: `(season, name, due_at)` is unique, at most one runs in a season, and the season is locked
+when it begins. Its field is frozen into rows at that moment, with each entry's active version; later uploads play in
+the next one.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ RUNNING = select(Evaluation).where(
 
 
 def running_evaluation(session: Session, season_id: int) -> Evaluation | None:
-    """The one that is being played in a season."""
+    """Return the evaluation that is being played in a season."""
     return session.exec(RUNNING, params={"season_id": season_id}).first()
 
 
 def set_timetable(session: Session, organiser: Person, season_id: int, declared: Sequence[DeclaredEvaluation]) -> None:
-    """Declare a season's evaluations, instead of those that it had; times that have passed are not due any more.
+    """Replace a season's timetable of evaluations; times that have passed are no longer due.
 
     Raises:
         NotAllowed, NotFound, BadSetting.
@@ -80,7 +80,7 @@ def set_timetable(session: Session, organiser: Person, season_id: int, declared:
 def evaluation_faults(seats: int, declared: Sequence[DeclaredEvaluation]) -> Iterator[BadSetting]:
     """Why a season cannot have these evaluations."""
     if declared and seats > 2:
-        yield BadSetting("evaluations", "they are for two at a table")
+        yield BadSetting("evaluations", "they need tables of two")
     for fault in timetable_faults(declared):
         yield BadSetting("evaluations", fault)
 
@@ -92,7 +92,7 @@ def begin_due(session: Session, season: Season) -> Evaluation | None:
 
 
 def due(session: Session, season: Season) -> tuple[datetime, DeclaredEvaluation] | None:
-    """What should have begun by now and has not, the earliest of it, and since when; None: nothing is due."""
+    """Return the earliest evaluation that is due and has not begun, and since when; None: nothing is due."""
     if not season.evaluations or season.evaluations_at is None:
         return None
     newest = select(Evaluation.name, func.max(Evaluation.due_at)).where(Evaluation.season_id == season.id)
@@ -119,7 +119,7 @@ def begin_now(session: Session, organiser: Person, season_id: int, declared: Dec
     season = lock_season(session, season_id)
     if season.state not in ON_LADDER:
         raise WrongState.of_season(season.state, f"evaluations are played while it is {either(ON_LADDER)}")
-    for fault in ("evaluations are for two at a table",) if season.seats > 2 else declared.faults:
+    for fault in ("evaluations need tables of two",) if season.seats > 2 else declared.faults:
         raise BadSetting("format", fault)
     if (running := running_evaluation(session, season_id)) is not None:
         raise WrongState(EvaluationState.RUNNING, f"Evaluation {running.number} is being played; cancel it first.")
@@ -130,7 +130,7 @@ def begin_now(session: Session, organiser: Person, season_id: int, declared: Dec
 
 
 def cancel_evaluation(session: Session, organiser: Person, evaluation_id: int) -> None:
-    """End one that is being played, without final standings. What is being played is played to its end.
+    """Cancel a running evaluation, without final standings. Matches in progress are played to the end.
 
     Raises:
         NotAllowed, NotFound. WrongState: it is over, or a stage of the finals.
@@ -145,7 +145,7 @@ def cancel_evaluation(session: Session, organiser: Person, evaluation_id: int) -
 
 
 def end_running(session: Session, season_id: int, reason: str) -> None:
-    """End what is being played because the season goes on without it."""
+    """Cancel the running evaluation because the season's ladder is over."""
     row = running_evaluation(session, season_id)
     if row is not None:
         end_evaluation(session, row, EvaluationState.CANCELLED, reason, SYSTEM)
@@ -236,7 +236,7 @@ def _seeded(session: Session, season: Season) -> list[tuple[int, int]]:
 
 
 def last_places(session: Session, season_id: int) -> Mapping[int, int]:
-    """The places of bots in the last evaluation that is done; whoever was not in it comes after all of them."""
+    """Return the bots' places in the last finished evaluation; bots that were not in it come after them."""
     done = select(func.max(Evaluation.id)).where(
         Evaluation.season_id == season_id, Evaluation.state == EvaluationState.DONE
     )

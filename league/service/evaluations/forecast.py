@@ -1,15 +1,15 @@
-"""Whether machines suffice for a timetable: when each evaluation will be done, reckoned before it is played.
+"""Forecasts when each evaluation of a timetable will be done, and so whether there are enough machines.
 
 Theory of operation
 -------------------
 A slot plays one series at a time. It takes `Pace.start_seconds` for the boxes and the queue, and `match_seconds` for
-each match; both are fitted to series that were played. What may be played side by side is a pool: all of a round robin,
-or one round of a Swiss, for the next round is drawn when the last pairing is settled. A pool of equal series takes as
-many turns as there are series for each slot. Where the ladder goes on meanwhile, each pool first waits for the ladder's
-series that hold the slots: half of one, on average.
+each match; both are fitted to series that were played. Series that may be played side by side form a pool: all of a
+round robin, or one round of a Swiss, because the next round is drawn when the last pairing is settled. A pool of equal
+series takes as many turns as there are series for each slot. If the ladder continues meanwhile, each pool first waits
+for the ladder's series that hold the slots: half of one, on average.
 
-`foresee` then follows `league.service.evaluations.beginning`: one evaluation at a time, the earliest that is due first,
-and of each line only the newest time that has come. This module is pure.
+`foresee` then follows `league.service.evaluations.beginning`: one evaluation at a time, the earliest due first, and of
+each line only the newest past time. This module is pure.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TURN_SECONDS = 0.06
 """From the end of a series to the start of the next in its slot, on an idle machine; under load 9 it was 2.7 s."""
 
 MOST_TURN = timedelta(minutes=1)
-"""Where nothing started for so long, nothing waited to be played."""
+"""If nothing started for this long, nothing was waiting to be played."""
 
 FEWEST_MEASURED = 10
 """Series that must have been played before they are believed more than an estimate."""
@@ -52,16 +52,16 @@ class Pace:
     turn_seconds: float = TURN_SECONDS
 
     def seconds(self, matches: int) -> float:
-        """Of a series of so many matches."""
+        """The duration of a series of that many matches."""
         return self.start_seconds + matches * self.match_seconds
 
     def matches_a_minute(self, matches: int, slots: int) -> float:
-        """Of so many slots that play series of this length and nothing else."""
+        """The rate of that many slots that play only series of this length."""
         return 60 * slots * matches / max(self.seconds(matches) + self.turn_seconds, 0.001)
 
 
 ESTIMATE = Pace(1.0, 1.0)
-"""Of a game that says nothing of its pace (`GameFolder.pace`)."""
+"""The pace of a game that does not declare one (`GameFolder.pace`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +75,8 @@ class Played:
 
 
 def measured(series: Sequence[Played], estimate: Pace, slots: int = 1) -> Pace:
-    """The pace of series that were played: a straight line by least squares. Where all have the same length, no more
-    than the estimated start is taken for theirs.
+    """Measure the pace of played series: a straight line by least squares. If all have the same length, their start
+    takes no longer than estimated.
     """
     played = [(one.matches, (one.finished_at - one.started_at).total_seconds()) for one in series]
     many = len(played)
@@ -106,7 +106,7 @@ def _turn(series: Sequence[Played], slots: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is played in one go: `pools` one after another, each of so many equal series."""
+    """Work to be played: `pools` one after another, each of that many equal series."""
 
     pools: int
     series: int
@@ -136,7 +136,7 @@ class Machines:
 
 
 def evaluation_work(declared: DeclaredEvaluation, bots: int, series: int, matches: int) -> Work:
-    """What an evaluation of so many bots plays. Each pairing has so many series of so many matches."""
+    """Return the work of an evaluation of that many bots, with that many series and matches per pairing."""
     if declared.format is EvaluationFormat.SWISS:
         return Work(declared.rounds or 0, bots // 2 * series, matches)
     return Work(1, bots * (bots - 1) // 2 * series, matches)
@@ -262,7 +262,7 @@ def warnings(found: Sequence[Foreseen], until: datetime | None) -> Iterator[str]
             f"{first.name}, due {_stamp(first.due_at)}, done {_stamp(first.done_at)}."
         )
     if skipped := sum(one.skipped for one in found):
-        yield f"{skipped} times of the timetable will be left out, because another evaluation is played then."
+        yield f"{skipped} times of the timetable will be skipped, because another evaluation is played then."
     if until is not None:
         for one in found:
             if one.done_at > until:

@@ -1,14 +1,12 @@
-"""Playing an evaluation: its rounds are drawn, their series planned, their results settled, its standings made final.
+"""Plays an evaluation: draws rounds, plans their series, settles results and makes the standings final.
 
 Theory of operation
 -------------------
-`plan_evaluation` looks at the database anew each time and does what can be done next. The season is locked meanwhile,
-and every step is a row that exists or does not, so two schedulers, or one that dies between two steps, do nothing
-twice:
+`plan_evaluation` reads the database each time and does what can be done next. The season is locked meanwhile, and every
+step is a row that exists or does not, so two schedulers, or one that dies between two steps, do nothing twice:
 
-1. A pairing of which all series are over is *settled*: its points are written down and never change again. What an
-   organiser rules later, or decides about a match that is held, does not change an evaluation, which therefore waits
-   for nobody.
+1. A pairing of which all series are over is *settled*: its points are stored and never change again. Later rulings, and
+decisions about held matches, do not change an evaluation, so it waits for nobody.
 2. When everything drawn is settled, what is next is drawn from the points of all rounds (`league.pairing.tournament`).
    A round robin is drawn as a whole.
 3. Series of drawn pairings are planned while there is room, board by board. Evaluations have room of their own beside
@@ -16,8 +14,8 @@ twice:
 4. When the last round is settled, everybody has a place.
 
 A match that the service failed to play is worth nothing to either side; in a stage of the finals another is played in
-its place, but at most as many as there were to be. A bot that an organiser took out is drawn no more; who should still
-have met it wins what was not played.
+its place, up to the planned number. A bot that an organiser took out is not drawn again; opponents that it had yet to
+meet win the unplayed matches.
 """
 
 from __future__ import annotations
@@ -29,7 +27,8 @@ from sqlalchemy import bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, case, col, exists, func, select, update
 
-from deadheat.league.pairing.contest import Meeting, Placed
+from deadheat.league.pairing.contest import Placed
+from deadheat.league.pairing.figures import Meeting
 from deadheat.league.pairing.tournament import Form, next_rounds, standings
 from deadheat.league.service.evaluations.beginning import begin_due, end_evaluation, running_evaluation
 from deadheat.league.service.evaluations.points import points_of, unplayed
@@ -73,7 +72,7 @@ def plan_evaluation(session: Session, season: Season) -> list[int]:
 
 
 def carry_on(session: Session, season: Season, row: Evaluation) -> list[int]:
-    """The same for one that is running."""
+    """Carry a running evaluation on."""
     gone = _gone(session, row)
     again = _settle(session, season, row, gone)
     while _unsettled(session, row) == 0:
@@ -109,11 +108,11 @@ def meetings(session: Session, evaluation_id: int) -> list[Meeting]:
 def form_of(season: Season, row: Evaluation) -> Form:
     """How it is played, with the matches of a pair in whole turns."""
     matches = whole_groups(season.game, season.seats, row.matches)
-    return Form(row.format, row.rounds, matches, row.keep, row.further, row.third_place)
+    return Form(row.format, row.rounds, matches, row.keep, row.further, row.third_place, row.rules)
 
 
 def standings_of(session: Session, row: Evaluation) -> list[Placed]:
-    """Computed after what is settled by now, the best first."""
+    """Compute the standings after the settled pairings, the best first."""
     form = form_of(session.get_one(Season, row.season_id), row)
     seeded, gone = players_of(session, row.id)
     return standings(form, seeded, set(seeded) - gone, meetings(session, row.id))

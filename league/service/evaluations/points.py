@@ -11,13 +11,13 @@ from deadheat.league.states import WITH_RESULT, MatchState
 from deadheat.league.tables import EvaluationPairing, Match, Participant, Series, VoidedMatch
 
 Points = tuple[float, float]
-"""Of the two of a pairing, the first's before the second's."""
+"""The points of a pairing: the first player's, then the second's."""
 
 
 def points_of(
     session: Session, pairings: Sequence[EvaluationPairing], gone: Collection[int] = (), matches: int = 0
 ) -> dict[int, Points]:
-    """What the two of each pairing have by now: win 1, draw 1/2, loss and own failure 0; by the pairing's id.
+    """Return the points of each pairing so far, by its id: win 1, draw 1/2, loss and own failure 0.
 
     `matches`: how many it was to have, so that of those that are not played no more go to who is still there.
     """
@@ -66,6 +66,6 @@ def _taken(ranks: Mapping[int, int], pairing: EvaluationPairing) -> Points:
 
 
 def unplayed(pairing: EvaluationPairing, gone: Collection[int], matches: int) -> Points:
-    """From matches that are not played: to whoever is still there if the other one has left, else to nobody."""
+    """Give the points of unplayed matches to the player that is still there if the other has left, else to nobody."""
     left = (pairing.first_id in gone, pairing.second_id in gone)
     return (float(matches) if left == (False, True) else 0.0, float(matches) if left == (True, False) else 0.0)

@@ -8,7 +8,7 @@ from sqlalchemy import select as columns
 from sqlmodel import Session, col, func, select
 
 from deadheat.league.pairing.bracket import Tie, bracket
-from deadheat.league.pairing.contest import Meeting
+from deadheat.league.pairing.figures import Meeting
 from deadheat.league.pairing.stages import Stage, stages
 from deadheat.league.records import evaluations as records
 from deadheat.league.service.evaluations.playing import meetings, players_of

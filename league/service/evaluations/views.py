@@ -11,6 +11,7 @@ from sqlmodel import Session, col, func, or_, select
 
 from deadheat.league.database import now
 from deadheat.league.pairing.contest import Placed
+from deadheat.league.pairing.figures import RULES
 from deadheat.league.records import evaluations as records
 from deadheat.league.records import from_row
 from deadheat.league.service.evaluations.beginning import due
@@ -19,7 +20,7 @@ from deadheat.league.service.evaluations.points import points_of
 from deadheat.league.service.evaluations.staged import bracket_of, seats_of
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.service.ground.storable import storable
-from deadheat.league.states import ON_LADDER, EvaluationFormat, EvaluationState, SeasonState
+from deadheat.league.states import ON_LADDER, EvaluationState, SeasonState
 from deadheat.league.tables import (
     Bot,
     Evaluation,
@@ -35,6 +36,9 @@ from deadheat.league.timetable import timetable
 
 TOP = 10
 """Bots of which the course is shown together."""
+
+NO_FIGURES: dict[str, Any] = {figure.name: None for rules in RULES for found in rules.values() for figure in found}
+"""What breaks ties, in whatever format."""
 
 COURSE = 100
 """Evaluations that a course looks back."""
@@ -68,16 +72,16 @@ def overdue(session: Session, season_id: int) -> datetime | None:
     return None if found is None else found[0]
 
 
-def courses(session: Session, season_id: int, *, bot_id: int | None = None) -> list[records.Course]:
-    """The places in the newest `COURSE` evaluations of a season that are done: of one bot, or of the first `TOP`, the
-    best first. Empty: fewer than two are done.
+def courses(session: Session, season_id: int, bot_ids: Collection[int] | None = None) -> list[records.Course]:
+    """The places in the newest `COURSE` evaluations of a season that are done: of these bots, or of the first `TOP`,
+    the best first. Empty: fewer than two are done.
     """
     done = select(Evaluation).where(Evaluation.season_id == season_id, Evaluation.state == EvaluationState.DONE)
     rows = session.exec(done.order_by(col(Evaluation.number).desc()).limit(COURSE)).all()
     if len(rows) < 2:
         return []
     newest = [row.id for row in rows]
-    bot_ids = _first(session, rows) if bot_id is None else [bot_id]
+    bot_ids = _first(session, rows) if bot_ids is None else bot_ids
     statement = (
         columns(col(EvaluationPlayer.bot_id), col(Bot.name), col(Evaluation.number), col(EvaluationPlayer.place))
         .join_from(EvaluationPlayer, Evaluation, col(Evaluation.id) == col(EvaluationPlayer.evaluation_id))
@@ -119,7 +123,7 @@ def evaluation(
         placed = there[skip:] if limit is None else there[skip : skip + limit]
     seats = seats_of(session, row.id, [one.player for one in placed])
     _, gone = players_of(session, row.id)
-    standings = [_standing(one, *seats[one.player], row.format, one.player in gone) for one in placed]
+    standings = [_standing(one, *seats[one.player], one.player in gone) for one in placed]
     return records.EvaluationDetail(**_told(session, row), standings=standings, bracket=bracket_of(session, row))
 
 
@@ -136,7 +140,7 @@ def _final(
     names = (EvaluationPlayer.version_id, EvaluationPlayer.seed, EvaluationPlayer.place, EvaluationPlayer.figures)
     places = columns(*map(col, names)).where(*mine).order_by(col(EvaluationPlayer.place)).offset(skip).limit(limit)
     found = session.connection().execute(places)
-    return [Placed(version, seed, place, **figures) for version, seed, place, figures in found]
+    return [Placed(*one) for one in found]
 
 
 def versions_named(session: Session, evaluation_id: int, named: str) -> set[int]:
@@ -190,10 +194,7 @@ def _told(session: Session, row: Evaluation) -> dict[str, Any]:
     return {name: getattr(told, name) for name in records.Evaluation.__dataclass_fields__}
 
 
-def _standing(
-    one: Placed, seat: records.EvaluationSeat, author: str, format_: EvaluationFormat, gone: bool
-) -> records.EvaluationStanding:
-    swiss = format_ is EvaluationFormat.SWISS
+def _standing(one: Placed, seat: records.EvaluationSeat, author: str, gone: bool) -> records.EvaluationStanding:
     return records.EvaluationStanding(
         place=one.place,
         seed=one.seed,
@@ -202,13 +203,8 @@ def _standing(
         author=author,
         version=seat.version,
         version_id=seat.version_id,
-        points=one.points,
-        rounds_won=None if format_ is EvaluationFormat.ROUND_ROBIN else one.rounds_won,
-        opponents_points=one.opponents_points if swiss else None,
-        early_points=one.early_points if swiss else None,
-        opponents_early_points=one.opponents_early_points if swiss else None,
-        sonneborn_berger=one.sonneborn_berger if format_ is EvaluationFormat.ROUND_ROBIN else None,
         gone=gone,
+        **{**NO_FIGURES, **one.figures},
     )
 
 

@@ -9,7 +9,7 @@ from deadheat.league.service.exports.pages import Page, Scope, cells
 from deadheat.league.tables import Bot, BotVersion, Evaluation, EvaluationPairing, EvaluationPlayer
 
 EVALUATION = (
-    "number", "name", "format", "rounds", "matches", "rated", "stage", "keep", "further", "third_place",
+    "number", "name", "format", "rounds", "matches", "rated", "stage", "keep", "further", "third_place", "rules",
     "state", "reason", "due_at",
 )  # fmt: skip
 

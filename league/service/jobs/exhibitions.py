@@ -190,7 +190,7 @@ def _check_table(game: str, opponents: int, seat: Seat | None) -> int:
     """How many sit there."""
     seats, possible = opponents + 1, GAMES[game].seats
     if seats not in possible:
-        raise BadSetting("opponents", f"{game} is played by {possible.start} to {possible.stop - 1}")
+        raise BadSetting("opponents", f"{game} needs {possible.start} to {possible.stop - 1} opponents")
     if seat is not None and seat not in range(seats):
         raise BadSetting("seat", f"at a table of {seats}, seats are 1 to {seats}")
     return seats
@@ -270,7 +270,7 @@ def answer(session: Session, person: Person, exhibition_id: int, turn: int, line
     match = _match(row)
     asked = row.turn == turn and turn > 0 and row.state in UNFINISHED and not row.resigned
     if not asked or match is None or match.prompt(row.seat) is None:
-        raise WrongState("past", "This move is no longer wanted: another one is, or the match is over.")
+        raise WrongState("past", "It is too late for this move: the match has moved on, or is over.")
     if row.answer == line:
         return
     if "\n" in line or len(line.encode("utf-8", "replace")) > MAX_LINE_BYTES:
@@ -325,7 +325,9 @@ def _own(session: Session, person: Person, exhibition_id: int) -> Exhibition:
     mine = (Exhibition.id == exhibition_id, Exhibition.user_id == person.id)
     row = session.exec(select(Exhibition).where(*mine).execution_options(populate_existing=True)).first()
     if row is None:
-        raise NotFound("exhibition", exhibition_id, f"You play no match number {exhibition_id} against a bot.")
+        raise NotFound(
+            "exhibition", exhibition_id, f"You are not playing a match number {exhibition_id} against a bot."
+        )
     return row
 
 

@@ -28,6 +28,7 @@ from enum import StrEnum
 from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, func, insert, select
 
+from deadheat.engine.language import language
 from deadheat.league.database import now, settings_of, surroundings
 from deadheat.league.errors import BadSetting, NotFound, TooMany
 from deadheat.league.outgoing import is_inside, read_url
@@ -42,7 +43,7 @@ MOST_CHANNELS = 5
 """Of one person."""
 
 CONFIRM_WITHIN = timedelta(hours=24)
-OVER = "This link is over: it was used, it is too old, or the address was removed."
+OVER = "This link is no longer valid: it was used, it is too old, or the address was removed."
 
 MOST_ADDRESS = 254
 ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+", re.ASCII)
@@ -109,6 +110,7 @@ class Parcel:
     kind: ChannelKind
     address: str
     secret: str
+    language: str
     channel_id: int
     is_confirmed: bool
     resets_password: bool
@@ -142,7 +144,7 @@ def add_address(session: Session, person: Person, address: str) -> ChannelInfo:
     if not settings_of(session).smtp_url:
         raise BadSetting("address", "this league sends no mail")
     if len(address) > MOST_ADDRESS or ADDRESS.fullmatch(address) is None:
-        raise BadSetting("address", "it is no e-mail address that this service knows")
+        raise BadSetting("address", "it is not an e-mail address that this service accepts")
     row = _add(session, person, ChannelKind.MAIL, address, confirmed_at=None)
     session.add(Delivery(channel_id=row.id, at=row.created_at, due_at=row.created_at))
     session.flush()
@@ -179,6 +181,7 @@ def _add(session: Session, person: Person, kind: ChannelKind, address: str, conf
         kind=kind,
         address=address,
         secret=secret,
+        language=language(),
         created_at=now(session),
         confirmed_at=confirmed_at,
     )
@@ -195,6 +198,11 @@ def _linked(session: Session, link: Link, channel_id: int, token: str) -> Channe
     if link is Link.CONFIRM and (row.confirmed_at is not None or late):
         raise NotFound("link", channel_id, OVER)
     return row
+
+
+def speak(session: Session, person: Person, chosen: str) -> None:
+    """Send somebody's notices in another language from now on."""
+    set_values(session, Channel, col(Channel.user_id) == person.id, language=chosen)
 
 
 def remove_channel(session: Session, person: Person, channel_id: int) -> None:
@@ -272,7 +280,7 @@ def claim_deliveries(session: Session, limit: int) -> list[Parcel]:
     for row, channel, notice in session.exec(due).all():
         attempt = row.tries + 1
         if set_values(session, Delivery, *_held(row.id, row.tries), tries=attempt, due_at=at + LEASE):
-            of_channel = {name: getattr(channel, name) for name in ("kind", "address", "secret")}
+            of_channel = {name: getattr(channel, name) for name in ("kind", "address", "secret", "language")}
             taken.append(
                 Parcel(
                     row.id,

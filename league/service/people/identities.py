@@ -71,7 +71,7 @@ def unlink_identity(session: Session, person: Person, issuer: str) -> None:
     if not has_password(session, person):
         raise WrongState("unlinked", "Set a password first: otherwise nobody could sign in to this account.")
     session.exec(delete(Identity).where(col(Identity.user_id) == person.id, col(Identity.issuer) == issuer))
-    log.info("user %d does not sign in through %s any more", person.id, issuer)
+    log.info("user %d no longer signs in through %s", person.id, issuer)
 
 
 def forget_identities(session: Session, user_id: int) -> None:

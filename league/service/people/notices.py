@@ -79,8 +79,10 @@ DEADLINES = (SeasonState.FROZEN, SeasonState.CLOSED)
 """States after which an author can do less than before."""
 
 
-KNOWN_WORDS = frozenset({"state", "becomes", "fault"})
-"""Facts that are words of ours, told in the reader's language; the others are names, figures and reasons."""
+KNOWN_WORDS = frozenset({"state", "becomes", "fault", "result", "verdict"})
+"""Facts that are words of ours, told in the reader's language and filled with other facts; the others are names,
+figures and reasons.
+"""
 
 Facts = Mapping[str, str | int]
 
@@ -126,8 +128,8 @@ WORDING: Mapping[NoticeKind, Wording] = {
     ),
     NoticeKind.RESTED: Wording(
         N_(
-            "{bot} rests in {season}: {reason} It plays on when you let it, after a pause, or when you choose another "
-            "version."
+            "{bot} rests in {season}: {reason} It plays again when you bring it back, after a pause, or when you "
+            "choose another version."
         ),
         "/bots/{bot_id}/upload",
     ),
@@ -174,7 +176,7 @@ def panel_played(session: Session, run: PanelRun, most: int) -> None:
     verdict = ""
     if run.minimum is not None:
         reached = run.state is ChallengeState.PASSED
-        verdict = f"; it needs {run.minimum:g} and {'has them' if reached else 'does not play'}"
+        verdict = N_("; it needs {minimum} and has them") if reached else N_("; it needs {minimum} and does not play")
     facts = _season_facts(session, run.season_id) | {"version": version.number, "verdict": verdict}
     facts |= {"points": f"{run.points:g}", "most": most, "minimum": "" if run.minimum is None else f"{run.minimum:g}"}
     _tell_people_of(session, version.bot_id, NoticeKind.PANEL_PLAYED, f"panel/{run.id}", **facts)
@@ -238,7 +240,11 @@ def standings_published(session: Session, season_id: int, rows: Iterable[Mapping
     """Tell everybody who has a bot in the season what has become of it. `rows`: of the final standings."""
     ranks = {row["bot_id"]: row["rank"] for row in rows if row["rank"] is not None}
     bot_ids = session.exec(select(Entry.bot_id).where(Entry.season_id == season_id)).all()
-    results = {bot_id: {"result": f"place {ranks[bot_id]}" if bot_id in ranks else "no place"} for bot_id in bot_ids}
+    placed, unplaced = N_("place {place}"), N_("no place")
+    results: dict[int, Facts] = {
+        bot_id: {"result": placed, "place": ranks[bot_id]} if bot_id in ranks else {"result": unplaced}
+        for bot_id in bot_ids
+    }
     season = _season_facts(session, season_id)
     _tell_people_of_many(session, NoticeKind.STANDINGS, f"season/{season_id}", season, results)
 
@@ -261,7 +267,7 @@ def deadlines_near(session: Session, season: Season) -> None:
             continue
         entered = select(Entry.bot_id).where(Entry.season_id == season.id, taking_part(season.id))
         people = _people(session, session.exec(entered).all())
-        facts = {"becomes": SEASON_STEPS[state].becomes, "date": f"{date:%Y-%m-%d at %H:%M} UTC"}
+        facts = {"becomes": SEASON_STEPS[state].becomes, "date": f"{date:%Y-%m-%d %H:%M} UTC"}
         everybody = {person for members in people.values() for person in members}
         _tell(session, everybody, NoticeKind.DEADLINE, subject, _season_facts(session, season.id) | facts)
 
@@ -401,6 +407,8 @@ def _season_facts(session: Session, season_id: int) -> dict[str, str | int]:
 def notice_info(row: Notice) -> NoticeInfo:
     """A notice in words."""
     wording = WORDING[row.kind]
-    about = {name: gettext(fact) if name in KNOWN_WORDS else fact for name, fact in row.about.items()}
+    words = {name: fact for name, fact in row.about.items() if name in KNOWN_WORDS}
+    about = row.about | {name: gettext(fact).format_map(row.about) for name, fact in words.items()}
     sentence, path = gettext(wording.sentence).format_map(about), wording.path.format_map(row.about)
-    return from_row(NoticeInfo, row, text=sentence, path=path)
+    facts = row.about | {name: fact.format_map(row.about) for name, fact in words.items()}
+    return from_row(NoticeInfo, row, text=sentence, path=path, about=facts)

@@ -59,7 +59,7 @@ def appealable(session: Session, owner: Person, match_id: int) -> int:
     if bot_id is None or match is None or not may_see(session, owner, match):
         raise NotFound.own_match(match_id)
     if match.asked is not None:
-        raise WrongState("unrated", "An author asked for this match. It counts for nobody, and nobody rules on it.")
+        raise WrongState("unrated", "An author asked for this match. It is unrated, so there is nothing to rule on.")
     if match.state is not MatchState.DONE:
         raise WrongState.of_match(match.state, "only results can be appealed")
     must_be_told(session, match)

@@ -10,7 +10,7 @@ from deadheat.league.service.people.teams import owned_by
 from deadheat.league.states import Role
 from deadheat.league.tables import Bot, Participant, TeamMember, User
 
-ALONE = "a bot of theirs plays in it, and no other organiser is without one"
+ALONE = "their own bot plays in it, and every other organiser has one there, too"
 """What the audit log says where an organiser had to judge the own bot."""
 
 

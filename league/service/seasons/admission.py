@@ -29,7 +29,7 @@ def must_be_admitted(session: Session, who: Person, season: Season, bot: Bot) ->
     if season.admission is Admission.INVITED and session.get(SeasonInvitation, (season.id, who.id)) is None:
         raise NotAdmitted(f"{who.name} is not on its list")
     if season.teams_only and bot.team_id is None:
-        raise NotAdmitted("it is for bots of teams")
+        raise NotAdmitted("it admits only bots of teams")
 
 
 def check_admission(session: Session, who: Person, season: Season, bot: Bot) -> None:

@@ -242,9 +242,9 @@ def _opposing(session: Session, author: Person, season: Season, question: Questi
     if entry is None:
         raise NotFound.entry(bot_id)
     if number is not None:
-        raise BadSetting("opponent_version", "only of your own bots you choose the version; others play their own")
+        raise BadSetting("opponent_version", "you can choose the version only of your own bots")
     if bot_id in absent_entries(session, season.id):
-        raise WrongState("absent", "The opponent does not take part in the season any more.")
+        raise WrongState("absent", "The opponent no longer takes part in the season.")
     return session.get_one(BotVersion, entry.version_id)
 
 
@@ -259,7 +259,7 @@ def _check_season(session: Session, author: Person, season: Season, bot: Bot, ga
     if season.unrated_games == 0:
         raise WrongState("off", "This season has no unrated matches; its organisers can switch them on.")
     if GAMES[season.game].seats.start > 2:
-        raise BadSetting("opponent", f"{season.game} cannot be played by two")
+        raise BadSetting("opponent", f"{season.game} cannot be played by two bots")
     if games > season.unrated_games:
         raise BadSetting("games", f"this season allows an author {plural(season.unrated_games, 'unrated game')} a day")
     for whose, theirs in (("author", col(Challenge.asker_id) == author.id), ("team", _by_team(bot))):
@@ -282,7 +282,7 @@ def _end_of_absent(session: Session, season_id: int) -> None:
     for row in running(session, season_id, ASKED):
         own, other = (session.get_one(BotVersion, one).bot_id for one in (row.candidate_id, row.incumbent_id))
         if (own in out and not by_author(out[own])) or (other in out and other != own):
-            _end(session, row, ChallengeState.ENDED, "A bot of it does not take part in the season any more.")
+            _end(session, row, ChallengeState.ENDED, "One of its bots no longer takes part in the season.")
 
 
 def _decide(session: Session, challenge: Challenge, count: Count) -> bool:

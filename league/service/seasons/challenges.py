@@ -149,7 +149,7 @@ def end_challenge(session: Session, challenge: Challenge, state: ChallengeState,
     if not move(session, Challenge, challenge.id, ChallengeState.RUNNING, state, reason=reason, ended_at=at):
         return False
     session.refresh(challenge)
-    detail = "The challenge ended before this series was played."
+    detail = "The challenge ended before this series began."
     mine = col(Series.challenge_id) == challenge.id
     challenge.games_planned -= drop_waiting(session, challenge.season_id, Cause.CHALLENGE_OVER, detail, mine)
     session.flush()

@@ -167,7 +167,7 @@ def _plan(session: Session, organiser: Person, text: str, row: Season | None) ->
     mistakes += _fixed(session, declared, row, previous)
     if game is None or game not in GAMES:
         if declared.game is not None:
-            mistakes.append((PATHS["game"], f"there is none of this name; there are {', '.join(sorted(GAMES))}"))
+            mistakes.append((PATHS["game"], f"there is no such game; choose from {', '.join(sorted(GAMES))}"))
         elif not {PATHS["game"], PATHS["previous_id"]} & {path for path, _ in mistakes}:
             mistakes.append((PATHS["game"], "a season needs a game, or a season to continue (previous_id)"))
         raise BadSeasonFile(mistakes)
@@ -228,7 +228,7 @@ def _previous(session: Session, previous_id: int | None, *, is_new: bool) -> tup
     if not is_new:
         return existing(session, Season, previous_id), ""
     try:
-        return published(session, previous_id), ""
+        return published(session, previous_id, "it can be continued"), ""
     except LeagueError as error:
         return None, f"{str(error)[:1].lower()}{str(error)[1:]}".rstrip(".")
 
@@ -243,7 +243,7 @@ def _users(session: Session, names: Sequence[str] | None) -> tuple[list[User] | 
         del keys[user.name_key]
     unknown = list(keys.values())
     more = f" and {len(unknown) - MOST_NAMES} more" if len(unknown) > MOST_NAMES else ""
-    return list(found), f"nobody is called {', '.join(unknown[:MOST_NAMES])}{more}" if unknown else ""
+    return list(found), f"there are no such authors: {', '.join(unknown[:MOST_NAMES])}{more}" if unknown else ""
 
 
 def _fixed(session: Session, declared: Declaration, row: Season | None, previous: Season | None) -> Iterator[Mistake]:
@@ -340,7 +340,7 @@ def _warnings(session: Session, plan: _Plan) -> Iterator[str]:
     if season.admission is not Admission.INVITED and plan.declared.invited:
         yield f"{PATHS['invited']} has no effect while {PATHS['admission']} is {season.admission.value}."
     if plan.then[EVALUATIONS] and season.state is SeasonState.SCHEDULED and season.opens_at is None:
-        yield f"{PATHS['opens_at']} is left out: nothing is played, evaluations neither, until you open the season."
+        yield f"{PATHS['opens_at']} is left out: nothing is played, not even evaluations, until you open the season."
     for one in plan.then[EVALUATIONS]:
         if one.next_due(now(session)) is None:
             yield f"{EVALUATIONS}: all times of {one.name} have passed."

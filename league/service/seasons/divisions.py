@@ -137,7 +137,7 @@ def assign_division(session: Session, organiser: Person, season_id: int, bot_id:
     organiser.must_organise()
     season = lock_season(session, season_id)
     if season.state not in ENTERABLE:
-        raise WrongState.of_season(season.state, f"bots change divisions only while it is {either(ENTERABLE)}")
+        raise WrongState.of_season(season.state, f"bots can change divisions only while it is {either(ENTERABLE)}")
     entry = session.exec(select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).first()
     if entry is None:
         raise NotFound.entry(bot_id)

@@ -51,7 +51,7 @@ def enter(
     must_be_active(session, bot)
     if season.state not in ENTERABLE:
         raise WrongState.of_season(
-            season.state, f"bots enter, and change versions, only while it is {either(ENTERABLE)}"
+            season.state, f"bots can enter, or change versions, only while it is {either(ENTERABLE)}"
         )
     if bot.game != season.game:
         raise WrongGame(bot.game, season.game)
@@ -205,11 +205,11 @@ def _choose(session: Session, season: Season, entry: Entry, version: BotVersion,
 def _choose_by_author(
     session: Session, season: Season, entry: Entry, version: BotVersion, *, number: int | None, is_new: bool
 ) -> None:
-    """The author's choice: a version by its number, or (None) the newest. Raises NotAdmitted: it lacks points."""
+    """Choose a version by its number, or (None) the newest. Raises NotAdmitted: it lacks points."""
     run = _choose(session, season, entry, version, by_gate=number is None and not is_new)
     chosen = None if number is None else run
     if chosen is not None and chosen.state is ChallengeState.FAILED:
-        why = f"version {number} has {chosen.points:g} points against the panel, and {chosen.minimum:g} are needed"
+        why = f"version {number} has {chosen.points:g} points against the panel but needs {chosen.minimum:g}"
         raise NotAdmitted(why)
     if season.panel:
         choose_in_advance(session, season, entry, chosen)
@@ -221,7 +221,7 @@ def _must_leave_choices(entry: Entry | None, bot_id: int, number: int | None = N
         raise WrongState("entered", f"Bot number {bot_id} is already in this season; its author chooses the version.")
     for setting, is_chosen in (("version", number is not None), ("gate", gate != "keep")):
         if is_chosen:
-            raise WrongState("not-yours", f"The bot is not yours: its {setting} is its author's choice.")
+            raise WrongState("not-yours", f"The bot is not yours: only its author may choose its {setting}.")
 
 
 def _pause_choosing(session: Session, season: Season, entry: Entry) -> None:

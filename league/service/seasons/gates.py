@@ -84,7 +84,7 @@ def gate_as_json(season: Season, terms: GateTerms) -> dict[str, Any]:
     if terms.games > season.challenge_games:
         raise BadSetting("gate", f"this season allows a new version at most {season.challenge_games} games")
     if GAMES[season.game].seats.start > 2:
-        raise BadSetting("gate", f"{season.game} cannot be played by two")
+        raise BadSetting("gate", f"{season.game} cannot be played by two bots")
     try:
         _ = terms.tested
     except ValueError as error:

@@ -22,11 +22,11 @@ def panel_faults(session: Session, season: Season) -> Iterator[BadSetting]:
             yield BadSetting("panel_minimum", "without a panel there are no points")
         return
     if GAMES[season.game].seats.start > 2:
-        yield BadSetting("panel", f"{season.game} cannot be played by two")
+        yield BadSetting("panel", f"{season.game} cannot be played by two bots")
     unknown = [name for name in season.panel if _named(session, season.game, name) is None]
     if unknown:
         house = [name.removeprefix("house/") for name in unknown if name.startswith("house/")]
-        cure = f"on the server, `deadheat user house {season.game} {' '.join(house)}` uploads bots of the house"
+        cure = f"on the server, `deadheat user house {season.game} {' '.join(house)}` uploads house bots"
         yield BadSetting(
             "panel",
             f"there is no bot {', '.join(unknown)} in {season.game}; write AUTHOR/BOT or TEAM/BOT"

@@ -105,7 +105,7 @@ def end_panels(session: Session, season_id: int, reason: str) -> None:
 def plan_panels(session: Session, season: Season) -> list[int]:
     """Decide what can be decided, and make the next series of the rest; the new series."""
     if not season.panel:
-        end_panels(session, season.id, "The season has no panel any more.")
+        end_panels(session, season.id, "The season no longer has a panel.")
     if not season.panel or season.panel_minimum is None:
         _let_all_play(session, season)
     made: list[int] = []

@@ -63,7 +63,7 @@ def create_season(
         NotFound, WrongState: about the previous season.
     """
     organiser.must_organise()
-    previous = None if previous_id is None else published(session, previous_id)
+    previous = None if previous_id is None else published(session, previous_id, "it can be continued")
     if previous is not None:
         if divisions:
             raise BadSetting("divisions", "a season that continues another keeps its divisions")
@@ -219,7 +219,7 @@ def faults(row: Season) -> Iterator[BadSetting]:
     except BadVariant as error:
         yield BadSetting("variant", str(error))
     if row.seats not in seats:
-        yield BadSetting("seats", f"{row.game} is played by {span(seats)}")
+        yield BadSetting("seats", f"{row.game} is for {span(seats)} players")
     unknown = sorted(set(row.languages or ()) - set(LANGUAGES))
     if unknown:
         yield BadSetting("languages", f"{', '.join(unknown)} is unknown; choose from {', '.join(sorted(LANGUAGES))}")
@@ -230,7 +230,7 @@ def faults(row: Season) -> Iterator[BadSetting]:
         if first >= then:
             yield BadSetting(later, f"it must come after {earlier}")
     if row.finals is FinalsFormat.ROUND_ROBIN and row.seats > 2:
-        yield BadSetting("finals", "a round robin is for two at a table; choose swiss")
+        yield BadSetting("finals", "a round robin needs tables of two; choose swiss")
     yield from _stage_faults(row)
     if row.finals_at is not None and row.finals is FinalsFormat.NONE:
         yield BadSetting("finals_at", "this season has no finals; choose how they are played")
@@ -240,12 +240,12 @@ def faults(row: Season) -> Iterator[BadSetting]:
 def _stage_faults(row: Season) -> Iterator[BadSetting]:
     """What is wrong with the stages of its finals."""
     if (row.finals is FinalsFormat.STAGES) != bool(row.stages):
-        why = "declare them, for the finals are played in stages" if not row.stages else "choose finals=stages, too"
+        why = "declare them, because the finals are played in stages" if not row.stages else "choose finals=stages, too"
         yield BadSetting("stages", why)
     elif row.stages and row.seats > 2:
-        yield BadSetting("stages", "they are for two at a table")
+        yield BadSetting("stages", "they need tables of two")
     elif row.stages and row.finals_log is FinalsLog.FINALS:
-        yield BadSetting("finals_log", "places follow from the stages; leave it out")
+        yield BadSetting("finals_log", "the stages decide the places; leave it out")
     yield from (BadSetting("stages", fault) for fault in stage_faults(row.stages or ()))
 
 
@@ -259,11 +259,11 @@ def _noted(values: Mapping[str, object]) -> dict[str, object]:
     return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in values.items()}
 
 
-def published(session: Session, season_id: int) -> Season:
-    """The season, which another may continue. Raises NotFound, WrongState."""
+def published(session: Session, season_id: int, possible: str) -> Season:
+    """A season with published standings; `possible`: what is possible once it has them. Raises NotFound, WrongState."""
     row = existing(session, Season, season_id)
     if _finals(session, [season_id]).get(season_id) is None:
-        raise WrongState.of_season(row.state, "it can be continued once it is closed and its standings are published")
+        raise WrongState.of_season(row.state, f"{possible} once it is closed and its standings are published")
     return row
 
 

@@ -79,9 +79,9 @@ def disagreements(session: Session, reported: Mapping[str, Any]) -> tuple[str, .
     for game in session.exec(select(LeagueGame).order_by(col(LeagueGame.name))):
         other = reported.get(game.name)
         if other is None:
-            told.append(f"It has no {game.name}, and plays none of it.")
+            told.append(f"It does not have {game.name}, so it does not play it.")
         elif (other["rules_version"], other["digest"]) != (game.rules_version, game.digest):
-            told.append(f"It has another {game.name} ({_short(other)}) than the API, and plays none of it.")
+            told.append(f"It has another {game.name} ({_short(other)}) than the API, so it does not play it.")
     return tuple(told)
 
 

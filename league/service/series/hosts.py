@@ -190,7 +190,7 @@ def record_canary(
         _change(session, _is(host), check_due_at=now(session))
     elif wrong:
         again_at = now(session) + timedelta(seconds=RECHECK_SECONDS)
-        reasons = list(dict.fromkeys(f"In a canary match {verdict['told']}." for verdict in wrong))
+        reasons = list(dict.fromkeys(f"In a canary match, {verdict['told']}." for verdict in wrong))
         evidence = {"at": now(session).isoformat(), "series_before": series_before, "wrong": list(wrong)}
         _become(session, host, Fitness.UNFIT, reasons, again_at, evidence=evidence_json(evidence))
 
@@ -256,7 +256,7 @@ def found_unfit(session: Session, job: SeriesJob) -> tuple[str, ...]:
         return ()
     begun = select(Series.started_at).where(Series.id == job.series_id).scalar_subquery()
     found = session.exec(select(WorkerHost.reasons).where(_is(job.host), col(WorkerHost.unfit_at) >= begun)).first()
-    return () if found is None else tuple(found) or ("It was found unfit, and fit again, meanwhile.",)
+    return () if found is None else tuple(found) or ("Meanwhile it was found unfit, then fit again.",)
 
 
 def count_series(session: Session, host: Host, voids: int) -> None:

@@ -67,5 +67,5 @@ def _why(session: Session, season: SeasonInfo) -> str:
     if season.closes_at <= now(session):
         open_matters = season_unfinished(session, season.id)
         if open_matters.holds:
-            return f"It should be closed by now, and waits for {', '.join(open_matters.words())}."
+            return f"It is due to close but waits for {', '.join(open_matters.words())}."
     return ""

@@ -234,15 +234,15 @@ def _shortcomings(session: Session, season: Season, field: int, slots: int) -> I
     if not season.state.goes_on or not (season.evaluations or season.finals is not FinalsFormat.NONE):
         return
     if slots == 0:
-        yield "No machine judges now; this is reckoned with one slot."
+        yield "No machine is judging now; this assumes one slot."
     if field < 2:
         yield "Fewer than two bots have entered; say how many you expect."
     if season.state is SeasonState.SCHEDULED and season.opens_at is None and season.evaluations:
-        yield "The season has no opening date; evaluations are reckoned as if it were open by then."
+        yield "The season has no opening date; this assumes that it is open when they begin."
     others = select(func.count()).select_from(Season).where(col(Season.state).in_(IN_PLAY))
     if beside := session.exec(others.where(Season.id != (season.id or 0))).one():
         other = "season is" if beside == 1 else "seasons are"
-        yield f"{beside} other {other} being played on the same machines, which this leaves out."
+        yield f"{beside} other {other} being played on the same machines; this does not take them into account."
 
 
 def _overruns(

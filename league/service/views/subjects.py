@@ -11,6 +11,7 @@ from deadheat.league.tables import Announcement, Bot, Season, Team, User
 
 NAMED: Mapping[str, tuple[Any, Any]] = {
     "announcement": (Announcement.id, Announcement.title),
+    "archive": (Season.id, Season.name),
     "bot": (Bot.id, Bot.name),
     "season": (Season.id, Season.name),
     "team": (Team.id, Team.name),

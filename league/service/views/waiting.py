@@ -157,13 +157,14 @@ def _seconds(
 def _place(playing: int, planned: int, before: int) -> str:
     if playing:
         now_playing = ngettext(
-            "%(count)s match of it is being played now.", "%(count)s matches of it are being played now.", playing
+            "%(count)s of its matches is being played now.", "%(count)s of its matches are being played now.", playing
         )
         return now_playing % {"count": f"{playing:,}"}
-    wait = ngettext("%(count)s match of it waits", "%(count)s matches of it wait", planned) % {"count": f"{planned:,}"}
+    matches = ngettext("%(count)s of its matches is waiting", "%(count)s of its matches are waiting", planned)
+    wait = matches % {"count": f"{planned:,}"}
     if not before:
-        return _("%(wait)s, and nothing comes before.", wait=wait)
-    return _("%(wait)s, after %(others)s of others.", wait=wait, others=counted(before, "match", "matches"))
+        return _("%(wait)s; nothing is ahead of it.", wait=wait)
+    return _("%(wait)s, after %(others)s of other bots.", wait=wait, others=counted(before, "match", "matches"))
 
 
 def _expected(seconds: int | None, something_played: bool) -> str:
@@ -181,11 +182,9 @@ def _no_more(season: Season, entry: EntryInfo, version: int | None) -> str:
     if not season.state.goes_on:
         return _("The season is closed, so nothing more is played.")
     if entry.absence is not None:
-        return _(
-            "It is %(state)s in this season: no more matches are drawn for it.", state=gettext(entry.absence.value)
-        )
+        return _("It is %(state)s in this season: it gets no more matches.", state=gettext(entry.absence.value))
     if entry.waits_for_panel:
-        return _("It has too few points against the season's panel, so no match of it is drawn.")
+        return _("It has too few points against the season's panel, so it gets no matches.")
     if version is not None and version not in (entry.version, entry.challenger):
         text = _("Version %(version)s gets no more matches: version %(other)s plays in this season.")
         return text % {"version": version, "other": entry.version}
@@ -197,12 +196,13 @@ def _no_more(season: Season, entry: EntryInfo, version: int | None) -> str:
 def _undrawn(season: Season, before: int) -> str:
     """Of a bot that takes part and has no match yet."""
     if season.state is SeasonState.SCHEDULED:
-        return _("No match of it is drawn yet: the season has not opened.")
+        return _("It has no matches yet: the season has not opened.")
     if before:
         text = ngettext(
-            "No match of it is drawn yet: %(count)s match of others waits, and more are drawn as these are played.",
-            "No match of it is drawn yet: %(count)s matches of others wait, and more are drawn as these are played.",
+            "It has no matches yet: %(count)s match of other bots is waiting, and more are drawn as these are played.",
+            "It has no matches yet: %(count)s matches of other bots are waiting, and more are drawn as these are "
+            "played.",
             before,
         )
         return text % {"count": f"{before:,}"}
-    return _("No match of it is drawn at present.")
+    return _("It has no matches at present.")

@@ -67,7 +67,11 @@ def test_a_torn_last_line_is_cut_off_and_its_game_played_again(tmp_path: Path, t
 
 def test_a_line_in_the_middle_that_is_no_game_is_not_passed_over(tmp_path: Path) -> None:
     (tmp_path / GAMES).write_text("{}\n" + json.dumps(LINE) + "\n")
-    with pytest.raises(BadFolder, match=r"line 1: this is no game; delete the line, and --resume plays its game again"):
+    with pytest.raises(
+        BadFolder,
+        match=r"line 1: this is not a game; delete the line, and --resume plays its game "
+        "again",
+    ):
         Folder(tmp_path)
 
 

@@ -198,7 +198,7 @@ def test_what_is_no_tournament_is_one_sentence(bots: Path, tmp_path: Path) -> No
         (["chess", quick, quick], "there is no game 'chess'"),
         ([GAME, quick], "2 seats need 2 bots, not 1"),
         ([GAME, quick, str(tmp_path / "none")], "does not exist"),
-        ([GAME, quick, quick, "--seats", "3"], "is played by 2 seats"),
+        ([GAME, quick, quick, "--seats", "3"], "needs 2 seats"),
         ([GAME, quick, quick, "--concurrency", "some"], "--concurrency is a number from 1"),
         (["--resume", str(tmp_path)], "there is no tournament in"),
         ([GAME, quick, quick, "--sprt", "0,20", "--until", "30"], "choose one"),

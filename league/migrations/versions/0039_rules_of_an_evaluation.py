@@ -1,0 +1,14 @@
+"""An evaluation keeps the version of the rules by which it is ranked; there was one until now."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0039"
+down_revision = "0037"
+
+
+def upgrade() -> None:
+    """Forward."""
+    op.add_column("evaluation", sa.Column("rules", sa.Integer(), server_default="1", nullable=False))

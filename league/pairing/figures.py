@@ -1,0 +1,143 @@
+"""The figures that decide between players of an evaluation with equal points, each said once.
+
+`RULES` says which decide in which format, the first deciding first. Of each figure more is better; after the last the
+better seed decides. The order of places, the records, the site's columns and the terminal's follow from this table.
+
+An evaluation keeps the version of the rules under which it began (`Form.rules`). So rules that have landed stay as they
+are, and other figures, or another order, are a further version: the last, which is the one for new evaluations.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from deadheat.engine.language import N_
+from deadheat.league.states import EvaluationFormat
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """Two players in a round, `first` in seat 0 of the first match, and the points that each took.
+
+    `second` None: a bye, whose points are the first's.
+    """
+
+    round: int
+    first: int
+    second: int | None
+    first_points: float = 0.0
+    second_points: float = 0.0
+
+
+Figured = Mapping[int, float]
+"""A figure of each player, which is 0 where nothing was counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure that breaks ties. `name` is its field in `league.records.evaluations.EvaluationStanding`; `heading` and
+    `meaning` are the site's, `short` is the terminal's. `of` computes it; None: the bracket says it, and it decides
+    nothing.
+    """
+
+    name: str
+    heading: str
+    short: str
+    meaning: str
+    of: Callable[[Sequence[Meeting]], Figured] | None = None
+
+
+def points(played: Sequence[Meeting]) -> Figured:
+    """The score of each player."""
+    found: defaultdict[int, float] = defaultdict(float)
+    for one in played:
+        found[one.first] += one.first_points
+        if one.second is not None:
+            found[one.second] += one.second_points
+    return found
+
+
+def _rounds_won(played: Sequence[Meeting]) -> Figured:
+    won: Counter[int] = Counter()
+    for one in played:
+        if one.second is not None and one.first_points != one.second_points:
+            won[one.first if one.first_points > one.second_points else one.second] += 1
+    return won
+
+
+def _early_points(played: Sequence[Meeting]) -> Figured:
+    rounds = max((one.round for one in played), default=0)
+    found: defaultdict[int, float] = defaultdict(float)
+    for one in played:
+        left = rounds - one.round + 1  # the rounds after which these points stood in the score
+        found[one.first] += one.first_points * left
+        if one.second is not None:
+            found[one.second] += one.second_points * left
+    return found
+
+
+def _of_opponents(of: Callable[[Sequence[Meeting]], Figured]) -> Callable[[Sequence[Meeting]], Figured]:
+    """The sum of a figure of the opponents, each once for each round."""
+
+    def summed(played: Sequence[Meeting]) -> Figured:
+        theirs = of(played)
+        found: defaultdict[int, float] = defaultdict(float)
+        for one in played:
+            if one.second is not None:
+                found[one.first] += theirs[one.second]
+                found[one.second] += theirs[one.first]
+        return found
+
+    return summed
+
+
+def _sonneborn_berger(played: Sequence[Meeting]) -> Figured:
+    scores = points(played)
+    found: defaultdict[int, float] = defaultdict(float)
+    for one in played:
+        if one.second is not None:
+            found[one.first] += one.first_points * scores[one.second]
+            found[one.second] += one.second_points * scores[one.first]
+    return found
+
+
+ROUNDS_WON = Figure("rounds_won", N_("Rounds won"), "won", N_("rounds with more points than the opponent"), _rounds_won)
+OPPONENTS_POINTS = Figure(
+    "opponents_points", N_("Opponents"), "opp.", N_("sum of the opponents' points"), _of_opponents(points)
+)
+EARLY_POINTS = Figure(
+    "early_points", N_("Early"), "early", N_("sum of the points that it had after each round"), _early_points
+)
+OPPONENTS_EARLY_POINTS = Figure(
+    "opponents_early_points",
+    N_("Opponents' early"),
+    "opp. early",
+    N_("sum of the opponents' early points"),
+    _of_opponents(_early_points),
+)
+SONNEBORN_BERGER = Figure(
+    "sonneborn_berger",
+    N_("Sonneborn-Berger"),
+    "S-B",
+    N_("sum of each opponent's points times the points taken from it"),
+    _sonneborn_berger,
+)
+TIES_WON = Figure("rounds_won", N_("Rounds won"), "won", N_("of the bracket, without byes"))
+
+RULES: Sequence[Mapping[EvaluationFormat, tuple[Figure, ...]]] = (
+    {
+        EvaluationFormat.SWISS: (ROUNDS_WON, OPPONENTS_POINTS, EARLY_POINTS, OPPONENTS_EARLY_POINTS),
+        EvaluationFormat.ROUND_ROBIN: (SONNEBORN_BERGER,),
+        EvaluationFormat.KNOCKOUT: (TIES_WON,),
+    },
+)
+"""By version, from 1."""
+
+NEWEST = len(RULES)
+
+
+def figures(format_: EvaluationFormat, rules: int) -> tuple[Figure, ...]:
+    """Those of a format under a version of the rules, the first deciding first."""
+    return RULES[rules - 1][format_]
