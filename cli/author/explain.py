@@ -281,4 +281,5 @@ def _again(file: Path, transcript: Transcript, seat: Seat) -> str:
     options = ["--seed", seed.hex(), "--matches", "1"]
     if (sandbox := transcript.about.get("sandbox")) in ("bwrap", "local"):
         options += ["--sandbox", str(sandbox)]
+    options += [word for name, value in transcript.variant.items() for word in ("--set", f"{name}={value}")]
     return to_type("play", visible(transcript.game), *bots, *options)
