@@ -188,8 +188,8 @@ def test_pages_are_asked_for_until_there_is_enough() -> None:
     with line(*pages) as server, Client(server.url) as client:
         assert list(client._pages(str, "/v1/x", 3, season=3, bot=0)) == ["a", "b", "a"]
     assert [asked.params for asked in server.asked] == [
-        {"season": "3"},
-        {"season": "3", "cursor": "cursor0"},
+        {"season": "3", "limit": "3"},
+        {"season": "3", "limit": "3", "cursor": "cursor0"},
     ]
 
 
