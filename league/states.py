@@ -1,4 +1,4 @@
-"""What may follow what: the life of versions, series, matches and seasons, as tables.
+"""The permitted transitions of versions, series, matches and seasons, as tables.
 
 A state changes only through a compare-and-set in the database whose pair of states is in one of these tables
 (`league.service.ground.steps.move`), so two workers that race for one row cannot both win, and no code path can invent

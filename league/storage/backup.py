@@ -10,9 +10,9 @@ name forever, so another back-up copies only new blobs and reads the existing on
 and the blobs are copied after it. A row is written after the blob that it names, and no blob is ever changed or
 removed, so everything that the snapshot names exists. Later changes are in the next back-up.
 
-*Damage stops nothing.* A blob that is damaged in the folder is copied anew from the league's store; one that is lost in
-both is named, and the back-up is complete without it. No back-up is removed for its age while it lacked nothing and all
-younger ones do, by their manifests; nor one whose manifest cannot be read: it is reported for a person to check.
+*Damage stops nothing.* A blob that is damaged in the folder is copied again from the league's store; one that is lost
+in both is named, and the back-up is complete without it. No back-up is removed for its age while it lacked nothing and
+all younger ones do, by their manifests; nor one whose manifest cannot be read: it is reported for a person to check.
 
 *Always an SQLite file*, whatever the database was: its schema is made by our own migrations, up to the revision of the
 source, and rows go over value by value. The manifest has for each table the number of its rows and a digest that

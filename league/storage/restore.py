@@ -1,8 +1,8 @@
 """Restore a deployment from a back-up (see `league.storage.backup`), or only check whether that is possible.
 
 Nothing is trusted: the file's hash, the tables' digests, the chain of the audit log and each blob against its name are
-looked at before anything is touched, so a restore that is refused leaves nothing behind. Blobs go first, for they harm
-nobody; the database comes last and at once, and is migrated to this version's schema.
+looked at before anything is touched, so a restore that is refused leaves nothing behind. Blobs go first, because they
+do no harm; the database comes last, in one step, and is migrated to this version's schema.
 """
 
 from __future__ import annotations

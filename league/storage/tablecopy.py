@@ -1,8 +1,8 @@
-"""Copying a whole league's rows from one database to another of any kind, and their digests.
+"""Copies a whole league's rows from one database to another of any kind, with their digests.
 
 Tables are read from the schema that is there, so it may be one of any version; types are then set so that values mean
-the same on both kinds. A table's digest depends on its values only: not on the order of rows, for databases sort text
-differently, and not on how a database stores an instant or a document.
+the same on both kinds. A table's digest depends on its values only: not on the order of rows (databases sort text
+differently), and not on how a database stores an instant or a document.
 """
 
 from __future__ import annotations

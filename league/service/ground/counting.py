@@ -1,7 +1,7 @@
 """Which matches count: the log of results as a condition on `Match`.
 
 A match counts if it was played to a result, or an organiser decided it, no organiser has voided it, and nobody in it is
-disqualified. All of it is read anew at each refit, so reversing a ruling restores the previous log.
+disqualified. All of it is read again at each refit, so reversing a ruling restores the previous log.
 """
 
 from __future__ import annotations

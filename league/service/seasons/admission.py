@@ -1,4 +1,4 @@
-"""Who may enter a season, and with which version: the entry rules, and the list of invited authors.
+"""Entry rules: who may enter a season, with which version, and the list of invited authors.
 
 An organiser may enter any bot of the season's game that has a version to play; the rules bind authors.
 """

@@ -26,7 +26,7 @@ from deadheat.league.states import ENTERABLE, GOING_ON, ChallengeState, VersionS
 from deadheat.league.tables import Bot, BotVersion, Challenge, Entry, PanelRun, Season, Team, User
 
 Gate = GateTerms | Literal["keep", "none"]
-"""New terms for an entry's promotion gate, or as it is, or no gate."""
+"""New terms for an entry's promotion gate, or no change, or no gate."""
 
 
 def enter(
@@ -107,7 +107,7 @@ def let_in(session: Session, organiser: Person, season_id: int, bot_id: int) -> 
 
 
 def entries(session: Session, season_id: int, after_bot: int = 0, limit: int = 1000) -> list[EntryInfo]:
-    """Who takes part, by bot, from the one after `after_bot` on. Raises NotFound."""
+    """List the entries in order of bots, from the one after `after_bot`. Raises NotFound."""
     existing(session, Season, season_id)
     return _views(session, season_id, col(Entry.bot_id) > after_bot, limit)
 

@@ -111,8 +111,8 @@ def choose_version(session: Session, season: Season, entry: Entry, version: BotV
 def begin_challenge(session: Session, entry: Entry, candidate: BotVersion) -> None:
     """Send a version to the entry's gate, unless it is there or has failed there already.
 
-    Whoever is at the gate goes home: the newest version is the one that its author wants to know about. But a version
-    that is the same program as the active one, or as one that failed, fails at once with a sentence that says so.
+    A version that is at the gate is replaced: the newest one is what its author wants to know about. But a version that
+    is the same program as the active one, or as one that failed, fails at once with a sentence that says so.
     """
     assert entry.gate is not None
     own = _tests(session, entry, candidate.id).where(Challenge.candidate_id == candidate.id)

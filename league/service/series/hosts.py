@@ -1,4 +1,4 @@
-"""Machines that play: who is there, and which of them may judge.
+"""Machines that play: which ones there are, and which of them may judge.
 
 Theory of operation
 -------------------
@@ -10,8 +10,8 @@ does not know yet cannot take one.
 An unfit machine may still build and play trial matches, which do not check this. Every series needs a fit machine, even
 if it is not rated: it decides which version plays.
 
-A result that was played while its machine was found unfit is not taken (`found_unfit`): the series is played again
-elsewhere. Only `DEADHEAT_JUDGE_UNFIT` lets an unfit machine judge, and then each of its attempts says so.
+Results of a machine that was found unfit meanwhile do not count (`found_unfit`): the series is played again elsewhere.
+Only `DEADHEAT_JUDGE_UNFIT` lets an unfit machine judge, and then each of its attempts says so.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ RECHECK_SECONDS = 60
 """The pause before an unfit machine is checked again: a check takes a slot and its processors for some seconds."""
 
 AVOID_SECONDS = 600
-"""For so long a series waits for another machine than the one that failed at it; then it is played by whoever comes."""
+"""How long a series waits for another machine than the one that failed at it; after that, any machine may play it."""
 
 HOSTS_AT_A_TIME = 256
 """For so many machines the condition that says which one is kept: it is part of most statements here."""

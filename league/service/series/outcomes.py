@@ -1,4 +1,4 @@
-"""Storing what a series brought: results, what only authors see, and the attempts at its matches.
+"""Stores the outcome of a series: results, data that only authors see, and the attempts at its matches.
 
 It is part of the transaction that closes the attempt at the series
 (`league.service.series.carrying_out.finish_series`).

@@ -1,4 +1,4 @@
-"""Writing planned matches down: where series and their seats come from.
+"""Stores planned matches: series and their seats.
 
 Ladder, finals, evaluations and challenges all plan with `add_series`. Every match gets a secret seed
 (`league.service.series.dice`) with a public commitment. Where a game's hands are private (`engine.games.same_deals`),

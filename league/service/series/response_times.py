@@ -1,4 +1,4 @@
-"""Response times by version, season and command, added up as series end, so that no page has to.
+"""Response times by version, season and command, added up when series end, so that pages need not.
 
 Several workers finish series of the same versions at once. Each locks the rows that it adds to in the same order, so
 there is no deadlock; a missing row is first created empty.

@@ -1,4 +1,4 @@
-"""Whether the machines suffice for a season's timetable: `evaluations.forecast`, told of a season as it is."""
+"""Forecasts for a season as it is now: the inputs and warnings of `evaluations.forecast`."""
 
 from __future__ import annotations
 

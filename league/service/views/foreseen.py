@@ -1,4 +1,4 @@
-"""What of a season's finals and running evaluation is still to be played, and when it will be: for a forecast."""
+"""The part of a season's finals and running evaluation that is still to be played, and when: for a forecast."""
 
 from __future__ import annotations
 

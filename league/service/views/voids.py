@@ -1,4 +1,5 @@
-"""Void attempts by version, by the seat that was to answer and by machine: whose matches fail more often than others'?
+"""Void attempts by version, by the seat that was to answer and by machine: which versions' matches fail more often than
+others'?
 
 A void attempt blames nobody and benefits nobody. But a bot that could cause one would do so when losing, and then more
 attempts than its share would fail while it was to answer. So each version is compared with the field on
