@@ -76,7 +76,7 @@ def moves_of(shared: Services, info: ExhibitionInfo) -> list[Scene]:
 
 
 def advice_of(shared: Services, info: ExhibitionInfo) -> list[Advice]:
-    """What the house's strongest bot said about the person's moves, once the match is over and it was asked."""
+    """Return the strongest house bot's advice on the person's moves, once the match is over and the bot was asked."""
     match = transcript_of(shared, info) if info.advice_sha256 else None
     if match is None or info.advice_sha256 is None or not known_rules(match) or info.game not in ADVISERS:
         return []

@@ -31,13 +31,13 @@ class DeclaredEvaluation(BaseModel):
     """What its evaluations are called."""
 
     format: EvaluationFormat
-    """Who meets whom."""
+    """The format: who meets whom."""
 
     rounds: Annotated[int | None, Field(ge=1, le=MOST_ROUNDS)] = None
-    """Of a Swiss."""
+    """The rounds of a Swiss."""
 
     matches: Annotated[int, Field(ge=1, le=MOST_MATCHES)] = 2
-    """Of each pair in a round; with an even number both sides are played equally often."""
+    """Matches per pair in a round; with an even number both sides are played equally often."""
 
     at: Annotated[list[Date], Field(max_length=MOST_TIMES)] = []
     """When it begins."""
@@ -112,7 +112,7 @@ def _stamp(at: datetime) -> str:
 
 
 def stored(declared: Iterable[DeclaredEvaluation]) -> list[dict[str, Any]]:
-    """As a season keeps its timetable."""
+    """Return the timetable in the form that a season stores."""
     return [one.model_dump(mode="json", by_alias=True, exclude_defaults=True) for one in declared]
 
 

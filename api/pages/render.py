@@ -215,12 +215,12 @@ def said_by_scripts() -> tuple[str, ...]:
 
 
 def in_words() -> str:
-    """What asks for a document of the viewer in the reader's language."""
+    """Return the query that requests a viewer's document in the reader's language."""
     return "" if language() == "en" else f"?language={language()}"
 
 
 def script_messages() -> Markup:
-    """Those messages in the reader's language, for `say.js`."""
+    """Return the scripts' messages in the reader's language, for `say.js`."""
     told = json.dumps({message: gettext(message) for message in said_by_scripts()}, ensure_ascii=False)
     return Markup(told.replace("<", "\\u003c"))  # noqa: S704  no element can begin in it
 
@@ -253,5 +253,5 @@ def used(part: float) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """As a percentage."""
+    """Format as a percentage."""
     return f"{100 * part / whole:.1f} %" if whole else "-"

@@ -1,4 +1,4 @@
-"""What a viewer of matches shows: a list of scenes, each a sentence and a whole state.
+"""The scenes that a match viewer shows, each a sentence and a whole state.
 
 A scene does not depend on earlier ones, so a viewer can jump, and a page without scripts can show any of them. Its
 state is JSON with exactly what a game's picture needs; the sentence says the same to those who cannot see it.

@@ -26,8 +26,8 @@ class JudgingEnvironment(SQLModel, table=True):
 
 
 class Machine(SQLModel, table=True):
-    """The number by which everybody may know a machine that plays; its name is the business of whoever runs the league.
-    Never removed, so that a number means one machine for ever.
+    """The public number of a machine that plays; only operators see its name. Never removed, so that a number means one
+    machine for ever.
     """
 
     id: int = Field(default=None, primary_key=True)

@@ -41,7 +41,7 @@ class Identity(SQLModel, table=True):
 
 
 class Newcomers(SQLModel, table=True):
-    """Who may sign up: one row, or none as long as everybody may. `code`: the invitation code."""
+    """The rule for sign-up: one row, or none while everybody may. `code`: the invitation code."""
 
     __table_args__ = (CheckConstraint("id = 1", name="one_row"),)
 
@@ -89,7 +89,7 @@ class TeamMember(SQLModel, table=True):
 
 
 class Notice(SQLModel, table=True):
-    """What one person is told of one event, which `kind` and `subject` name. `about`: what fills its sentence."""
+    """A notice to one person about one event, which `kind` and `subject` name. `about`: the facts of its sentence."""
 
     __table_args__ = (
         UniqueConstraint("kind", "subject", "user_id"),  # nothing is told twice
