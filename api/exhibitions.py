@@ -94,7 +94,7 @@ def untimed(told: Sequence[Scene], info: ExhibitionInfo) -> list[Scene]:
 
 
 def untimed_document(document: dict[str, Any], info: ExhibitionInfo) -> dict[str, Any]:
-    """The same of a document for viewers."""
+    """Remove the person's response times from a document for viewers."""
     for scene in document["scenes"]:
         scene["answers"] = [answer for answer in scene["answers"] if answer["seat"] != info.seat]
     return document

@@ -70,8 +70,8 @@ def live_key(match_id: int) -> object:
 
 
 def live_body(shared: Services, match_id: int, viewer: Person | None) -> tuple[Body, bool]:
-    """The same as JSON, made at most once a second however many watch, and whether it is private: then it is not kept.
-    Raises NotFound.
+    """Return the view as JSON, made at most once a second however many watch, and whether it is private and so not
+    kept. Raises NotFound.
     """
     key = live_key(match_id)
     if (body := shared.bodies.fresh(key)) is not None:

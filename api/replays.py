@@ -92,7 +92,7 @@ def verified(transcript: Transcript, wrong: Sequence[str]) -> dict[str, Any]:
 
 
 def made_of(shared: Services, played: Played, what: str, make: Callable[[Transcript], Any]) -> Body:
-    """What is made of its transcript, as JSON; kept as `what`.
+    """Return a document made from a match's transcript, as JSON; it is kept as `what`.
 
     Raises:
         WrongState: the store has lost the transcript.

@@ -105,7 +105,7 @@ class Bodies:
         self._addresses: OrderedDict[Address, tuple[object, object]] = OrderedDict()
 
     def remember(self, scope: Scope, key: object) -> None:
-        """What this request asked for by its address and language alone, so that `at` finds it."""
+        """Keep this request's answer by address and language, so that `at` finds it."""
         with self._keeping:
             _put_last(self._addresses, _address(scope), (key, scope["route"]))
 

@@ -128,7 +128,7 @@ def _asked(match: Transcript, seat: Seat) -> Iterator[tuple[int, list[str], str]
 
 
 def advice(match: Transcript, seat: Seat, session: Transcript, adviser: Adviser) -> list[Advice]:
-    """What a session says about each move of a seat, as far as it went, and as `MAX_REPLAYED` allows."""
+    """Return a session's advice on each move of a seat, as far as it went, and as `MAX_REPLAYED` allows."""
     answers = [prompt.reply.line for prompt in session.prompts()]
     game, seed = GAMES[match.game], attempt_seed(match.seed, match.attempt)
     replies = [exchange.replies for exchange in match.exchanges]

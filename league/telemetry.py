@@ -81,7 +81,7 @@ def learned(**ids: Any) -> None:
 
 
 def headers() -> dict[str, str]:
-    """For a message that goes out now: of which trace it is part; empty where traces are off."""
+    """Return the headers that make an outgoing message part of the current trace; empty if traces are off."""
     found: dict[str, str] = {}
     if _tracer is not None:
         from opentelemetry.propagate import inject

@@ -79,7 +79,7 @@ class DeclaredEvaluation(BaseModel):
 
     @property
     def time_faults(self) -> Iterator[str]:
-        """What is wrong with its times: ends of sentences."""
+        """Find what is wrong with its times: ends of sentences."""
         span = (self.every_minutes, self.first_at, self.last_at)
         if None in span and any(one is not None for one in span):
             yield "every_minutes, from and until belong together"
@@ -117,12 +117,12 @@ def stored(declared: Iterable[DeclaredEvaluation]) -> list[dict[str, Any]]:
 
 
 def timetable(kept: Sequence[dict[str, Any]] | None) -> list[DeclaredEvaluation]:
-    """What a season keeps, as it was declared."""
+    """Read the timetable that a season stores."""
     return [DeclaredEvaluation.model_validate(one) for one in kept or ()]
 
 
 def timetable_faults(declared: Sequence[DeclaredEvaluation]) -> Iterator[str]:
-    """What is wrong with a timetable as a whole, and with each line: ends of sentences."""
+    """Find what is wrong with a timetable as a whole, and with each line: ends of sentences."""
     names = [one.name.lower() for one in declared]
     if len(set(names)) < len(names):
         yield "two of them have the same name"

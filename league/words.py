@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Remedy(StrEnum):
-    """What becomes of a match whose appeal is upheld."""
+    """The remedy for a match whose appeal is upheld."""
 
     NONE = "none"
     VOID = "void"

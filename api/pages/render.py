@@ -127,7 +127,7 @@ def lines(text: str) -> str:
 
 
 def paragraph(text: str, limit: int = 4000) -> str:
-    """The same for text of several lines, which stay lines."""
+    """Show text of several lines, which stay lines."""
     return "\n".join(shown(line, limit) for line in text[:limit].splitlines())
 
 

@@ -72,7 +72,7 @@ def stop(shared: Shared, asker: Asker, challenge_id: Id) -> AskedChallenge:
 
 
 def question(body: schemas.ChallengeRequest) -> Question:
-    """The same as the league takes it. Raises BadSetting: the test's bounds make none."""
+    """Turn the request into the league's question. Raises BadSetting: the test's bounds make none."""
     values = {name: getattr(body, name) for name in Question.__slots__ if name != "test"}
     if body.test is None:
         return Question(**values)

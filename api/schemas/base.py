@@ -123,12 +123,12 @@ class Page(Query):
 
     @property
     def before(self) -> int | None:
-        """What the page begins after; None: it is the first. Raises BadCursor."""
+        """The id after which the page begins; None: it is the first page. Raises BadCursor."""
         return read_cursor(self.cursor)
 
     @property
     def size(self) -> int:
-        """How many items it has, if there are so many."""
+        """The most items on the page."""
         return min(self.limit, self.most)
 
     def next(self, found: Sequence[Item], number: Callable[[Item], int]) -> str | None:

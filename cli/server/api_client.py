@@ -172,7 +172,9 @@ class Client:
         return self._ask(Declared, method, path, json=body)
 
     def season_forecast(self, season_id: int, bots: int | None = None) -> Forecast:
-        """Say whether the machines suffice for a season's timetable; organisers only. `bots`: reckon with so many."""
+        """Forecast whether there are enough machines for a season's timetable; organisers only. `bots`: assume that
+        many.
+        """
         return self._ask(Forecast, "GET", f"/v1/seasons/{season_id}/forecast", params={"bots": bots} if bots else {})
 
     def invited(self, season_id: int) -> list[str]:

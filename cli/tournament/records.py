@@ -57,8 +57,8 @@ class Bot:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What was asked for, as ``tournament.json`` has it. `games` and `stages` are those of `schedule.Stage`; `panel` is
-    the number of a gate's opponents, the last of the bots.
+    """The request, as ``tournament.json`` has it. `games` and `stages` are those of `schedule.Stage`; `panel` is the
+    number of a gate's opponents, the last of the bots.
     """
 
     deadheat: str
@@ -86,7 +86,7 @@ class Request:
 
     @property
     def design(self) -> Design:
-        """What the plan of games follows from."""
+        """Return the request from which the plan of games follows."""
         return Design(self.labels, self.kind, self.seats, self.seed, self.stages, self.block, self.panel)
 
 

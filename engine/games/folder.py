@@ -147,7 +147,9 @@ class Games(Mapping[str, Game]):
 
 
 class Parts(Mapping[str, Any]):
-    """By game, what a module of its folder has under a name; only games that have the module are in it."""
+    """The objects with a given name in a given module of each game's folder, by game; only games with the module are in
+    it.
+    """
 
     def __init__(self, module: str, name: str) -> None:
         self._module, self._name = module, name

@@ -126,7 +126,7 @@ def _answer(seat: Seat, command: str, limit_ns: int, reply: Reply) -> Answer:
 
 
 def at_fault(event: Event) -> Seat | None:
-    """Whose fault the event tells; None: nobody's."""
+    """Return the seat whose fault the event reports; None: it reports none."""
     seat = event["seat"] if event["type"] == "fault" else None
     assert seat is None or isinstance(seat, int)
     return seat

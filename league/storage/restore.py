@@ -51,13 +51,13 @@ SAMPLE = 25
 
 
 class NotEmpty(Exception):
-    """Where a back-up was to be restored there is a league already, or one that is running."""
+    """The target of a restore holds a league already, or one that is running."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What was found in order. `unlike`: transcripts, of the `replayed` ones, that end otherwise by today's rules.
-    `lost`: blobs that are not to be had undamaged, and why.
+    """The result of a restore's checks. `unlike`: transcripts, of the `replayed` ones, that end otherwise by today's
+    rules. `lost`: blobs that are not to be had undamaged, and why.
     """
 
     blobs: int

@@ -96,7 +96,7 @@ def hold_schema(session: Session) -> None:
 
 
 def migration_config(connection: Connection) -> Config:
-    """For Alembic's commands, to work in this connection's transaction."""
+    """Return a configuration for Alembic's commands that works in this connection's transaction."""
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
     config.attributes["connection"] = connection

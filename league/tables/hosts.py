@@ -13,7 +13,7 @@ from deadheat.league.tables.columns import SHA256_HEX, UtcDateTime, json_column,
 
 
 class JudgingEnvironment(SQLModel, table=True):
-    """What a judge image offers, as a worker's host described it; the newest of the image in use is shown."""
+    """A judge image's description, as a worker's host described it; the newest of the image in use is shown."""
 
     __tablename__ = "judging_environment"
     __table_args__ = (Index(None, "image", "described_at"),)

@@ -28,8 +28,8 @@ BY_THEMSELVES = (
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a season tells of its dice, and of them the audit log: `announced` are commitments, `skipped` pairs of
-    numbers, of which all after the first and up to the second were left out by a restored back-up.
+    """The public facts about a season's dice, and those of the audit log: `announced` are commitments, `skipped` pairs
+    of numbers, of which all after the first and up to the second were left out by a restored back-up.
     """
 
     commitment: str | None

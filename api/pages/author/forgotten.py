@@ -28,7 +28,7 @@ class ResetLink(base.Query):
 
 
 class ResetForm(ResetLink):
-    """The same with the new password."""
+    """The link's data and the new password."""
 
     password: Password
 

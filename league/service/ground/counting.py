@@ -35,8 +35,8 @@ def counts(season_id: int) -> tuple[ColumnElement[bool], ...]:
 
 @lru_cache(SEASONS_AT_A_TIME)
 def happened(season_id: int) -> tuple[ColumnElement[bool], ...]:
-    """The same with the finished matches that are not rated, but for those that somebody asked for: what faults are
-    counted over.
+    """Conditions under which a match counts for statistics of faults: also unrated ones, except those at an author's
+    request.
     """
     voided = select(VoidedMatch.match_id).where(VoidedMatch.season_id == season_id)
     theirs = (

@@ -225,7 +225,7 @@ def table(session: Session, person: Person, exhibition_id: int) -> Table:
 
 
 def table_version(session: Session, person: Person, exhibition_id: int) -> str:
-    """That of `table`, without the table. Raises NotFound."""
+    """Return the version of a person's table, without the table. Raises NotFound."""
     return _version(_own(session, person, exhibition_id))
 
 

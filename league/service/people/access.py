@@ -198,5 +198,5 @@ def _revoke(session: Session, *which: ColumnElement[bool]) -> None:
 
 
 def digest(secret: str) -> str:
-    """What is stored of a secret, in its place."""
+    """Return the hash that is stored in place of a secret."""
     return hashlib.sha256(secret.encode()).hexdigest()

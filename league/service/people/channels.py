@@ -65,7 +65,7 @@ MOST_DETAIL = 200
 
 
 class Link(StrEnum):
-    """What a link in a message is for."""
+    """The purpose of a link in a message."""
 
     CONFIRM = "confirm"
     UNSUBSCRIBE = "unsubscribe"
@@ -152,7 +152,7 @@ def add_address(session: Session, person: Person, address: str) -> ChannelInfo:
 
 
 def link_token(secret: str, link: Link) -> str:
-    """What a link carries, to prove that its message was read."""
+    """Make the token in a link, which proves that its message was read."""
     return hmac.new(secret.encode(), link.value.encode(), hashlib.sha256).hexdigest()
 
 
@@ -328,7 +328,7 @@ def not_delivered(session: Session, parcel: Parcel, detail: str, *, for_good: bo
 
 
 def signature(secret: str, timestamp: int, body: bytes) -> str:
-    """What proves to a webhook that a request is the league's: HMAC-SHA256 of instant and body."""
+    """Sign a webhook's request, as proof that it comes from the league: HMAC-SHA256 of instant and body."""
     return hmac.new(secret.encode(), b"%d.%b" % (timestamp, body), hashlib.sha256).hexdigest()
 
 

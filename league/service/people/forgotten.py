@@ -42,7 +42,7 @@ def ask_for_link(session: Session, name: str) -> None:
 
 
 def link_query(session: Session, channel_id: int) -> str:
-    """What the link to choose another password carries, for the address of that channel."""
+    """Make the query of the link to choose another password, for the address of that channel."""
     channel = session.get_one(Channel, channel_id)
     until = int((now(session) + WITHIN).timestamp())
     return f"channel={channel_id}&until={until}&token={_token(session, channel, until)}"

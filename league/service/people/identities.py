@@ -56,7 +56,7 @@ def sign_up_as(session: Session, name: str, code: str, issuer: str, subject: str
 
 
 def link_identity(session: Session, person: Person, issuer: str, subject: str) -> None:
-    """Let the identity open this account. Whoever asks is signed in to it, and has proved the identity.
+    """Let the identity open this account. The caller is signed in to it, and has proved the identity.
 
     Raises:
         AlreadyLinked: it opens another one, or another identity of that issuer opens this one.

@@ -303,7 +303,7 @@ def team_invited(session: Session, captain: Person, member: TeamMember) -> None:
 def inbox(
     session: Session, person: Person, *, unread: bool = False, before: int | None = None, limit: int = 50
 ) -> list[NoticeInfo]:
-    """What somebody was told, the newest first: those with an id below `before`."""
+    """List a person's notices with an id below `before`, the newest first."""
     mine = select(Notice).where(Notice.user_id == person.id)
     if unread:
         mine = mine.where(col(Notice.read_at).is_(None))

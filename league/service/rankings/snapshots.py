@@ -40,7 +40,7 @@ def thin(session: Session, season_id: int) -> None:
 
 
 def kept(rankings: Sequence[tuple[int, datetime]], at: datetime, newest: int) -> set[int]:
-    """Which of the rankings, the oldest first, stay whole at that instant."""
+    """Return the rankings, the oldest first, that stay whole at that instant."""
     last: dict[tuple[object, ...], int] = {}
     for snapshot_id, created_at in rankings:
         day = (created_at.date(),)

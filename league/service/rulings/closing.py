@@ -78,7 +78,7 @@ def reopen(session: Session, administrator: Person, name: str) -> Person:
 
 
 def ended_accounts(session: Session, administrator: Person, limit: int = 200) -> list[User]:
-    """Those that are closed or banned, the newest first. Raises NotAllowed."""
+    """List closed and banned accounts, the newest first. Raises NotAllowed."""
     administrator.must_administer()
     ended = select(User).where(col(User.closed_at).is_not(None)).order_by(col(User.closed_at).desc()).limit(limit)
     return list(session.exec(ended))

@@ -30,7 +30,7 @@ class Standing(Enum):
 
 
 def token_standing(session: Session, name: str, secret: str) -> Standing:
-    """Of a secret (empty: there is none) that should be a token for the organiser of that name, or for another."""
+    """Judge a secret (empty: there is none) that should be a token for the organiser of that name, or for another."""
     with_user = select(Token, User).join(User, col(User.id) == Token.user_id)
     found = session.exec(with_user.where(Token.sha256 == digest(secret), Token.kind == TokenKind.TOKEN)).first()
     if found is not None:

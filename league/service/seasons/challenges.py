@@ -72,7 +72,7 @@ def running(session: Session, season_id: int, *which: ColumnElement[bool]) -> Se
 
 
 def busy(session: Session, season_id: int, which: ColumnElement[bool]) -> set[int]:
-    """Those of the running challenges that meet the condition that play now, or wait for a game."""
+    """Return the running challenges that meet the condition and are playing, or waiting for a game."""
     return set(session.exec(select(Challenge.id).where(col(Challenge.id).in_(_busy(season_id)), which)))
 
 
@@ -116,7 +116,7 @@ def add_games(
     precedence: Precedence,
     asked: Asked | None = None,
 ) -> list[int]:
-    """A series of so many games, of which the two begin one after the other in turns; to be enqueued."""
+    """Add a series of that many games, which the two begin in turns; to be enqueued."""
     sides = (challenge.candidate_id, challenge.incumbent_id)
     made = add_series(
         session,

@@ -91,7 +91,7 @@ def season_as_file(session: Session, organiser: Person, season_id: int) -> str:
 def preview_file(
     session: Session, organiser: Person, text: str, season_id: int | None = None, bots: int | None = None
 ) -> Declared:
-    """What a file would change in a season; None: in a new one. `bots`: the forecast reckons with so many.
+    """Preview the changes that a file makes in a season; None: in a new one. `bots`: how many the forecast assumes.
 
     Raises:
         NotAllowed, NotFound, BadSeasonFile.

@@ -92,7 +92,7 @@ def enter(
 
 
 def let_in(session: Session, organiser: Person, season_id: int, bot_id: int) -> EntryInfo:
-    """An organiser enters a bot that is not in the season, whoever owns it: which version plays is its author's choice.
+    """Let an organiser enter anybody's bot that is not in the season; its author chooses which version plays.
 
     Raises:
         NotAllowed, NotFound, WrongGame, NotReady.
@@ -165,7 +165,7 @@ def offer_version(session: Session, version_id: int) -> None:
 
 
 def offer_newest(session: Session, season: Season) -> None:
-    """What became ready while the season was frozen is offered to the entries, now that it is open again. The caller
+    """Offer the entries versions that became ready while the season was frozen, now that it is open again. The caller
     has locked the season.
     """
     newer = select(BotVersion.id).where(

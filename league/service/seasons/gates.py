@@ -59,7 +59,7 @@ OPEN_CHALLENGES = 4
 
 @dataclass(frozen=True, slots=True)
 class GateTerms:
-    """What new versions must show: normalised Elo, shares of wrong verdicts, and a budget of games.
+    """The test that new versions must pass: normalised Elo, shares of wrong verdicts, and a budget of games.
 
     The closer the bounds, the more games a verdict takes. These fit their budget: one equal in twenty uses it up. With
     bounds of 0 and 20, nine in ten are undecided after 400 games (./scripts/bench ratings, part f).
@@ -73,7 +73,7 @@ class GateTerms:
 
     @property
     def tested(self) -> sprt.Terms:
-        """For the test. Raises ValueError: with a sentence."""
+        """Return the hypotheses of the test. Raises ValueError: with a sentence."""
         return sprt.Terms(self.elo0, self.elo1, sprt.Model.NORMALIZED, self.alpha, self.beta)
 
 

@@ -65,7 +65,7 @@ def is_at_panel(session: Session, season_id: int, bot_id: int, version: int | No
 
 
 def played_first(runs: Iterable[PanelRun]) -> dict[int, PanelRun]:
-    """Of running ones the one of each entry that is played now: what was chosen by number, or else the newest."""
+    """Return each entry's running panel that is played now: the version chosen by number, or else the newest."""
     found: dict[int, PanelRun] = {}
     for run in runs:
         other = found.setdefault(run.entry_id, run)

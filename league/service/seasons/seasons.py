@@ -204,7 +204,7 @@ def inherited(game: str, previous: Season | None) -> dict[str, Any]:
 
 
 def settled(state: SeasonState, changed: Iterable[str]) -> Iterator[BadSetting]:
-    """What of these settings can no longer be changed."""
+    """Return the settings among these that can no longer be changed."""
     for setting in changed:
         if not TERMS[setting].may_change(state):
             yield BadSetting(setting, f"it can no longer be changed because the season is {state.value}")
@@ -303,7 +303,7 @@ def _plays(row: Season) -> Plays:
 
 
 def rounded(row: Season) -> str:
-    """What of a season's numbers is played otherwise than it is set, as a sentence; empty: nothing is."""
+    """Say which of a season's numbers of matches differ from the settings; empty: none do."""
     plays = _plays(row)
     numbers = {"series_length": "in one go", "games_per_pair": "of each pair"}
     if row.finals in (FinalsFormat.ROUND_ROBIN, FinalsFormat.SWISS):

@@ -73,7 +73,7 @@ def as_reported() -> dict[str, Any]:
 
 
 def disagreements(session: Session, reported: Mapping[str, Any]) -> tuple[str, ...]:
-    """What a machine does not play because its games are not those of the league, in sentences for operators."""
+    """Say which games a machine does not play because its copies are not the league's, in sentences for operators."""
     told = []
     for game in session.exec(select(LeagueGame).order_by(col(LeagueGame.name))):
         other = reported.get(game.name)

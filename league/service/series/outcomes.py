@@ -153,7 +153,7 @@ def _write_ledger(
 
 
 def next_seed(session: Session, steps: int, *which: ColumnElement[bool]) -> None:
-    """What was tried is played with a later seed of its list, so that nothing learnt helps (ruling C-16)."""
+    """Give tried matches a later seed of their lists, so that nothing learnt helps (ruling C-16)."""
     set_values(session, Match, *which, attempt=Match.attempt + steps)
 
 

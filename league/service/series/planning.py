@@ -29,7 +29,7 @@ from deadheat.league.tables import BotVersion, Match, Pair, Participant, Season,
 
 
 def whole_groups(game: str, seats: int, matches: int) -> int:
-    """As many matches as wished, or what is left of them when a deal is to be played by everyone in every seat."""
+    """Round the number of matches down to whole turns, if each deal is to be played by everyone in every seat."""
     return whole_turns(matches, seats) if same_deals(game) else matches
 
 

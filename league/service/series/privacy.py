@@ -40,7 +40,7 @@ def shown_series() -> ColumnElement[bool]:
 
 
 def shown_attempt() -> ColumnElement[bool]:
-    """The same condition on `Attempt`, at a match or at a series as a whole."""
+    """The condition on `Attempt`, at a match or at a whole series, that everybody may see it."""
     series = exists().where(col(Series.id) == Attempt.series_id, ~shown_series())
     return ~series
 

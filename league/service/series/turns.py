@@ -68,7 +68,7 @@ def oldest(games: tuple[Identity, ...]) -> CompoundSelect[Any]:
 
 
 def turn(series: Series) -> tuple[datetime, int]:
-    """What a waiting series is ordered by."""
+    """The order of waiting series."""
     return series.queued_at - HEAD_STARTS[Precedence(series.precedence)], series.id
 
 

@@ -43,7 +43,7 @@ class Decisions:
 
 
 def decisions(session: Session, organiser: Person, seasons: Iterable[SeasonInfo]) -> Decisions:
-    """What waits in these seasons, and in all of them of appeals and held matches. Raises NotAllowed."""
+    """List what waits in these seasons, and the appeals and held matches of all seasons. Raises NotAllowed."""
     organiser.must_organise()
     appeals = select(func.count(), func.min(Appeal.opened_at)).where(Appeal.state == AppealState.OPEN)
     held = select(func.count(), func.min(Match.created_at)).where(Match.state == MatchState.HELD)

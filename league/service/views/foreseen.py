@@ -27,7 +27,7 @@ from deadheat.league.tables import Evaluation, EvaluationPairing, EvaluationPlay
 
 
 def finals_work(season: Season, fields: Sequence[int]) -> Iterator[list[Work]]:
-    """What the finals play: each of their stages, or all of them at once."""
+    """Return the work of the finals: by stage, or all at once."""
     if season.finals is FinalsFormat.STAGES:
         players = sum(min(field, season.finals_top or field) for field in fields)
         whole = partial(whole_groups, season.game, season.seats)

@@ -67,7 +67,7 @@ def take_sample(session: Session) -> bool:
 
 
 def samples(session: Session, asker: Person, hours: int) -> list[Moment]:
-    """Those of the last hours, the oldest first. Raises NotAllowed."""
+    """Return the samples of the last hours, the oldest first. Raises NotAllowed."""
     asker.must_administer()
     lately = col(Sample.at) > now(session) - timedelta(hours=hours)
     rows = session.exec(select(Sample).where(lately).order_by(col(Sample.at)))

@@ -60,7 +60,7 @@ class Share:
 
     @property
     def stratum(self) -> tuple[int, bool]:
-        """What it is compared within."""
+        """The field within which it is compared."""
         return self.machine, self.whole_series
 
 
@@ -125,8 +125,8 @@ def _binomial(trials: int, odds: float) -> NDArray[np.float64]:
 
 
 def season_voids(session: Session, organiser: Person, season_id: int, least: int = 1) -> list[VersionVoids]:
-    """Of the season's versions with void attempts or failed series among the league's newest attempts, the least likely
-    first; nothing where none has as many as `least`. Raises NotAllowed.
+    """List the season's versions with void attempts or failed series among the league's newest attempts, the least
+    likely first; nothing where none has as many as `least`. Raises NotAllowed.
     """
     organiser.must_organise()
     recent = _recent(season_id)
