@@ -1,4 +1,4 @@
-"""Replies that no author would send, put to a game: none may be anything but a fault or a move.
+"""Sends spoilt replies to a game: each must be a fault or a move, and nothing else.
 
 Every reply of an honest match is put once more with something changed: words left out, doubled, swapped or taken from
 other replies, numbers made larger, longer, negative or no numbers, odd blanks and bytes. The game must go on or call it

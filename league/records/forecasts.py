@@ -31,7 +31,7 @@ class ForecastEvaluation:
 
 @dataclass(frozen=True, slots=True)
 class Forecast(Record):
-    """What a season's timetable plays, how fast its machines are, and when they will be done."""
+    """A forecast: a season's timetable, the pace of its machines, and when its evaluations will be done."""
 
     season_id: Annotated[int | None, Field(description="null: of a season that does not exist yet.")]
     bots: int
@@ -57,7 +57,7 @@ class Forecast(Record):
 
     @property
     def words(self) -> str:
-        """What it reckons with, in a sentence."""
+        """The forecast's assumptions, in a sentence."""
         how = (
             f"measured with {self.series_measured} series"
             if self.series_measured

@@ -26,7 +26,7 @@ TOML = "application/toml"
 
 
 class Reckoned(base.Query):
-    """What a forecast is made for."""
+    """The assumptions of a forecast."""
 
     bots: Bots | None = Field(None, description="How many bots; left out: those that have entered.")
 
@@ -56,7 +56,7 @@ def note(shared: Shared, asker: Asker, season_id: Id, body: ArchiveRequest) -> N
     responses={200: {"content": {TOML: {"schema": {"type": "string"}}}}, 401: {}, 403: {}, 404: {}},
 )
 def get_file(shared: Shared, asker: Asker, season_id: Id) -> Response:
-    """The file that declares the season as it is; organisers only."""
+    """Return the file that declares the season as it is; organisers only."""
     with shared.db.reading() as session:
         text = season_as_file(session, asker, season_id)
     headers = {"Content-Disposition": f'attachment; filename="season-{season_id}.toml"', "Cache-Control": "no-store"}
@@ -65,7 +65,7 @@ def get_file(shared: Shared, asker: Asker, season_id: Id) -> Response:
 
 @router.get("/seasons/{season_id}/forecast", responses={401: {}, 403: {}, 404: {}, 422: {}})
 def get_forecast(shared: Shared, asker: Asker, season_id: Id, chosen: Annotated[Reckoned, Query()]) -> Forecast:
-    """Whether the machines suffice for the season's timetable, and when evaluations will be done; organisers only."""
+    """Forecast when the season's evaluations will be done, and whether there are enough machines; organisers only."""
     with shared.db.reading() as session:
         return season_forecast(session, asker, season_id, chosen.bots)
 

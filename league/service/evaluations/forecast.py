@@ -42,7 +42,7 @@ MOST_FORESEEN = 300
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """What a slot needs for a series and for each match in it, and between two series. `series`: how many it was
+    """The time that a slot needs for a series, for each match in it, and between two series. `series`: how many it was
     measured with; 0: it is an estimate.
     """
 
@@ -120,7 +120,9 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Machines:
-    """What plays. `ladder_seconds`: how long one of the ladder's series holds a slot; 0: the ladder waits meanwhile."""
+    """The machines that play. `ladder_seconds`: how long one of the ladder's series holds a slot; 0: the ladder waits
+    meanwhile.
+    """
 
     slots: int
     pace: Pace
@@ -143,8 +145,8 @@ def evaluation_work(declared: DeclaredEvaluation, bots: int, series: int, matche
 
 
 def stage_work(declared: Sequence[Stage], players: int, at_once: int, whole: Callable[[int], int]) -> list[list[Work]]:
-    """What each of the stages plays, if so many come to the first: further matches included, as many as there may be at
-    a cut, and in each round of a knock-out for one of its pairs. `whole`: matches of a pair in whole turns.
+    """Return the work of each stage, for that many players in the first: further matches included, as many as there may
+    be at a cut, and in each round of a knock-out for one of its pairs. `whole`: matches of a pair in whole turns.
     """
     found = []
     for stage in declared:
@@ -182,7 +184,7 @@ class Foreseen:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """Where a timetable stands. `since`: times before it are not due; `begun`: the newest time of each line that was
+    """The state of a timetable. `since`: times before it are not due; `begun`: the newest time of each line that was
     begun; `at`: from when on evaluations can begin; `until`: when they end, whatever is left.
     """
 
@@ -253,7 +255,7 @@ def done_in_gaps(seconds: float, since: datetime, busy: Sequence[Foreseen]) -> d
 
 
 def warnings(found: Sequence[Foreseen], until: datetime | None) -> Iterator[str]:
-    """What an organiser should know in time: sentences."""
+    """Return warnings for the organiser, in sentences."""
     late = [one for one in found if one.late and (until is None or one.done_at <= until)]
     if late:
         first = late[0]

@@ -35,8 +35,8 @@ BANNED = "Its author was banned."
 
 
 def close_account(session: Session, person: Person) -> None:
-    """The owner's own wish; whoever asks must have shown that they are it. Told in the service's log alone, as whatever
-    people do with their own accounts.
+    """Close an account at its owner's wish; the caller has checked that it is the owner. Only the service's log records
+    it, as for everything that people do with their own accounts.
     """
     _end(session, person, person, CLOSED)
     forget_identities(session, person.id)
@@ -44,7 +44,7 @@ def close_account(session: Session, person: Person) -> None:
 
 
 def ban(session: Session, administrator: Person, name: str, reason: str) -> Person:
-    """End somebody's account for that reason; also one that its owner has closed.
+    """Ban an account for the given reason, even one that its owner has closed.
 
     Raises:
         NotAllowed, NotFound.
@@ -78,7 +78,7 @@ def reopen(session: Session, administrator: Person, name: str) -> Person:
 
 
 def ended_accounts(session: Session, administrator: Person, limit: int = 200) -> list[User]:
-    """Those that are closed or banned, the newest first. Raises NotAllowed."""
+    """List closed and banned accounts, the newest first. Raises NotAllowed."""
     administrator.must_administer()
     ended = select(User).where(col(User.closed_at).is_not(None)).order_by(col(User.closed_at).desc()).limit(limit)
     return list(session.exec(ended))

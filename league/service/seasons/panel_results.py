@@ -36,7 +36,7 @@ MOST_RUNS = 200
 def panel_results(
     session: Session, owner: Person, bot_id: int, version: int | None = None, limit: int = 100
 ) -> list[PanelResult]:
-    """Those of an own bot's versions in all seasons, or of one version; the newest first. Raises NotFound."""
+    """List the panel results of the caller's bot, or of one version; the newest first. Raises NotFound."""
     own_bot(session, owner, bot_id)
     statement = (
         select(PanelRun, BotVersion, Season, Entry)
@@ -56,7 +56,7 @@ def panel_results(
 
 
 def is_at_panel(session: Session, season_id: int, bot_id: int, version: int | None) -> bool:
-    """Whether a version of the bot, or the one of that number, is still to play a season's panel to the end."""
+    """Whether a version of the bot, or the one with that number, has not finished a season's panel yet."""
     running = select(PanelRun.id).join(BotVersion, col(BotVersion.id) == PanelRun.version_id)
     running = running.where(PanelRun.season_id == season_id, BotVersion.bot_id == bot_id)
     if version is not None:
@@ -65,7 +65,7 @@ def is_at_panel(session: Session, season_id: int, bot_id: int, version: int | No
 
 
 def played_first(runs: Iterable[PanelRun]) -> dict[int, PanelRun]:
-    """Of running ones the one of each entry that is played now: what was chosen by number, or else the newest."""
+    """Return each entry's running panel that is played now: the version chosen by number, or else the newest."""
     found: dict[int, PanelRun] = {}
     for run in runs:
         other = found.setdefault(run.entry_id, run)

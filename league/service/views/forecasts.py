@@ -1,4 +1,4 @@
-"""Whether the machines suffice for a season's timetable: `evaluations.forecast`, told of a season as it is."""
+"""Forecasts for a season as it is now: the inputs and warnings of `evaluations.forecast`."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ time, shows within minutes."""
 
 
 def season_forecast(session: Session, organiser: Person, season_id: int, bots: int | None = None) -> Forecast:
-    """For a season that exists. `bots`: reckon with so many; None: with those that have entered.
+    """Forecast for an existing season. `bots`: how many to assume; None: those that have entered.
 
     Raises:
         NotAllowed, NotFound.
@@ -71,7 +71,9 @@ def season_forecast(session: Session, organiser: Person, season_id: int, bots: i
 
 
 def forecast(session: Session, season: Season, bots: int | None = None) -> Forecast:
-    """For a season as it is, or as it would be: then the object is in memory only, and has no number if it is new."""
+    """Forecast for a season as it is, or as it would be: then the object is in memory only, and has no number if it is
+    new.
+    """
     entries = _entries(session, season)
     fields = [bots] if bots is not None else list(Counter(entries.values()).values())
     field = sum(fields)
@@ -131,7 +133,9 @@ def falls_behind(session: Session, season: Season) -> tuple[Foreseen, datetime] 
 
 
 def pace_of(session: Session, season: Season) -> Pace:
-    """What was measured of the season's game: in this season if enough was played, or in the last one where it was."""
+    """Return the measured pace of the season's game: in this season if enough was played, or in the last one where it
+    was.
+    """
     others = select(Season.id).where(Season.game == season.game, Season.id != (season.id or 0))
     newest = session.exec(others.order_by(col(Season.id).desc()).limit(5)).all()
     estimate, slots = _estimate(season.game), max(1, judging_slots(session))

@@ -1,4 +1,4 @@
-"""What of a season's finals and running evaluation is still to be played, and when it will be: for a forecast."""
+"""The part of a season's finals and running evaluation that is still to be played, and when: for a forecast."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from deadheat.league.tables import Evaluation, EvaluationPairing, EvaluationPlay
 
 
 def finals_work(season: Season, fields: Sequence[int]) -> Iterator[list[Work]]:
-    """What the finals play: each of their stages, or all of them at once."""
+    """Return the work of the finals: by stage, or all at once."""
     if season.finals is FinalsFormat.STAGES:
         players = sum(min(field, season.finals_top or field) for field in fields)
         whole = partial(whole_groups, season.game, season.seats)
