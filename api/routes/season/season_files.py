@@ -1,5 +1,5 @@
-"""A season as a file: fetched, previewed, applied, a forecast of its timetable, and the hash of its archive. All but the
-file without the list of who is invited is for organisers only.
+"""A season as a file: fetched, previewed, applied, a forecast of its timetable, and the hash of its archive. Only the
+file without the list of who is invited is for everyone; the rest is for organisers.
 """
 
 from __future__ import annotations
