@@ -88,6 +88,11 @@ def season_as_file(session: Session, organiser: Person, season_id: int) -> str:
     return season_file.write(_as_it_is(session, organiser, existing(session, Season, season_id)))
 
 
+def season_as_public_file(session: Session, season_id: int) -> str:
+    """The same without the list of who is invited, for everyone. Raises NotFound."""
+    return season_file.write(_public(session, existing(session, Season, season_id)))
+
+
 def preview_file(
     session: Session, organiser: Person, text: str, season_id: int | None = None, bots: int | None = None
 ) -> Declared:
@@ -212,9 +217,13 @@ def _after(
 
 
 def _as_it_is(session: Session, organiser: Person, row: Season) -> dict[str, Any]:
+    return {**_public(session, row), "invited": invited_to_season(session, organiser, row.id)}
+
+
+def _public(session: Session, row: Season) -> dict[str, Any]:
     own = {name: getattr(row, name) for name in ("name", "game", "previous_id", *TERMS)}
     lists = {"divisions": _divisions(session, row), EVALUATIONS: timetable(row.evaluations)}
-    return {**own, "invited": invited_to_season(session, organiser, row.id), **lists}
+    return {**own, **lists}
 
 
 def _divisions(session: Session, row: Season) -> list[tuple[str, int | None]]:
