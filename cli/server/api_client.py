@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from datetime import datetime
 from functools import cache
+from types import MappingProxyType
 from typing import Any, Self, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
@@ -84,7 +85,7 @@ class Client:
 
     def inbox(self, *, unread: bool = False, limit: int | None = None) -> Iterator[Notice]:
         """Yield what you were told of events that concern you, newest first."""
-        chosen = {"unread": "true" if unread else "", "limit": min(limit or PAGE, PAGE)}
+        chosen = {"unread": "true" if unread else ""}
         yield from self._pages(Notice, "/v1/inbox", chosen, limit)
 
     def mark_read(self, up_to: int) -> int:
@@ -197,7 +198,7 @@ class Client:
 
     def entries(self, season_id: int) -> Iterator[Entry]:
         """Yield the entries of a season by bot, including those taken out."""
-        yield from self._pages(Entry, f"/v1/seasons/{season_id}/entries", {"limit": PAGE}, None)
+        yield from self._pages(Entry, f"/v1/seasons/{season_id}/entries")
 
     def assign_division(self, season_id: int, bot_id: int, division: int) -> Entry:
         """Put an entry into a division; organisers only."""
@@ -231,8 +232,7 @@ class Client:
 
     def own_challenges(self, *, season: int = 0, limit: int | None = None) -> Iterator[AskedChallenge]:
         """Yield what was asked for with your bots, newest first."""
-        chosen = {"season": season, "limit": min(limit or PAGE, PAGE)}
-        yield from self._pages(AskedChallenge, "/v1/challenges", chosen, limit)
+        yield from self._pages(AskedChallenge, "/v1/challenges", {"season": season}, limit)
 
     def asked_challenge(self, challenge_id: int) -> AskedChallenge:
         """Return one challenge with its counts."""
@@ -240,9 +240,7 @@ class Client:
 
     def challenge_matches(self, challenge_id: int, *, limit: int | None = None) -> Iterator[Match]:
         """Yield a challenge's matches, newest first."""
-        yield from self._pages(
-            Match, f"/v1/challenges/{challenge_id}/matches", {"limit": min(limit or PAGE, PAGE)}, limit
-        )
+        yield from self._pages(Match, f"/v1/challenges/{challenge_id}/matches", {}, limit)
 
     def stop_challenge(self, challenge_id: int) -> AskedChallenge:
         """Stop a challenge of your bot."""
@@ -252,8 +250,7 @@ class Client:
 
     def evaluations(self, season_id: int, *, limit: int | None = None) -> Iterator[Evaluation]:
         """Yield a season's evaluations, newest first."""
-        path = f"/v1/seasons/{season_id}/evaluations"
-        yield from self._pages(Evaluation, path, {"limit": min(limit or PAGE, PAGE)}, limit)
+        yield from self._pages(Evaluation, f"/v1/seasons/{season_id}/evaluations", {}, limit)
 
     def evaluation(self, evaluation_id: int) -> EvaluationDetail:
         """Return one evaluation with its standings."""
@@ -285,8 +282,8 @@ class Client:
         """Yield matches, newest first; 0 and "" match any. `finished_since` selects those that ended then or later,
         latest end first.
         """
-        chosen: dict[str, Any] = {"season": season, "bot": bot, "state": state, "limit": min(limit or PAGE, PAGE)}
-        chosen |= {"finished_since": finished_since and finished_since.isoformat()}
+        since = finished_since and finished_since.isoformat()
+        chosen = {"season": season, "bot": bot, "state": state, "finished_since": since}
         yield from self._pages(Match, "/v1/matches", chosen, limit)
 
     def match(self, match_id: int) -> MatchDetail:
@@ -329,7 +326,7 @@ class Client:
 
     def appeals(self, *, season: int = 0, state: str = "") -> Iterator[Appeal]:
         """Yield appeals, newest first: your own, or all for organisers."""
-        yield from self._pages(Appeal, "/v1/appeals", {"season": season, "state": state, "limit": PAGE}, None)
+        yield from self._pages(Appeal, "/v1/appeals", {"season": season, "state": state})
 
     def rule(self, appeal_id: int, body: Body) -> Appeal:
         """Decide an appeal; organisers only."""
@@ -347,7 +344,7 @@ class Client:
         self, subject: str = "", *, oldest_first: bool = False, limit: int | None = None
     ) -> Iterator[AuditRecord]:
         """Yield the audit log: who decided what, and why."""
-        chosen = {"subject": subject, "oldest_first": "true" if oldest_first else "", "limit": min(limit or PAGE, PAGE)}
+        chosen = {"subject": subject, "oldest_first": "true" if oldest_first else ""}
         yield from self._pages(AuditRecord, "/v1/audit", chosen, limit)
 
     def note_archive(self, season_id: int, sha256: str) -> None:
@@ -406,9 +403,11 @@ class Client:
     def _items(self, shape: type[Shape], path: str, chosen: Mapping[str, Any] | None = None) -> list[Shape]:
         return [_read(shape, item) for item in _items(self.call("GET", path, params=_given(chosen or {})))]
 
-    def _pages(self, shape: type[Shape], path: str, chosen: Mapping[str, Any], limit: int | None) -> Iterator[Shape]:
+    def _pages(
+        self, shape: type[Shape], path: str, chosen: Mapping[str, Any] = MappingProxyType({}), limit: int | None = None
+    ) -> Iterator[Shape]:
         """Yield the items of all pages, at most `limit`."""
-        query = _given(chosen)
+        query = _given(chosen) | {"limit": min(limit or PAGE, PAGE)}
         given = 0
         while True:
             page = self.call("GET", path, params=query)
