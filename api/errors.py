@@ -18,8 +18,9 @@ from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
+from deadheat.api.edge.around import Around
 from deadheat.engine.language import N_, gettext
 from deadheat.league import errors
 from deadheat.league.complaints import plainly
@@ -196,18 +197,13 @@ async def _invalid_request(request: Request, error: Exception) -> Response:
     return problem(request, 422, "invalid", detail, {"errors": listed})
 
 
-class Unexpected:
+class Unexpected(Around):
     """Answers what no handler knew. The framework does so as well, but outside of everything that surrounds a request,
     so its answer would lack the headers that all others have.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See `Around`."""
         started = False
 
         async def noting(message: Message) -> None:

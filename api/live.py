@@ -8,7 +8,7 @@ from typing import Any
 
 from deadheat.api.replays import marked
 from deadheat.api.services import Body, Services
-from deadheat.engine.games import GAMES
+from deadheat.engine.games.variants import rules
 from deadheat.engine.language import _, gettext, language, ngettext
 from deadheat.engine.scenes import Scene, document_so_far, scenes_so_far
 from deadheat.league.errors import WITHHELD
@@ -32,7 +32,7 @@ class Telling:
 
 def telling(watched: Watched, by_seat: list[str]) -> Telling:
     """The sentence and the scenes."""
-    found = [] if watched.match is None else scenes_so_far(GAMES[watched.game], watched.match, by_seat)
+    found = [] if watched.match is None else scenes_so_far(rules(watched.game, watched.variant), watched.match, by_seat)
     return Telling(told(watched), found)
 
 
@@ -85,7 +85,9 @@ def live_body(shared: Services, match_id: int, viewer: Person | None) -> tuple[B
         "told": told(watched),
         "ends": watched.state is not MatchState.SCHEDULED,
         "voids": watched.voids,
-        "match": None if watched.match is None else document_so_far(GAMES[watched.game], watched.match, by_seat),
+        "match": None
+        if watched.match is None
+        else document_so_far(rules(watched.game, watched.variant), watched.match, by_seat),
     }
     content = json.dumps(found, separators=(",", ":")).encode()
     body = Body(watched.version, f'"live-{VERSION}{marked()}-{watched.version}"', content, "application/json")

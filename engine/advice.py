@@ -19,8 +19,8 @@ from typing import Any
 
 from deadheat.engine.chance import SEED_BYTES, Chance, attempt_seed
 from deadheat.engine.core import NS_PER_S, Message, Reply, Result, Seat, Step
-from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import Parts
+from deadheat.engine.games.variants import rules_of
 from deadheat.engine.scenes import Scene, scenes
 from deadheat.engine.transcript import Transcript, encode
 from deadheat.engine.unfinished import objection
@@ -130,7 +130,7 @@ def _asked(match: Transcript, seat: Seat) -> Iterator[tuple[int, list[str], str]
 def advice(match: Transcript, seat: Seat, session: Transcript, adviser: Adviser) -> list[Advice]:
     """What a session says about each move of a seat, as far as it went, and as `MAX_REPLAYED` allows."""
     answers = [prompt.reply.line for prompt in session.prompts()]
-    game, seed = GAMES[match.game], attempt_seed(match.seed, match.attempt)
+    game, seed = rules_of(match), attempt_seed(match.seed, match.attempt)
     replies = [exchange.replies for exchange in match.exchanges]
     shown = scenes(match, [str(number) for number in range(match.seats)])
     exchanges = [scene.exchange for scene in shown]

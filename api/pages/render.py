@@ -10,10 +10,10 @@ import hashlib
 import inspect
 import json
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cache, partial
-from typing import Any
+from typing import Any, TypeVar
 
 from anyio import to_thread
 from fastapi import Request, Response
@@ -26,10 +26,13 @@ from deadheat.api.pages.texts.causes import phrase
 from deadheat.api.services import SITE, Body, Services
 from deadheat.engine.core import NS_PER_MS, Fault, Points
 from deadheat.engine.figures import counted, duration, limit, points, seat_number, span
-from deadheat.engine.games import GAMES
+from deadheat.engine.games import GAMES, variants
 from deadheat.engine.games.folder import folders, web_address
 from deadheat.engine.language import N_, _, gettext, language, ngettext
 from deadheat.league.locale import LANGUAGES
+from deadheat.league.records.seasons import Season
+
+Item = TypeVar("Item")
 
 _SAID = re.compile(r'\bsay\("([^"]*)"')
 
@@ -63,6 +66,7 @@ def templates() -> Jinja2Templates:
         "figure": figure,
         "players": players,
         "word": gettext,
+        "differences": differences,
         "cause": phrase,
         "game_title": game_title,
         "game_picture": game_picture,
@@ -110,6 +114,13 @@ def everyones(make: Callable[..., str], media_type: str = "text/html") -> Callab
 def render(shared: Services, name: str, **values: Any) -> str:
     """The page's text."""
     return shared.pages.get_template(name).render(**values)
+
+
+def first_of(found: Sequence[Item], count: int, number: Callable[[Item], int]) -> tuple[Sequence[Item], int | None]:
+    """Return the first items of a list that was asked for one more, and the number before which a page of older ones
+    begins; None: there are none.
+    """
+    return found[:count], number(found[count - 1]) if len(found) > count else None
 
 
 def shown(value: object, limit: int = MAX_SHOWN) -> str:
@@ -172,6 +183,14 @@ def grouped_points(value: Points | str) -> str:
 def game_title(name: str) -> str:
     """A game's title; a game that this server does not have (any more) keeps its name."""
     return GAMES[name].title if name in GAMES else name
+
+
+def differences(season: Season) -> list[str]:
+    """Where the season's game differs from its rules, in the reader's words."""
+    try:
+        return variants.differences(variants.rules(season.game, season.variant))
+    except (KeyError, variants.BadVariant):  # of a game, or of bounds, that are not here (any more)
+        return list(season.variant or ())
 
 
 @cache

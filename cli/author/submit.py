@@ -83,7 +83,10 @@ def submit(
     if wait and not season:
         fail("--wait waits for matches in a season; choose one with --season", USAGE)
     filename, content = read_bot(bot)
+    if season:
+        client.season(season)  # before a gate is played and the bot sent for nothing
     if gate is not None:
+        client.me()
         _must_pass(gate, game, bot, sandbox)
     visit = Submission(client, game, name, quiet=as_json)
     visit.upload(filename, content)

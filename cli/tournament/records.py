@@ -18,13 +18,16 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from deadheat.cli.local.transcripts import faults_of
 from deadheat.cli.tournament.schedule import Design, Kind, Stage
+from deadheat.engine import games
 from deadheat.engine.core import NS_PER_MS, Fault, Seat
+from deadheat.engine.core import Game as Rules
+from deadheat.engine.games.variants import BadVariant, varied
 from deadheat.engine.transcript import Transcript, encode_result
 from deadheat.sandbox.box import Program
 
@@ -78,6 +81,23 @@ class Request:
     block: int
     panel: int = 0
     gate: Mapping[str, Any] | None = None
+    variant: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def rules(self) -> Rules:
+        """The rules by which it is played. Raises BadFolder: they are not here."""
+        try:
+            return varied(games.GAMES[self.game], self.variant)
+        except (KeyError, BadVariant) as error:
+            raise BadFolder(f"its game {self.game} cannot be played here: {error}") from None
+
+    @property
+    def bank_ms(self) -> int | None:
+        """What a seat has for all its replies but READY; None: the game has no time bank, or is not here."""
+        try:
+            return getattr(self.rules, "bank_ms", None)
+        except BadFolder:
+            return None
 
     @property
     def labels(self) -> tuple[str, ...]:

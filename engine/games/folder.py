@@ -54,7 +54,7 @@ class GameFolder:
     `package` is the folder's own ``__name__``. `place`: where it stands among others. `seats_differ`: how its seats
     differ, for a person who chooses one; None: all are asked at once, so there is nothing to choose. `pace`: the
     seconds that a slot needs for a series and for each of its matches, of house bots on a machine of two processors.
-    `bank_ns`: what a seat has for all its replies but READY, if it has a time bank. `same_deals`: hands are private, so
+    `same_deals`: hands are private, so
     a league plays each deal once with every bot in every seat, and luck with the cards cancels out; in other games
     everybody sees the same dice, and playing them again would only repeat the match. `panel`: the house bots by which
     newcomers are measured, the strongest first.
@@ -65,7 +65,6 @@ class GameFolder:
     place: int = 100
     seats_differ: str | None = ""
     pace: tuple[float, float] | None = None
-    bank_ns: int | None = None
     same_deals: bool = False
     panel: tuple[str, ...] = ("random",)
 

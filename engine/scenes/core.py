@@ -75,13 +75,14 @@ class Director:
 
     `scenes`: from a verified transcript's events and the names by seat to a scene for each event that a viewer should
     see. `figure` names what the chart of a match draws, in the plural ("points"); `figures` reads it from a state, for
-    each seat; more is better. `board`: what the drawings need and no scene changes.
+    each seat; more is better. `board`: what the drawings need and no scene changes, from the rules that
+    were played.
     """
 
     scenes: Callable[[Iterator[Moment], Sequence[str]], Iterator[Scene]]
     figure: str
     figures: Callable[[Mapping[str, Any]], Figures]
-    board: Callable[[], dict[str, Any]] = dict
+    board: Callable[[Any], dict[str, Any]] = lambda _rules: {}
 
 
 @dataclass(slots=True)

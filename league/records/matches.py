@@ -61,6 +61,7 @@ class Match(Record):
     season_id: int
     series_id: int
     game: str
+    variant: Annotated[list[str] | None, Field(description="Numbers of its season that differ from the game's rules.")]
     state: MatchState
     rated: bool
     commitment: str

@@ -22,7 +22,7 @@ from sqlalchemy import Connection, Table, func, inspect, select, text
 from sqlmodel import Session
 
 from deadheat.engine.figures import plural
-from deadheat.engine.games import GAMES
+from deadheat.engine.games.variants import rules_of
 from deadheat.engine.replay import Diverged, replay
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, decode
 from deadheat.league.blobs import BlobDamaged, BlobMissing, Blobs
@@ -262,7 +262,7 @@ def _replay_some(store: Blobs, file: Path) -> tuple[int, list[str]]:
             unlike.append(f"match {match_id}: {error}")
             continue
         try:
-            replay(GAMES[transcript.game], transcript)
+            replay(rules_of(transcript), transcript)
         except (Diverged, KeyError, ValueError) as error:
             unlike.append(f"match {match_id}: {type(error).__name__}: {error}")
         replayed += 1

@@ -239,7 +239,7 @@ def _described(pid: int) -> str:
 
 
 def _shown(words: Sequence[str]) -> str:
-    """Return a command as people know it: without an interpreter before a script, and without their folders."""
+    """Return a command as people know it, on one line: without an interpreter before a script, and their folders."""
     words = [word for word in words if word]
     if words[1:3] == ["-m", "deadheat.cli.main"]:  # how a server starts its own processes
         words = ["deadheat", *words[3:]]
@@ -248,5 +248,5 @@ def _shown(words: Sequence[str]) -> str:
         if not script or words[script].startswith("-"):
             break
         words = words[script:]
-    line = " ".join([Path(words[0]).name, *words[1:]]) if words else ""
+    line = " ".join(" ".join([Path(words[0]).name, *words[1:]]).split()) if words else ""
     return line if len(line) <= MOST_CHARACTERS else f"{line[: MOST_CHARACTERS - 1]}…"

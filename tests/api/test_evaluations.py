@@ -52,6 +52,23 @@ def test_its_standings_and_rounds_are_told(site: Site, played: int) -> None:
     assert f'href="/seasons/{played}/evaluations"' in site.client.get(f"/seasons/{played}").text
 
 
+def test_the_course_of_a_persons_and_a_teams_bots_through_evaluations_is_drawn(site: Site, played: int) -> None:
+    world = site.world
+    author = site.ok(200, site.client.get("/v1/bots/1"))["author"]
+    path = f"/authors/{author}"
+    assert "Places in the" not in site.client.get(path).text, "one evaluation is no course"
+    site.ok(
+        201,
+        site.client.post(f"/v1/seasons/{played}/evaluations", json={"format": "round-robin"}, headers=site.organiser()),
+    )
+    world.play_all()
+    numbers = {one["number"] for one in site.client.get(f"/v1/seasons/{played}/evaluations").json()["items"]}
+    assert numbers == {1, 2}
+    page = site.client.get(path).text
+    assert f'<a href="/seasons/{played}/evaluations">' in page
+    assert page.count("<polyline") == 1
+
+
 def test_a_visitor_finds_a_team_and_all_its_boards_on_a_page_of_few(
     site: Site, played: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

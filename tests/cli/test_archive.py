@@ -113,11 +113,10 @@ def test_the_audit_log_keeps_the_hash_of_an_organisers_archive_and_others_are_co
     assert world.write(publish, SEASON)
     assert archived(ada)[1]["logged"] is None
     assert kept() == []
-    for _ in range(2):
-        code, told = archived(boss)
-        assert (code, told["logged"]) == (0, True)
-        assert kept() == [("season-archived", {"sha256": told["sha256"]})]
-    assert archived(ada) == (0, told)
+    code, told = archived(boss)
+    assert (code, told["logged"]) == (0, True)
+    assert archived(boss) == archived(ada) == (0, told)
+    assert kept() == [("season-archived", {"sha256": told["sha256"]})], "once"
     with world.db.transaction() as session:
         session.get_one(Season, SEASON).name = "Another"
     assert archived(ada)[0] == 1

@@ -8,6 +8,7 @@ worker may have read yet.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -58,6 +59,7 @@ class ExhibitionJob:
     person: str
     replies: Replies = ()
     waited_seconds: float = 0.0  # from queued to claimed
+    variant: Sequence[str] | None = None  # of the game, see `league.terms`
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ refuse it, the person learns why and may give another. So a person's only faults
 wait, each move and the whole match have limits. Nothing here is rated, and no table of the league refers to it.
 
 *Nobody scouts new versions.* People meet only versions that play, or have played, in a season that has begun, and no
-bot whose author has closed it to people.
+bot whose author has closed it to people. They play the game as the newest season of that version has it.
 
 *Nothing hidden is shown.* The person's view is made from the replies, as for spectators, without the events that are
 private to other seats; the bot's answer in the same step is not stored before the person's.
@@ -23,6 +23,7 @@ private to other seats; the bot's answer in the same step is not stored before t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -33,6 +34,7 @@ from sqlmodel import Session, col, exists, or_, select, update
 from deadheat.engine.chance import SEED_BYTES, commitment
 from deadheat.engine.core import MAX_LINE_BYTES, Fault, Seat
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.variants import rules
 from deadheat.engine.transcript import BadTranscript
 from deadheat.engine.unfinished import Unfinished, objection, read_replies, unfinished
 from deadheat.league.causes import Cause
@@ -62,6 +64,7 @@ class ExhibitionInfo:
 
     id: int
     game: str
+    variant: Sequence[str] | None
     state: JobState
     user_id: int
     person: str
@@ -140,12 +143,14 @@ def take_seat(session: Session, person: Person, bot_id: int, opponents: int = 1,
         raise TooMany("matches against bots at a time for one person", 1)
     own = (Exhibition.user_id == person.id,)
     check_quota(session, Quota("matches of one person against bots", PER_HOUR, HOUR, own, Exhibition.created_at))
+    variant = _variant(session, version_id)
     entropy, at = surroundings(session).entropy, now(session)
     seed = entropy(SEED_BYTES)
     row = Exhibition(
         user_id=person.id,
         version_id=version_id,
         game=bot.game,
+        variant=None if variant is None else list(variant),
         seats=seats,
         seat=int.from_bytes(entropy(8)) % seats if seat is None else seat,
         seed=seed,
@@ -172,6 +177,13 @@ def playable() -> tuple[ColumnElement[bool], ...]:
     series = (col(Series.id) == Match.series_id, col(Series.purpose).not_in(OF_CHALLENGES))
     has_played = exists().where(col(Participant.version_id) == BotVersion.id, *match, *series)
     return col(BotVersion.state) == VersionState.READY, or_(plays, has_played)
+
+
+def _variant(session: Session, version_id: int) -> Sequence[str] | None:
+    """The game's variant in the newest season that has begun and in which this version plays; None: its rules."""
+    plays = (Entry.version_id == version_id, col(Season.state) != SeasonState.SCHEDULED)
+    newest = select(Season.variant).join(Entry, col(Entry.season_id) == Season.id).where(*plays)
+    return session.exec(newest.order_by(col(Season.id).desc())).first()
 
 
 def _check_table(game: str, opponents: int, seat: Seat | None) -> int:
@@ -263,7 +275,7 @@ def answer(session: Session, person: Person, exhibition_id: int, turn: int, line
         return
     if "\n" in line or len(line.encode("utf-8", "replace")) > MAX_LINE_BYTES:
         raise IllegalMove("a move is one short line")
-    why = objection(GAMES[row.game], row.seats, row.seed, read_replies(row.replies), row.seat, line)
+    why = objection(rules(row.game, row.variant), row.seats, row.seed, read_replies(row.replies), row.seat, line)
     if why is not None:
         raise IllegalMove(why)
     waited = (
@@ -324,7 +336,7 @@ def _match(row: Exhibition) -> Unfinished | None:
     if row.started_at is None or row.state is JobState.ABANDONED:
         return None
     try:
-        return unfinished(GAMES[row.game], row.seats, row.seed, read_replies(row.replies))
+        return unfinished(rules(row.game, row.variant), row.seats, row.seed, read_replies(row.replies))
     except (BadTranscript, KeyError, ValueError):
         return None
 

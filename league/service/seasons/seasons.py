@@ -15,6 +15,7 @@ from sqlmodel import Session, case, col, func, select
 from deadheat.engine.chance import commitment
 from deadheat.engine.figures import span
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.variants import BadVariant, rules
 from deadheat.league.causes import Cause
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, NameTaken, UnknownGame, WrongState
@@ -213,6 +214,10 @@ def settled(state: SeasonState, changed: Iterable[str]) -> Iterator[BadSetting]:
 def faults(row: Season) -> Iterator[BadSetting]:
     """Why a season cannot be run like this."""
     seats = GAMES[row.game].seats
+    try:
+        rules(row.game, row.variant)
+    except BadVariant as error:
+        yield BadSetting("variant", str(error))
     if row.seats not in seats:
         yield BadSetting("seats", f"{row.game} is for {span(seats)} players")
     unknown = sorted(set(row.languages or ()) - set(LANGUAGES))

@@ -230,7 +230,7 @@ def _hold(session: Session, match_ids: Sequence[int]) -> None:
 
 
 CLAIMED = (
-    select(Series, Season.game)
+    select(Series, Season.game, Season.variant)
     .join(Season, col(Season.id) == Series.season_id)
     .where(Series.id == bindparam("series_id"))
 )
@@ -249,7 +249,7 @@ PROGRAMS = (
 
 
 def _job(session: Session, series_id: int, host: Host, at: datetime) -> SeriesJob:
-    series, game = session.exec(CLAIMED, params={"series_id": series_id}).one()
+    series, game, variant = session.exec(CLAIMED, params={"series_id": series_id}).one()
     seats: dict[tuple[int, bytes, int], list[int]] = {}
     for match_id, seed, nth, version_id in session.exec(SEATED, params={"series_id": series_id}):
         seats.setdefault((match_id, seed, nth), []).append(version_id)
@@ -263,6 +263,7 @@ def _job(session: Session, series_id: int, host: Host, at: datetime) -> SeriesJo
         unfit=unfit_reasons(session, host),
         waited_seconds=(at - series.queued_at).total_seconds(),
         season_id=series.season_id,
+        variant=variant,
     )
 
 

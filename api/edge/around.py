@@ -1,0 +1,23 @@
+"""What all middleware here shares. It is plain ASGI because the framework's own middleware class would put a queue
+between a route and its stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+
+class Around:
+    """An application around another: `request` has each HTTP request first; everything else passes by."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        return (self.request if scope["type"] == "http" else self._app)(scope, receive, send)
+
+    async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        raise NotImplementedError
