@@ -68,7 +68,7 @@ def variant_of(game: Game) -> dict[str, int]:
 
 
 def differences(game: Game) -> list[str]:
-    """The same for people: a clause for each number, in the reader's language."""
+    """Where these rules differ from the usual ones, a clause for each number, in the reader's language."""
     return [each.words for each in parameters(game) if each.value != each.usual]
 
 

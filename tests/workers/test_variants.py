@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from sqlmodel import col, select
 
+from deadheat.engine.core import Reply
 from deadheat.engine.games.folder import bots_of
 from deadheat.engine.games.variants import rules_of
 from deadheat.engine.replay import replay
@@ -18,7 +19,7 @@ from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.seasons.seasons import create_season, edit_season, season_info
 from deadheat.league.service.series.live import watch
 from deadheat.league.service.views.matches import match_detail
-from deadheat.league.tables import LiveMatch, Match, Series
+from deadheat.league.tables import LiveMatch, Match
 from deadheat.league.verification.agreement import disagreements, verdict
 from deadheat.workers.exhibitions import play_exhibition
 from deadheat.workers.play import play_series
@@ -59,18 +60,20 @@ def test_matches_are_played_by_the_seasons_numbers_and_verified_by_them(world: P
         assert verdict(otherwise, [])[0] is False
 
 
-def test_who_watches_sees_it_by_the_same_numbers(world: PlayingWorld, season: int) -> None:
+def test_who_watches_sees_it_by_the_same_numbers(world: PlayingWorld) -> None:
+    world.season(game="betris-large", variant=["bank_ms=2500"])
     series_id, *_ = world.tick()
-    played = world.row(Series, series_id)
+    ready = [{seat: Reply("OK", 1) for seat in (0, 1)}]
     with world.db.transaction() as session:
-        match = session.exec(select(Match).order_by(col(Match.id))).first()
+        match = session.exec(select(Match).where(Match.series_id == series_id)).first()
         assert match is not None
-        session.add(
-            LiveMatch(series_id=played.id, match_id=match.id, attempt=1, replies=write_replies([]), at=world.clock.now)
-        )
+        told = {"attempt": 1, "replies": write_replies(ready), "at": world.clock.now}
+        session.add(LiveMatch(series_id=series_id, match_id=match.id, **told))
         match_id = match.id
     watched = world.read(watch, match_id)
-    assert (watched.variant, watched.match is not None) == (VARIANT, True)
+    assert watched.variant == ["bank_ms=2500"]
+    assert watched.match is not None
+    assert (watched.match.prompt(0) or "").endswith(" 2500 2500")
 
 
 def test_a_person_plays_the_variant_of_the_bots_newest_season(world: PlayingWorld, season: int) -> None:
