@@ -10,7 +10,7 @@ from deadheat.api.pages.pictures.charts import Mark
 from deadheat.engine.figures import nice
 from deadheat.engine.language import _
 from deadheat.league.service.views.samples import Moment, Ran
-from deadheat.sandbox.host.fitness import MAX_STEAL_SHARE
+from deadheat.sandbox.attribution import MAX_STEAL_SHARE
 
 WIDTH, HEIGHT = 360, 120
 LEFT, RIGHT, TOP, BOTTOM = 40, 8, 10, 20
