@@ -22,11 +22,11 @@ class ForecastEvaluation:
     matches: int
     skipped: Annotated[
         int, Field(description="Earlier times of the same evaluation that pass while others are played.")
-    ]
+    ] = 0
     late: Annotated[
         bool,
         Field(description="Whether it will not be done when the next is due, or when the season moves on without it."),
-    ]
+    ] = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -300,9 +300,7 @@ def owners(file: Path, names: Collection[str]) -> dict[str, str]:
     return found
 
 
-def copy_blobs(
-    source: Blobs, target: Blobs | None, names: Sequence[str], progress: Progress = lambda *_: None
-) -> dict[str, str]:
+def copy_blobs(source: Blobs, target: Blobs | None, names: Sequence[str], progress: Progress) -> dict[str, str]:
     """Copy what `target` does not have undamaged, each checked against its name; those that are lost, and why.
 
     `target` None: check only.

@@ -27,8 +27,8 @@ from deadheat.engine.core import Fault
 from deadheat.engine.language import N_, gettext
 from deadheat.league.database import now
 from deadheat.league.records import from_row
+from deadheat.league.records.forecasts import ForecastEvaluation
 from deadheat.league.records.people import Notice as NoticeInfo
-from deadheat.league.service.evaluations.forecast import Foreseen
 from deadheat.league.service.ground.counting import taking_part
 from deadheat.league.service.ground.steps import insert_new, set_values
 from deadheat.league.service.ground.storable import storable
@@ -274,7 +274,7 @@ def deadlines_near(session: Session, season: Season) -> None:
         _tell(session, everybody, NoticeKind.DEADLINE, subject, _season_facts(session, season.id) | facts)
 
 
-def falls_behind(session: Session, season: Season, late: Foreseen, successor: datetime) -> None:
+def falls_behind(session: Session, season: Season, late: ForecastEvaluation, successor: datetime) -> None:
     """Tell all who organise that an evaluation will not be done before the next is due; of a season once a day."""
     subject = f"season/{season.id}/behind/{now(session):%Y%m%d}"
     if _is_told(session, NoticeKind.BEHIND, subject):

@@ -169,9 +169,7 @@ def appeals(
     return [_info(row, bot.name) for row, bot in rows]
 
 
-def waiting_appeals(
-    session: Session, organiser: Person, *, after: int = 0, limit: int = 50
-) -> tuple[list[AppealInfo], int]:
+def waiting_appeals(session: Session, organiser: Person, *, after: int, limit: int) -> tuple[list[AppealInfo], int]:
     """Open appeals, the oldest first: those with an id above `after`, and how many there are in all.
 
     Raises:

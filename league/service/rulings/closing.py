@@ -30,6 +30,9 @@ from deadheat.league.tables import Bot, Team, TeamMember, User
 
 log = logging.getLogger(__name__)
 
+ENDED = 200
+"""Accounts that an administrator is shown at a time."""
+
 CLOSED = "Its author closed the account."
 BANNED = "Its author was banned."
 
@@ -77,10 +80,10 @@ def reopen(session: Session, administrator: Person, name: str) -> Person:
     return Person(user.id, user.name, user.role)
 
 
-def ended_accounts(session: Session, administrator: Person, limit: int = 200) -> list[User]:
-    """List closed and banned accounts, the newest first. Raises NotAllowed."""
+def ended_accounts(session: Session, administrator: Person) -> list[User]:
+    """List closed and banned accounts, the newest first, at most `ENDED`. Raises NotAllowed."""
     administrator.must_administer()
-    ended = select(User).where(col(User.closed_at).is_not(None)).order_by(col(User.closed_at).desc()).limit(limit)
+    ended = select(User).where(col(User.closed_at).is_not(None)).order_by(col(User.closed_at).desc()).limit(ENDED)
     return list(session.exec(ended))
 
 

@@ -32,11 +32,12 @@ from deadheat.league.tables import (
 MOST_RUNS = 200
 """The newest of a season whose games say how strong its panel is: more would take longer and change little."""
 
+SHOWN = 100
+"""Runs that are listed at a time."""
 
-def panel_results(
-    session: Session, owner: Person, bot_id: int, version: int | None = None, limit: int = 100
-) -> list[PanelResult]:
-    """List the panel results of the caller's bot, or of one version; the newest first. Raises NotFound."""
+
+def panel_results(session: Session, owner: Person, bot_id: int, version: int | None = None) -> list[PanelResult]:
+    """List the panel results of the caller's bot, or of one version; the newest `SHOWN` first. Raises NotFound."""
     own_bot(session, owner, bot_id)
     statement = (
         select(PanelRun, BotVersion, Season, Entry)
@@ -47,7 +48,7 @@ def panel_results(
     )
     if version is not None:
         statement = statement.where(BotVersion.number == version)
-    rows = session.exec(statement.order_by(col(PanelRun.id).desc()).limit(limit)).all()
+    rows = session.exec(statement.order_by(col(PanelRun.id).desc()).limit(SHOWN)).all()
     opponents = _opponents(session, [run.id for run, *_ in rows])
     first = _played_first(session, [run.entry_id for run, *_ in rows])
     return [

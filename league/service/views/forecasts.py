@@ -12,13 +12,11 @@ from sqlmodel import Session, col, func, select
 
 from deadheat.engine.games.folder import folders
 from deadheat.league.database import now
-from deadheat.league.records import from_row
 from deadheat.league.records.forecasts import Forecast, ForecastEvaluation
 from deadheat.league.service.evaluations.beginning import running_evaluation
 from deadheat.league.service.evaluations.forecast import (
     ESTIMATE,
     Course,
-    Foreseen,
     Machines,
     Pace,
     Played,
@@ -108,14 +106,14 @@ def forecast(session: Session, season: Season, bots: int | None = None) -> Forec
         panel_seconds=round(len(season.panel or ()) * pace.seconds(season.panel_games), 1),
         ladder_matches=ladder,
         ladder_done_at=ladder_done,
-        evaluations=[from_row(ForecastEvaluation, one) for one in coming],
+        evaluations=coming,
         finals_matches=sum(work.all_matches for works in finals for work in works),
         finals_done_at=done_at,
         warnings=told,
     )
 
 
-def falls_behind(session: Session, season: Season) -> tuple[Foreseen, datetime] | None:
+def falls_behind(session: Session, season: Season) -> tuple[ForecastEvaluation, datetime] | None:
     """The evaluation that is being played, and when its successor or what ends it is due, if it is not done by then."""
     row = running_evaluation(session, season.id)
     if row is None or row.stage is not None:
@@ -195,7 +193,7 @@ def _coming(
     field: int,
     machines: Machines,
     course: Course,
-) -> list[Foreseen]:
+) -> list[ForecastEvaluation]:
     if season.state.is_after(SeasonState.FROZEN) or not (lines or _exists(season)):
         return []
     took = {}
