@@ -29,12 +29,12 @@ DEALS_IN_A_BOX = 5
 
 
 class Unplayable(Exception):
-    """What was asked for cannot be played; the text is a sentence."""
+    """The request cannot be played; the text is a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a person asked for, as typed; None: nothing was said."""
+    """A person's request, as typed; None: the option was not given."""
 
     game: str
     bots: tuple[str, ...]
@@ -179,8 +179,8 @@ def _check_gate(gate: Gate | None, request: Request) -> None:
     asked = conditions.most_compared(gate, request.labels[-request.panel :])
     if asked and request.games + request.games % 2 < (needed := conditions.games_needed(asked)):
         raise Unplayable(
-            f"not_worse_than, asked of {counted(asked, 'opponent')}, can show nothing at 95 % in fewer than {needed} "
-            f"games against each; the gate plays {request.games}"
+            f"not_worse_than, asked of {counted(asked, 'opponent')}, needs {needed} games or more against each to "
+            f"show anything at 95 %; the gate plays {request.games}"
         )
 
 

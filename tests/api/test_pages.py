@@ -182,7 +182,7 @@ def test_a_match_page_tells_everything(played: Played) -> None:
     assert "5.00" in text and "9.00" in text and "1.8 %" in text  # mean, slowest, of its limit
     assert "roll" in text and "12345" in text
     text = re.sub(r"\s+", " ", page(site, f"/matches/{played.ids[2]}").text)
-    assert "void (service failure): host-unknown" in text
+    assert "void (service failure): nothing shows whether the bot was kept from running (host-unknown)" in text
     assert "stolen_ms 1.5" in text
 
 

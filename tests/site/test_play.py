@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 from sqlmodel import update
 
 from deadheat.api.pages.player import exhibition
@@ -32,6 +32,13 @@ from tests.workers.conftest import packed
 
 PATIENCE_MS = 60_000
 """A bot's answer is there in a moment, unless the machine is busy with something else."""
+
+
+THUMB = 44
+"""Pixels of what is touched, in both directions (WCAG 2.5.5)."""
+
+DRAG = (0.5, 0.4, 0.2, 0.05)
+"""Where a finger drags a block: from the middle of the board to a corner."""
 
 
 class Worker(threading.Thread):
@@ -248,6 +255,71 @@ class Pointer:
         page.get_by_role("button", name="Call it a lie").click()
 
 
+class Finger:
+    """By touch alone, on a phone: whatever is touched is as large as a thumb's tip."""
+
+    @staticmethod
+    def tap(found: Locator) -> None:
+        found.scroll_into_view_if_needed()
+        place = found.bounding_box()
+        assert place is not None
+        assert min(place["width"], place["height"]) >= THUMB, f"{found}: {place}"
+        found.tap()
+
+    @staticmethod
+    def auction(page: Page) -> None:
+        page.locator(".yours .choosable").first.wait_for()
+        if page.locator("[data-kind=auction]").count():
+            Finger.tap(page.locator(".yours [data-bundle=B]"))
+            Finger.tap(page.get_by_label("100 more", exact=True))
+            assert page.locator("[name=bid]").input_value() == "100"
+            Finger.tap(page.get_by_role("button", name="Bid", exact=True))
+            return
+        while page.locator("[data-hand='1'] .die.chosen").count() < 5:
+            Finger.tap(page.locator("[data-hand='1'] .die:not(.chosen)").first)
+        Finger.tap(page.locator("[data-category][data-seat='1'].choosable").first)
+        Finger.tap(page.get_by_role("button", name="Score"))
+
+    @staticmethod
+    def blocks(page: Page) -> None:
+        if page.locator("[data-kind=bet]").count():
+            Finger.tap(page.locator(".yours [data-block].choosable").first)
+            Finger.tap(page.get_by_role("button", name="Bet"))
+            return
+        if not page.locator("[data-fitting]").count():
+            Finger.tap(page.get_by_role("button", name="Pass"))
+            return
+        board = page.locator(".yours .seat1 svg.board")
+        board.scroll_into_view_if_needed()
+        place = board.bounding_box()
+        assert place is not None and place["width"] / SIDE >= THUMB, f"a cell is {place} / {SIDE}"
+        Finger._drag(page, [(place["x"] + part * place["width"], place["y"] + part * place["height"]) for part in DRAG])
+        size = int(page.locator(".by-cells legend").text_content().split()[2])  # type: ignore[union-attr]
+        assert page.locator(".aimed rect").count() == size
+        for name in ("turn", "left"):
+            Finger.tap(page.locator(f"[data-act={name}]"))
+        Finger.tap(page.get_by_role("button", name="Place", exact=True))
+
+    @staticmethod
+    def _drag(page: Page, way: list[tuple[float, float]]) -> None:
+        devtools = page.context.new_cdp_session(page)
+        for number, (x, y) in enumerate(way):
+            touch = {"type": "touchMove" if number else "touchStart", "touchPoints": [{"x": x, "y": y}]}
+            devtools.send("Input.dispatchTouchEvent", touch)
+        devtools.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        devtools.detach()
+
+    @staticmethod
+    def lies(page: Page) -> None:
+        if page.get_by_role("button", name="Call it a lie").count():
+            Finger.tap(page.get_by_role("button", name="Call it a lie"))
+            return
+        Finger.tap(page.locator(".yours [data-seat='0'] .die.choosable").first)
+        assert page.locator("[data-seat='0'] .die.chosen").count() >= 1
+        Finger.tap(page.get_by_label("1 more"))
+        Finger.tap(page.get_by_role("button", name="Bid", exact=True))
+
+
 class Keys:
     """By the keyboard alone."""
 
@@ -326,6 +398,43 @@ def test_a_person_plays_to_the_end_on_the_board(
         assert page.locator(".betris .seat1 .filled").count() >= 20, "it opens at its end, and shows what was placed"
     advised(page)
     assert barriers(page) == []
+
+
+@pytest.mark.parametrize(
+    ("game", "move", "copies"),
+    [
+        ("betris-large", Finger.blocks, 1),
+        pytest.param("yacht-auction", Finger.auction, 1, marks=pytest.mark.all),
+        pytest.param("liars-dice", Finger.lies, 2, marks=pytest.mark.all),
+    ],
+)
+def test_a_person_plays_to_the_end_by_touch_on_a_phone(
+    visit: Open, league: League, worker: Worker, game: str, move: Callable[[Page], None], copies: int
+) -> None:
+    page = visit("/", reduced_motion="reduce", viewport=PHONE, has_touch=True, is_mobile=True)
+    page = seated(signed_in(page, f"thumb-{game}"), opponent(league, game), copies)
+    page.locator(".yours .choosable, .yours .board[data-aims]").first.wait_for(timeout=PATIENCE_MS)
+    assert barriers(page) == [] and not overflows(page)
+    assert play(page, move) >= 2
+    over(page)
+
+
+def test_what_happens_after_ones_last_move_is_seen_before_the_result(
+    visit: Open, league: League, worker: Worker
+) -> None:
+    page, told = visit("/"), []
+    page.expose_function("tells", lambda text, is_over: told.append((text, is_over)))
+    page.add_init_script(
+        "addEventListener('DOMContentLoaded', () => { const where = document.querySelector('[data-part=where]');"
+        " const tell = () => window.tells(where.textContent, document.querySelector('form.move') === null);"
+        " if (where) new MutationObserver(tell).observe(where, { childList: true }); })"
+    )
+    page = seated(signed_in(page, "patient"), opponent(league, "liars-dice"), 2)
+    play(page, Forms.lies)
+    after = list(dict.fromkeys(text for text, is_over in told if is_over))
+    moves = [int(text.split()[3]) for text in after]
+    assert len(moves) > 1 and moves == sorted(moves), after
+    assert after[-1].split()[3] == after[-1].split()[-1], "the last one is the match's"
 
 
 @pytest.mark.all

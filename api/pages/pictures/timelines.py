@@ -10,19 +10,20 @@ from deadheat.api.pages.pictures.charts import Mark
 from deadheat.engine.figures import nice
 from deadheat.engine.language import _
 from deadheat.league.service.views.samples import Moment, Ran
+from deadheat.sandbox.attribution import MAX_STEAL_SHARE
 
 WIDTH, HEIGHT = 360, 120
 LEFT, RIGHT, TOP, BOTTOM = 40, 8, 10, 20
 """Room for the labels, in the same units."""
 
 MOST_MACHINES = 12
-"""That have a chart of their own; the table lists all."""
+"""The most machines with a chart of their own; the table lists all."""
 
 LATE_MS = 50.0
 """A tenth of half a second, the shortest limit of a move in our games."""
 
 VOID_PERCENT = 1.0
-"""What the page marks among its figures, too."""
+"""The threshold that the page also marks among its figures."""
 
 STEPS = {1: timedelta(minutes=1), 24: timedelta(minutes=10)}
 """How much of the time one point stands for, by the hours that a chart shows."""
@@ -63,7 +64,7 @@ def timelines(moments: Sequence[Moment], until: datetime, hours: int, names: Map
         drawn(_("Waiting series"), "", lambda some: some[-1].waiting),
         drawn(_("Host faults"), "%", _void_percent, VOID_PERCENT),
         drawn(_("Worst wake-up delay"), "ms", lambda some: 1000 * _worst(some, lambda ran: ran.late_seconds), LATE_MS),
-        drawn(_("CPU steal"), "%", lambda some: 100 * _worst(some, lambda ran: ran.steal_share)),
+        drawn(_("CPU steal"), "%", lambda some: 100 * _worst(some, lambda ran: ran.steal_share), 100 * MAX_STEAL_SHARE),
     ]
     there = sorted({number for moment in moments for number in moment.machines} & names.keys())
     if len(there) < 2:

@@ -49,19 +49,20 @@ async function draw() {
   if (shown) await attach(document.querySelector("form.move"), shown.part("stage"), () => shown.at === shown.scenes.length - 1);
 }
 
-// Who is at the end sees what is new move by move; who looks back, or wants no motion, is left in peace.
+// Who is at the end sees what is new move by move; who looks back, or wants no motion, is left in peace. Whether all was seen.
 async function grow(match) {
   const seen = shown.scenes.length - 1;
   const watches = shown.at === seen && !shown.timer && !matchMedia("(prefers-reduced-motion: reduce)").matches;
   const newest = match.scenes.length - 1;
   shown.grow(match, false);
-  if (!watches || newest <= seen) return;
+  if (!watches || newest <= seen) return false;
   shown.part("stage").scrollIntoView({ block: "nearest" });
   for (let at = Math.max(seen + 1, newest - MOST_MOVES); at <= newest; at += 1) {
     shown.show(at);
     if (at < newest) await new Promise((resolve) => { setTimeout(resolve, MOVE_MS); });
-    if (shown.at !== at) return; // somebody took the controls
+    if (shown.at !== at) return false; // somebody took the controls
   }
+  return true;
 }
 
 async function renew(version) {
@@ -72,8 +73,10 @@ async function renew(version) {
 
 // Puts the form of that page in place of the one that is shown. `sent`: a form that must go, for it was sent.
 async function exchange(page, sent) {
-  const wanted = new DOMParser().parseFromString(page, "text/html").getElementById("turn");
+  const next = new DOMParser().parseFromString(page, "text/html");
+  const wanted = next.getElementById("turn");
   if (!wanted) { // it is over: the record opens at its end, not at the move that was shown
+    await last(next.getElementById("replay")?.dataset.document).catch(() => {});
     shown?.still();
     history.replaceState(null, "", location.pathname + location.search);
     location.reload();
@@ -85,6 +88,15 @@ async function exchange(page, sent) {
   if (shown) await attach(null, shown.part("stage")); // what is still drawn is the last form's
   if (lost) document.getElementById("your-turn")?.focus({ preventScroll: true });
   await draw();
+}
+
+// What happened since one's own last move, of the record at that address.
+async function last(address) {
+  if (!shown || !address) return;
+  turn().querySelectorAll("form").forEach((form) => form.remove());
+  await attach(null, shown.part("stage"));
+  const response = await asked(address);
+  if (response && await grow(await response.json())) await new Promise((resolve) => { setTimeout(resolve, MOVE_MS); });
 }
 
 // One after the other: a page that is fetched twice at once could come back in the wrong order.

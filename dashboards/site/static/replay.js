@@ -8,7 +8,7 @@
 //
 // `place` is the element that the game fills; `match` the document of `engine.scenes`: `names` by seat, `board` (what
 // no scene changes), `ranks` (null while it is played), `scenes`. `draw` shows a scene's `state`, and nothing that an
-// earlier call left behind. `sights`: true where some may not see all; `sight` is then the seat whose eyes are lent, or
+// earlier call left behind. Whoever plays sees their own seat's parts with the class `whose`. `sights`: true where some may not see all; `sight` is then the seat whose eyes are lent, or
 // null. What is drawn is equally high in every scene, or the page jumps while it plays. Colours of seats are classes:
 // .seat0 to .seat5 set --seat. What people may act on when they play has data attributes with the protocol's own words
 // (data-seat, data-category, data-bundle, data-block, data-cell, data-face), so that a form can find it.
@@ -257,6 +257,8 @@ class Viewer {
   draw() {
     const sight = this.part("sight").value;
     this.stage.draw(this.scenes[this.at].state, sight === "" ? null : Number(sight));
+    const { mine } = this.root.dataset; // the seat of whoever plays
+    if (mine) for (const own of this.part("stage").querySelectorAll(`.seat${mine}`)) own.classList.add("whose");
   }
 
   answers(answers) {
