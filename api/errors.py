@@ -18,8 +18,9 @@ from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
+from deadheat.api.edge.around import Around
 from deadheat.engine.language import N_, gettext
 from deadheat.league import errors
 from deadheat.league.complaints import plainly
@@ -149,7 +150,9 @@ async def league_error(request: Request, error: Exception) -> Response:
 
 
 async def _database_away(request: Request, error: Exception) -> Response:
-    """It restarts, say, or all its connections are taken: that passes, and is nobody's mistake."""
+    """Answer 503: the database restarts, or all its connections are taken. That passes, and is not the client's
+    mistake.
+    """
     cause = getattr(error, "orig", None) or error
     if getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR:  # a statement that it does not understand
         return await _unexpected(request, error)
@@ -196,18 +199,13 @@ async def _invalid_request(request: Request, error: Exception) -> Response:
     return problem(request, 422, "invalid", detail, {"errors": listed})
 
 
-class Unexpected:
+class Unexpected(Around):
     """Answers what no handler knew. The framework does so as well, but outside of everything that surrounds a request,
     so its answer would lack the headers that all others have.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See `Around`."""
         started = False
 
         async def noting(message: Message) -> None:

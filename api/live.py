@@ -1,4 +1,4 @@
-"""What is told of a match that is not over: a sentence on how it stands, and its scenes as a spectator may see them."""
+"""The view of a match in progress: a sentence on the score, and its scenes as a spectator may see them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from deadheat.api.replays import marked
 from deadheat.api.services import Body, Services
-from deadheat.engine.games import GAMES
+from deadheat.engine.games.variants import rules
 from deadheat.engine.language import _, gettext, language, ngettext
 from deadheat.engine.scenes import Scene, document_so_far, scenes_so_far
 from deadheat.league.errors import WITHHELD
@@ -19,12 +19,12 @@ from deadheat.league.service.views.matches import match_detail
 from deadheat.league.states import JobState, MatchState
 
 VERSION = 3
-"""Of what is made here, see `api.replays.VERSION`."""
+"""The version of these views, see `api.replays.VERSION`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """For pages without scripts."""
+    """The text for pages without scripts."""
 
     told: str
     scenes: list[Scene]
@@ -32,7 +32,7 @@ class Telling:
 
 def telling(watched: Watched, by_seat: list[str]) -> Telling:
     """The sentence and the scenes."""
-    found = [] if watched.match is None else scenes_so_far(GAMES[watched.game], watched.match, by_seat)
+    found = [] if watched.match is None else scenes_so_far(rules(watched.game, watched.variant), watched.match, by_seat)
     return Telling(told(watched), found)
 
 
@@ -65,13 +65,13 @@ def told(watched: Watched) -> str:
 
 
 def live_key(match_id: int) -> object:
-    """What `live_body` is kept under."""
+    """Return the key under which `live_body` is kept."""
     return ("live", language(), match_id)
 
 
 def live_body(shared: Services, match_id: int, viewer: Person | None) -> tuple[Body, bool]:
-    """The same as JSON, made at most once a second however many watch, and whether it is private: then it is not kept.
-    Raises NotFound.
+    """Return the view as JSON, made at most once a second however many watch, and whether it is private and so not
+    kept. Raises NotFound.
     """
     key = live_key(match_id)
     if (body := shared.bodies.fresh(key)) is not None:
@@ -85,7 +85,9 @@ def live_body(shared: Services, match_id: int, viewer: Person | None) -> tuple[B
         "told": told(watched),
         "ends": watched.state is not MatchState.SCHEDULED,
         "voids": watched.voids,
-        "match": None if watched.match is None else document_so_far(GAMES[watched.game], watched.match, by_seat),
+        "match": None
+        if watched.match is None
+        else document_so_far(rules(watched.game, watched.variant), watched.match, by_seat),
     }
     content = json.dumps(found, separators=(",", ":")).encode()
     body = Body(watched.version, f'"live-{VERSION}{marked()}-{watched.version}"', content, "application/json")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from deadheat.engine.chance import Chance, attempt_seed
 from deadheat.engine.core import Game, Reply, Result, Seat, Step, Transport
 from deadheat.engine.figures import span
+from deadheat.engine.games.variants import variant_of
 from deadheat.engine.transcript import MAX_EXCHANGES, Exchange, Transcript
 
 MATCH_ATTEMPTS = 5
@@ -45,7 +46,8 @@ def run_match(
             result, step = stop.value, None
     assert result is not None
     assert len(result.ranks) == seats
-    return Transcript(game.name, game.rules_version, seats, seed, tuple(exchanges), result, about or {}, attempt)
+    about, variant = about or {}, variant_of(game)
+    return Transcript(game.name, game.rules_version, seats, seed, tuple(exchanges), result, about, attempt, variant)
 
 
 def _check_replies(step: Step, replies: Mapping[Seat, Reply]) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from deadheat.engine.core import FOUND_BY_RULES, MAX_LINE_BYTES, Fault, Game, Message, Reply, Result, Seat
 from deadheat.engine.figures import plural, points, seat_number
-from deadheat.engine.games import GAMES
+from deadheat.engine.games.variants import BadVariant, rules_of, variant_of
 from deadheat.engine.referee import run_match
 from deadheat.engine.transcript import Transcript, encode_exchange
 
@@ -63,14 +63,17 @@ class RecordedTransport:
 
 def known_rules(transcript: Transcript) -> bool:
     """Whether the match was played by the rules installed here."""
-    game = GAMES.get(transcript.game)
-    return game is not None and game.rules_version == transcript.rules_version
+    try:
+        return rules_of(transcript).rules_version == transcript.rules_version
+    except (KeyError, BadVariant):
+        return False
 
 
 def why_unknown(transcript: Transcript) -> str:
     """A clause on why nothing can be said of one that was played by others."""
     rules = f"version {transcript.rules_version} of the rules of {transcript.game}"
-    return f"it was played under {rules}, which this server does not have"
+    numbers = f" with {_numbers(transcript.variant)}" if transcript.variant else ""
+    return f"it was played under {rules}{numbers}, which this server does not have"
 
 
 def replay(game: Game, transcript: Transcript) -> Transcript:
@@ -86,6 +89,8 @@ def replay(game: Game, transcript: Transcript) -> Transcript:
         raise ValueError(
             f"played under version {transcript.rules_version} of the rules; this is version {game.rules_version}"
         )
+    if transcript.variant != variant_of(game):
+        raise ValueError(f"played with {_numbers(transcript.variant)}, not with {_numbers(variant_of(game))}")
     recorded = RecordedTransport(transcript)
     again = run_match(game, transcript.seats, transcript.seed, recorded, transcript.about, transcript.attempt)
     for number, (new, old) in enumerate(zip(again.exchanges, transcript.exchanges, strict=False)):
@@ -98,6 +103,10 @@ def replay(game: Game, transcript: Transcript) -> Transcript:
             len(again.exchanges), f"the rules end with {_words(again.result)}, recorded was {_words(transcript.result)}"
         )
     return again
+
+
+def _numbers(variant: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in variant.items()) or "the usual numbers"
 
 
 def _doubt(reply: Reply, limit_ns: int) -> str | None:

@@ -3,7 +3,8 @@ r"""The record of a match, and its codec: versioned JSON Lines, each line chaine
 Format (version 2), one JSON object a line, UTF-8, no blank lines:
 
 * the header ``{"deadheat": 2, "game": ..., "rules": ..., "seats": n, "seed": hex, "commitment": hex, "attempt": n,
-  "about": {...}}``; the dice are those of the seed's n-th attempt (`engine.chance.attempt_seed`)
+  "about": {...}}``; the dice are those of the seed's n-th attempt (`engine.chance.attempt_seed`). Before
+  ``about`` stands, of a variant, ``"variant": {name: number, ...}``: what differs from the rules, in alphabetical order
 * one line per exchange
   ``{"n": k, "messages": [[seat, line, limit_ns|null], ...], "replies": [[seat, line|null, elapsed_ns, fault|null,
   cpu_ns|null, late_ns], ...], "events": [...]}``; a reply from which the host took time, or which a clock called a
@@ -78,7 +79,8 @@ class Prompt:
 @dataclass(frozen=True, slots=True)
 class Transcript:
     """A whole match. `about` holds labels (match id, players) that no rule looks at; `attempt` is the number, from 1,
-    of the attempt that became its result.
+    of the attempt that became its result; `variant` which numbers differ from the game's rules
+    (`engine.games.variants`).
     """
 
     game: str
@@ -89,6 +91,7 @@ class Transcript:
     result: Result
     about: Mapping[str, object] = field(default_factory=dict)
     attempt: int = 1
+    variant: Mapping[str, int] = field(default_factory=dict)
 
     def prompts(self) -> Iterator[Prompt]:
         """Every prompt in the order of exchanges; all metrics are made from this fold."""
@@ -127,6 +130,8 @@ def _encode(transcript: Transcript, version: int) -> bytes:
     }
     if version > OLDEST_VERSION:
         header["attempt"] = transcript.attempt
+    if transcript.variant:
+        header["variant"] = dict(sorted(transcript.variant.items()))
     header["about"] = dict(transcript.about)
     lines = [_spelled(header).encode("ascii")]
     for number, exchange in enumerate(transcript.exchanges):
@@ -172,9 +177,12 @@ def decode(data: bytes) -> Transcript:
             result=decode_result(objects[-1]),
             about=_object(header["about"]),
             attempt=_attempt(header["attempt"]) if version > OLDEST_VERSION else 1,
+            variant={name: _whole(value) for name, value in _object(header.get("variant", {})).items()},
         )
-        if version == OLDEST_VERSION and any(prompt.reply.evidence for prompt in transcript.prompts()):
-            raise BadTranscript("version 1 keeps no evidence beside its replies")
+        if version == OLDEST_VERSION and (
+            transcript.variant or any(prompt.reply.evidence for prompt in transcript.prompts())
+        ):
+            raise BadTranscript("version 1 keeps no variant, and no evidence beside its replies")
         respelled = _encode(transcript, version)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, ZeroDivisionError) as error:
         raise BadTranscript(f"not a transcript: {type(error).__name__}: {error}") from error

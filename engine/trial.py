@@ -24,6 +24,7 @@ from deadheat.engine.core import (
     Step,
 )
 from deadheat.engine.figures import duration
+from deadheat.engine.games.variants import variant_of
 from deadheat.engine.replay import Diverged, replay
 from deadheat.engine.transcript import BadTranscript, Exchange, Transcript, decode, encode
 
@@ -264,7 +265,15 @@ def check_replay(game: Game, match: Match) -> None:
     """Raise NotConforming unless the match follows from its own transcript, written and read again."""
     assert match.result is not None
     exchanges = [Exchange(s.messages, r, s.events) for s, r in zip(match.steps, match.replies, strict=True)]
-    played = Transcript(game.name, game.rules_version, match.seats, match.seed, tuple(exchanges), match.result)
+    played = Transcript(
+        game.name,
+        game.rules_version,
+        match.seats,
+        match.seed,
+        tuple(exchanges),
+        match.result,
+        variant=variant_of(game),
+    )
     try:
         again = replay(game, decode(encode(played)))
     except (Diverged, BadTranscript) as error:

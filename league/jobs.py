@@ -8,7 +8,7 @@ in the kinds' own modules.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from deadheat.engine.core import Fault, Result, Seat
@@ -57,6 +57,7 @@ class SeriesJob:
     unfit: tuple[str, ...] = ()  # why that host should not judge; only where DEADHEAT_JUDGE_UNFIT lets it
     waited_seconds: float = 0.0  # from queued to claimed
     season_id: int = 0  # none in tests without a database
+    variant: Sequence[str] | None = None  # of its season, see `league.terms`
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class FaultRecord:
-    """Where a seat failed, for people."""
+    """The place at which a seat failed, for people."""
 
     seat: Seat
     fault: Fault

@@ -20,6 +20,7 @@ from typing import Annotated, Any, get_args
 from pydantic import AwareDatetime, BaseModel, Field, StringConstraints
 from pydantic.fields import FieldInfo
 
+from deadheat.engine.games.variants import WORD
 from deadheat.league.states import Admission, FinalsFormat, FinalsLog, Ranks, SeasonState
 
 Date = Annotated[AwareDatetime, Field(ge=datetime(2000, 1, 1, tzinfo=UTC), le=datetime(2200, 1, 1, tzinfo=UTC))]
@@ -71,6 +72,13 @@ class Setting:
 
 class Terms(BaseModel, use_attribute_docstrings=True):
     """An organiser's settings; those left out stay as they are, or have their defaults."""
+
+    variant: Annotated[
+        list[Annotated[str, StringConstraints(pattern=WORD, max_length=42)]] | None,
+        Field(min_length=1, max_length=20),
+        Setting(Group.MATCHES, "Variant of the game", SeasonState.SCHEDULED),
+    ] = None
+    """Numbers of the game that differ from its rules, such as "dice=3"; null: none."""
 
     ranks: Annotated[
         Ranks,
@@ -274,7 +282,7 @@ class Term:
 
     @property
     def words(self) -> str:
-        """What commands and files say of it: none instead of null, and the words of a choice."""
+        """Its description in commands and files: none instead of null, and the words of a choice."""
         choices = f" One of: {', '.join(self.kind)}." if issubclass(self.kind, StrEnum) else ""
         return self.meaning.replace("null", "none") + choices
 

@@ -37,7 +37,7 @@ from functools import partial
 from sqlalchemy.exc import SQLAlchemyError
 
 from deadheat.engine.core import Fault, Message, Reply, Seat, Transport, TransportError
-from deadheat.engine.games import GAMES
+from deadheat.engine.games.variants import rules
 from deadheat.engine.transcript import Transcript, encode
 from deadheat.engine.unfinished import Replies, said
 from deadheat.league.causes import ELSEWHERE, Cause, Trait
@@ -150,8 +150,9 @@ def run(context: Context, job: ExhibitionJob, heartbeat: Callable[[], None]) -> 
             voids = 0
             while True:
                 try:
+                    game = rules(job.game, job.variant)
                     return arena.play_beside(
-                        GAMES[job.game], job.seats, job.seed, about, hold, person.sits_down, places, heartbeat
+                        game, job.seats, job.seed, about, hold, person.sits_down, places, heartbeat
                     ).transcript
                 except TransportError as error:
                     voids += 1

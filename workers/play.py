@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from deadheat.engine.core import TransportError
-from deadheat.engine.games import GAMES
+from deadheat.engine.games.variants import rules
 from deadheat.engine.transcript import encode
 from deadheat.league.causes import BLAMELESS, Cause
 from deadheat.league.jobs import AttemptRecord, Failure, MatchJob, MatchOutcome, SeriesJob
@@ -161,7 +161,7 @@ def play_match(
     started_at_ns = time.time_ns()
     try:
         played = arena.play(
-            GAMES[job.game], seating, match.seed, about, between, broadcast.around, attempt=match.attempt
+            rules(job.game, job.variant), seating, match.seed, about, between, broadcast.around, attempt=match.attempt
         )
     except TransportError as error:
         if error.cause in BLAMELESS:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from urllib.parse import parse_qsl
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
+from deadheat.api.edge.around import Around
 from deadheat.engine.language import reading
 from deadheat.league.locale import LANGUAGES, catalogue, preferred
 
@@ -25,14 +26,12 @@ _IN_WORDS = ("/replay", "/live")
 _VARY = (b"vary", b"Accept-Language, Cookie")
 
 
-class ReadersLanguage:
+class ReadersLanguage(Around):
     """Answers each request for a page in its reader's language, and tells caches what that depended on."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"].startswith(_SAME_FOR_ALL):
+    async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See `Around`."""
+        if scope["path"].startswith(_SAME_FOR_ALL):
             with reading(catalogue(_named(scope))):
                 await self._app(scope, receive, send)
             return
@@ -50,7 +49,7 @@ class ReadersLanguage:
 
 def _named(scope: Scope) -> str:
     """The language that the address of a document names, else English."""
-    if scope["type"] == "http" and scope["path"].endswith(_IN_WORDS):
+    if scope["path"].endswith(_IN_WORDS):
         query: bytes = scope["query_string"]
         for name, value in parse_qsl(query.decode("latin-1")):
             if name == "language" and value in LANGUAGES:

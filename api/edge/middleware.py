@@ -1,7 +1,4 @@
-"""Middleware around every request: headers for browsers, answers from memory, and measurement.
-
-It is plain ASGI because the framework's own middleware class would put a queue between a route and its stream.
-"""
+"""Middleware around every request: headers for browsers, answers from memory, and measurement."""
 
 from __future__ import annotations
 
@@ -13,6 +10,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from deadheat.api import metrics
+from deadheat.api.edge.around import Around
 from deadheat.api.edge.caching import answer
 from deadheat.api.errors import problem
 from deadheat.api.schemas.base import is_plain
@@ -23,7 +21,7 @@ POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors {framed_by}"
 )
-"""Of every page. `framed_by`: the sites that may show it in a frame."""
+"""Content policy of every page. `framed_by`: the sites that may show it in a frame."""
 
 _OWN_POLICY = POLICY.format(framed_by="'none'").encode()
 _SECURITY = (
@@ -44,21 +42,18 @@ API = "1.0"
 client with another first number refuses to continue (`cli.server.api_client`)."""
 
 
-class SecurityHeaders:
+class SecurityHeaders(Around):
     """Keeps pages from running foreign code, being framed, or revealing their address to other sites. A route that may
     be framed sets `POLICY` itself. Caches store no answer to a request with a token or session, unless the route says
     otherwise.
     """
 
     def __init__(self, app: ASGIApp, by_https: bool) -> None:
-        self._app = app
+        super().__init__(app)
         self._by_https = by_https
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-
+    async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See `Around`."""
         added = [*_SECURITY, (b"deadheat-api", API.encode())]
         if self._by_https or scope["scheme"] == "https":
             added.append(_HTTPS_ALONE)
@@ -77,14 +72,12 @@ class SecurityHeaders:
         await self._app(scope, receive, with_headers)
 
 
-class HeadAsGet:
+class HeadAsGet(Around):
     """Answers HEAD like GET without the body, as every server must (RFC 9110, 9.1); routes handle only GET."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "HEAD":
+    async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See `Around`."""
+        if scope["method"] != "HEAD":
             await self._app(scope, receive, send)
             return
 
@@ -96,47 +89,41 @@ class HeadAsGet:
         await self._app({**scope, "method": "GET"}, receive, without_body)
 
 
-class PlainAddresses:
+class PlainAddresses(Around):
     """Refuses addresses that contain control characters; bodies are checked by `api.schemas.base.PLAIN`."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or is_plain(scope["path"] + unquote(scope["query_string"].decode("latin-1"))):
+    async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See `Around`."""
+        if is_plain(scope["path"] + unquote(scope["query_string"].decode("latin-1"))):
             await self._app(scope, receive, send)
             return
         answer = problem(Request(scope), 422, "invalid", "The address contains control characters.")
         await answer(scope, receive, send)
 
 
-class FromMemory:
+class FromMemory(Around):
     """Answers requests for a recently requested page that is the same for everyone, before routing. Routing takes more
     than twice as long as sending the page (`scripts/bench site`).
     """
 
     def __init__(self, app: ASGIApp, bodies: Bodies) -> None:
-        self._app = app
+        super().__init__(app)
         self._bodies = bodies
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        body = self._bodies.at(scope) if scope["type"] == "http" and scope["method"] == "GET" else None
+    async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See `Around`."""
+        body = self._bodies.at(scope) if scope["method"] == "GET" else None
         answering = self._app if body is None else answer(Request(scope), body)
         await answering(scope, receive, send)
 
 
-class Measured:
+class Measured(Around):
     """Counts and times requests by route (by path there would be one series for each bot), and gives each an id that
     its answer, log lines and trace share.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See `Around`."""
         status = 500
         started_at = time.monotonic()
         request = secrets.token_hex(8)

@@ -27,6 +27,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from deadheat.api.edge.around import Around
 from deadheat.api.edge.sessions import SAFE
 from deadheat.api.errors import league_error
 from deadheat.league.config import Settings
@@ -132,21 +133,20 @@ class Rates:
             return question(self._alone)
 
 
-class _Limit:
+class _Limit(Around):
     """Refuses an address's requests over a budget."""
 
     def __init__(self, app: ASGIApp, rates: Rates) -> None:
-        self._app = app
+        super().__init__(app)
         self._rates = rates
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answering = self._app
-        if scope["type"] == "http":
-            request = Request(scope)
-            try:
-                await self._count(request)
-            except OverQuota as over:
-                answering = await league_error(request, over)
+    async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See `Around`."""
+        answering, request = self._app, Request(scope)
+        try:
+            await self._count(request)
+        except OverQuota as over:
+            answering = await league_error(request, over)
         await answering(scope, receive, send)
 
     async def _count(self, request: Request) -> None:

@@ -34,6 +34,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from deadheat.api.edge.around import Around
 from deadheat.api.edge.multipart import MAX_FRAMING_BYTES
 from deadheat.api.errors import problem
 
@@ -58,28 +59,25 @@ LATER = {"Retry-After": "10", "Connection": "close"}
 
 def is_upload(scope: Scope) -> bool:
     """Say whether this request uploads a version, to the API or to a page."""
-    if scope["type"] != "http" or scope["method"] != "POST":  # the lifespan of a server has neither method nor path
-        return False
     path: str = scope["path"]
-    return path.rstrip("/").endswith("/versions")
+    return scope["method"] == "POST" and path.rstrip("/").endswith("/versions")
 
 
-class Incoming:
+class Incoming(Around):
     """Bounds every body as it arrives, and admits `BEGINNING` uploads at a time to the checks before it. An upload that
     begins to read its body has passed them.
     """
 
     def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+        super().__init__(app)
         self._gate = asyncio.Semaphore(BEGINNING)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See `Around`."""
         if is_upload(scope):
             await self._upload(scope, receive, send)
-        elif scope["type"] == "http":
-            await self._app(scope, _bounded(receive, BODY_SECONDS, BODY_BYTES), send)
         else:
-            await self._app(scope, receive, send)
+            await self._app(scope, _bounded(receive, BODY_SECONDS, BODY_BYTES), send)
 
     async def _upload(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from deadheat.api.deps import Id, Shared
 from deadheat.api.pages.pictures.bracket import name_of, picture
 from deadheat.api.pages.pictures.charts import courses
-from deadheat.api.pages.render import everyones, render
+from deadheat.api.pages.render import everyones, first_of, render
 from deadheat.api.schemas.base import RowId
 from deadheat.league.pairing.figures import figures
 from deadheat.league.service.evaluations import views
@@ -37,12 +37,12 @@ def of_season(shared: Shared, season_id: Id, before: Number = None) -> str:
         coming = views.coming(session, season_id)
         late_since = views.overdue(session, season_id)
         chart = courses(views.courses(session, season_id)) if before is None else None
-    older = found[ROWS - 1].number if len(found) > ROWS else None
+    shown, older = first_of(found, ROWS, lambda one: one.number)
     return render(
         shared,
         "evaluations.html",
         season=season,
-        evaluations=found[:ROWS],
+        evaluations=shown,
         coming=coming,
         late_since=late_since,
         older=older,

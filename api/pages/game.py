@@ -15,6 +15,7 @@ from deadheat.api.pages.pictures.charts import bars
 from deadheat.api.pages.render import everyones, render
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import bots_of, house_bots, protocol_of
+from deadheat.engine.games.variants import parameters
 from deadheat.engine.language import language
 from deadheat.league.errors import NotFound
 from deadheat.league.service.bots.environments import environment
@@ -54,6 +55,7 @@ def game(shared: Shared, name: str) -> str:
         game=GAMES[name],
         title=GAMES[name].title,
         rules=rules(name, language()),
+        parameters=list(parameters(GAMES[name])),
         seasons=seasons,
         current=current,
         top=list(zip(top, bars(top), strict=True)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
@@ -10,7 +11,7 @@ from fastapi import APIRouter, Query
 from sqlmodel import Session
 
 from deadheat.api.deps import Shared
-from deadheat.api.pages.render import everyones, render
+from deadheat.api.pages.render import everyones, first_of, render
 from deadheat.api.schemas.base import RowId
 from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
@@ -27,7 +28,7 @@ from deadheat.league.states import MatchState, dated_steps
 router = APIRouter(include_in_schema=False)
 
 SEASONS = 24
-"""Of one page."""
+"""Seasons on one page."""
 
 NEWEST = 6
 """Matches, running series and versions shown."""
@@ -56,7 +57,8 @@ def home(shared: Shared, before: Annotated[RowId | None, Query()] = None) -> str
         running = running_series(session, NEWEST)
         versions = newest_versions(session, NEWEST)
         matches = league_matches.matches(session, state=MatchState.DONE, limit=NEWEST)
-        cards = _cards(session, seasons[:SEASONS])
+        shown, older = first_of(seasons, SEASONS, lambda season: season.id)
+        cards = _cards(session, shown)
         watched = None if before else _featured(shared, session)
     return render(
         shared,
@@ -65,7 +67,7 @@ def home(shared: Shared, before: Annotated[RowId | None, Query()] = None) -> str
         announcements=announcements,
         cards=[card for card in cards if card.season.state.goes_on],
         past=[card for card in cards if not card.season.state.goes_on],
-        older=seasons[SEASONS - 1].id if len(seasons) > SEASONS else None,
+        older=older,
         newest=before is None,
         running=running,
         versions=versions,
@@ -74,7 +76,7 @@ def home(shared: Shared, before: Annotated[RowId | None, Query()] = None) -> str
     )
 
 
-def _cards(session: Session, seasons: list[Season]) -> list[Card]:
+def _cards(session: Session, seasons: Sequence[Season]) -> list[Card]:
     numbers = [season.id for season in seasons]
     leaders, entered = overview.leaders(session, numbers), overview.entry_counts(session, numbers)
     cards = []

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from deadheat.api.deps import Id, Shared
-from deadheat.api.pages.render import everyones, render
+from deadheat.api.pages.render import everyones, first_of, render
 from deadheat.api.schemas.base import RowId
 from deadheat.engine.games import GAMES
 from deadheat.league.errors import NotFound
@@ -57,13 +57,13 @@ def submissions(shared: Shared, name: str, before: Annotated[RowId | None, Query
         raise NotFound("game", name)
     with shared.db.reading() as session:
         found = newest_versions(session, ROWS + 1, game=name, before=before)
-    older = found[ROWS - 1].id if len(found) > ROWS else None
+    shown, older = first_of(found, ROWS, lambda version: version.id)
     return render(
         shared,
         "submissions.html",
         game=name,
         title=GAMES[name].title,
-        versions=found[:ROWS],
+        versions=shown,
         older=older,
         newest=before is None,
     )

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from deadheat.api.deps import Id, Shared
-from deadheat.api.pages.render import everyones, render
+from deadheat.api.pages.render import everyones, first_of, render
 from deadheat.api.schemas.base import RowId
 from deadheat.api.services import Services
 from deadheat.league.records.seasons import Season
@@ -64,6 +64,7 @@ def _listed(
             before=before,
             limit=ROWS + 1,
         )
+    shown, older = first_of(found, ROWS, lambda match: match.id)
     return render(
         shared,
         "matches.html",
@@ -71,7 +72,7 @@ def _listed(
         of=name,
         season=season,
         opponent=opponent,
-        matches=found[:ROWS],
+        matches=shown,
         newest=before is None,
-        older=found[ROWS - 1].id if len(found) > ROWS else None,
+        older=older,
     )

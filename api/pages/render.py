@@ -10,10 +10,10 @@ import hashlib
 import inspect
 import json
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cache, partial
-from typing import Any
+from typing import Any, TypeVar
 
 from anyio import to_thread
 from fastapi import Request, Response
@@ -26,10 +26,13 @@ from deadheat.api.pages.texts.causes import phrase
 from deadheat.api.services import SITE, Body, Services
 from deadheat.engine.core import NS_PER_MS, Fault, Points
 from deadheat.engine.figures import counted, duration, limit, points, seat_number, span
-from deadheat.engine.games import GAMES
+from deadheat.engine.games import GAMES, variants
 from deadheat.engine.games.folder import folders, web_address
 from deadheat.engine.language import N_, _, gettext, language, ngettext
 from deadheat.league.locale import LANGUAGES
+from deadheat.league.records.seasons import Season
+
+Item = TypeVar("Item")
 
 _SAID = re.compile(r'\bsay\("([^"]*)"')
 
@@ -63,6 +66,7 @@ def templates() -> Jinja2Templates:
         "figure": figure,
         "players": players,
         "word": gettext,
+        "differences": differences,
         "cause": phrase,
         "game_title": game_title,
         "game_picture": game_picture,
@@ -112,6 +116,13 @@ def render(shared: Services, name: str, **values: Any) -> str:
     return shared.pages.get_template(name).render(**values)
 
 
+def first_of(found: Sequence[Item], count: int, number: Callable[[Item], int]) -> tuple[Sequence[Item], int | None]:
+    """Return the first items of a list that was asked for one more, and the number before which a page of older ones
+    begins; None: there are none.
+    """
+    return found[:count], number(found[count - 1]) if len(found) > count else None
+
+
 def shown(value: object, limit: int = MAX_SHOWN) -> str:
     """Text as text: control and direction marks are spelled out, and the length is bounded."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
@@ -127,7 +138,7 @@ def lines(text: str) -> str:
 
 
 def paragraph(text: str, limit: int = 4000) -> str:
-    """The same for text of several lines, which stay lines."""
+    """Show text of several lines, which stay lines."""
     return "\n".join(shown(line, limit) for line in text[:limit].splitlines())
 
 
@@ -174,6 +185,14 @@ def game_title(name: str) -> str:
     return GAMES[name].title if name in GAMES else name
 
 
+def differences(season: Season) -> list[str]:
+    """Say where the season's game differs from its rules, in the reader's language."""
+    try:
+        return variants.differences(variants.rules(season.game, season.variant))
+    except (KeyError, variants.BadVariant):  # of a game, or of bounds, that are not here (any more)
+        return list(season.variant or ())
+
+
 @cache
 def game_picture(name: str) -> str:
     """The address of a game's picture, or of one that stands for any game."""
@@ -215,12 +234,12 @@ def said_by_scripts() -> tuple[str, ...]:
 
 
 def in_words() -> str:
-    """What asks for a document of the viewer in the reader's language."""
+    """Return the query that requests a viewer's document in the reader's language."""
     return "" if language() == "en" else f"?language={language()}"
 
 
 def script_messages() -> Markup:
-    """Those messages in the reader's language, for `say.js`."""
+    """Return the scripts' messages in the reader's language, for `say.js`."""
     told = json.dumps({message: gettext(message) for message in said_by_scripts()}, ensure_ascii=False)
     return Markup(told.replace("<", "\\u003c"))  # noqa: S704  no element can begin in it
 
@@ -253,5 +272,5 @@ def used(part: float) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """As a percentage."""
+    """Format as a percentage."""
     return f"{100 * part / whole:.1f} %" if whole else "-"

@@ -41,13 +41,13 @@ RECENT = 20
 """Matches shown below the leaderboard."""
 
 ROWS = 100
-"""Of one page of the leaderboard."""
+"""Rows on one page of the leaderboard."""
 
 Row = Mapping[str, Any]
 
 
 class Chosen(base.Query):
-    """What of the leaderboard is asked for: part of a bot's, an author's or a team's name, a language, a division."""
+    """The filter of a leaderboard: part of a bot's, an author's or a team's name, a language, a division."""
 
     model_config = ConfigDict(
         extra="ignore", frozen=True
@@ -177,5 +177,5 @@ def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen
 
 
 def dates(info: Season) -> list[tuple[str, datetime]]:
-    """What happens by date, in order."""
+    """List the dated steps in order."""
     return [(name.removesuffix("_at"), at) for _, name, at in dated_steps(info, SeasonState.SCHEDULED)]

@@ -1,4 +1,4 @@
-"""What can be played."""
+"""The games that can be played."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from fastapi import APIRouter
 
 from deadheat.api.schemas import environment as schemas
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.variants import parameters
 
 router = APIRouter(prefix="/v1/games", tags=["games"])
 
@@ -20,6 +21,16 @@ def list_games() -> schemas.Games:
                 rules_version=game.rules_version,
                 seats_min=min(game.seats),
                 seats_max=max(game.seats),
+                parameters=[
+                    schemas.Parameter(
+                        name=each.name,
+                        meaning=each.parameter.meaning,
+                        usual=each.usual,
+                        least=each.parameter.least,
+                        most=each.parameter.most,
+                    )
+                    for each in parameters(game)
+                ],
             )
             for game in GAMES.values()
         ]

@@ -13,6 +13,16 @@ from deadheat.league.service.bots.environments import EnvironmentInfo
 from deadheat.sandbox.archive import Bounds
 
 
+class Parameter(BaseModel):
+    """A number that a season may set, see its setting `variant`."""
+
+    name: str
+    meaning: str
+    usual: int = Field(description="By the game's rules.")
+    least: int
+    most: int
+
+
 class Game(BaseModel):
     """A game that can be played."""
 
@@ -20,6 +30,7 @@ class Game(BaseModel):
     rules_version: int
     seats_min: int
     seats_max: int
+    parameters: list[Parameter]
 
 
 class Games(Items[Game]):

@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from deadheat.cli.author.matches import local_file, own_seat
+from deadheat.cli.author.matches import local_file, match_number, own_seat
 from deadheat.cli.console import USAGE, fail, last_lines, note, quoted, short, visible
 from deadheat.cli.console import command as to_type
 from deadheat.cli.local.bots import HOUSE
@@ -51,20 +51,32 @@ LOCAL_BOT = "my_bot.py"  # a placeholder for a program that is not where the tra
 def explain(
     file: File,
     number: Annotated[
-        int | None, typer.Option("--seat", min=1, help="The seat to explain, from 1; default: yours.")
+        int | None,
+        typer.Option(
+            "--seat", min=1, help="The seat to explain, from 1; default: yours, or in a file the one that failed."
+        ),
     ] = None,
     exchanges: Annotated[int, typer.Option(min=1, max=100_000, help="How many of the last exchanges to show.")] = 3,
     server: Server = "",
     token: Token = "",
 ) -> Output:
     """Explain why a seat lost or won: verdict, cure, last lines with times, stderr, and how to play it again."""
-    number = number or own_seat(file, server, token)
+    if number is None and (match := match_number(file)) is not None:
+        number = own_seat(match, server, token)
     file = local_file(file, server, token)
     transcript = load(file)
+    number = number or _only_failure(transcript)
     if number > transcript.seats:
         fail(f"{file} has seats 1 to {transcript.seats}, but no seat {number}", USAGE)
     facts = explained(file, transcript, number - 1, exchanges, doubt(transcript))
     return Output(facts, _text(file, transcript, facts, exchanges))
+
+
+def _only_failure(transcript: Transcript) -> int:
+    """Return the only seat that failed, from 1; end the command unless there is exactly one."""
+    if len(transcript.result.faults) != 1:
+        fail("a file does not say which seat is yours; choose one with --seat", USAGE)
+    return seat_number(next(iter(transcript.result.faults)))
 
 
 DETAILS = {
@@ -269,4 +281,5 @@ def _again(file: Path, transcript: Transcript, seat: Seat) -> str:
     options = ["--seed", seed.hex(), "--matches", "1"]
     if (sandbox := transcript.about.get("sandbox")) in ("bwrap", "local"):
         options += ["--sandbox", str(sandbox)]
+    options += [word for name, value in transcript.variant.items() for word in ("--set", f"{name}={value}")]
     return to_type("play", visible(transcript.game), *bots, *options)

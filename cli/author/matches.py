@@ -234,11 +234,8 @@ def match_number(file: Path) -> int | None:
     return None if file.exists() else number_in(str(file))
 
 
-def own_seat(file: Path, server: str, token: str) -> int:
-    """Return the only seat, from 1, of the user's bots; end the command unless there is exactly one."""
-    number = match_number(file)
-    if number is None:
-        fail("a file does not say which seat is yours; choose one with --seat", USAGE)
+def own_seat(number: int, server: str, token: str) -> int:
+    """Return the only seat, from 1, of the user's bots in a match; end the command unless there is exactly one."""
     with connect(server, token) as client:
         own = {bot.id for bot in client.bots()} if client.has_token else set()
         seats = [seat_number(seat.seat) for seat in client.match(number).seats if seat.bot_id in own]

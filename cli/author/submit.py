@@ -83,7 +83,10 @@ def submit(
     if wait and not season:
         fail("--wait waits for matches in a season; choose one with --season", USAGE)
     filename, content = read_bot(bot)
+    if season:
+        client.season(season)  # before a gate is played and the bot sent for nothing
     if gate is not None:
+        client.me()
         _must_pass(gate, game, bot, sandbox)
     visit = Submission(client, game, name, quiet=as_json)
     visit.upload(filename, content)
@@ -239,7 +242,7 @@ class Submission:
 
 
 class Place:
-    """What a version's next result waits for: requested now and then, and shown when it changes."""
+    """The reason why a version's next result is pending: requested from time to time, and shown when it changes."""
 
     def __init__(self, client: Client, season: int, version: Version, hidden: bool) -> None:
         self._client, self._season, self._version, self._hidden = client, season, version, hidden

@@ -46,7 +46,7 @@ from deadheat.cli.output import print_json, says
 from deadheat.engine import chance
 from deadheat.engine.core import Game, Seat, TransportError
 from deadheat.engine.figures import counted, seat_number, span
-from deadheat.engine.games import GAMES
+from deadheat.engine.games import GAMES, variants
 from deadheat.engine.referee import MATCH_ATTEMPTS
 from deadheat.engine.transcript import Transcript, encode, encode_result
 from deadheat.engine.verdicts import took
@@ -88,12 +88,28 @@ BOT_HELP = (
     "and more in each game (a wrong NAME lists them)."
 )
 
+Variant = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=NUMBER", help="A parameter of the game, such as dice=3, as a season sets it."),
+]
+
+
+def rules_with(game: str, words: Sequence[str] | None) -> Game:
+    """Return a game's rules with what was set, or end the command."""
+    try:
+        return variants.rules(game, words)
+    except KeyError:
+        fail(f"there is no game {game!r}; choose from {', '.join(GAMES)}", USAGE)
+    except variants.BadVariant as error:
+        fail(f"--set: {error}", USAGE)
+
 
 @says
 def play(
     game: Annotated[str, typer.Argument(help=f"{GAME_HELP}.")],
     bots: Annotated[list[str], typer.Argument(metavar="BOT...", help=f"{BOT_HELP} Also recorded:FILE#SEAT.")],
     matches: Annotated[int, typer.Option(min=1, max=1_000_000, help="How many.")] = 10,
+    set_: Variant = None,
     seed: Annotated[
         str, typer.Option(help="Seed: the same text gives the same dice. A match's own seed repeats its dice.")
     ] = "",
@@ -104,7 +120,7 @@ def play(
     as_json: bool = False,
 ) -> tuple[()]:
     """Play bots against each other; the first takes seat 1."""
-    rules = GAMES.get(game) or fail(f"there is no game {game!r}; choose from {', '.join(GAMES)}", USAGE)
+    rules = rules_with(game, set_)
     if len(bots) not in rules.seats:
         fail(f"{game} needs {span(rules.seats)} bots, not {len(bots)}", USAGE)
     if transcripts is not None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from deadheat.cli.local.recorded_bot import kind
 from deadheat.cli.local.transcripts import read
 from deadheat.engine.core import Game, Seat
+from deadheat.engine.games.variants import variant_of
 from deadheat.engine.transcript import BadTranscript, Exchange, Transcript
 from deadheat.sandbox.box import Program
 
@@ -51,6 +52,8 @@ def recording(game: Game, name: str) -> tuple[Transcript, Seat]:
         raise BadBot(f"{file} is not a usable transcript: {error}") from error
     if transcript.game != game.name:
         raise BadBot(f"{file} is a match of {transcript.game}, not of {game.name}")
+    if transcript.variant != variant_of(game):
+        raise BadBot(f"{file} was played with other parameters of {game.name}; give them with --set")
     if not 1 <= int(number) <= transcript.seats:
         raise BadBot(f"{file} has seats 1 to {transcript.seats}, but no seat {number}")
     return transcript, int(number) - 1

@@ -19,6 +19,7 @@ from deadheat.cli.replays import VIEWS, generic, pages
 from deadheat.cli.server.client import Server, Token
 from deadheat.engine.figures import counted, points, seat_number
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.variants import rules_of
 from deadheat.engine.replay import Diverged
 from deadheat.engine.replay import replay as play_again
 from deadheat.engine.transcript import Transcript, encode_result
@@ -76,9 +77,10 @@ def verify(file: File, server: Server = "", token: Token = "") -> Iterator[Outpu
     if wrong := "; ".join(_disagreements(looked)):
         yield Output({"verified": False, "exchange": None, "detail": wrong})
         fail(f"{name} differs from the league's record: {wrong}")
-    game = GAMES.get(transcript.game) or fail(f"{name} is of {transcript.game!r}, a game not known here", USAGE)
+    if transcript.game not in GAMES:
+        fail(f"{name} is of {transcript.game!r}, a game not known here", USAGE)
     try:
-        play_again(game, transcript)
+        play_again(rules_of(transcript), transcript)
     except Diverged as error:
         yield Output({"verified": False, "exchange": error.at_exchange, "detail": error.detail})
         fail(f"{name} is not what the rules say: {error}")

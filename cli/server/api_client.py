@@ -84,8 +84,7 @@ class Client:
 
     def inbox(self, *, unread: bool = False, limit: int | None = None) -> Iterator[Notice]:
         """Yield what you were told of events that concern you, newest first."""
-        chosen = {"unread": "true" if unread else "", "limit": min(limit or PAGE, PAGE)}
-        yield from self._pages(Notice, "/v1/inbox", chosen, limit)
+        yield from self._pages(Notice, "/v1/inbox", limit, unread=unread)
 
     def mark_read(self, up_to: int) -> int:
         """Mark your notices up to that id as read, and return how many are unread."""
@@ -118,8 +117,7 @@ class Client:
 
     def panels(self, bot_id: int, *, version: int | None = None) -> list[PanelResult]:
         """Return what an own bot's versions, or one, have against the panels of their seasons, newest first."""
-        chosen = {} if version is None else {"version": version}
-        return self._items(PanelResult, f"/v1/bots/{bot_id}/panels", chosen)
+        return self._items(PanelResult, f"/v1/bots/{bot_id}/panels", version=version)
 
     def version(self, bot_id: int, number: int) -> Version:
         """Return one version as it is now."""
@@ -141,8 +139,7 @@ class Client:
 
     def seasons(self, author: str = "", results: bool = False) -> list[Season]:
         """Return seasons, newest first: all, those an author has entered, or those in which a match has ended."""
-        chosen = {"author": author, "results": "true" if results else ""}
-        return self._items(Season, "/v1/seasons", chosen)
+        return self._items(Season, "/v1/seasons", author=author, results=results)
 
     def season(self, season_id: int) -> SeasonDetail:
         """Return one season with its progress."""
@@ -172,8 +169,8 @@ class Client:
         return self._ask(Declared, method, path, json=body)
 
     def season_forecast(self, season_id: int, bots: int | None = None) -> Forecast:
-        """Say whether the machines suffice for a season's timetable; organisers only. `bots`: reckon with so many."""
-        return self._ask(Forecast, "GET", f"/v1/seasons/{season_id}/forecast", params={"bots": bots} if bots else {})
+        """Forecast whether there are enough machines for a season's timetable; organisers only. `bots`: how many."""
+        return self._ask(Forecast, "GET", f"/v1/seasons/{season_id}/forecast", params=_given({"bots": bots}))
 
     def invited(self, season_id: int) -> list[str]:
         """List who may enter a season for invited authors; organisers only."""
@@ -197,7 +194,7 @@ class Client:
 
     def entries(self, season_id: int) -> Iterator[Entry]:
         """Yield the entries of a season by bot, including those taken out."""
-        yield from self._pages(Entry, f"/v1/seasons/{season_id}/entries", {"limit": PAGE}, None)
+        yield from self._pages(Entry, f"/v1/seasons/{season_id}/entries")
 
     def assign_division(self, season_id: int, bot_id: int, division: int) -> Entry:
         """Put an entry into a division; organisers only."""
@@ -231,8 +228,7 @@ class Client:
 
     def own_challenges(self, *, season: int = 0, limit: int | None = None) -> Iterator[AskedChallenge]:
         """Yield what was asked for with your bots, newest first."""
-        chosen = {"season": season, "limit": min(limit or PAGE, PAGE)}
-        yield from self._pages(AskedChallenge, "/v1/challenges", chosen, limit)
+        yield from self._pages(AskedChallenge, "/v1/challenges", limit, season=season)
 
     def asked_challenge(self, challenge_id: int) -> AskedChallenge:
         """Return one challenge with its counts."""
@@ -240,9 +236,7 @@ class Client:
 
     def challenge_matches(self, challenge_id: int, *, limit: int | None = None) -> Iterator[Match]:
         """Yield a challenge's matches, newest first."""
-        yield from self._pages(
-            Match, f"/v1/challenges/{challenge_id}/matches", {"limit": min(limit or PAGE, PAGE)}, limit
-        )
+        yield from self._pages(Match, f"/v1/challenges/{challenge_id}/matches", limit)
 
     def stop_challenge(self, challenge_id: int) -> AskedChallenge:
         """Stop a challenge of your bot."""
@@ -252,8 +246,7 @@ class Client:
 
     def evaluations(self, season_id: int, *, limit: int | None = None) -> Iterator[Evaluation]:
         """Yield a season's evaluations, newest first."""
-        path = f"/v1/seasons/{season_id}/evaluations"
-        yield from self._pages(Evaluation, path, {"limit": min(limit or PAGE, PAGE)}, limit)
+        yield from self._pages(Evaluation, f"/v1/seasons/{season_id}/evaluations", limit)
 
     def evaluation(self, evaluation_id: int) -> EvaluationDetail:
         """Return one evaluation with its standings."""
@@ -285,9 +278,8 @@ class Client:
         """Yield matches, newest first; 0 and "" match any. `finished_since` selects those that ended then or later,
         latest end first.
         """
-        chosen: dict[str, Any] = {"season": season, "bot": bot, "state": state, "limit": min(limit or PAGE, PAGE)}
-        chosen |= {"finished_since": finished_since and finished_since.isoformat()}
-        yield from self._pages(Match, "/v1/matches", chosen, limit)
+        since = finished_since and finished_since.isoformat()
+        yield from self._pages(Match, "/v1/matches", limit, season=season, bot=bot, state=state, finished_since=since)
 
     def match(self, match_id: int) -> MatchDetail:
         """Return one match with its attempts and response times."""
@@ -329,7 +321,7 @@ class Client:
 
     def appeals(self, *, season: int = 0, state: str = "") -> Iterator[Appeal]:
         """Yield appeals, newest first: your own, or all for organisers."""
-        yield from self._pages(Appeal, "/v1/appeals", {"season": season, "state": state, "limit": PAGE}, None)
+        yield from self._pages(Appeal, "/v1/appeals", season=season, state=state)
 
     def rule(self, appeal_id: int, body: Body) -> Appeal:
         """Decide an appeal; organisers only."""
@@ -347,8 +339,7 @@ class Client:
         self, subject: str = "", *, oldest_first: bool = False, limit: int | None = None
     ) -> Iterator[AuditRecord]:
         """Yield the audit log: who decided what, and why."""
-        chosen = {"subject": subject, "oldest_first": "true" if oldest_first else "", "limit": min(limit or PAGE, PAGE)}
-        yield from self._pages(AuditRecord, "/v1/audit", chosen, limit)
+        yield from self._pages(AuditRecord, "/v1/audit", limit, subject=subject, oldest_first=oldest_first)
 
     def note_archive(self, season_id: int, sha256: str) -> None:
         """Have the audit log keep the hash of a closed season's archive; organisers only."""
@@ -403,12 +394,12 @@ class Client:
     def _ask(self, shape: type[Shape], method: str, path: str, **arguments: Any) -> Shape:
         return _read(shape, self.call(method, path, **arguments))
 
-    def _items(self, shape: type[Shape], path: str, chosen: Mapping[str, Any] | None = None) -> list[Shape]:
-        return [_read(shape, item) for item in _items(self.call("GET", path, params=_given(chosen or {})))]
+    def _items(self, shape: type[Shape], path: str, **chosen: Any) -> list[Shape]:
+        return [_read(shape, item) for item in _items(self.call("GET", path, params=_given(chosen)))]
 
-    def _pages(self, shape: type[Shape], path: str, chosen: Mapping[str, Any], limit: int | None) -> Iterator[Shape]:
+    def _pages(self, shape: type[Shape], path: str, limit: int | None = None, **chosen: Any) -> Iterator[Shape]:
         """Yield the items of all pages, at most `limit`."""
-        query = _given(chosen)
+        query = _given(chosen | {"limit": min(limit or PAGE, PAGE)})
         given = 0
         while True:
             page = self.call("GET", path, params=query)
@@ -424,7 +415,8 @@ class Client:
 
 
 def _given(chosen: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in chosen.items() if value}
+    """Return what was chosen as an address has it: without what says nothing."""
+    return {name: "true" if value is True else value for name, value in chosen.items() if value}
 
 
 def _json(content: bytes) -> Any:

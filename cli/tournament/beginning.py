@@ -17,6 +17,7 @@ from deadheat.cli.tournament.schedule import Kind, Stage
 from deadheat.engine.core import Game
 from deadheat.engine.figures import counted, span
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.variants import BadVariant, rules, variant_of
 from deadheat.sandbox.box import Sandbox
 
 GAMES_A_PAIR = 20
@@ -28,12 +29,12 @@ DEALS_IN_A_BOX = 5
 
 
 class Unplayable(Exception):
-    """What was asked for cannot be played; the text is a sentence."""
+    """The request cannot be played; the text is a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a person asked for, as typed; None: nothing was said."""
+    """A person's request, as typed; None: the option was not given."""
 
     game: str
     bots: tuple[str, ...]
@@ -46,6 +47,7 @@ class Asked:
     keep: str
     sandbox: str
     gate: Path | None
+    variant: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ def begin(asked: Asked, path: Path, sandbox: Sandbox, built: Callable[[Bot], Non
     Raises:
         Unplayable, BadBot, BadFolder, OSError, SandboxError
     """
-    game = _game(asked.game)
+    game = _game(asked.game, asked.variant)
     gate, names, panel = _field(game, asked)
     seats = _seats(game, asked.seats, len(names), gate is not None)
     _check(asked, len(names), seats)
@@ -94,6 +96,7 @@ def begin(asked: Asked, path: Path, sandbox: Sandbox, built: Callable[[Bot], Non
             block=DEALS_IN_A_BOX if asked.sandbox == "docker" else 1,
             panel=panel,
             gate=_gate_facts(gate, asked),
+            variant=variant_of(game),
         )
         _check_gate(gate, request)
         records.save(path, request)
@@ -112,7 +115,7 @@ def go_on(
         Unplayable, BadBot, BadFolder, OSError, SandboxError
     """
     request = records.load(path)
-    game = _game(request.game)
+    game = request.rules
     if game.rules_version != request.rules_version:
         raise Unplayable(f"the rules of {game.name} have changed since; start a new tournament")
     if (more or games) and request.gate is not None:
@@ -136,10 +139,13 @@ def go_on(
     return Built(request, folder)
 
 
-def _game(name: str) -> Game:
+def _game(name: str, variant: Sequence[str]) -> Game:
     if name not in GAMES:
         raise Unplayable(f"there is no game {name!r}; choose from {', '.join(GAMES)}")
-    return GAMES[name]
+    try:
+        return rules(name, variant)
+    except BadVariant as error:
+        raise Unplayable(f"--set: {error}") from None
 
 
 def _field(game: Game, asked: Asked) -> tuple[Gate | None, list[str], int]:
@@ -173,8 +179,8 @@ def _check_gate(gate: Gate | None, request: Request) -> None:
     asked = conditions.most_compared(gate, request.labels[-request.panel :])
     if asked and request.games + request.games % 2 < (needed := conditions.games_needed(asked)):
         raise Unplayable(
-            f"not_worse_than, asked of {counted(asked, 'opponent')}, can show nothing at 95 % in fewer than {needed} "
-            f"games against each; the gate plays {request.games}"
+            f"not_worse_than, asked of {counted(asked, 'opponent')}, needs {needed} games or more against each to "
+            f"show anything at 95 %; the gate plays {request.games}"
         )
 
 

@@ -34,7 +34,16 @@ from deadheat.cli.console import (
     quoted,
     visible,
 )
-from deadheat.cli.local.play import BOT_HELP, GAME_HELP, SANDBOX_HELP, USUAL, Backend, open_backend, our_failure
+from deadheat.cli.local.play import (
+    BOT_HELP,
+    GAME_HELP,
+    SANDBOX_HELP,
+    USUAL,
+    Backend,
+    Variant,
+    open_backend,
+    our_failure,
+)
 from deadheat.cli.local.recorded import BadBot
 from deadheat.cli.local.reserve import locks_folder, own_processors
 from deadheat.cli.output import print_json, says
@@ -62,7 +71,7 @@ MOST_AT_ONCE = 256
 
 
 class Keep(StrEnum):
-    """Which transcripts stay: `lost` are games that the first bot did not win, and faulty ones."""
+    """The transcripts to keep: `lost` are games that the first bot did not win, and faulty ones."""
 
     ALL = "all"
     LOST = "lost"
@@ -106,6 +115,7 @@ def tournament(
     ] = None,
     seed: Annotated[str, typer.Option(help="The same text gives the same dice; default: drawn.")] = "",
     seats: Seats = None,
+    set_: Variant = None,
     concurrency: Concurrency = AUTO,
     sandbox: Annotated[Backend, typer.Option(help=SANDBOX_HELP)] = USUAL,
     keep: Annotated[Keep, typer.Option(help="Transcripts to keep; lost: those that the first bot lost.")] = Keep.LOST,
@@ -135,9 +145,9 @@ def tournament(
                 more = named if game in GAMES else tuple(word for word in (game, *named) if word)
                 built = go_on(resume, more, games, open_sandbox, _tell_built)
             else:
-                asked = Asked(
-                    game, named, format_, games, _bounds(sprt), until, seed, seats, keep.value, sandbox.value, gate
-                )
+                test, words = _bounds(sprt), tuple(set_ or ())
+                how = keep.value, sandbox.value
+                asked = Asked(game, named, format_, games, test, until, seed, seats, *how, gate, words)
                 path = folder or Path(f"tournament-{datetime.now():%Y%m%d-%H%M%S}")  # noqa: DTZ005  a name for people
                 built = begin(asked, path, open_sandbox(sandbox.value), _tell_built, __version__)
             with built.folder:
@@ -174,7 +184,7 @@ class Run:
             return
         cpus = own_processors()
         job = Job(
-            game=request.game,
+            game=request.rules,
             programs=tuple(map(folder.program, request.bots)),
             open_sandbox=partial(open_sandbox, request.sandbox),
             backend=request.sandbox,

@@ -18,6 +18,9 @@ play the same deals against the same opponent, so the differences of their point
 hypothesis that the bot is no worse, each difference is as likely to have the other sign (the exact sign-flip test,
 one-sided). Asked of n opponents, one in twenty such questions would be answered wrongly each time; Holm's correction
 keeps the chance that any of them is to 5 % in all.
+
+The condition must be able to fail: a bot that loses every game differs only in the pairs in which the other one took
+points, so there must be enough of these against somebody. A fault is never "not worse", whatever the points say.
 """
 
 from __future__ import annotations
@@ -172,9 +175,14 @@ def most_compared(gate: Gate, labels: Sequence[str]) -> int:
     return max((sum(any(_fits(label, p) for p in patterns) for label in labels) for patterns in asked), default=0)
 
 
+def pairs_needed(opponents: int) -> int:
+    """Return how many pairs of games with less, against one of so many opponents, can show a difference at 95 %."""
+    return math.floor(math.log2(opponents / LEVEL)) + 1
+
+
 def games_needed(opponents: int) -> int:
-    """Return how many games against each of so many opponents, at least, can show a difference at 95 %."""
-    return 2 * (math.floor(math.log2(opponents / LEVEL)) + 1)
+    """Return the fewest games against each of so many opponents: the other bot may take no point in half the pairs."""
+    return 4 * pairs_needed(opponents)
 
 
 def _patterns(given: str | list[str]) -> list[str]:
@@ -220,28 +228,45 @@ def _no_fault(standings: Standings, candidate: int, least: int) -> Verdict:
 
 def _not_worse(standings: Standings, candidate: int, reference: int, against: Sequence[int]) -> Verdict:
     than = f"not worse than {standings.labels[reference]}"
-    compared = [(bot, _differences(standings, candidate, reference, bot)) for bot in against]
-    if not compared or any(not differences for _, differences in compared):
+    compared = {bot: _compared(standings, candidate, reference, bot) for bot in against}
+    if not compared or not all(compared.values()):
         return Verdict(False, f"{than}: not every opponent has been played by both")
-    values = [sign_flip(differences) for _, differences in compared]
-    deals = min(len(differences) for _, differences in compared)
-    if len(compared) * 0.5**deals >= LEVEL:
-        few = f"{counted(deals, 'pair')} of games against each of {counted(len(compared), 'opponent')}"
-        needed = games_needed(len(compared))
-        return Verdict(False, f"{than}: {few} can show nothing at 95 %; it takes {needed} games against each")
-    worse = {bot for (bot, _), value in zip(compared, holm(values), strict=True) if value < LEVEL}
+    if faults := _faults(standings, candidate, against):
+        return Verdict(False, f"{than}: it failed in {counted(faults, 'game')} against these, which is always worse")
+    needed = pairs_needed(len(compared))
+    unshown = {bot for bot, pairs in compared.items() if sum(others > 0 for _, others in pairs) < needed}
+    if len(unshown) == len(compared):
+        why = f"{standings.labels[reference]} took points from nobody in {needed} pairs of games or more"
+        return Verdict(False, f"{than}: not enough games. {why}, so losing every game would not show at 95 %")
+    differences = {bot: [own - others for own, others in pairs] for bot, pairs in compared.items()}
+    values = dict(zip(compared, holm([sign_flip(found) for found in differences.values()]), strict=True))
     shown = []
-    for (bot, differences), value in zip(compared, holm(values), strict=True):
-        change = 25 * sum(differences) / len(differences)  # half points of two games, in percent of a point
-        shown.append(f"{standings.labels[bot]} {change:+.1f} points of 100 (p {value:.3f})")
-    asked = f"asked of {counted(len(compared), 'opponent')}, {counted(deals, 'pair')} of games each or more"
-    verdict = f"worse against {', '.join(standings.labels[bot] for bot in sorted(worse))}" if worse else "met"
+    for bot, found in differences.items():
+        change = 25 * sum(found) / len(found)  # half points of two games, in percent of a point
+        value = "hardly any to lose" if bot in unshown and values[bot] >= LEVEL else f"p {values[bot]:.3f}"
+        shown.append(f"{standings.labels[bot]} {change:+.1f} points of 100 ({value})")
+    pairs = counted(min(map(len, compared.values())), "pair")
+    asked = f"asked of {counted(len(compared), 'opponent')}, {pairs} of games each or more"
+    worse = [standings.labels[bot] for bot, value in values.items() if value < LEVEL]
+    verdict = f"worse against {', '.join(worse)}" if worse else "met"
     return Verdict(not worse, f"{than} at 95 %, {asked}: {verdict}. " + "; ".join(shown))
 
 
-def _differences(standings: Standings, candidate: int, reference: int, opponent: int) -> list[int]:
+def _compared(standings: Standings, candidate: int, reference: int, opponent: int) -> list[tuple[int, int]]:
+    """Return the half points of both against an opponent, in each pair of games with dice that both have played."""
     own, others = (standings.deal_points.get((bot, opponent), {}) for bot in (candidate, reference))
-    return [own[group] - others[group] for group in own.keys() & others.keys()]
+    return [(own[group], others[group]) for group in own.keys() & others.keys()]
+
+
+def _faults(standings: Standings, candidate: int, against: Sequence[int]) -> int:
+    """Return in how many games against these opponents a bot failed, games that do not count among them."""
+    label, others = standings.labels[candidate], {standings.labels[bot] for bot in against}
+    return sum(
+        game["players"][fault["seat"]] == label
+        for game in standings.games.values()
+        if others.intersection(game["players"])
+        for fault in game["faults"]
+    )
 
 
 def sign_flip(differences: Sequence[int]) -> float:

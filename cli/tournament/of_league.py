@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,7 +79,8 @@ def write_report(
     with tempfile.TemporaryDirectory(prefix="deadheat-challenge-") as work:
         folder = Path(work)
         (folder / TRANSCRIPTS).mkdir()
-        records.save(folder, _request(challenge))
+        request = _request(challenge)
+        records.save(folder, request)
         with records.Folder(folder) as log:
             for number, match in enumerate(played):
                 if number % TOLD_EVERY == TOLD_EVERY - 1:
@@ -87,9 +89,11 @@ def write_report(
                 path = f"{TRANSCRIPTS}/{match.id}.jsonl"
                 (folder / path).write_bytes(data)
                 transcript = parsed(data, f"match {match.id}")
+                request = replace(request, variant=transcript.variant)  # its season's, and so of all
                 names = [challenge.sides[player] for player in _seated(challenge, match)]
                 line = game_line(match.id, names, match.commitment, transcript, _seconds(transcript), path)
                 log.append(json.dumps(line))
+        records.save(folder, request)
         return report.write(folder, output, f"{' against '.join(challenge.sides)}: challenge {challenge.id}")
 
 

@@ -18,13 +18,16 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from deadheat.cli.local.transcripts import faults_of
 from deadheat.cli.tournament.schedule import Design, Kind, Stage
+from deadheat.engine import games
 from deadheat.engine.core import NS_PER_MS, Fault, Seat
+from deadheat.engine.core import Game as Rules
+from deadheat.engine.games.variants import BadVariant, varied
 from deadheat.engine.transcript import Transcript, encode_result
 from deadheat.sandbox.box import Program
 
@@ -57,8 +60,8 @@ class Bot:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What was asked for, as ``tournament.json`` has it. `games` and `stages` are those of `schedule.Stage`; `panel` is
-    the number of a gate's opponents, the last of the bots.
+    """The request, as ``tournament.json`` has it. `games` and `stages` are those of `schedule.Stage`; `panel` is the
+    number of a gate's opponents, the last of the bots.
     """
 
     deadheat: str
@@ -78,6 +81,23 @@ class Request:
     block: int
     panel: int = 0
     gate: Mapping[str, Any] | None = None
+    variant: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def rules(self) -> Rules:
+        """The rules by which it is played. Raises BadFolder: they are not here."""
+        try:
+            return varied(games.GAMES[self.game], self.variant)
+        except (KeyError, BadVariant) as error:
+            raise BadFolder(f"its game {self.game} cannot be played here: {error}") from None
+
+    @property
+    def bank_ms(self) -> int | None:
+        """The time bank of a seat for all its replies but READY; None: the game has none, or is not here."""
+        try:
+            return getattr(self.rules, "bank_ms", None)
+        except BadFolder:
+            return None
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -86,7 +106,7 @@ class Request:
 
     @property
     def design(self) -> Design:
-        """What the plan of games follows from."""
+        """Return the request from which the plan of games follows."""
         return Design(self.labels, self.kind, self.seats, self.seed, self.stages, self.block, self.panel)
 
 

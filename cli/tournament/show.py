@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 NAME_WIDTH = 20
 REDRAW_SECONDS = 0.5
-RECENT_SECONDS = 60.0
 
 VERDICTS = {
     "accept": "accepted: {bot} is stronger by {elo1:g} normalised Elo or more (rather than by {elo0:g})",

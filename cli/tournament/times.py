@@ -20,7 +20,6 @@ from deadheat.cli.output import Column, Columns
 from deadheat.cli.tournament.played import Answers, GameRecord, Played
 from deadheat.engine.core import NS_PER_MS
 from deadheat.engine.figures import counted, duration, limit
-from deadheat.engine.games.folder import folders
 
 READY = "READY"
 """A program's start has a limit of its own, which the page's slider leaves as it is."""
@@ -61,22 +60,21 @@ def rows(played: Played) -> list[Row]:
     found: dict[tuple[str, str], Row] = {}
     for game in played.games:
         for seat, bot in enumerate(game.players):
-            times = answers_of(game, seat, played.about.game)
+            times = answers_of(game, seat, played.about.bank_ms)
             for command, answers in times.items():
                 found.setdefault((bot, command), Row(bot, command)).add(answers)
     order = {label: place for place, label in enumerate(played.labels)}
     return sorted(found.values(), key=lambda row: order[row.bot])
 
 
-def answers_of(game: GameRecord, seat: int, name: str) -> Mapping[str, Answers]:
+def answers_of(game: GameRecord, seat: int, bank_ms: int | None) -> Mapping[str, Answers]:
     """Return a seat's answers by command; in a game with a time bank also what it used of its bank."""
     times = game.times[seat]
-    known = folders().get(name)
-    if known is None or known.bank_ns is None:
+    if bank_ms is None:
         return times
     banked = [answers for command, answers in times.items() if command != READY]
     used_ms = sum(value * count for answers in banked for value, count in answers.own_ms)
-    return {**times, BANK: Answers(known.bank_ns / NS_PER_MS, [(float(f"{used_ms:.2g}"), 1)])}
+    return {**times, BANK: Answers(bank_ms, [(float(f"{used_ms:.2g}"), 1)])}
 
 
 def response_times(found: Sequence[Row], played: Played) -> Iterator[str]:
@@ -168,7 +166,7 @@ def what_if(found: Sequence[Row], played: Played) -> Mapping[str, Any]:
     for game in played.games:
         for seat, bot in enumerate(game.players):
             if not game.failed(seat):
-                used = _nearest(answers_of(game, seat, played.about.game))
+                used = _nearest(answers_of(game, seat, played.about.bank_ms))
                 nearest[numbers[bot]].append((*used, int(game.ranks[seat] == 1)))
     counted_rows = [[numbers[row.bot], row.command, row.limit_ms, sorted(row.own_ms.items())] for row in found]
     return {"rows": counted_rows, "nearest": nearest, "ready": READY, "bank": BANK}

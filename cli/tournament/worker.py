@@ -24,7 +24,6 @@ from deadheat.cli.local.play import HOPELESS, Backend
 from deadheat.cli.tournament.records import TRANSCRIPTS, game_line
 from deadheat.cli.tournament.schedule import Deal, Seated
 from deadheat.engine.core import Game, TransportError
-from deadheat.engine.games import GAMES
 from deadheat.engine.referee import MATCH_ATTEMPTS
 from deadheat.engine.transcript import Transcript, encode
 from deadheat.sandbox.arena import Arena, Played
@@ -46,9 +45,9 @@ WHO_WAITS_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a worker needs to know: the same for all of a tournament's."""
+    """The data that a worker needs; the same for all of a tournament's workers."""
 
-    game: str
+    game: Game
     programs: tuple[Program, ...]
     open_sandbox: Callable[[], Sandbox]
     backend: str
@@ -90,7 +89,7 @@ class Waits:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The worker cannot go on; the detail is a sentence."""
+    """The worker cannot continue; the detail is a sentence."""
 
     cause: str
     detail: str
@@ -156,7 +155,7 @@ class Worker:
     def __post_init__(self) -> None:
         self._sandbox = self.job.open_sandbox()
         self._processors = Processors(self.job.locks)
-        self._game = GAMES[self.job.game]
+        self._game = self.job.game
 
     def __enter__(self) -> Worker:
         return self

@@ -1,4 +1,4 @@
-"""What a game's folder holds, and how the rest of Deadheat gets at it. Where folders are looked for: `games`.
+"""The content of a game's folder, and how the rest of Deadheat reads it. `games` finds the folders.
 
 The folder is a Python package whose ``__init__`` has a `GameFolder` named ``GAME``. Every process imports it, so it
 must be quick and need the standard library only. What fewer need lies in modules beside it, which are imported when
@@ -54,7 +54,7 @@ class GameFolder:
     `package` is the folder's own ``__name__``. `place`: where it stands among others. `seats_differ`: how its seats
     differ, for a person who chooses one; None: all are asked at once, so there is nothing to choose. `pace`: the
     seconds that a slot needs for a series and for each of its matches, of house bots on a machine of two processors.
-    `bank_ns`: what a seat has for all its replies but READY, if it has a time bank. `same_deals`: hands are private, so
+    `same_deals`: hands are private, so
     a league plays each deal once with every bot in every seat, and luck with the cards cancels out; in other games
     everybody sees the same dice, and playing them again would only repeat the match. `panel`: the house bots by which
     newcomers are measured, the strongest first.
@@ -65,7 +65,6 @@ class GameFolder:
     place: int = 100
     seats_differ: str | None = ""
     pace: tuple[float, float] | None = None
-    bank_ns: int | None = None
     same_deals: bool = False
     panel: tuple[str, ...] = ("random",)
 
@@ -77,7 +76,7 @@ class GameFolder:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Which game a process plays under a name. Two processes that differ in it might play different matches."""
+    """The exact game that a process plays under a name. Processes that differ in it might play different matches."""
 
     name: str
     rules_version: int
@@ -147,7 +146,9 @@ class Games(Mapping[str, Game]):
 
 
 class Parts(Mapping[str, Any]):
-    """By game, what a module of its folder has under a name; only games that have the module are in it."""
+    """The objects with a given name in a given module of each game's folder, by game; only games with the module are in
+    it.
+    """
 
     def __init__(self, module: str, name: str) -> None:
         self._module, self._name = module, name

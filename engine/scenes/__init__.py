@@ -10,6 +10,7 @@ from typing import Any
 
 from deadheat.engine.core import Game
 from deadheat.engine.games.folder import Parts
+from deadheat.engine.games.variants import rules_of
 from deadheat.engine.replay import known_rules
 from deadheat.engine.scenes.core import MAX_SCENES, Director, Moment, Scene, moments, outcome
 from deadheat.engine.scenes.deciding import deciding_scene
@@ -36,7 +37,7 @@ def document(transcript: Transcript, names: Sequence[str]) -> dict[str, Any]:
 
     ``game`` is empty where no picture could draw the scenes: the match was played by other rules than today's.
     """
-    game = transcript.game if known_rules(transcript) else ""
+    game = rules_of(transcript) if known_rules(transcript) else None
     told, ranks = scenes(transcript, names), transcript.result.ranks
     made = _document(game, names, told)
     opens = deciding_scene(told, [scene["figures"] for scene in made["scenes"]], ranks)
@@ -51,15 +52,16 @@ def scenes_so_far(game: Game, match: Unfinished, names: Sequence[str]) -> list[S
 def document_so_far(game: Game, match: Unfinished, names: Sequence[str]) -> dict[str, Any]:
     """The document of an unfinished match, which has no ranks yet, and opens with its newest scene; see `document`."""
     told = scenes_so_far(game, match, names)
-    return _document(game.name, names, told) | {"ranks": None, "opens": max(0, len(told) - 1)}
+    return _document(game, names, told) | {"ranks": None, "opens": max(0, len(told) - 1)}
 
 
-def _document(game: str, names: Sequence[str], told: Sequence[Scene]) -> dict[str, Any]:
-    director = _director(game)
+def _document(game: Game | None, names: Sequence[str], told: Sequence[Scene]) -> dict[str, Any]:
+    name = "" if game is None else game.name
+    director = _director(name)
     return {
-        "game": game,
+        "game": name,
         "names": list(names),
-        "board": director.board(),
+        "board": director.board(game),
         "figure": director.figure,
         "scenes": [
             scene.as_json() | {"figures": list(director.figures(scene.state)) if scene.state else []} for scene in told

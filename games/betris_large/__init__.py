@@ -1,7 +1,7 @@
 """Betris (Large): bets on blocks, and a board to fill with them against a time bank."""
 
 from deadheat.engine.games.folder import GameFolder
-from deadheat.games.betris_large.rules import BANK_NS, Betris
+from deadheat.games.betris_large.rules import Betris
 
 GAME = GameFolder(
     Betris(),
@@ -9,6 +9,5 @@ GAME = GameFolder(
     place=2,
     seats_differ=None,
     pace=(0.5, 0.25),
-    bank_ns=BANK_NS,
     panel=("expert", "solid", "greedy", "random"),
 )

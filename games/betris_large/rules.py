@@ -16,17 +16,20 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
+from typing import Annotated
 
 from deadheat.engine.chance import Chance
-from deadheat.engine.core import NS_PER_S, Event, Message, Points, Reply, Result, Seat, Step
+from deadheat.engine.core import NS_PER_MS, Event, Message, Points, Reply, Result, Seat, Step
 from deadheat.engine.games.banked import Banked
 from deadheat.engine.games.parsing import expect, illegal, malformed, number, words
+from deadheat.engine.games.variants import Parameter
+from deadheat.engine.language import N_
 from deadheat.games.betris_large.polyominoes import NAMES, PLACEMENTS, SIDE, SIZES, Cell, bit, largest_square
 
 ROUNDS = 12  # "2. Game Progression"
 CHIPS = 24  # "1. Board and Components"
 MAX_BET = 5  # "Phase 1: Betting Phase"
-BANK_NS = 10 * NS_PER_S  # "Limit": my_time of the first PHASE1
+BANK_MS = 10_000  # "Limit": my_time of the first PHASE1
 
 
 @dataclass(slots=True)
@@ -157,6 +160,7 @@ def read_place(line: str, block: str, player: Player) -> Place:
 # The match ------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
 class Betris:
     """The rules, as `engine.core.Game`."""
 
@@ -166,17 +170,19 @@ class Betris:
     seats = range(2, 3)
     commands = ("READY", "PHASE1", "PHASE2")
 
+    bank_ms: Annotated[int, Parameter(1000, BANK_MS, N_("Milliseconds in a time bank"))] = BANK_MS
+
     def play(self, seats: int, chance: Chance) -> Generator[Step, Mapping[Seat, Reply], Result]:
         """See `engine.core.Game`."""
         assert seats in self.seats
-        return _Match(chance).play()
+        return _Match(chance, self.bank_ms).play()
 
 
 class _Match(Banked):
     """One match: chance, the players, and what `Banked` holds."""
 
-    def __init__(self, chance: Chance) -> None:
-        super().__init__(BANK_NS)
+    def __init__(self, chance: Chance, bank_ms: int) -> None:
+        super().__init__(bank_ms * NS_PER_MS)
         self.chance = chance
         self.players = (Player(), Player())
 

@@ -16,7 +16,7 @@ from deadheat.engine.core import NS_PER_MS, Event
 from deadheat.engine.language import _
 from deadheat.engine.scenes.core import Director, Figures, Moment, Scene, at_fault, fault_words
 from deadheat.games.betris_large.polyominoes import SHAPES, SIDE
-from deadheat.games.betris_large.rules import BANK_NS, CHIPS
+from deadheat.games.betris_large.rules import CHIPS, Betris
 
 
 def scenes(moments: Iterator[Moment], names: Sequence[str]) -> Iterator[Scene]:
@@ -30,11 +30,11 @@ def scenes(moments: Iterator[Moment], names: Sequence[str]) -> Iterator[Scene]:
         yield Scene(words, table.state(), table.round, moment.exchange, moment.answers, at_fault(event))
 
 
-def shapes() -> dict[str, Any]:
+def shapes(rules: Betris) -> dict[str, Any]:
     """The constant part: every block's shape (rows of # and ., separated by /), the boards' side, and with how many
     chips and how much time a seat begins.
     """
-    return {"shapes": dict(SHAPES), "side": SIDE, "chips": CHIPS, "bank_ms": BANK_NS // NS_PER_MS}
+    return {"shapes": dict(SHAPES), "side": SIDE, "chips": CHIPS, "bank_ms": rules.bank_ms}
 
 
 def _points(state: Mapping[str, Any]) -> Figures:

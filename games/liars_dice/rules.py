@@ -15,20 +15,23 @@ a turn, and the rules now take 6 in all. The tests compare the lines with an enc
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from deadheat.engine.chance import Chance
 from deadheat.engine.core import NS_PER_MS, READY_LIMIT_NS, Event, Fault, Message, Reply, Result, Seat, Step
 from deadheat.engine.games.parsing import Refused, expect, illegal, integer, json_object, line_of, malformed
+from deadheat.engine.games.variants import Parameter
+from deadheat.engine.language import N_
 
 DICE = 5  # "Setup"
 FACES = range(1, 7)
 WILD = 1  # "Wild 1s"
 QUANTITIES = range(1, 31)  # "Action Format"; a quantity above the dice in play is legal (L-03)
 
-TURN_LIMIT_NS = 500 * NS_PER_MS
+TURN_MS = 500
 
 IDS = ("P1", "P2", "P3", "P4", "P5", "P6")
 """The text's agent IDs, by seat."""
@@ -124,6 +127,7 @@ def _bid_line(seat: Seat, quantity: int, face: int) -> str:
 # The match ------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
 class LiarsDice:
     """The rules, as `engine.core.Game`."""
 
@@ -133,21 +137,25 @@ class LiarsDice:
     seats = range(2, len(IDS) + 1)
     commands = ("READY", "TURN")
 
+    dice: Annotated[int, Parameter(1, DICE, N_("Dice of each player at the beginning"))] = DICE
+    turn_ms: Annotated[int, Parameter(50, 5000, N_("Milliseconds for an answer"))] = TURN_MS
+
     def play(self, seats: int, chance: Chance) -> Generator[Step, Mapping[Seat, Reply], Result]:
         """See `engine.core.Game`."""
         assert seats in self.seats
-        return _Match(seats, chance).play()
+        return _Match(seats, chance, self).play()
 
 
 class _Match:
     """One match: the active seats, the current round, and decisions that are not yet sent."""
 
-    def __init__(self, seats: int, chance: Chance) -> None:
+    def __init__(self, seats: int, chance: Chance, rules: LiarsDice) -> None:
         self.chance = chance
+        self.limit_ns = rules.turn_ms * NS_PER_MS
         self.seats = range(seats)
         self.active = list(self.seats)  # in seat order
         self.out: list[Seat] = []  # in the order of elimination
-        self.counts = [DICE] * seats  # dice left
+        self.counts = [rules.dice] * seats  # dice left
         self.faults: dict[Seat, Fault] = {}
         self.round_number = 0
         self.hands: dict[Seat, tuple[int, ...]] = {}  # of the active seats
@@ -195,7 +203,7 @@ class _Match:
         self.deal(opener)
         turn = opener
         while len(self.active) > 1:
-            prompt = Message(turn, self.view(turn), TURN_LIMIT_NS)
+            prompt = Message(turn, self.view(turn), self.limit_ns)
             if self.notices:
                 replies = yield self.tell([prompt])
             else:  # most steps

@@ -41,6 +41,7 @@ class Exhibition(JobRow, table=True):
     user_id: int = Field(foreign_key="user_account.id")
     version_id: int = Field(foreign_key="bot_version.id", index=True)
     game: str = Field(max_length=64)
+    variant: list[str] | None = Field(default=None, sa_column=json_column(nullable=True))  # see league.terms
     seats: int
     seat: int  # the person's
     seed: bytes = Field(sa_column=Column(LargeBinary, nullable=False))

@@ -12,12 +12,12 @@ What remains is the host's word: that the bots gave these replies, and the times
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from deadheat.engine.chance import commitment
 from deadheat.engine.core import Seat
 from deadheat.engine.figures import seat_number
-from deadheat.engine.games import GAMES
+from deadheat.engine.games.variants import BadVariant, rules, rules_of, variant_of
 from deadheat.engine.replay import Diverged, known_rules, replay, why_unknown
 from deadheat.engine.transcript import Transcript
 from deadheat.league.records.matches import Match, SeatView
@@ -43,7 +43,7 @@ def verdict(transcript: Transcript, wrong: Sequence[str]) -> tuple[bool | None, 
     if not known_rules(transcript):
         return None, why_unknown(transcript)
     try:
-        replay(GAMES[transcript.game], transcript)
+        replay(rules_of(transcript), transcript)
     except (Diverged, ValueError) as error:
         return False, str(error)
     return True, None
@@ -56,11 +56,24 @@ def _disagreements(transcript: Transcript, match: Match) -> Iterator[str]:
         yield "the transcript's seed is not the match's"
     yield from _differ("number", transcript.about.get("match"), match.id)
     yield from _differ("game", transcript.game, match.game)
+    yield from _differ("variant", _spelled(transcript.variant), _of(match))
     yield from _differ("attempt", transcript.attempt, match.attempt)
     yield from _differ("number of seats", transcript.seats, len(match.seats))
     if transcript.seats == len(match.seats) == len(transcript.result.ranks):
         for seat, told in enumerate(match.seats):
             yield from _at_seat(transcript, seat, told)
+
+
+def _of(match: Match) -> str:
+    """The variant that the league says it was."""
+    try:
+        return _spelled(variant_of(rules(match.game, match.variant)))
+    except (KeyError, BadVariant):  # of a game, or of bounds, that are not here
+        return ", ".join(sorted(match.variant or ())) or "none"
+
+
+def _spelled(variant: Mapping[str, int]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in variant.items()) or "none"
 
 
 def _at_seat(transcript: Transcript, seat: Seat, told: SeatView) -> Iterator[str]:

@@ -1,9 +1,9 @@
-"""Who has which processor of this machine: one registry for all users and all processes.
+"""A registry of this machine's processors and their holders, for all users and all processes.
 
 Theory of operation
 -------------------
-A bot that shares its processor with a compiler is slow through no fault of its own. So whoever runs bots, or measures
-anything, first takes processors here: workers of a league (`sandbox.host.slots`), tournaments, and `deadheat run` for
+A bot that shares its processor with a compiler is slow through no fault of its own. So everything that runs bots, or
+measures, first takes processors here: workers of a league (`sandbox.host.slots`), tournaments, and `deadheat run` for
 everything else. A processor is a file in one folder that everybody can use; to hold it is to hold a lock (flock) on
 that file. The kernel drops locks with the last process that has them open, however it ends, so nothing goes stale.
 
@@ -239,7 +239,7 @@ def _described(pid: int) -> str:
 
 
 def _shown(words: Sequence[str]) -> str:
-    """Return a command as people know it: without an interpreter before a script, and without their folders."""
+    """Return a command as people know it, on one line: without an interpreter before a script, and their folders."""
     words = [word for word in words if word]
     if words[1:3] == ["-m", "deadheat.cli.main"]:  # how a server starts its own processes
         words = ["deadheat", *words[3:]]
@@ -248,5 +248,5 @@ def _shown(words: Sequence[str]) -> str:
         if not script or words[script].startswith("-"):
             break
         words = words[script:]
-    line = " ".join([Path(words[0]).name, *words[1:]]) if words else ""
+    line = " ".join(" ".join([Path(words[0]).name, *words[1:]]).split()) if words else ""
     return line if len(line) <= MOST_CHARACTERS else f"{line[: MOST_CHARACTERS - 1]}…"

@@ -43,10 +43,10 @@ def squeezed(text: str) -> str:
 
 def test_a_crash_is_explained(folder: Path) -> None:
     transcript = broken(folder, "print('hm', file=sys.stderr); {}['weights']")
-    done = invoke("explain", str(transcript), "--seat", "2")
+    done = invoke("explain", str(transcript))
     assert done.returncode == 0, done.stderr
     told = squeezed(done.stdout)
-    assert "exited at SCORE in round 5; lost." in told
+    assert "my_bot.py): exited at SCORE in round 5; lost." in told, "the one that failed"
     assert VERDICTS[Fault.EXITED].happened in told
     assert VERDICTS[Fault.EXITED].cure in told
     assert re.search(r"<< SCORE >> \S+ m?s .*500 ms .* \(no line: exited\)", told)

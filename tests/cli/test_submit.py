@@ -257,7 +257,8 @@ def test_one_sees_what_one_has_submitted_and_explain_knows_ones_seat(league: Lea
     explained = json.loads(league.says("ada", "explain", 1, "--json"))
     assert explained["seat"] == seat
     assert json.loads(league.says("bob", "explain", 1, "--json"))["seat"] == 1 - seat
-    assert_one_sentence(league.run("ada", "explain", league.bot), "a file does not say which seat is yours", 2)
+    example = ROOT / "tests" / "transcripts" / "yacht-auction-example.jsonl"
+    assert_one_sentence(league.run("ada", "explain", example), "a file does not say which seat is yours", 2)
     nobody = invoke("explain", "1", "--server", league.server)
     assert_one_sentence(nobody, "match 1: you are not logged in; choose a seat with --seat", 2)
 
@@ -437,19 +438,21 @@ def test_what_fails_its_gate_at_home_is_not_sent(server: str, site: Site, tmp_pa
     gate.write_text(f'panel = ["{quitter}"]\ngames = 2\n[[condition]]\nno_loss = "*"\n')
     ada = site.author("ada")
 
-    def submit(bot: str) -> subprocess.CompletedProcess[str]:
+    def submit(bot: str, token: str = token_in(ada)) -> subprocess.CompletedProcess[str]:
         words = ["submit", bot, "--game", GAME, "--name", "careful", "--no-wait", "--sandbox", "local"]
-        return deadheat(*words, "--gate", str(gate), DEADHEAT_SERVER=server, DEADHEAT_TOKEN=token_in(ada), cwd=tmp_path)
+        return deadheat(*words, "--gate", str(gate), DEADHEAT_SERVER=server, DEADHEAT_TOKEN=token, cwd=tmp_path)
 
     refused = submit(str(quitter))
     assert_one_sentence(refused, "quitter.py was not uploaded: it does not pass", 1)
     assert site.client.get("/v1/bots", headers=ada).json()["items"] == []
+    assert_one_sentence(submit(RANDOM, token="dh_unknown"), "`deadheat login` gets", 1)
     sent = submit(RANDOM)
     assert (sent.returncode, sent.stdout.partition(" (")[0]) == (0, "careful version 1 is uploaded"), sent.stderr
 
 
 def test_wrong_calls_are_refused_before_anything_is_sent(league: League) -> None:
     assert_one_sentence(league.submit("ada", "--wait"), "choose one with --season")
+    assert_one_sentence(league.submit("ada", "--season", 99, "--gate", "gate.toml"), "There is no season 99.", 1)
     missing = league.run("ada", "submit", "nothing.py", "--game", GAME, "--name", "x")
     assert_one_sentence(missing, "nothing.py does not exist")
     assert_one_sentence(league.run("ada", "logs"), "name a bot, or choose a match")

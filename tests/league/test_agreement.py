@@ -38,6 +38,11 @@ def test_an_honest_league_agrees_with_its_transcripts(name: str) -> None:
 
 LIES = {
     "the game": (WON, replace(told(WON), game="betris-large"), "the game is yacht-auction in the transcript"),
+    "the variant": (
+        WON,
+        replace(told(WON), variant=["rounds=3"]),
+        "the variant is none in the transcript but rounds=3 in the league's record",
+    ),
     "the commitment": (
         WON,
         replace(told(WON), commitment="0" * 64),

@@ -309,6 +309,8 @@ def values(term: Term) -> st.SearchStrategy[Any]:
     elif term.name == "stages":
         numbers = st.integers(1, 99_999).map(lambda number: f"round-robin keep={number}")
         found = st.lists(numbers, min_size=1, max_size=20)
+    elif term.name == "variant":
+        found = st.lists(st.integers(0, 999_999_999).map("dice={}".format), min_size=1, max_size=20)
     elif term.kind is list:
         found = st.lists(st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=32), min_size=1)
     else:

@@ -87,6 +87,7 @@ def test_a_servers_own_processes_are_shown_as_commands_of_deadheat() -> None:
     assert _shown(["/env/bin/python", "-E", "/env/bin/deadheat", "run"]) == "deadheat run"
     assert _shown(["/bin/sh", "-c", "sleep 1"]) == "sh -c sleep 1"
     assert _shown(["/usr/bin/python3.13", "-m", "pytest"]) == "python3.13 -m pytest"
+    assert _shown(["python3", "-c", "import time\n\ntime.sleep(1)\n"]) == "python3 -c import time time.sleep(1)"
 
 
 def test_those_who_wait_come_before_those_who_let_go(tmp_path: Path) -> None:

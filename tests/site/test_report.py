@@ -100,7 +100,7 @@ def test_pairs_are_counted_by_the_dice_that_games_share(tmp_path: Path) -> None:
 def test_a_time_bank_is_one_limit_for_all_answers_but_ready(tmp_path: Path) -> None:
     played = read(tournament(tmp_path, ["betris-large-bank"]))
     (game,) = played.games
-    answers = times.answers_of(game, 0, played.about.game)
+    answers = times.answers_of(game, 0, played.about.bank_ms)
     moves = [one for command, one in answers.items() if command not in {"READY", BANK}]
     used_ms = sum(value * count for one in moves for value, count in one.own_ms)
     ((value, count),) = answers[BANK].own_ms

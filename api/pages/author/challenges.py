@@ -14,7 +14,7 @@ from deadheat.api.deps import Id, Shared
 from deadheat.api.edge.caching import NOWHERE
 from deadheat.api.pages.forms import Complaint, Present, Submitted, Visit, Visiting, checked, onward, posting
 from deadheat.api.pages.forms import private as page_of_one
-from deadheat.api.pages.render import render
+from deadheat.api.pages.render import first_of, render
 from deadheat.api.routes.challenges import question
 from deadheat.api.schemas.base import RowId
 from deadheat.api.schemas.challenges import ChallengeRequest, SequentialTest
@@ -33,7 +33,7 @@ LISTED = 50
 """Challenges, and matches of one."""
 
 GAMES = 20
-"""What the form has at first: enough to see a large difference, and few for a machine."""
+"""The form's default: enough to see a large difference, and little work for a machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,8 @@ def challenges(shared: Shared, visit: Visiting, before: Annotated[RowId | None, 
     """One's own, the newest first."""
     with shared.db.reading() as session:
         found = asked.asked(session, visit.person, before=before, limit=LISTED + 1)
-    older = found[LISTED - 1].id if len(found) > LISTED else None
-    return page_of_one(shared, "challenges.html", visit, None, challenges=found[:LISTED], older=older)
+    shown, older = first_of(found, LISTED, lambda one: one.id)
+    return page_of_one(shared, "challenges.html", visit, None, challenges=shown, older=older)
 
 
 def _form(
@@ -111,6 +111,7 @@ def challenge(
         played = matches(session, challenge_id=challenge_id, before=before, limit=LISTED + 1)
         faults = asked.faults_in(session, challenge_id)
         mine = visit is not None and is_own(session, visit.person, found.bot_id)
+    shown, older = first_of(played, LISTED, lambda match: match.id)
     content = render(
         shared,
         "challenge.html",
@@ -118,8 +119,8 @@ def challenge(
         complaint=None,
         challenge=found,
         sides=_sides(found, faults),
-        matches=played[:LISTED],
-        older=played[LISTED - 1].id if len(played) > LISTED else None,
+        matches=shown,
+        older=older,
         mine=mine,
     )
     return Response(content, headers={"Cache-Control": NOWHERE}, media_type="text/html")

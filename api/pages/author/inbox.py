@@ -1,4 +1,4 @@
-"""What somebody is told of events that concern them."""
+"""The inbox: notices about events that concern its owner."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Response
 
 from deadheat.api.deps import Shared
 from deadheat.api.pages.forms import Submitted, Visiting, checked, onward, private
+from deadheat.api.pages.render import first_of
 from deadheat.api.schemas.base import RowId
 from deadheat.api.schemas.people import ReadRequest
 from deadheat.league.service.people import notices
@@ -22,8 +23,8 @@ def inbox(shared: Shared, visit: Visiting, before: Annotated[RowId | None, Query
     """All of them, the newest first."""
     with shared.db.reading() as session:
         found = notices.inbox(session, visit.person, before=before, limit=LISTED + 1)
-    older = found[LISTED - 1].id if len(found) > LISTED else None
-    return private(shared, "inbox.html", visit, None, notices=found[:LISTED], older=older)
+    shown, older = first_of(found, LISTED, lambda notice: notice.id)
+    return private(shared, "inbox.html", visit, None, notices=shown, older=older)
 
 
 @router.post("/inbox/read")

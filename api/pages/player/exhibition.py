@@ -42,6 +42,7 @@ from deadheat.api.streams import Streams
 from deadheat.engine.advice import ADVISERS
 from deadheat.engine.figures import counted
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.variants import rules
 from deadheat.engine.language import _
 from deadheat.engine.scenes import document_so_far, scenes_so_far
 from deadheat.league.errors import NotFound
@@ -67,7 +68,7 @@ MOST_STREAMS = 64
 LOOK_SECONDS = 0.5
 STREAM_SECONDS = 300.0
 WAIT_SECONDS = 1.0
-"""How long a move's answer waits for the bot's, which is in the page that follows then."""
+"""How long the answer to a move waits, so that the next page can contain the bot's move."""
 
 
 @router.get("/play")
@@ -117,7 +118,7 @@ def move(shared: Shared, posted: Submitted, exhibition_id: Id) -> Response:
         match = table.match
         prompt = None if match is None else match.prompt(table.info.seat)
         if match is not None and prompt is not None and str(table.turn) == number:
-            state = scenes_so_far(GAMES[table.info.game], match, table.info.names)[-1].state
+            state = scenes_so_far(rules(table.info.game, table.info.variant), match, table.info.names)[-1].state
             line = turn_of(table.info.game, prompt, state, table.info.seat).line(posted.fields)
             exhibitions.answer(session, visit.person, exhibition_id, table.turn, line)
     _wait_for_the_bot(shared, visit, exhibition_id)
@@ -134,10 +135,10 @@ def resign(shared: Shared, posted: Submitted, exhibition_id: Id) -> Response:
 
 @router.get("/play/{exhibition_id}/document")
 def document(shared: Shared, visit: Visiting, exhibition_id: Id) -> Response:
-    """What the viewer draws of one's own table."""
+    """Return the viewer's document for one's own table."""
     with shared.db.reading() as session:
         table = exhibitions.table(session, visit.person, exhibition_id)
-    game = GAMES[table.info.game]
+    game = rules(table.info.game, table.info.variant)
     match = None
     if table.match is not None:
         match = untimed_document(document_so_far(game, table.match, table.info.names), table.info)
@@ -248,7 +249,11 @@ def _page(shared: Services, visit: Visit | None, exhibition_id: int, complaint: 
 
 def _table(shared: Services, visit: Visit, table: Table, complaint: Complaint | None) -> Response:
     info = table.info
-    moves = [] if table.match is None else untimed(scenes_so_far(GAMES[info.game], table.match, info.names), info)
+    moves = (
+        []
+        if table.match is None
+        else untimed(scenes_so_far(rules(info.game, info.variant), table.match, info.names), info)
+    )
     turn = turn_of(info.game, table.prompt, moves[-1].state, info.seat) if table.prompt and moves else None
     return private(
         shared,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -47,15 +48,15 @@ class Drawn(Chance):
         return int(next(self.digits)) - 1
 
 
+@dataclass(frozen=True)
 class OnBoard(Mushroom):
     """The rules, on a board that is given."""
 
-    def __init__(self, rows: list[str]) -> None:
-        self.rows = rows
+    drawn: tuple[str, ...] = ()
 
     def play(self, seats: int, chance: Chance) -> Any:
         """See `engine.core.Game`."""
-        return super().play(seats, Drawn(self.rows))
+        return super().play(seats, Drawn(list(self.drawn)))
 
 
 class Script:
@@ -80,7 +81,7 @@ class Script:
 
 def match(first: Player, second: Player, rows: list[str] | None = None, seed: int = 0) -> Transcript:
     """Play one match, on the board of the text or of a seed."""
-    game = Mushroom() if rows is None else OnBoard(rows)
+    game = Mushroom() if rows is None else OnBoard(drawn=tuple(rows))
     return run_match(game, 2, seed.to_bytes(16, "big"), MemoryTransport([first, second]))
 
 

@@ -9,8 +9,13 @@ import sys
 
 import pytest
 
+from deadheat.engine.games.folder import folders
+from deadheat.engine.games.variants import rules_of, varied
 from deadheat.engine.memory import MemoryTransport
 from deadheat.engine.referee import run_match
+from deadheat.engine.replay import replay
+from deadheat.engine.scenes import document
+from deadheat_mushroom import GAME
 from deadheat_mushroom.rules import Mushroom
 from playing import BOTS, bot, match, seated
 
@@ -126,3 +131,21 @@ def test_bots_of_equal_numbers_play_alike(name):
         return match(seated(bot(name)(7)), seated(bot(name)(8)), seed=4)
 
     assert played() == played()
+
+
+def test_all_of_them_play_on_a_smaller_board(compiled, monkeypatch):
+    monkeypatch.setitem(folders(), "mushroom", GAME)  # as it is found once the package is installed
+    game = varied(Mushroom(), {"rows": 3, "columns": 8, "bank_ms": 2000})
+    programs = [Program(compiled(name)) for name in COMPILED] + [seated(bot(name)(1)) for name in PYTHON]
+    for number, program in enumerate(programs):
+        players = [program, seated(bot("random")(number))]
+        played = run_match(game, 2, bytes([number]), MemoryTransport(players))
+        assert played.result.faults == {}
+        assert replay(rules_of(played), played) == played
+        assert played.variant == {"bank_ms": 2000, "columns": 8, "rows": 3}
+        (grown,) = (event["rows"] for event in played.events() if event["type"] == "board")
+        assert [len(row) for row in grown] == [8] * 3
+        told = document(played, ["a", "b"])
+        assert (told["board"]["rows"], told["board"]["bank_ms"]) == (3, 2000)
+        if isinstance(program, Program):
+            assert program.end() == (0, "", "")

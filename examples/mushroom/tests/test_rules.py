@@ -14,11 +14,12 @@ from deadheat.engine.memory import Answer
 from deadheat.engine.replay import replay
 from deadheat.engine.transcript import decode, encode
 from deadheat_mushroom.board import Board
-from deadheat_mushroom.rules import BANK_NS, Mushroom, read_move
+from deadheat_mushroom.rules import BANK_MS, Mushroom, read_move
 from playing import ROWS, Script, bot, match, seated
 from reference import Judge
 
 MS = 1_000_000
+BANK_NS = BANK_MS * MS
 
 
 def test_the_game_conforms():

@@ -53,7 +53,7 @@ def test_the_scenes_of_a_match_follow_its_events_to_the_result(announced):
         assert tuple(last["cells"]) == transcript.result.points
         owned = "".join(last["owners"])
         assert (owned.count("0"), owned.count("1")) == transcript.result.points
-    assert DIRECTOR.board()["sum"] == 10
+    assert DIRECTOR.board(Mushroom())["sum"] == 10
 
 
 def test_a_fault_is_told(announced):
@@ -76,12 +76,11 @@ def test_a_person_is_offered_what_may_be_taken():
     state = {"rows": ROWS}
     turn = FORMS["TIME"]("TIME 10000 10000", state, 0)
     board = Board(ROWS)
-    assert [0, 11, 0, 14] in turn.offer["rectangles"]
-    fields = {"top": "0", "left": "11", "bottom": "0", "right": "14"}
-    assert read_move(turn.line(fields), board) == (0, 11, 0, 14)
+    assert turn.offer["rectangles"]["0 11 0 14"] == "(0, 11) to (0, 14): 4 + 2 + 2 + 2"
+    assert read_move(turn.line({"rectangle": "0 11 0 14"}), board) == (0, 11, 0, 14)
     assert read_move(turn.line({"pass": ""}), board) is None
     with pytest.raises(Unfilled):
-        turn.line(fields | {"right": "17"})
+        turn.line({"rectangle": "0 11 0 15"})
 
 
 def test_what_is_learnt_is_what_is_told_and_the_mask_is_what_the_rules_accept(announced):

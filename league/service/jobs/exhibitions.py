@@ -1,4 +1,4 @@
-"""People who play against bots: a person's match, from taking a seat to the result.
+"""Matches of people against bots, from taking a seat to the result.
 
 Theory of operation
 -------------------
@@ -8,14 +8,14 @@ the replies so far and increments `turn`: the person is asked. The person's `ans
 that turn, so a form that is sent twice, or from an outdated page, changes nothing. An accepted answer stays until it is
 among the replies, whichever worker reads it; only a bot that plays differently in a new attempt makes it void.
 
-*A person is not convicted of a typo.* The rules check every answer first (`engine.unfinished.objection`); if they
-refuse it, the person learns why and may give another. So a person's only faults are to leave or to run out of time.
+*A typo costs nothing.* The rules check every answer first (`engine.unfinished.objection`); if they refuse it, the
+person learns why and may give another. So a person's only faults are to leave or to run out of time.
 
-*Nobody can crowd out the league.* There are `exhibitions` places in a deployment and one exhibition per person; the
-wait, each move and the whole match have limits. Nothing here is rated, and no table of the league refers to it.
+*Exhibitions cannot crowd out the league.* There are `exhibitions` places in a deployment and one exhibition per person;
+the wait, each move and the whole match have limits. Nothing here is rated, and no table of the league refers to it.
 
 *Nobody scouts new versions.* People meet only versions that play, or have played, in a season that has begun, and no
-bot whose author has closed it to people.
+bot whose author has closed it to people. They play the game as the newest season of that version has it.
 
 *Nothing hidden is shown.* The person's view is made from the replies, as for spectators, without the events that are
 private to other seats; the bot's answer in the same step is not stored before the person's.
@@ -23,6 +23,7 @@ private to other seats; the bot's answer in the same step is not stored before t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -33,6 +34,7 @@ from sqlmodel import Session, col, exists, or_, select, update
 from deadheat.engine.chance import SEED_BYTES, commitment
 from deadheat.engine.core import MAX_LINE_BYTES, Fault, Seat
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.variants import rules
 from deadheat.engine.transcript import BadTranscript
 from deadheat.engine.unfinished import Unfinished, objection, read_replies, unfinished
 from deadheat.league.causes import Cause
@@ -62,6 +64,7 @@ class ExhibitionInfo:
 
     id: int
     game: str
+    variant: Sequence[str] | None
     state: JobState
     user_id: int
     person: str
@@ -87,7 +90,9 @@ class ExhibitionInfo:
 
     @property
     def names(self) -> list[str]:
-        """By seat; copies of the bot are numbered, and one that is named as the person is called a bot."""
+        """Return the names by seat: copies of the bot are numbered, and a bot with the person's name is marked as a
+        bot.
+        """
         copies = self.seats - 1
         bot = f"{self.bot} (bot)" if self.bot.lower() == self.person.lower() else self.bot
         names = [bot] if copies == 1 else [f"{bot} {number}" for number in range(1, copies + 1)]
@@ -140,12 +145,14 @@ def take_seat(session: Session, person: Person, bot_id: int, opponents: int = 1,
         raise TooMany("matches against bots at a time for one person", 1)
     own = (Exhibition.user_id == person.id,)
     check_quota(session, Quota("matches of one person against bots", PER_HOUR, HOUR, own, Exhibition.created_at))
+    variant = _variant(session, version_id)
     entropy, at = surroundings(session).entropy, now(session)
     seed = entropy(SEED_BYTES)
     row = Exhibition(
         user_id=person.id,
         version_id=version_id,
         game=bot.game,
+        variant=None if variant is None else list(variant),
         seats=seats,
         seat=int.from_bytes(entropy(8)) % seats if seat is None else seat,
         seed=seed,
@@ -174,6 +181,13 @@ def playable() -> tuple[ColumnElement[bool], ...]:
     return col(BotVersion.state) == VersionState.READY, or_(plays, has_played)
 
 
+def _variant(session: Session, version_id: int) -> Sequence[str] | None:
+    """The game's variant in the newest season that has begun and in which this version plays; None: its rules."""
+    plays = (Entry.version_id == version_id, col(Season.state) != SeasonState.SCHEDULED)
+    newest = select(Season.variant).join(Entry, col(Entry.season_id) == Season.id).where(*plays)
+    return session.exec(newest.order_by(col(Season.id).desc())).first()
+
+
 def _check_table(game: str, opponents: int, seat: Seat | None) -> int:
     """How many sit there."""
     seats, possible = opponents + 1, GAMES[game].seats
@@ -199,7 +213,7 @@ def open_of(session: Session, person: Person) -> int | None:
 
 
 def exhibition(session: Session, exhibition_id: int) -> ExhibitionInfo:
-    """What is known of one. Raises NotFound."""
+    """Return an exhibition's record. Raises NotFound."""
     found = _infos(session, col(Exhibition.id) == exhibition_id, limit=1)
     if not found:
         raise NotFound("exhibition", exhibition_id)
@@ -223,7 +237,7 @@ def table(session: Session, person: Person, exhibition_id: int) -> Table:
 
 
 def table_version(session: Session, person: Person, exhibition_id: int) -> str:
-    """That of `table`, without the table. Raises NotFound."""
+    """Return the version of a person's table, without the table. Raises NotFound."""
     return _version(_own(session, person, exhibition_id))
 
 
@@ -233,7 +247,7 @@ def _version(row: Exhibition) -> str:
 
 
 def deadline(session: Session, row: Exhibition) -> datetime | None:
-    """Until when the person may answer what is asked now."""
+    """Return the deadline for the person's answer."""
     if row.asked_at is None or row.started_at is None:
         return None
     settings = settings_of(session)
@@ -263,7 +277,7 @@ def answer(session: Session, person: Person, exhibition_id: int, turn: int, line
         return
     if "\n" in line or len(line.encode("utf-8", "replace")) > MAX_LINE_BYTES:
         raise IllegalMove("a move is one short line")
-    why = objection(GAMES[row.game], row.seats, row.seed, read_replies(row.replies), row.seat, line)
+    why = objection(rules(row.game, row.variant), row.seats, row.seed, read_replies(row.replies), row.seat, line)
     if why is not None:
         raise IllegalMove(why)
     waited = (
@@ -290,7 +304,7 @@ def resign(session: Session, person: Person, exhibition_id: int) -> None:
 
 
 def abandon(session: Session, exhibition_id: int, before: JobState, cause: str, *conditions: Any) -> bool:
-    """It will not be played (any more); False: it is not in that state."""
+    """Give the match up; False: it is not in that state."""
     return move(
         session,
         Exhibition,
@@ -324,7 +338,7 @@ def _match(row: Exhibition) -> Unfinished | None:
     if row.started_at is None or row.state is JobState.ABANDONED:
         return None
     try:
-        return unfinished(GAMES[row.game], row.seats, row.seed, read_replies(row.replies))
+        return unfinished(rules(row.game, row.variant), row.seats, row.seed, read_replies(row.replies))
     except (BadTranscript, KeyError, ValueError):
         return None
 

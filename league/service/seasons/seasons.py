@@ -15,6 +15,7 @@ from sqlmodel import Session, case, col, func, select
 from deadheat.engine.chance import commitment
 from deadheat.engine.figures import span
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.variants import BadVariant, rules
 from deadheat.league.causes import Cause
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, NameTaken, UnknownGame, WrongState
@@ -134,8 +135,8 @@ def seasons(
     author: str | None = None,
     with_results: bool = False,
 ) -> list[SeasonInfo]:
-    """The newest seasons first, those with an id below `before`; of one game, or (None) of all. `author`: those that a
-    bot of theirs, or of a team of theirs, has entered. Raises NotFound: there is no such author.
+    """List seasons with an id below `before`, the newest first; of one game, or (None) of all. `author`: only seasons
+    that their bots, or their teams' bots, have entered. Raises NotFound: there is no such author.
     """
     statement = select(Season).order_by(col(Season.id).desc()).limit(limit)
     if game is not None:
@@ -151,8 +152,8 @@ def seasons(
 
 
 def leading_season(session: Session, game: str) -> SeasonInfo | None:
-    """The game's league: of its seasons with results that are not closed the one with the most bots, so that nobody
-    takes its place by opening a smaller one; if all are closed, the newest. None: it has no results yet.
+    """Return the game's leading season: of its current seasons with results, the one with the most bots, so that a
+    small new one does not replace it; if all are closed, the newest. None: it has no results yet.
     """
     closed = col(Season.state).not_in(GOING_ON)
     bots = select(func.count()).select_from(Entry).where(Entry.season_id == Season.id).scalar_subquery()
@@ -204,7 +205,7 @@ def inherited(game: str, previous: Season | None) -> dict[str, Any]:
 
 
 def settled(state: SeasonState, changed: Iterable[str]) -> Iterator[BadSetting]:
-    """What of these settings can no longer be changed."""
+    """Return the settings among these that can no longer be changed."""
     for setting in changed:
         if not TERMS[setting].may_change(state):
             yield BadSetting(setting, f"it can no longer be changed because the season is {state.value}")
@@ -213,6 +214,10 @@ def settled(state: SeasonState, changed: Iterable[str]) -> Iterator[BadSetting]:
 def faults(row: Season) -> Iterator[BadSetting]:
     """Why a season cannot be run like this."""
     seats = GAMES[row.game].seats
+    try:
+        rules(row.game, row.variant)
+    except BadVariant as error:
+        yield BadSetting("variant", str(error))
     if row.seats not in seats:
         yield BadSetting("seats", f"{row.game} is for {span(seats)} players")
     unknown = sorted(set(row.languages or ()) - set(LANGUAGES))
@@ -303,7 +308,7 @@ def _plays(row: Season) -> Plays:
 
 
 def rounded(row: Season) -> str:
-    """What of a season's numbers is played otherwise than it is set, as a sentence; empty: nothing is."""
+    """Say which of a season's numbers of matches differ from the settings; empty: none do."""
     plays = _plays(row)
     numbers = {"series_length": "in one go", "games_per_pair": "of each pair"}
     if row.finals in (FinalsFormat.ROUND_ROBIN, FinalsFormat.SWISS):

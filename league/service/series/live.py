@@ -1,4 +1,4 @@
-"""Matches that can be watched while they are played: the replies so far, written down now and then by the worker.
+"""Matches that can be watched while they are played: the worker stores the replies so far from time to time.
 
 There is one row for each running series, renewed about once a second, and only for matches that take longer than that
 (`workers.live`). The end of the series removes it, in the same transaction. Nothing depends on it: the player of the
@@ -11,6 +11,7 @@ revealed (`engine.unfinished`). Nothing is shown of a match whose dice other mat
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -19,7 +20,7 @@ from sqlalchemy import bindparam
 from sqlmodel import Session, col, delete, func, select, update
 
 from deadheat.engine.chance import attempt_seed
-from deadheat.engine.games import GAMES
+from deadheat.engine.games.variants import rules
 from deadheat.engine.transcript import BadTranscript
 from deadheat.engine.unfinished import Replies, Unfinished, read_replies, unfinished, write_replies
 from deadheat.league.database import now
@@ -54,6 +55,7 @@ class Watched:
     version: str = ""
     withheld: bool = False
     private: bool = False
+    variant: Sequence[str] | None = None
 
 
 def show(session: Session, job: SeriesJob, match_id: int, replies: Replies) -> bool:
@@ -91,7 +93,7 @@ def forget(session: Session, series_id: int) -> None:
 def watch(session: Session, match_id: int, viewer: Person | None = None) -> Watched:
     """The match as it is now, for somebody who may see it. Raises NotFound."""
     statement = (
-        select(Match, Season.game, Series.state)
+        select(Match, Season.game, Season.variant, Series.state)
         .join(Season, col(Season.id) == Match.season_id)
         .join(Series, col(Series.id) == Match.series_id)
         .where(Match.id == match_id)
@@ -99,19 +101,20 @@ def watch(session: Session, match_id: int, viewer: Person | None = None) -> Watc
     found = session.exec(statement).first()
     if found is None:
         raise NotFound("match", match_id)
-    row, game, state = found
+    row, game, variant, state = found
     must_see(session, viewer, row)
-    return replace(_watched(session, row, game, JobState(state)), private=row.asked is Asked.PRIVATE)
+    watched = _watched(session, row, game, variant, JobState(state))
+    return replace(watched, variant=variant, private=row.asked is Asked.PRIVATE)
 
 
-def _watched(session: Session, row: Match, game: str, series: JobState) -> Watched:
+def _watched(session: Session, row: Match, game: str, variant: Sequence[str] | None, series: JobState) -> Watched:
     match_id = row.id
     if withheld(session, [row]):
         return Watched(match_id, game, row.state, series, version=f"{row.state}-{series}-withheld", withheld=True)
     live = session.exec(select(LiveMatch).where(LiveMatch.match_id == match_id)).first()
     if live is None or row.state is not MatchState.SCHEDULED:
         return Watched(match_id, game, row.state, series, version=f"{row.state}-{series}")
-    played = _played(session, row, game, live)
+    played = _played(session, row, game, variant, live)
     version = f"{row.state}-{series}-{live.attempt}-{0 if played is None else len(played.exchanges)}"
     over = "" if played is None or played.result is None else "-over"
     return Watched(match_id, game, row.state, series, row.attempt - 1, live.at, played, version + over)
@@ -125,11 +128,13 @@ def live_matches(session: Session, series_ids: list[int]) -> dict[int, int]:
     return {series_id: match.id for series_id, match in found if match.id not in untold}
 
 
-def _played(session: Session, match: Match, game: str, live: LiveMatch) -> Unfinished | None:
+def _played(
+    session: Session, match: Match, game: str, variant: Sequence[str] | None, live: LiveMatch
+) -> Unfinished | None:
     seats = session.exec(select(func.count()).where(col(Participant.match_id) == match.id)).one()
     try:
         return unfinished(
-            GAMES[game], seats, attempt_seed(match.seed, match.attempt), read_replies(live.replies)
+            rules(game, variant), seats, attempt_seed(match.seed, match.attempt), read_replies(live.replies)
         ).seen_by(None)
     except (BadTranscript, KeyError, ValueError):  # its worker is of another version of the rules
         return None

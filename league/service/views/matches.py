@@ -62,7 +62,7 @@ def matches(
         BadCursor: of a list by end, if `before` is no match that has ended.
     """
     number, ended = col(Match.id), col(Match.finished_at)
-    statement = select(Match, Season.game).join(Season, col(Season.id) == Match.season_id)
+    statement = select(Match, Season.game, Season.variant).join(Season, col(Season.id) == Match.season_id)
     if bot_id is not None:
         statement = statement.join(Participant, col(Participant.match_id) == Match.id)
         statement = statement.where(Participant.bot_id == bot_id)
@@ -93,10 +93,10 @@ def matches(
         if before is not None:
             statement = statement.where(number < before)
     rows = session.exec(statement.limit(limit)).all()
-    untold = withheld(session, [row for row, _ in rows])
-    seats = _seats(session, [row.id for row, _ in rows], untold)
-    known = bearings(session, [row for row, _ in rows])
-    return [_view(row, game, seats[row.id], known[row.id], row.id not in untold) for row, game in rows]
+    untold = withheld(session, [row for row, *_ in rows])
+    seats = _seats(session, [row.id for row, *_ in rows], untold)
+    known = bearings(session, [row for row, *_ in rows])
+    return [_view(row, played, seats[row.id], known[row.id], row.id not in untold) for row, *played in rows]
 
 
 def _another_seat(bot_id: int, where: Callable[[Any, Any], ColumnElement[bool]]) -> ColumnElement[bool]:
@@ -116,11 +116,11 @@ def _end(session: Session, match_id: int) -> datetime:
 
 def match_detail(session: Session, match_id: int, viewer: Person | None = None) -> MatchDetail:
     """One match with its attempts and response times, for somebody who may see it. Raises NotFound."""
-    statement = select(Match, Season.game).join(Season, col(Season.id) == Match.season_id)
+    statement = select(Match, Season.game, Season.variant).join(Season, col(Season.id) == Match.season_id)
     found = session.exec(statement.where(Match.id == match_id)).first()
     if found is None:
         raise NotFound("match", match_id)
-    row, game = found
+    row, *played = found
     must_see(session, viewer, row)
     attempts = attempts_at(session, match_id, row.series_id)
     times = select(LatencySummary).where(LatencySummary.match_id == match_id)
@@ -133,7 +133,7 @@ def match_detail(session: Session, match_id: int, viewer: Person | None = None) 
     if row.state is MatchState.ABANDONED:
         not_played = why_not_played([(attempt.cause, attempt.detail) for attempt in attempts], bearing.rejudged_id)
     untold = withheld(session, [row])
-    view = _view(row, game, _seats(session, [row.id], untold)[row.id], bearing, not untold)
+    view = _view(row, played, _seats(session, [row.id], untold)[row.id], bearing, not untold)
     return from_row(MatchDetail, view, not_played=not_played, attempts=attempts, latencies=latencies)
 
 
@@ -239,11 +239,13 @@ def _seats(session: Session, match_ids: Sequence[int], untold: set[int]) -> dict
     return seats
 
 
-def _view(row: Match, game: str, seats: tuple[SeatView, ...], bearing: Bearing, told: bool) -> MatchInfo:
+def _view(row: Match, played: Sequence[Any], seats: tuple[SeatView, ...], bearing: Bearing, told: bool) -> MatchInfo:
+    game, variant = played
     return from_row(
         MatchInfo,
         row,
         game=game,
+        variant=variant,
         seed=row.seed.hex() if told and row.state is MatchState.DONE else None,
         transcript_sha256=row.transcript_sha256 if told else None,
         seats=seats,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from deadheat.cli.tournament.conditions import (
     holm,
     judge,
     most_compared,
+    pairs_needed,
     sign_flip,
     unmatched,
 )
@@ -96,8 +98,40 @@ def test_too_few_games_pass_nobody() -> None:
     few = {(bot, opponent): [2] * 5 for bot in (0, 1) for opponent in PANEL}
     met, sentence = verdict(played(few), not_worse_than="old")
     assert not met
-    assert "can show nothing" in sentence
+    assert "not enough games. old took points from nobody in 6 pairs of games or more" in sentence
     assert not verdict(played({(0, 2): [2] * 10}), not_worse_than="old")[0], "the other has not played"
+    lost = {(0, 2): [0] * 5, (1, 2): [2, 2, 4, 1, 0]}
+    met, sentence = verdict(played(lost), not_worse_than="old", against="rush-1")
+    assert not met
+    assert "not enough games" in sentence, "old took points in four pairs, and 1 of 16 is luck"
+
+
+def test_whoever_loses_everything_is_not_worse_than_nobody() -> None:
+    dice = random.Random(16)
+    for _ in range(50):
+        names = [2, 3, 4][: dice.randint(1, 3)]
+        deals, strength = dice.randint(1, 10), dice.random()
+        old = {(1, bot): [dice.randint(0, 4) * (dice.random() < strength) for _ in range(deals)] for bot in names}
+        lost = {(0, bot): [0] * deals for bot in names}
+        assert not verdict(played(old | lost), not_worse_than="old", against=[LABELS[bot] for bot in names])[0], old
+
+
+def test_who_never_scored_against_somebody_has_nothing_to_lose_there() -> None:
+    results = {(bot, opponent): [2] * 10 for bot in (0, 1) for opponent in (2, 3)}
+    hopeless = results | {(bot, 4): [0] * 10 for bot in (0, 1)}
+    met, sentence = verdict(played(hopeless), not_worse_than="old")
+    assert met
+    assert "slow +0.0 points of 100 (hardly any to lose)" in sentence
+    assert not verdict(played(hopeless), not_worse_than="old", against="slow")[0], "nothing else could fail it"
+
+
+def test_a_fault_is_always_worse() -> None:
+    better = {(bot, opponent): [4 - bot] * 10 for bot in (0, 1) for opponent in PANEL}
+    met, sentence = verdict(played(better, faults=3), not_worse_than="old")
+    assert not met
+    assert "it failed in 3 games against these, which is always worse" in sentence
+    assert verdict(played(better), not_worse_than="old")[0]
+    assert verdict(played(better, faults=1), not_worse_than="old", against="slow")[0], "it failed against rush-1"
 
 
 @pytest.mark.parametrize("differences", [(), (0, 0), (1,), (-1, -1, 2), (3, -4, 1, -2, 0, -1)])
@@ -125,8 +159,9 @@ def test_a_condition_is_of_one_kind_and_fits_somebody() -> None:
 
 def test_fewer_games_than_could_show_anything_are_known_before_any_is_played() -> None:
     for opponents in (1, 2, 14, 20):
-        deals = games_needed(opponents) // 2
+        deals = pairs_needed(opponents)
         assert opponents * 0.5**deals < conditions.LEVEL <= opponents * 0.5 ** (deals - 1)
+        assert games_needed(opponents) == 4 * deals, "two games a pair, and points in half the pairs"
     asks = [{"not_worse_than": "old", "against": "rush-*"}, {"no_loss": "slow"}]
     gate = Gate.model_validate({"panel": ["x"], "condition": asks})
     assert most_compared(gate, LABELS[2:]) == 2
@@ -153,7 +188,7 @@ def test_a_gates_bots_are_seen_from_its_file(tmp_path: Path) -> None:
         ('panel = ["a"]\ngames = 1\n[[condition]]\nno_loss = "a"', "games: It should be at least 2"),
         ('panel = ["a"]\ngames = "x"\n[[condition]]\nno_loss = "a"', "games: Enter a whole number"),
         ('panel = ["a"]\n[[condition]]\nno_loss = "a"\n[[condition]]\nno_fault_in = 0', "condition 2, no_fault_in: It"),
-        ('panel = ["a"]\n[[condition]]\nno_los = "a"', "condition 1, no_los: This field does not exist"),
+        ('panel = ["a"]\n[[condition]]\nno_los = "a"', "condition 1, no_los: There is no such field"),
         ('panel = ["a"]\n[[condition]]', "condition 1: a condition is one of no_loss"),
         ('panel = ["a"]', "condition: This is required"),
         ('panel = ["none/*"]\n[[condition]]\nno_loss = "a"', "nothing is called none"),

@@ -163,9 +163,9 @@ def test_a_gate_lets_pass_who_meets_its_conditions(bots: Path, tmp_path: Path) -
     gate.write_text(text.format(bots).replace('"quit*"', '"rush-*"'))
     refused = tournament(GAME, str(bots / "quick"), "--gate", str(gate), "--folder", str(tmp_path / "c"))
     assert_one_sentence(refused, "no bot of the gate's panel is called rush-*: quitter")
-    gate.write_text(f'panel = ["{bots}/quitter.py"]\ngames = 8\n[[condition]]\nnot_worse_than = "{bots}/other"\n')
+    gate.write_text(f'panel = ["{bots}/quitter.py"]\ngames = 18\n[[condition]]\nnot_worse_than = "{bots}/other"\n')
     refused = tournament(GAME, str(bots / "quick"), "--gate", str(gate), "--folder", str(tmp_path / "d"))
-    assert_one_sentence(refused, "can show nothing at 95 % in fewer than 10 games against each; the gate plays 8")
+    assert_one_sentence(refused, "needs 20 games or more against each to show anything at 95 %; the gate plays 18")
 
 
 @pytest.mark.containers

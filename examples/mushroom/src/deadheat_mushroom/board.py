@@ -10,6 +10,8 @@ from itertools import accumulate
 
 ROWS = 10
 COLUMNS = 17
+"""Of a full board; a variant may have fewer of both."""
+
 SUM = 10
 """What the remaining mushrooms of a rectangle must add up to."""
 
@@ -22,18 +24,20 @@ NOBODY = 2
 class Board:
     """The board of one match."""
 
-    __slots__ = ("cells", "mushrooms", "owners")
+    __slots__ = ("cells", "columns", "mushrooms", "owners")
 
     def __init__(self, rows: Sequence[str]) -> None:
         self.mushrooms = [bytearray(map(int, row)) for row in rows]  # by row; 0 where the mushroom has gone
-        self.owners = [bytearray([NOBODY]) * COLUMNS for _ in range(ROWS)]
+        self.columns = len(rows[0])
+        self.owners = [bytearray([NOBODY]) * self.columns for _ in rows]
         self.cells = [0, 0]  # how many each seat owns
 
     def fault(self, rectangle: Rectangle) -> str | None:
         """Return why a rectangle must not be taken, or None if it may."""
         top, left, bottom, right = rectangle
-        if bottom >= ROWS or right >= COLUMNS:
-            return f"the board has rows 0 to {ROWS - 1} and columns 0 to {COLUMNS - 1}"
+        rows, columns = len(self.mushrooms), self.columns
+        if bottom >= rows or right >= columns:
+            return f"the board has rows 0 to {rows - 1} and columns 0 to {columns - 1}"
         if top > bottom or left > right:
             return "the first row or column is behind the last one"
         inside = [row[left : right + 1] for row in self.mushrooms[top : bottom + 1]]
@@ -65,9 +69,10 @@ class Board:
 
     def rectangles(self) -> Iterator[Rectangle]:
         """Yield every rectangle that may be taken, those with the highest first row first."""
-        for top in range(ROWS):
-            sums = [0] * COLUMNS
-            for bottom in range(top, ROWS):
+        rows = len(self.mushrooms)
+        for top in range(rows):
+            sums = [0] * self.columns
+            for bottom in range(top, rows):
                 sums = [total + digit for total, digit in zip(sums, self.mushrooms[bottom], strict=True)]
                 for left, right in _windows(sums):
                     if any(self.mushrooms[top][left : right + 1]) and any(self.mushrooms[bottom][left : right + 1]):

@@ -1,33 +1,31 @@
-"""A person's moves as a form: the corners of a rectangle, or a pass."""
+"""A person's moves as a form: a rectangle that may be taken, or a pass."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from deadheat.engine.core import Seat
-from deadheat.engine.games.forms import Fields, Form, State, Turn, whole
-from deadheat_mushroom.board import COLUMNS, ROWS, SUM, Board
+from deadheat.engine.games.forms import Fields, Form, State, Turn, choice
+from deadheat_mushroom.board import SUM, Board, Rectangle
 from deadheat_mushroom.rules import NO_MOVE
-
-FIELDS = (
-    ("top", "First row", ROWS),
-    ("left", "First column", COLUMNS),
-    ("bottom", "Last row", ROWS),
-    ("right", "Last column", COLUMNS),
-)
 
 
 def _take(_prompt: str, state: State, _seat: Seat) -> Turn:
     """Offer every rectangle that may be taken, with what it adds up to."""
     board = Board([row.replace(".", "0") for row in state["rows"]])
+    offered = {" ".join(map(str, each)): told(board, each) for each in board.rectangles()}
 
     def line(fields: Fields) -> str:
-        if "pass" in fields:
-            return NO_MOVE
-        return " ".join(str(whole(fields, name, label, range(size))) for name, label, size in FIELDS)
+        return NO_MOVE if "pass" in fields else choice(fields, "rectangle", offered, "a rectangle, or pass")
 
-    offer = {"rows": state["rows"], "sum": SUM, "rectangles": [list(each) for each in board.rectangles()]}
-    return Turn("take", line, offer)
+    return Turn("take", line, {"rows": state["rows"], "sum": SUM, "rectangles": offered})
+
+
+def told(board: Board, rectangle: Rectangle) -> str:
+    """Return where a rectangle is and what its mushrooms add up to, in words."""
+    top, left, bottom, right = rectangle
+    digits = [digit for row in board.mushrooms[top : bottom + 1] for digit in row[left : right + 1] if digit]
+    return f"({top}, {left}) to ({bottom}, {right}): {' + '.join(map(str, digits))}"
 
 
 FORMS: Mapping[str, Form] = {"TIME": _take}

@@ -10,15 +10,18 @@ never two passes in a row but at the end.
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from typing import Annotated
 
 from deadheat.engine.chance import Chance
-from deadheat.engine.core import NS_PER_MS, NS_PER_S, Event, Message, Reply, Result, Seat, Step
+from deadheat.engine.core import NS_PER_MS, Event, Message, Reply, Result, Seat, Step
 from deadheat.engine.games.banked import Banked
 from deadheat.engine.games.duel import SEATS
 from deadheat.engine.games.parsing import illegal, malformed, number, words
+from deadheat.engine.games.variants import Parameter
 from deadheat_mushroom.board import COLUMNS, ROWS, Board, Rectangle
 
-BANK_NS = 10 * NS_PER_S
+BANK_MS = 10_000
 HIGHEST = 9  # digits are 1 to 9
 NO_MOVE = "-1 -1 -1 -1"
 NAMES = ("FIRST", "SECOND")
@@ -44,6 +47,7 @@ def read_move(line: str, board: Board) -> Rectangle | None:
     return rectangle
 
 
+@dataclass(frozen=True)
 class Mushroom:
     """The rules, as `engine.core.Game`."""
 
@@ -53,18 +57,22 @@ class Mushroom:
     seats = range(2, 3)
     commands = ("READY", "TIME")
 
+    bank_ms: Annotated[int, Parameter(1000, BANK_MS, "Milliseconds in a time bank")] = BANK_MS
+    rows: Annotated[int, Parameter(2, ROWS, "Rows of the board")] = ROWS
+    columns: Annotated[int, Parameter(2, COLUMNS, "Columns of the board")] = COLUMNS
+
     def play(self, seats: int, chance: Chance) -> Generator[Step, Mapping[Seat, Reply], Result]:
         """See `engine.core.Game`."""
         assert seats in self.seats
-        return _Match(chance).play()
+        return _Match(chance, self).play()
 
 
 class _Match(Banked):
     """One match; the digits are drawn row by row."""
 
-    def __init__(self, chance: Chance) -> None:
-        super().__init__(BANK_NS)
-        self.rows = ["".join(str(chance.below(HIGHEST) + 1) for _ in range(COLUMNS)) for _ in range(ROWS)]
+    def __init__(self, chance: Chance, rules: Mushroom) -> None:
+        super().__init__(rules.bank_ms * NS_PER_MS)
+        self.rows = ["".join(str(chance.below(HIGHEST) + 1) for _ in range(rules.columns)) for _ in range(rules.rows)]
         self.board = Board(self.rows)
 
     def ready(self, seat: Seat) -> str:

@@ -2,7 +2,8 @@
 
 State: ``rows`` (the mushrooms by row: a digit, or a dot where one has gone), ``owners`` (by row: 0 or 1 for a seat, a
 dot for nobody), ``last`` (what was just done, or null: ``seat``, ``rectangle`` or null for a pass, ``mushrooms`` as
-[row, column, digit], ``gained`` and ``stolen`` cells), ``cells`` and ``bank_ms`` of both seats.
+[row, column, digit], how many cells it ``gained``, which of them were ``stolen``), ``cells`` and ``bank_ms``
+(null before the first move) of both seats.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import Any
 from deadheat.engine.core import NS_PER_MS
 from deadheat.engine.figures import counted
 from deadheat.engine.scenes.core import Director, Figures, Moment, Scene, at_fault, fault_words
-from deadheat_mushroom.board import COLUMNS, NOBODY, ROWS, SUM, Board
-from deadheat_mushroom.rules import BANK_NS
+from deadheat_mushroom.board import NOBODY, SUM, Board
+from deadheat_mushroom.rules import Mushroom
 
 
 def scenes(moments: Iterator[Moment], names: Sequence[str]) -> Iterator[Scene]:
@@ -28,9 +29,9 @@ def scenes(moments: Iterator[Moment], names: Sequence[str]) -> Iterator[Scene]:
         yield Scene(words, table.state(), table.turn, moment.exchange, moment.answers, at_fault(event))
 
 
-def frame() -> dict[str, Any]:
+def frame(rules: Mushroom) -> dict[str, Any]:
     """Return what no scene changes: the size of the board, what a rectangle adds up to, and the bank at first."""
-    return {"rows": ROWS, "columns": COLUMNS, "sum": SUM, "bank_ms": BANK_NS // NS_PER_MS}
+    return {"rows": rules.rows, "columns": rules.columns, "sum": SUM, "bank_ms": rules.bank_ms}
 
 
 def _cells(state: Mapping[str, Any]) -> Figures:
@@ -45,16 +46,16 @@ class _Table:
 
     def __init__(self) -> None:
         self.turn: int | None = None
-        self.board = Board(["0" * COLUMNS] * ROWS)
+        self.board = Board(["0"])
         self.last: dict[str, Any] | None = None
-        self.bank_ms = [BANK_NS // NS_PER_MS] * 2
+        self.bank_ms: list[int | None] = [None, None]  # before the first move
 
     def show(self, event: Mapping[str, Any], names: Sequence[str]) -> str:
         """Change by one event; return what happened, in words."""
         match event["type"]:
             case "board":
                 self.board = Board(event["rows"])
-                return f"{counted(ROWS * COLUMNS, 'mushroom')} have grown. {names[0]} begins."
+                return f"{counted(sum(map(len, event['rows'])), 'mushroom')} have grown. {names[0]} begins."
             case "move":
                 self.turn = event["round"]
                 self.bank_ms = [bank // NS_PER_MS for bank in event["bank_ns"]]
@@ -63,19 +64,22 @@ class _Table:
                 return fault_words(event, names)
 
     def _move(self, seat: int, rectangle: list[int] | None, names: Sequence[str]) -> str:
-        self.last = {"seat": seat, "rectangle": rectangle, "mushrooms": [], "gained": 0, "stolen": 0}
+        self.last = {"seat": seat, "rectangle": rectangle, "mushrooms": [], "gained": 0, "stolen": []}
         if rectangle is None:
             return f"{names[seat]} passes."
         top, left, bottom, right = rectangle
         rows, columns = range(top, bottom + 1), range(left, right + 1)
         mushrooms = [(row, column, self.board.mushrooms[row][column]) for row in rows for column in columns]
         self.last["mushrooms"] = [list(each) for each in mushrooms if each[2]]
-        before = list(self.board.cells)
+        stolen = [[row, column] for row in rows for column in columns if self.board.owners[row][column] == 1 - seat]
+        before = self.board.cells[seat]
         digits = self.board.take((top, left, bottom, right), seat)
-        gained, stolen = self.board.cells[seat] - before[seat], before[1 - seat] - self.board.cells[1 - seat]
+        gained = self.board.cells[seat] - before
         self.last |= {"gained": gained, "stolen": stolen}
         where = f"({top}, {left}) to ({bottom}, {right})"
-        cells = f"gains {counted(gained, 'cell')}" + (f", {stolen} of them from {names[1 - seat]}" if stolen else "")
+        cells = f"gains {counted(gained, 'cell')}" + (
+            f", {len(stolen)} of them from {names[1 - seat]}" if stolen else ""
+        )
         return f"{names[seat]} takes {where}: {' + '.join(map(str, digits))} = {SUM}, and {cells}."
 
     def state(self) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from deadheat.cli.replays.pages import Row, View, final_event, sheet
 from deadheat.engine.core import Seat
 from deadheat.engine.figures import duration
 from deadheat.engine.transcript import Transcript
-from deadheat_mushroom.board import COLUMNS, ROWS
 
 COLOURS = {"0": "blue", "1": "magenta"}
 LETTERS = {"0": "a", "1": "b"}
@@ -23,9 +22,9 @@ LETTERS = {"0": "a", "1": "b"}
 
 def _board(state: Mapping[str, Any], names: Sequence[str]) -> RenderableType | None:
     drawing = Text(no_wrap=True)
-    drawing.append("   " + " ".join(f"{column % 10}" for column in range(COLUMNS)) + "\n", style="dim")
+    drawing.append("   " + " ".join(f"{column % 10}" for column in range(len(state["rows"][0]))) + "\n", style="dim")
     last = state["last"] or {"rectangle": None, "mushrooms": []}
-    now = last["rectangle"] or [ROWS, COLUMNS, -1, -1]
+    now = last["rectangle"] or [0, 0, -1, -1]
     taken = {(row, column): str(digit) for row, column, digit in last["mushrooms"]}
     for row, (mushrooms, owners) in enumerate(zip(state["rows"], state["owners"], strict=True)):
         drawing.append(f"{row:2} ", style="dim")
@@ -37,8 +36,9 @@ def _board(state: Mapping[str, Any], names: Sequence[str]) -> RenderableType | N
             drawing.append(" ")
         drawing.append("\n")
     for seat, letter in enumerate(LETTERS.values()):
-        bank = duration(state["bank_ms"][seat] * 1_000_000)
-        drawing.append(f"{letter} {names[seat]}: {state['cells'][seat]} cells, {bank} left\n")
+        bank_ms = state["bank_ms"][seat]
+        bank = "" if bank_ms is None else f", {duration(bank_ms * 1_000_000)} left"
+        drawing.append(f"{letter} {names[seat]}: {state['cells'][seat]} cells{bank}\n")
     return Padding(drawing, (0, 0, 0, 2))
 
 

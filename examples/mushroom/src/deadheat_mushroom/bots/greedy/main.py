@@ -5,7 +5,6 @@ the other player, which count for us and no longer against us. It looks no turn 
 
 import sys
 
-ROWS, COLUMNS = 10, 17
 PASS = (-1, -1, -1, -1)
 NOBODY, MINE, THEIRS = 0, 1, 2
 GAINS = {NOBODY: 1, MINE: 0, THEIRS: 2}
@@ -16,13 +15,13 @@ class Bot:
 
     def __init__(self, seed=None):
         self.board = []
-        self.owners = [[NOBODY] * COLUMNS for _ in range(ROWS)]
+        self.owners = []
 
     def moves(self):
         """Yield every rectangle that may be taken."""
-        for top in range(ROWS):
-            sums = [0] * COLUMNS
-            for bottom in range(top, ROWS):
+        for top in range(len(self.board)):
+            sums = [0] * len(self.board[0])
+            for bottom in range(top, len(self.board)):
                 sums = [total + digit for total, digit in zip(sums, self.board[bottom])]
                 before = 0  # the sum of all columns before this one
                 starts = {}  # the column where a move may begin, by the sum before it
@@ -55,6 +54,7 @@ class Bot:
             return "OK"
         if command == "INIT":
             self.board = [[int(digit) for digit in row] for row in arguments]
+            self.owners = [[NOBODY] * len(row) for row in arguments]
         if command == "OPP" and arguments[0] != "-1":
             self.take(THEIRS, *map(int, arguments[:4]))
         if command == "TIME":

@@ -8,8 +8,6 @@ replies to TIME share ten seconds. The rules are in protocol.md.
 import random
 import sys
 
-ROWS = 10
-PAIRS = [(first, last) for first in range(ROWS) for last in range(first, ROWS)]  # of rows: where a move may begin and end
 PASS = (-1, -1, -1, -1)
 
 
@@ -35,11 +33,12 @@ class Bot:
     def __init__(self, seed=None):
         self.random = random.Random(seed)
         self.board = []
+        self.pairs = []  # of rows: where a move may begin and end
         self.bare = set()  # the pairs of first and last row that have no move
 
     def choose(self):
         """Return any move, or a pass if there is none."""
-        untried = [pair for pair in PAIRS if pair not in self.bare]
+        untried = [pair for pair in self.pairs if pair not in self.bare]
         while untried:
             place = int(self.random.random() * len(untried))
             top, bottom = untried[place]
@@ -65,6 +64,8 @@ class Bot:
             return "OK"
         if command == "INIT":  # INIT 52466443835422223 13254826938785712 ...: the rows
             self.board = [[int(digit) for digit in row] for row in arguments]
+            rows = range(len(arguments))
+            self.pairs = [(first, last) for first in rows for last in rows[first:]]
         if command == "OPP":  # OPP 0 11 0 14 57: what the other player took, and how many milliseconds it thought
             move = [int(word) for word in arguments[:4]]
             if move[0] >= 0:

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ROWS = 10, COLUMNS = 17, SUM = 10 };
+enum { ROWS = 10, COLUMNS = 17, SUM = 10 }; /* of a full board; on a smaller one the rest stays empty */
 
 static int board[ROWS][COLUMNS]; /* the digits; 0 where the mushroom has gone */
 
@@ -60,13 +60,13 @@ static void answer_time(void) {
     printf("%d %d %d %d\n", t, l, b, r);
 }
 
-/* INIT and ten words of seventeen digits: the rows. */
+/* INIT and a word of digits for each row: ten of seventeen. */
 static void read_board(const char *digits) {
-    for (int cell = 0; cell < ROWS * COLUMNS && *digits; digits++)
-        if (*digits >= '1' && *digits <= '9') {
-            board[cell / COLUMNS][cell % COLUMNS] = *digits - '0';
-            cell++;
-        }
+    for (int row = -1, column = 0; *digits; digits++)
+        if (*digits == ' ')
+            row++, column = 0;
+        else if (*digits >= '1' && *digits <= '9' && row >= 0 && row < ROWS && column < COLUMNS)
+            board[row][column++] = *digits - '0';
 }
 
 int main(void) {

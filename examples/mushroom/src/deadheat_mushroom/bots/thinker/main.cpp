@@ -172,7 +172,7 @@ int main() {
         } else if (command == "INIT") {
             std::string digits;
             for (int row = 0; row < ROWS && words >> digits; row++)
-                for (int column = 0; column < COLUMNS; column++)
+                for (std::size_t column = 0; column < digits.size() && column < COLUMNS; column++)
                     board.digits[row][column] = static_cast<signed char>(digits[column] - '0');
         } else if (command == "OPP") {
             Move move{};

@@ -1,0 +1,121 @@
+"""Parameters of games: numbers of the rules that a season may change, within bounds.
+
+A game declares them as the fields of its class, a frozen dataclass, and reads them from itself::
+
+    dice: Annotated[int, Parameter(1, 5, "Dice of a player at the beginning")] = 5
+
+Its defaults are the rules. A *variant* names those that differ, with their numbers; an empty one is the game itself. A
+transcript carries its variant, so whoever replays it plays by the same numbers (`rules_of`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache
+from typing import Any, cast, get_args, get_type_hints
+
+from deadheat.engine.core import Game
+from deadheat.engine.games import GAMES
+from deadheat.engine.language import _, gettext
+from deadheat.engine.transcript import Transcript
+
+WORD = r"^[a-z][a-z0-9_]{0,31}=[0-9]{1,9}$"
+"""A parameter that is set, as people write it: ``dice=3``."""
+
+Variant = Mapping[str, int]
+
+
+class BadVariant(ValueError):
+    """The game has no such parameter, or not with that number; the text is a clause."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """The range of a number, and its name for people, such as "Dice of a player at the beginning"."""
+
+    least: int
+    most: int
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A parameter of a game, with its usual value."""
+
+    name: str
+    parameter: Parameter
+    usual: int
+    value: int
+
+    @property
+    def words(self) -> str:
+        """A clause for people, in the reader's language."""
+        meaning = gettext(self.parameter.meaning)
+        return _("%(meaning)s: %(value)s instead of %(usual)s", meaning=meaning, value=self.value, usual=self.usual)
+
+
+def parameters(game: Game) -> Iterator[Value]:
+    """Every parameter of these rules."""
+    for name, (parameter, usual) in _declared(type(game)).items():
+        yield Value(name, parameter, usual, getattr(game, name))
+
+
+def variant_of(game: Game) -> dict[str, int]:
+    """Return the numbers of these rules that differ from the usual ones, in alphabetical order."""
+    return dict(sorted((each.name, each.value) for each in parameters(game) if each.value != each.usual))
+
+
+def differences(game: Game) -> list[str]:
+    """Describe each number that differs from the usual rules by a clause in the reader's language."""
+    return [each.words for each in parameters(game) if each.value != each.usual]
+
+
+def varied(game: Game, variant: Variant) -> Game:
+    """The rules with these numbers. Raises BadVariant."""
+    if not variant:
+        return game
+    known = {each.name: each for each in parameters(game)}
+    for name, value in variant.items():
+        if name not in known:
+            there = f"there are {', '.join(sorted(known))}" if known else "it has none"
+            raise BadVariant(f"{game.name} has no parameter {name}; {there}")
+        bounds = known[name].parameter
+        if not bounds.least <= value <= bounds.most:
+            raise BadVariant(f"{name} is {value}, and must be from {bounds.least} to {bounds.most}")
+    return cast("Game", replace(cast("Any", game), **variant))
+
+
+def read(words: Iterable[str] | None) -> dict[str, int]:
+    """A variant as people write it, a word for each parameter. Raises BadVariant."""
+    found: dict[str, int] = {}
+    for word in words or ():
+        name, _, number = word.partition("=")
+        if not re.fullmatch(WORD, word) or name in found:
+            raise BadVariant(f"{word[:50]!r} must be NAME=NUMBER, each name once")
+        found[name] = int(number)
+    return found
+
+
+def rules(game: str, words: Iterable[str] | None) -> Game:
+    """The rules of a game with what was set, as people write it. Raises KeyError, BadVariant."""
+    return varied(GAMES[game], read(words))
+
+
+def rules_of(transcript: Transcript) -> Game:
+    """The rules by which a match was played. Raises KeyError, BadVariant."""
+    return varied(GAMES[transcript.game], transcript.variant)
+
+
+@cache
+def _declared(kind: type) -> dict[str, tuple[Parameter, int]]:
+    if not is_dataclass(kind):
+        return {}
+    hints = get_type_hints(kind, include_extras=True)
+    found = {field.name: (_parameter(hints[field.name]), field.default) for field in fields(kind)}
+    return {name: (parameter, cast("int", usual)) for name, (parameter, usual) in found.items() if parameter}
+
+
+def _parameter(hint: Any) -> Any:
+    return next((each for each in get_args(hint) if isinstance(each, Parameter)), None)

@@ -1,0 +1,114 @@
+"""A season's variant of its game: matches are played, watched and verified by its numbers, and people play by them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from sqlmodel import col, select
+
+from deadheat.engine.core import Reply
+from deadheat.engine.games.folder import bots_of
+from deadheat.engine.games.variants import rules_of
+from deadheat.engine.replay import replay
+from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, decode
+from deadheat.engine.unfinished import write_replies
+from deadheat.league.errors import BadSetting
+from deadheat.league.service.jobs import exhibitions
+from deadheat.league.service.seasons.entries import enter
+from deadheat.league.service.seasons.seasons import create_season, edit_season, season_info
+from deadheat.league.service.series.live import watch
+from deadheat.league.service.views.matches import match_detail
+from deadheat.league.tables import LiveMatch, Match
+from deadheat.league.verification.agreement import disagreements, verdict
+from deadheat.workers.exhibitions import play_exhibition
+from deadheat.workers.play import play_series
+from tests.workers.conftest import PlayingWorld, packed
+from tests.workers.people import AtTheTable
+
+GAME = "liars-dice"
+NUMBERS = {"dice": 2, "turn_ms": 5000}
+VARIANT = [f"{name}={value}" for name, value in NUMBERS.items()]
+
+
+@pytest.fixture
+def season(world: PlayingWorld) -> int:
+    world.program = world.context.blobs.put(packed(bots_of(GAME) / "random"))
+    return world.season(game=GAME, variant=VARIANT, games_per_pair=2)
+
+
+def transcripts(world: PlayingWorld) -> dict[int, Transcript]:
+    with world.db.reading() as session:
+        found = session.exec(select(Match.id, Match.transcript_sha256).order_by(col(Match.id))).all()
+    return {number: decode(world.context.blobs.get(str(name), MAX_TRANSCRIPT_BYTES)) for number, name in found}
+
+
+def test_matches_are_played_by_the_seasons_numbers_and_verified_by_them(world: PlayingWorld, season: int) -> None:
+    for series_id in world.tick():
+        play_series(world.context, series_id)
+    played = transcripts(world)
+    assert len(played) == 2
+    for number, transcript in played.items():
+        assert transcript.variant == NUMBERS
+        assert next(event for event in transcript.events() if event["type"] == "round")["counts"] == [2, 2]
+        match = world.read(match_detail, number)
+        assert verdict(transcript, disagreements(transcript, match)) == (True, None)
+        otherwise = replace(transcript, variant={"dice": 2})
+        assert disagreements(otherwise, match) == [
+            "the variant is dice=2 in the transcript but dice=2, turn_ms=5000 in the league's record"
+        ]
+        assert verdict(otherwise, [])[0] is False
+
+
+def test_who_watches_sees_it_by_the_same_numbers(world: PlayingWorld) -> None:
+    world.season(game="betris-large", variant=["bank_ms=2500"])
+    series_id, *_ = world.tick()
+    ready = [{seat: Reply("OK", 1) for seat in (0, 1)}]
+    with world.db.transaction() as session:
+        match = session.exec(select(Match).where(Match.series_id == series_id)).first()
+        assert match is not None
+        replies, now = write_replies(ready), world.clock.now
+        session.add(LiveMatch(series_id=series_id, match_id=match.id, attempt=1, replies=replies, at=now))
+        match_id = match.id
+    watched = world.read(watch, match_id)
+    assert watched.variant == ["bank_ms=2500"]
+    assert watched.match is not None
+    assert (watched.match.prompt(0) or "").endswith(" 2500 2500")
+
+
+def test_a_person_plays_the_variant_of_the_bots_newest_season(world: PlayingWorld, season: int) -> None:
+    world.program = world.context.blobs.put(packed(bots_of(GAME) / "random"))
+    owner, bot_id = world.playing_bot(game=GAME)
+    assert seated_and_played(world, bot_id).variant == {}, "its own season plays by the rules"
+    later = world.season(0, game=GAME, variant=VARIANT)
+    world.write(enter, owner, later, bot_id)
+    transcript = seated_and_played(world, bot_id)
+    assert transcript.variant == NUMBERS
+    assert replay(rules_of(transcript), transcript) == transcript
+
+
+def seated_and_played(world: PlayingWorld, bot_id: int) -> Transcript:
+    person = world.author()
+    exhibition_id = world.write(exhibitions.take_seat, person, bot_id)
+    there = AtTheTable(world.db, person, exhibition_id, lambda _: True)
+    there.start()
+    play_exhibition(world.context, exhibition_id)
+    there.done()
+    sha256 = world.read(exhibitions.exhibition, exhibition_id).transcript_sha256
+    return decode(world.context.blobs.get(str(sha256), MAX_TRANSCRIPT_BYTES))
+
+
+def test_a_season_takes_only_what_its_game_has(world: PlayingWorld) -> None:
+    wrong = {"dice=9": "dice is 9, and must be from 1 to 5", "rounds=2": "liars-dice has no parameter rounds"}
+    for word, why in wrong.items():
+        with pytest.raises(BadSetting, match=why):
+            world.write(create_season, world.boss, game=GAME, name=word, variant=[word])
+
+
+def test_a_variant_is_settled_once_the_season_is_open_and_the_next_season_has_it_too(world: PlayingWorld) -> None:
+    made = world.write(create_season, world.boss, game=GAME, name="first", variant=["dice=3"])
+    world.write(edit_season, world.boss, made.id, variant=VARIANT)
+    assert world.read(season_info, made.id).variant == VARIANT
+    season_id = world.season(game=GAME, variant=VARIANT)
+    with pytest.raises(BadSetting, match="it can no longer be changed because the season is open"):
+        world.write(edit_season, world.boss, season_id, variant=None)
