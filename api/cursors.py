@@ -7,13 +7,13 @@ import re
 from deadheat.league.errors import BadCursor
 
 CURSOR = r"^1-[0-9]{1,10}$"
-"""What one looks like, for the API's document; the number before the dash is that of this form."""
+"""The pattern of a cursor, for the API's document; the number before the dash is the version of this form."""
 
 _cursor = re.compile(CURSOR, re.ASCII)
 
 
 def write_cursor(last_id: int) -> str:
-    """Where the next page begins."""
+    """Write the cursor at which the next page begins."""
     return f"1-{last_id}"
 
 

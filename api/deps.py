@@ -1,4 +1,4 @@
-"""What routes ask for by type: the shared services, and who asks."""
+"""Dependencies of routes: the shared services, and the person behind a request."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ SUBMITTING = frozenset(
         ("PUT", "/v1/seasons/{season_id}/entries/{bot_id}"),
     }
 )
-"""What a token of the scope `submit` may change; everything else needs `author`, and what organisers do `full`
+"""Routes that a token of the scope `submit` may use; other changes need `author`, and organisers' actions `full`
 (`Person.must_organise`)."""
 
 Id = Annotated[int, Path(ge=1, le=MAX_ID)]
 UserName = Annotated[str, Path(max_length=32, pattern=PLAIN)]
 
 REFUSED: dict[int | str, dict[str, Any]] = {401: {}, 403: {}, 404: {}, 409: {}}
-"""What the description says of most routes that change something."""
+"""The documented refusals of most routes that change something."""
 
 
 def services(request: Request) -> Services:
@@ -49,7 +49,7 @@ _bearer = HTTPBearer(auto_error=False, description="A token of POST /v1/tokens, 
 def asker(
     request: Request, shared: Shared, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 ) -> Person:
-    """Whoever the request's token, or else its session, belongs to.
+    """Return the owner of the request's token, or else of its session.
 
     Raises:
         BadToken, NarrowToken, OverQuota.
@@ -65,7 +65,7 @@ def asker(
 
 
 def viewer(request: Request, shared: Shared) -> Person | None:
-    """Whoever looks at what most see alike; None: a stranger, also with a token or a session that is over."""
+    """Return the signed-in person, if any, for a page that most see alike; an expired session counts as none."""
     # Not by `_bearer`, which would have the description demand a token.
     scheme, token = get_authorization_scheme_param(request.headers.get("authorization"))
     secret, kind = sessions.secret_of(request, shared.settings), TokenKind.SESSION
@@ -80,7 +80,7 @@ def viewer(request: Request, shared: Shared) -> Person | None:
 
 
 def look_up(shared: Services, secret: str, kind: TokenKind) -> Access:
-    """Whose secret this is; that it was used is noted. Raises BadToken."""
+    """Find a secret's owner, and note its use. Raises BadToken."""
     with shared.db.reading() as session:
         found = access.look_up(session, secret, kind)
     if found.stale:

@@ -150,7 +150,9 @@ async def league_error(request: Request, error: Exception) -> Response:
 
 
 async def _database_away(request: Request, error: Exception) -> Response:
-    """It restarts, say, or all its connections are taken: that passes, and is nobody's mistake."""
+    """Answer 503: the database restarts, or all its connections are taken. That passes, and is not the client's
+    mistake.
+    """
     cause = getattr(error, "orig", None) or error
     if getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR:  # a statement that it does not understand
         return await _unexpected(request, error)

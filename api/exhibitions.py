@@ -76,7 +76,7 @@ def moves_of(shared: Services, info: ExhibitionInfo) -> list[Scene]:
 
 
 def advice_of(shared: Services, info: ExhibitionInfo) -> list[Advice]:
-    """What the house's strongest bot said about the person's moves, once the match is over and it was asked."""
+    """Return the strongest house bot's advice on the person's moves, once the match is over and the bot was asked."""
     match = transcript_of(shared, info) if info.advice_sha256 else None
     if match is None or info.advice_sha256 is None or not known_rules(match) or info.game not in ADVISERS:
         return []
@@ -94,7 +94,7 @@ def untimed(told: Sequence[Scene], info: ExhibitionInfo) -> list[Scene]:
 
 
 def untimed_document(document: dict[str, Any], info: ExhibitionInfo) -> dict[str, Any]:
-    """The same of a document for viewers."""
+    """Remove the person's response times from a document for viewers."""
     for scene in document["scenes"]:
         scene["answers"] = [answer for answer in scene["answers"] if answer["seat"] != info.seat]
     return document

@@ -1,4 +1,4 @@
-"""What is told of a match that is not over: a sentence on how it stands, and its scenes as a spectator may see them."""
+"""The view of a match in progress: a sentence on the score, and its scenes as a spectator may see them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from deadheat.league.service.views.matches import match_detail
 from deadheat.league.states import JobState, MatchState
 
 VERSION = 3
-"""Of what is made here, see `api.replays.VERSION`."""
+"""The version of these views, see `api.replays.VERSION`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """For pages without scripts."""
+    """The text for pages without scripts."""
 
     told: str
     scenes: list[Scene]
@@ -65,13 +65,13 @@ def told(watched: Watched) -> str:
 
 
 def live_key(match_id: int) -> object:
-    """What `live_body` is kept under."""
+    """Return the key under which `live_body` is kept."""
     return ("live", language(), match_id)
 
 
 def live_body(shared: Services, match_id: int, viewer: Person | None) -> tuple[Body, bool]:
-    """The same as JSON, made at most once a second however many watch, and whether it is private: then it is not kept.
-    Raises NotFound.
+    """Return the view as JSON, made at most once a second however many watch, and whether it is private and so not
+    kept. Raises NotFound.
     """
     key = live_key(match_id)
     if (body := shared.bodies.fresh(key)) is not None:

@@ -1,4 +1,4 @@
-"""What Prometheus sees: requests as they happen, and the state of the queues asked from the database when scraped.
+"""Metrics for Prometheus: requests as they happen, and the state of the queues, read from the database when scraped.
 
 Processes of one host add up what they count in a directory (see `league.config.Settings.metrics_dir`); gauges from
 the database and of the blobs' disk are the same for every process and are made for each scrape.

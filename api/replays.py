@@ -1,4 +1,4 @@
-"""What is made from a transcript for people: the scenes of a match, and whether it replays.
+"""Documents made from a transcript: the scenes of a match, and whether it replays.
 
 A transcript never changes, so what follows from it is made once and kept as bytes under its name. Both cost CPU in
 proportion to a match's length, which is bounded (`engine.transcript.MAX_EXCHANGES`).
@@ -38,10 +38,10 @@ JSON: dict[int | str, dict[str, Any]] = {
     404: {},
     409: {},
 }
-"""What the description says of routes that answer with `made_of`."""
+"""The documented answers of routes that use `made_of`."""
 
 VERSION = 5
-"""Of what is made here: part of the ETag, so that browsers ask again when it changes."""
+"""The version of these documents: part of the ETag, so that browsers ask again when it changes."""
 
 
 def marked() -> str:
@@ -92,7 +92,7 @@ def verified(transcript: Transcript, wrong: Sequence[str]) -> dict[str, Any]:
 
 
 def made_of(shared: Services, played: Played, what: str, make: Callable[[Transcript], Any]) -> Body:
-    """What is made of its transcript, as JSON; kept as `what`.
+    """Return a document made from a match's transcript, as JSON; it is kept as `what`.
 
     Raises:
         WrongState: the store has lost the transcript.

@@ -1,4 +1,4 @@
-"""What the routes share: settings, connections, the queue, caches. One object for each application."""
+"""Shared services of the routes: settings, connections, the queue, caches. One object per application."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SITE = Path(__file__).resolve().parent.parent / "dashboards" / "site"
 
 
 class Queue(Protocol):
-    """What the API needs of the queue."""
+    """The part of the queue that the API needs."""
 
     def enqueue(self, life: Life, row_id: int) -> None:
         """Nudge a worker; raises the broker's errors."""
@@ -105,7 +105,7 @@ class Bodies:
         self._addresses: OrderedDict[Address, tuple[object, object]] = OrderedDict()
 
     def remember(self, scope: Scope, key: object) -> None:
-        """What this request asked for by its address and language alone, so that `at` finds it."""
+        """Keep this request's answer by address and language, so that `at` finds it."""
         with self._keeping:
             _put_last(self._addresses, _address(scope), (key, scope["route"]))
 
@@ -175,7 +175,7 @@ class Boards:
 
 
 class Choice:
-    """A number that takes a while to choose, and is chosen anew a minute later; None: there is nothing to choose."""
+    """A number that takes a while to choose, and is chosen again after a minute; None: there is nothing to choose."""
 
     KEPT_SECONDS = 60.0
 

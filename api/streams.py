@@ -1,5 +1,5 @@
 """Streams of server-sent events that are open: bounded for the process, and for one address, which could otherwise keep
-everybody else from having any. Whoever is refused asks from time to time, as pages do that have no streams.
+everybody else from having any. Refused clients poll from time to time, like pages without streams.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SHARE = 8
 
 
 class Streams:
-    """Those of one kind, in the event loop's thread. `retry_seconds`: what who is refused is told."""
+    """Open streams of one kind, in the event loop's thread. `retry_seconds`: when a refused client may ask again."""
 
     def __init__(self, most: int, retry_seconds: int) -> None:
         self._most = most

@@ -1,4 +1,4 @@
-"""What a strong bot would have done at each move of a seat, asked after the match.
+"""Advice after a match: what a strong bot would have done at each move of a seat.
 
 A bot keeps a state of its own, so it can only be asked honestly if it is told what its seat really did. Such a bot
 understands two lines beside its game's protocol, and replies to neither: ``ADVISE n``, before READY, seeds whatever it
@@ -26,7 +26,7 @@ from deadheat.engine.transcript import Transcript, encode
 from deadheat.engine.unfinished import objection
 
 LIMIT_NS = 5 * NS_PER_S
-"""For each answer. The limits of a match do not matter here, but no bot may think for ever."""
+"""The limit of each answer. A match's limits do not matter here, but no bot may think for ever."""
 
 MAX_PROMPTS = 400
 """After so many, nothing more is asked. Matches of six have a tenth of them; by the rules they may have many more."""
@@ -63,7 +63,7 @@ class Adviser:
 
 
 ADVISERS: Mapping[str, Adviser] = Parts("advice", "ADVICE")
-"""By game; those that have one."""
+"""Advisers by game, of the games that have one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def _asked(match: Transcript, seat: Seat) -> Iterator[tuple[int, list[str], str]
 
 
 def advice(match: Transcript, seat: Seat, session: Transcript, adviser: Adviser) -> list[Advice]:
-    """What a session says about each move of a seat, as far as it went, and as `MAX_REPLAYED` allows."""
+    """Return a session's advice on each move of a seat, as far as it went, and as `MAX_REPLAYED` allows."""
     answers = [prompt.reply.line for prompt in session.prompts()]
     game, seed = rules_of(match), attempt_seed(match.seed, match.attempt)
     replies = [exchange.replies for exchange in match.exchanges]

@@ -129,7 +129,7 @@ class Result:
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """What is measured of a whole run, and told to the bot's author. None: nothing measured it."""
+    """Measurements of a whole run, shown to the bot's author. None: nothing measured it."""
 
     cpu_ns: int | None = None
     peak_memory_bytes: int | None = None

@@ -33,8 +33,8 @@ def limit(value_ns: int) -> str:
 
 
 def plural(count: int, one: str, more: str = "") -> str:
-    """A count with its noun in English, whoever reads it: for what is stored, and within sentences that are English.
-    `more` is the plural if it is not `one` with an s.
+    """A count with its noun, always in English: for stored texts and English sentences. `more` is the plural if it is
+    not `one` with an s.
     """
     return f"{count:,} {one if count == 1 else more or f'{one}s'}"
 

@@ -1,6 +1,6 @@
-"""The language that somebody reads, for all that is told to people: English, unless whoever reads has another.
+"""The reader's language for all texts shown to people: English by default.
 
-A message is its English text, which is looked up in the reader's catalogue. Whoever answers a request, or writes a
+A message is its English text, which is looked up in the reader's catalogue. Code that answers a request, or writes a
 letter, sets the reader's language around it (`reading`); commands, logs and the JSON API set none.
 """
 

@@ -55,7 +55,7 @@ which time was taken, idle and at a load of 20, it was at most 5 ms, and 16 ms i
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What happened to one seat between its prompt and `wall_ns` later. None: this host cannot tell."""
+    """The counters of one seat between its prompt and `wall_ns` later. None: this host cannot tell."""
 
     wall_ns: int
     cpu_ns: int | None = None
@@ -72,7 +72,7 @@ class Evidence:
 
     @property
     def signal(self) -> str:
-        """Which counters speak for waiting: ``pressure``, ``run-delay``, both joined by a plus, or ``none``."""
+        """The counters that show waiting: ``pressure``, ``run-delay``, both joined by a plus, or ``none``."""
         found = [
             name for name, value in (("pressure", self.full_ns), ("run-delay", self.delay_ns)) if value is not None
         ]
@@ -100,7 +100,7 @@ class Evidence:
 
     @property
     def counted_ns(self) -> int:
-        """What the kernel's counters alone say was stolen."""
+        """Return the stolen time by the kernel's counters alone."""
         return self._counted_ns(self.waited_ns)
 
     @property
@@ -110,7 +110,7 @@ class Evidence:
 
     @property
     def stolen_once_ns(self) -> int:
-        """What was recorded as stolen until 2026-11-23, when the pressure did not bound the delay yet."""
+        """Return the stolen time as recorded until 2026-11-23, when the pressure did not bound the delay yet."""
         return self._stolen_ns(self._without_quota(self._delay_alone_ns()))
 
     def _counted_ns(self, waited_ns: int) -> int:

@@ -95,7 +95,7 @@ def objection(game: Game, seats: int, seed: bytes, replies: Replies, seat: Seat,
 
 
 def said(replies: Replies) -> list[dict[Seat, tuple[str | None, Fault | None]]]:
-    """What was answered, without how long it took: where that is the same, so is everything that is asked next."""
+    """Return the answers without their times: equal answers lead to equal prompts."""
     return [{seat: (reply.line, reply.fault) for seat, reply in given.items()} for given in replies]
 
 

@@ -1,10 +1,10 @@
-"""The games of the house, one folder each, and where further ones are looked for.
+"""The built-in games, one folder each, and the search for further ones.
 
 Theory of operation
 -------------------
 Nothing is registered. A game is found in this package, in an installed distribution that announces it by an entry point
-of the group ``deadheat.games``, or in a folder that ``DEADHEAT_GAMES`` names; what its folder holds says
-`engine.games.folder`. The variable is read here and not by `league.config`, because authors need it without a server.
+of the group ``deadheat.games``, or in a folder that ``DEADHEAT_GAMES`` names; `engine.games.folder` says what its
+folder holds. The variable is read here and not by `league.config`, because authors need it without a server.
 
 A folder that cannot be used is left out with one sentence that says why, in `Found.problems` and in the log: the games
 beside it go on. Of two that have one name, the house's wins, then the installed one, then the variable's first.

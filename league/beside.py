@@ -17,8 +17,8 @@ TALLIES = {
 
 
 def tally(config: Mapping[str, Any], second: Iterable[float | None]) -> str:
-    """What W / D / L counts, where some table had three seats or more, as only then there are the ratings `second`, by
-    Plackett and Luce's model. Tables of two leave no doubt.
+    """Explain what W / D / L counts, if some table had three seats or more, as only then there are the ratings
+    `second`, by Plackett and Luce's model. Tables of two leave no doubt.
     """
     return TALLIES[Ranks(config["ranks"])] if any(rating is not None for rating in second) else ""
 

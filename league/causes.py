@@ -143,8 +143,8 @@ def told_evidence(evidence: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def told_findings(findings: Mapping[str, Any]) -> dict[str, Any]:
-    """What an appeal's author may read of its findings (see `league.verification.review`), which copied the ledger
-    until 2026-11.
+    """The findings that an appeal's author may read (see `league.verification.review`), which copied the ledger until
+    2026-11.
     """
     if "attempts" not in findings:
         return dict(findings)

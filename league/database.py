@@ -77,7 +77,7 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a use case gets from outside."""
+    """The inputs of a use case from outside."""
 
     settings: Settings
     clock: Clock
@@ -86,7 +86,7 @@ class Surroundings:
 
 
 def surroundings(session: Session) -> Surroundings:
-    """What the session's `Database` was made with."""
+    """Return the inputs with which the session's `Database` was made."""
     found = session.info["surroundings"]
     assert isinstance(found, Surroundings)
     return found

@@ -97,7 +97,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class FaultRecord:
-    """Where a seat failed, for people."""
+    """The place at which a seat failed, for people."""
 
     seat: Seat
     fault: Fault

@@ -36,7 +36,7 @@ GONE = "gone"
 
 
 class Sums(MultiProcessCollector):
-    """What all processes of a folder have counted."""
+    """A collector of what all processes of a folder have counted."""
 
     def __init__(self, registry: CollectorRegistry, folder: Path) -> None:
         super().__init__(registry, str(folder))  # type: ignore[no-untyped-call]  # it has no types

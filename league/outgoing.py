@@ -24,7 +24,7 @@ NAME = re.compile(r"(?i)(?=.{1,253}$)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What an address stands for. `path`: with its query. `host`: a name, or an address without brackets."""
+    """The parts of an address. `path`: with its query. `host`: a name, or an address without brackets."""
 
     scheme: str
     host: str

@@ -63,7 +63,7 @@ class DeclaredDivision(BaseModel, extra="forbid"):
 
 
 class Declaration(Terms, extra="forbid", use_attribute_docstrings=True):
-    """What a file declares. Its required keys may be missing here: that is a mistake among the others."""
+    """The content of a file. Its required keys may be missing here: that is a mistake among the others."""
 
     name: Annotated[SeasonName | None, Place("season")] = None
     """What it is called."""

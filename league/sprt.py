@@ -59,14 +59,14 @@ ROUNDING = 1e-15
 
 
 class Model(StrEnum):
-    """What `elo0` and `elo1` measure, see above."""
+    """The scale of `elo0` and `elo1`, see above."""
 
     NORMALIZED = "normalized"
     LOGISTIC = "logistic"
 
 
 class Verdict(StrEnum):
-    """What follows from the games so far."""
+    """The verdict of the games so far."""
 
     ACCEPT = "accept"  # H1: the new version is stronger
     REJECT = "reject"
@@ -75,7 +75,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What is tested. `elo0 < elo1`; `alpha` and `beta` are between 0 and 1/2.
+    """The hypotheses of a test. `elo0 < elo1`; `alpha` and `beta` are between 0 and 1/2.
 
     Raises:
         ValueError: with a sentence.
@@ -112,7 +112,7 @@ class State:
 
 
 def test(counts: Sequence[int], terms: Terms) -> State:
-    """What results say: `counts` are losses, draws, wins, or the five scores of pairs, the worst first.
+    """Evaluate the test: `counts` are losses, draws, wins, or the five scores of pairs, the worst first.
 
     Raises:
         ValueError: the counts are neither three nor five numbers that are not negative.
@@ -132,7 +132,7 @@ def test(counts: Sequence[int], terms: Terms) -> State:
 
 
 def log_likelihood_ratio(counts: Sequence[int], terms: Terms) -> float:
-    """Of H1 over H0."""
+    """Return the log-likelihood ratio of H1 over H0."""
     seen: Vector = np.where(np.asarray(counts) == 0, UNSEEN, np.asarray(counts, dtype=np.float64))
     observed = seen / seen.sum()
     scores: Vector = np.linspace(0, 1, len(counts))

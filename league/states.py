@@ -1,4 +1,4 @@
-"""What may follow what: the life of versions, series, matches and seasons, as tables.
+"""The permitted transitions of versions, series, matches and seasons, as tables.
 
 A state changes only through a compare-and-set in the database whose pair of states is in one of these tables
 (`league.service.ground.steps.move`), so two workers that race for one row cannot both win, and no code path can invent
@@ -53,7 +53,7 @@ class Role(_Ladder):
 
 
 class NewcomerRule(StrEnum):
-    """Who may sign up."""
+    """The rules for sign-up."""
 
     OPEN = "open"  # everybody
     CODE = "code"  # who has the code that the organisers give out
@@ -61,14 +61,14 @@ class NewcomerRule(StrEnum):
 
 
 class TokenKind(StrEnum):
-    """What a secret grants access to."""
+    """The kinds of secret, by what they grant access to."""
 
     TOKEN = "token"  # noqa: S105  # the API, for programs
     SESSION = "session"  # the site, in one browser
 
 
 class Scope(_Ladder):
-    """Which of its owner's rights a token carries."""
+    """The part of its owner's rights that a token carries."""
 
     READ = "read"
     SUBMIT = "submit"  # make bots, upload versions, enter seasons: what an author's CI needs
@@ -115,7 +115,7 @@ class SeasonState(StrEnum):
 
     @property
     def words(self) -> str:
-        """What a season in this state is, in a sentence."""
+        """The state of a season in a sentence."""
         return "in its finals" if self is SeasonState.FINALS else self.value
 
     @property
@@ -135,7 +135,7 @@ class SeasonState(StrEnum):
 
 
 class Ranks(StrEnum):
-    """What a ranking counts at tables of three or more; with two seats both are the same."""
+    """The results that a ranking counts at tables of three or more; with two seats both are the same."""
 
     PLACEMENT = "placement"  # every pair of places is a comparison
     WINS = "wins"  # who was first beat everyone; how the others placed themselves says nothing
@@ -151,14 +151,14 @@ class FinalsFormat(StrEnum):
 
 
 class FinalsLog(StrEnum):
-    """Which matches rank the finalists."""
+    """The matches that rank the finalists."""
 
     SEASON = "season"  # all of the season, finals included: most information, for versions did not change since
     FINALS = "finals"  # those of the finals alone: a fresh start for everyone
 
 
 class Admission(StrEnum):
-    """Who may enter a season."""
+    """The rules for entering a season."""
 
     EVERYONE = "everyone"
     INVITED = "invited"  # authors on the season's list
@@ -166,7 +166,7 @@ class Admission(StrEnum):
 
 
 class Purpose(StrEnum):
-    """What a series is played for."""
+    """The purpose of a series."""
 
     LADDER = "ladder"
     FINALS = "finals"
@@ -177,14 +177,14 @@ class Purpose(StrEnum):
 
 
 class Asked(StrEnum):
-    """Who sees a match that somebody asked for. It is never rated, and counts in no figure of a bot."""
+    """The visibility of a match at an author's request. It is never rated, and counts in no figure of a bot."""
 
     PUBLIC = "public"
     PRIVATE = "private"  # the people of the bot that asked, and organisers
 
 
 class Precedence(IntEnum):
-    """Which series are played first, see `league.service.series.turns`. Stored."""
+    """The ranks of series in the queue, see `league.service.series.turns`. They are stored."""
 
     PLACEMENT = 0  # begun for a version that is being placed, or that nothing links to the field yet
     NEW_VERSION = 1  # another one with a version that is being placed, or at a promotion gate
@@ -204,7 +204,7 @@ class ChallengeState(StrEnum):
 
 
 class EvaluationFormat(StrEnum):
-    """Who meets whom in an evaluation, or a stage of the finals."""
+    """The format of an evaluation, or of a stage of the finals."""
 
     SWISS = "swiss"  # in each round those with equal scores
     ROUND_ROBIN = "round-robin"  # everybody meets everybody once
@@ -244,7 +244,7 @@ class DeliveryState(StrEnum):
 
 
 class Fitness(StrEnum):
-    """A machine's fitness to judge. Any may follow any other, because each check decides anew."""
+    """A machine's fitness to judge. Any may follow any other, because each check decides again."""
 
     UNCHECKED = "unchecked"  # it just started, and its check is not done
     FIT = "fit"

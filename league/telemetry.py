@@ -1,4 +1,4 @@
-"""What a process reports of its work: log lines that name their match and version, and traces.
+"""Reports of a process's work: log lines that name their match and version, and traces.
 
 Theory of operation
 -------------------
@@ -56,7 +56,7 @@ def begin_logs(settings: Settings) -> None:
 
 
 def begin_traces(settings: Settings, service: str) -> None:
-    """Make and send traces, if the settings say where to; after a fork, again, for it takes a thread."""
+    """Make and send traces, if the settings name a collector; call it again after a fork, because it needs a thread."""
     if settings.traces_url:
         _send_traces(settings.traces_url, service, settings.worker_name or os.uname().nodename)
 
@@ -81,7 +81,7 @@ def learned(**ids: Any) -> None:
 
 
 def headers() -> dict[str, str]:
-    """For a message that goes out now: of which trace it is part; empty where traces are off."""
+    """Return the headers that make an outgoing message part of the current trace; empty if traces are off."""
     found: dict[str, str] = {}
     if _tracer is not None:
         from opentelemetry.propagate import inject

@@ -282,7 +282,7 @@ class Term:
 
     @property
     def words(self) -> str:
-        """What commands and files say of it: none instead of null, and the words of a choice."""
+        """Its description in commands and files: none instead of null, and the words of a choice."""
         choices = f" One of: {', '.join(self.kind)}." if issubclass(self.kind, StrEnum) else ""
         return self.meaning.replace("null", "none") + choices
 

@@ -19,7 +19,7 @@ Counts = Mapping[int, int]
 
 
 def bucket(own_ns: int, limit_ns: int) -> int:
-    """Where an answer that took so much own time belongs."""
+    """Return the bucket of an answer that took that much own time."""
     if own_ns <= 0:
         return 0
     place = PER_DOUBLING * (log2(own_ns / max(1, limit_ns)) + DOUBLINGS)
@@ -40,7 +40,7 @@ def added(parts: Iterable[Counts]) -> Counter[int]:
 
 
 def percentile(counts: Counts, share: float) -> float | None:
-    """What so many of the answers (0 to 1) used of their limit at most; None where there are none."""
+    """Return the share of the limit that this part of the answers (0 to 1) did not exceed; None: there are none."""
     wanted = share * sum(counts.values())
     seen = 0
     for place in sorted(counts):

@@ -31,13 +31,13 @@ class DeclaredEvaluation(BaseModel):
     """What its evaluations are called."""
 
     format: EvaluationFormat
-    """Who meets whom."""
+    """The format: who meets whom."""
 
     rounds: Annotated[int | None, Field(ge=1, le=MOST_ROUNDS)] = None
-    """Of a Swiss."""
+    """The rounds of a Swiss."""
 
     matches: Annotated[int, Field(ge=1, le=MOST_MATCHES)] = 2
-    """Of each pair in a round; with an even number both sides are played equally often."""
+    """Matches per pair in a round; with an even number both sides are played equally often."""
 
     at: Annotated[list[Date], Field(max_length=MOST_TIMES)] = []
     """When it begins."""
@@ -79,7 +79,7 @@ class DeclaredEvaluation(BaseModel):
 
     @property
     def time_faults(self) -> Iterator[str]:
-        """What is wrong with its times: ends of sentences."""
+        """Find what is wrong with its times: ends of sentences."""
         span = (self.every_minutes, self.first_at, self.last_at)
         if None in span and any(one is not None for one in span):
             yield "every_minutes, from and until belong together"
@@ -112,17 +112,17 @@ def _stamp(at: datetime) -> str:
 
 
 def stored(declared: Iterable[DeclaredEvaluation]) -> list[dict[str, Any]]:
-    """As a season keeps its timetable."""
+    """Return the timetable in the form that a season stores."""
     return [one.model_dump(mode="json", by_alias=True, exclude_defaults=True) for one in declared]
 
 
 def timetable(kept: Sequence[dict[str, Any]] | None) -> list[DeclaredEvaluation]:
-    """What a season keeps, as it was declared."""
+    """Read the timetable that a season stores."""
     return [DeclaredEvaluation.model_validate(one) for one in kept or ()]
 
 
 def timetable_faults(declared: Sequence[DeclaredEvaluation]) -> Iterator[str]:
-    """What is wrong with a timetable as a whole, and with each line: ends of sentences."""
+    """Find what is wrong with a timetable as a whole, and with each line: ends of sentences."""
     names = [one.name.lower() for one in declared]
     if len(set(names)) < len(names):
         yield "two of them have the same name"

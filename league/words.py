@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Remedy(StrEnum):
-    """What becomes of a match whose appeal is upheld."""
+    """The remedy for a match whose appeal is upheld."""
 
     NONE = "none"
     VOID = "void"
@@ -27,7 +27,7 @@ class Uncounting(StrEnum):
 
 
 class NoticeKind(StrEnum):
-    """What somebody is told; `league.service.people.notices` has the sentence of each."""
+    """The kinds of notice; `league.service.people.notices` has the sentence of each."""
 
     VERSION_READY = "version-ready"
     VERSION_BROKEN = "version-broken"

@@ -57,6 +57,9 @@ STEAL_TICK_NS = 10_000_000
 """The hypervisor's share is reported in ticks of /proc/stat, by CPU. One more tick may mean that next to nothing was
 taken; only the ticks beyond the first certainly were."""
 
+MAX_STEAL_SHARE = 0.02
+"""Of its CPU time, above which a machine is unfit to judge."""
+
 
 def between(
     before: Counters, after: Counters, wall_ns: int, referee_ns: int = 0, unseen_ns: int = 0, earlier_ns: int = 0

@@ -20,7 +20,7 @@ ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "PYTHONDONTWRITEBYTECODE": "1",
 }
-"""What a confined bot finds in its environment."""
+"""The environment variables of a confined bot."""
 
 
 class SandboxError(TransportError):

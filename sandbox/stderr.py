@@ -1,4 +1,4 @@
-"""What a plain program writes to stderr: a file in memory that never blocks it, and of which the ends are kept.
+"""The stderr of a plain program: a file in memory that never blocks it, and whose two ends are kept.
 
 As in a container, the first 8 KiB and the last 48 KiB stay (`sandbox/images/init.c`). There init reads a pipe while the
 bot runs. Here nobody could: the referee's process does nothing else while a clock runs. So the program appends to a

@@ -2,7 +2,7 @@
 
 Theory of operation
 -------------------
-`Environment` drives a game's generator as the referee does (`engine.referee`), but takes each reply from whoever calls
+`Environment` drives a game's generator as the referee does (`engine.referee`), but takes each reply from the caller of
 `step`. Its interface is PettingZoo's agent environment cycle (AEC), on which it does not depend: with PettingZoo
 installed, `env` returns a subclass that also has its spaces (`training.pettingzoo`).
 

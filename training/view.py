@@ -44,7 +44,7 @@ class Layout:
 
 
 class View(ABC):
-    """What one seat has been told and has replied, as numbers, and what it may answer now."""
+    """The lines and replies of one seat as numbers, and the answers that it may give now."""
 
     layout: ClassVar[Layout]
     start: ClassVar[Numbers]

@@ -48,7 +48,7 @@ class Context:
 
     @cached_property
     def sandbox(self) -> Sandbox:
-        """Where bots run. Raises SandboxError if there is no engine."""
+        """The sandbox in which bots run. Raises SandboxError if there is no engine."""
         if self.settings.sandbox == "local":
             log.warning("bots run WITHOUT isolation (DEADHEAT_SANDBOX=local)")
             return LocalSandbox()

@@ -81,7 +81,7 @@ class Keeper:
             self._late.append(time.monotonic() - due)
 
     def look(self) -> None:
-        """Report that the machine is here, and have it checked while a check is due."""
+        """Report that the machine is alive, and have it checked when a check is due."""
         self._beat_at = 0.0
         self.beat()
         self.sweep()

@@ -1,1 +1,1 @@
-"""What strangers cost: connections, rates, uploads, sessions, caches."""
+"""Protection against strangers: connections, rates, uploads, sessions, caches."""

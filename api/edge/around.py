@@ -4,8 +4,6 @@ between a route and its stream.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
-
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 
@@ -15,8 +13,8 @@ class Around:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
-    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        return (self.request if scope["type"] == "http" else self._app)(scope, receive, send)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await (self.request if scope["type"] == "http" else self._app)(scope, receive, send)
 
     async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""

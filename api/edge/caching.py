@@ -8,7 +8,7 @@ from starlette.responses import Response
 from deadheat.api.services import Body
 
 NOWHERE = "no-store"
-"""Of what is not for everybody."""
+"""The cache policy of answers that are not for everybody."""
 
 
 def answer(request: Request, body: Body, kept: str = "no-cache") -> Response:

@@ -1,4 +1,4 @@
-"""A browser on its way to the OpenID provider and back.
+"""A browser's way to the OpenID provider and back.
 
 A browser that is sent to the provider gets a cookie with a random secret and what it is about to do. State, nonce and
 PKCE's verifier are HMACs of that by that secret, so an answer fits only the browser, and only the act, that asked for
@@ -23,7 +23,7 @@ EXPIRED = "This sign-in has expired, or belongs to another browser. Begin again.
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """What a browser went to the provider for. `name` and `code`: of a new account; `user_id`: who links theirs."""
+    """The purpose of a visit to the provider. `name` and `code`: of a new account; `user_id`: of a linked account."""
 
     act: Literal["in", "up", "link"]
     back: str
@@ -39,7 +39,7 @@ class Flow:
 
     @classmethod
     def read(cls, cookie: str) -> Flow:
-        """What the browser brings back. Raises ProviderRefused: nothing, or not what we gave it."""
+        """Read the browser's cookie. Raises ProviderRefused: it is missing, or not ours."""
         try:
             given: Any = json.loads(base64.urlsafe_b64decode(cookie + "==")) if len(cookie) <= MOST_COOKIE else None
             flow = cls(**given)
@@ -52,7 +52,7 @@ class Flow:
 
     @property
     def cookie(self) -> str:
-        """What `read` reads."""
+        """Return the cookie that `read` reads."""
         return base64url(json.dumps(asdict(self)).encode())
 
     @property
@@ -62,7 +62,7 @@ class Flow:
 
     @property
     def nonce(self) -> str:
-        """Proves that an ID token was made for it."""
+        """The nonce, which proves that an ID token was made for this flow."""
         return self._derived("nonce")
 
     @property
@@ -76,5 +76,5 @@ class Flow:
 
 
 def base64url(content: bytes) -> str:
-    """In base64 for addresses, without padding."""
+    """Encode in base64 for addresses, without padding."""
     return base64.urlsafe_b64encode(content).rstrip(b"=").decode()

@@ -1,4 +1,4 @@
-"""What browsers are given from a game's folder: the files in `web`, at ``NAME/HASH/FILE``."""
+"""Serves the files in `web` of a game's folder, at ``NAME/HASH/FILE``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from starlette.staticfiles import StaticFiles
 from deadheat.engine.games.folder import folders, web_address
 
 KEPT = "public, max-age=31536000, immutable"
-"""An address has the hash of the game's folder, so what is there never changes."""
+"""The address contains the hash of the game's folder, so its content never changes."""
 
 
 class GameFiles(StaticFiles):

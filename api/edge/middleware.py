@@ -21,7 +21,7 @@ POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors {framed_by}"
 )
-"""Of every page. `framed_by`: the sites that may show it in a frame."""
+"""Content policy of every page. `framed_by`: the sites that may show it in a frame."""
 
 _OWN_POLICY = POLICY.format(framed_by="'none'").encode()
 _SECURITY = (

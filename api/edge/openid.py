@@ -2,7 +2,7 @@
 
 Theory of operation
 -------------------
-What an answer of the provider says is believed when
+An answer of the provider is trusted if
 
 * its state is that of the browser's cookie (`api.edge.flow`), and `iss`, if it is there, is our provider (RFC 9207: no
   mix-up of two),
@@ -52,17 +52,17 @@ ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 KEPT_SECONDS = 3600.0
 AGAIN_SECONDS = 60.0
 AWAY_SECONDS = 10.0
-"""For so long a provider that did not answer is not asked for these again, and nobody waits for it."""
+"""How long a provider that did not answer is not asked again."""
 
 WAIT_SECONDS = 2.0
-"""For somebody else's question to the provider. Who waits holds one of the API's threads."""
+"""How long a request waits for another one's question to the provider. It holds one of the API's threads meanwhile."""
 
 LEEWAY_SECONDS = 60
-"""By so much the provider's clock may differ from ours."""
+"""How much the provider's clock may differ from ours."""
 
 TIMEOUT = urllib3.Timeout(connect=5.0, read=5.0)
 MOST_BYTES = 256 * 1024
-"""Of an answer of the provider's."""
+"""The largest answer of the provider that is read."""
 
 MOST_SUBJECT = 255  # OpenID Connect Core 1.0, section 2
 
@@ -83,12 +83,12 @@ class Provider:
 
     @property
     def issuer(self) -> str:
-        """As tokens name it."""
+        """The issuer as tokens name it."""
         return self._settings.openid_issuer
 
     @property
     def host(self) -> str:
-        """As people are told of it."""
+        """The provider's host, as people see it."""
         return urlsplit(self.issuer).netloc
 
     @property
@@ -96,7 +96,7 @@ class Provider:
         return self._settings.site_url.rstrip("/") + CALLBACK
 
     def address(self, flow: Flow) -> str:
-        """Where the browser goes. Raises ProviderAway, ProviderRefused."""
+        """Return the address to which the browser is sent. Raises ProviderAway, ProviderRefused."""
         where = self._endpoint("authorization_endpoint")
         asked = {
             "response_type": "code",
@@ -111,7 +111,7 @@ class Provider:
         return f"{where}{'&' if urlsplit(where).query else '?'}{urlencode(asked)}"
 
     def subject(self, flow: Flow, answer: Mapping[str, str]) -> str:
-        """Who the browser that brings this answer is, in the provider's terms.
+        """Return the provider's subject for the browser that brings this answer.
 
         Raises:
             ProviderRefused: the answer is not one to this flow, or the provider refused.

@@ -23,7 +23,7 @@ from deadheat.league.service.views.subjects import subject_names
 router = APIRouter(include_in_schema=False)
 
 RECORDS = 50
-"""Of one page."""
+"""Records on one page."""
 
 PAGES = {
     N_("announcement"): "",
@@ -34,7 +34,7 @@ PAGES = {
     N_("team"): "/teams/",
     N_("user"): "",
 }
-"""Where the page of a thing is, by its kind; "": it has none."""
+"""The address of a subject's page, by its kind; "": it has none."""
 
 
 @dataclass(frozen=True, slots=True)

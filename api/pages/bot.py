@@ -70,7 +70,7 @@ WHAT_IFS = (
     (N_("with half the limit"), 1 / 2),
     (N_("with a quarter"), 1 / 4),
 )
-"""Which part of the limit answers would have to keep to."""
+"""Smaller limits, as parts of the real one, for which the page counts late answers."""
 
 NEAR = 4
 """Neighbours shown above and below, of those within reach."""
@@ -100,7 +100,7 @@ NOWHERE: dict[str, Any] = {
     "waits": None,
     "looked_at": careers.RECENT_MATCHES,
 }
-"""What the page shows of a bot that is in no season."""
+"""The page's figures for a bot that is in no season."""
 
 
 def _chosen(parts: Sequence[Part], season_id: int | None) -> Part | None:
@@ -158,7 +158,7 @@ def near(rows: Sequence[Row], own: Row | None) -> list[tuple[Row, charts.Bar]]:
 
 
 def extremes(met: Sequence[Opponent]) -> tuple[list[Opponent], list[Opponent]]:
-    """Of the opponents met often enough those it took the most points from, and those it took the fewest from."""
+    """Return the opponents from whom it took the most points, and the fewest, among those met often enough."""
     often = sorted((one for one in met if one.matches >= MET_OFTEN), key=lambda one: one.share, reverse=True)
     best = [one for one in often[:EXTREMES] if one.share > 0.5]
     worst = [one for one in often[::-1][:EXTREMES] if one.share < 0.5]

@@ -33,7 +33,7 @@ everyones_feed = partial(everyones, media_type=MEDIA_TYPE)
 @router.get("/seasons/{season_id}/feed")
 @everyones_feed
 def season(shared: Shared, season_id: Id) -> str:
-    """What happens in a season."""
+    """Show a season's feed."""
     with shared.db.reading() as session:
         return atom(shared, feeds.season_feed(session, season_id))
 
@@ -41,7 +41,7 @@ def season(shared: Shared, season_id: Id) -> str:
 @router.get("/bots/{bot_id}/feed")
 @everyones_feed
 def bot(shared: Shared, bot_id: Id) -> str:
-    """What happens to a bot."""
+    """Show a bot's feed."""
     with shared.db.reading() as session:
         return atom(shared, feeds.bot_feed(session, bot_id))
 
@@ -49,7 +49,7 @@ def bot(shared: Shared, bot_id: Id) -> str:
 @router.get("/games/{name}/feed")
 @everyones_feed
 def game(shared: Shared, name: str) -> str:
-    """What happens in a game."""
+    """Show a game's feed."""
     if name not in GAMES:
         raise NotFound("game", name)
     with shared.db.reading() as session:

@@ -1,8 +1,8 @@
-"""What pages with forms share: who looks at them, what was sent, and what is said of it.
+"""Common parts of pages with forms: the visitor, the fields sent, and complaints about them.
 
 Every form works without a script: it is posted, and the answer sends the browser on (303), so that going back or
-loading again repeats nothing. What cannot be done is said beside the form, which keeps what was typed, passwords
-excepted. Such pages are one person's and are kept nowhere.
+loading again repeats nothing. Refusals are shown beside the form, which keeps what was typed, except passwords. Such
+pages belong to one person and are never cached.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _Shape = TypeVar("_Shape", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """Somebody who is signed in, with so many unread notices. `csrf` belongs into each form."""
+    """A signed-in visitor, with the number of unread notices. `csrf` belongs in each form."""
 
     person: Person
     secret: str
@@ -70,7 +70,7 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """A form of somebody who is signed in, proved to be from a page of ours."""
+    """A signed-in visitor's form, proved to come from a page of this site."""
 
     visit: Visit
     fields: Fields
@@ -95,7 +95,7 @@ class NameForm(BaseModel):
 
 
 def present(request: Request, shared: Shared) -> Visit | None:
-    """Who is signed in, if anybody."""
+    """Return the signed-in person, if any."""
     secret = sessions.secret_of(request, shared.settings)
     if secret is None:
         return None
@@ -108,7 +108,7 @@ def present(request: Request, shared: Shared) -> Visit | None:
 
 
 def visit(request: Request, shared: Shared, found: Annotated[Visit | None, Depends(present)]) -> Visit:
-    """Who is signed in; anybody else is sent to do so. Raises OverQuota."""
+    """Return the signed-in visitor; others are sent to sign in. Raises OverQuota."""
     if found is not None:
         shared.rates.write_by(request, found.person.id)
         return found
@@ -122,7 +122,7 @@ def sign_in_first(request: Request, shared: Services) -> HTTPException:
 
 
 async def fields(request: Request, shared: Shared) -> Fields:
-    """What a page of ours posted, all of it plain text, a file's too."""
+    """Read the fields that a page of this site posted, all of them plain text, a file's too."""
     sessions.must_be_ours(request, shared.settings)
     async with request.form(max_files=1, max_fields=MAX_FIELDS) as form:
         sent = {name: value if isinstance(value, str) else await _text(value) for name, value in form.items()}
@@ -141,7 +141,7 @@ async def _text(file: UploadFile) -> str:
 
 
 def posted(visitor: Annotated[Visit, Depends(visit)], sent: Annotated[Fields, Depends(fields)]) -> Posted:
-    """What somebody who is signed in posted from a page of theirs."""
+    """Read the form that a signed-in visitor posted."""
     sessions.must_match(visitor.secret, sent.get(sessions.CSRF_FIELD))
     return Posted(visitor, {name: value for name, value in sent.items() if name != sessions.CSRF_FIELD})
 
@@ -204,7 +204,7 @@ def private(shared: Services, name: str, visitor: Visit | None, complaint: Compl
 
 
 def onward(path: str) -> Response:
-    """To that page, by GET."""
+    """Redirect to that page, by GET."""
     return RedirectResponse(path, 303, {"Cache-Control": "no-store"})
 
 
@@ -223,7 +223,7 @@ def local_part(address: str) -> str:
 
 
 def came_from(request: Request, shared: Services) -> str | None:
-    """Where the browser says that it was, if that is a page of ours (a refused form's address answers forms alone)."""
+    """Return the page that the browser came from, if it is on this site (a refused form's address takes only forms)."""
     address = request.headers.get("referer", "")
     try:
         origin = "{0.scheme}://{0.netloc}".format(urlsplit(address))

@@ -28,7 +28,7 @@ from deadheat.league.states import MatchState, dated_steps
 router = APIRouter(include_in_schema=False)
 
 SEASONS = 24
-"""Of one page."""
+"""Seasons on one page."""
 
 NEWEST = 6
 """Matches, running series and versions shown."""

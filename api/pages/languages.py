@@ -16,7 +16,7 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/language/{chosen}")
 def choose(request: Request, shared: Shared, visit: Present, chosen: str) -> Response:
-    """Keep the choice in this browser, and for what is sent to whoever is signed in; go back."""
+    """Keep the choice in this browser, and for messages to a signed-in person; then go back."""
     if chosen not in LANGUAGES:
         raise HTTPException(404)
     came = came_from(request, shared)

@@ -41,7 +41,7 @@ class News:
         self._looking = asyncio.Lock()
 
     async def newest(self, shared: Services, season_id: int) -> int | None:
-        """As it was at most `LOOK_SECONDS` ago. Raises NotFound."""
+        """Return the newest ranking's number, at most `LOOK_SECONDS` old. Raises NotFound."""
         async with self._looking:
             at, newest = self._seen.get(season_id, (-LOOK_SECONDS, None))
             if time.monotonic() - at >= LOOK_SECONDS:

@@ -39,7 +39,7 @@ def anchor(heading: str) -> str:
 def rendered(text: str, *, titled: bool = False, prefix: str = "") -> Markup:
     """The text as HTML. `titled`: it begins with the page's title, else every heading goes a step down, for a page has
     one title. Each heading is named by its words, after `prefix`. Raw HTML in the text stays text; links lead to pages
-    of ours, or are none.
+    of this site, or are none.
     """
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     markdown.add_render_rule("table_open", _open_table)

@@ -138,7 +138,7 @@ def lines(text: str) -> str:
 
 
 def paragraph(text: str, limit: int = 4000) -> str:
-    """The same for text of several lines, which stay lines."""
+    """Show text of several lines, which stay lines."""
     return "\n".join(shown(line, limit) for line in text[:limit].splitlines())
 
 
@@ -186,7 +186,7 @@ def game_title(name: str) -> str:
 
 
 def differences(season: Season) -> list[str]:
-    """Where the season's game differs from its rules, in the reader's words."""
+    """Say where the season's game differs from its rules, in the reader's language."""
     try:
         return variants.differences(variants.rules(season.game, season.variant))
     except (KeyError, variants.BadVariant):  # of a game, or of bounds, that are not here (any more)
@@ -234,12 +234,12 @@ def said_by_scripts() -> tuple[str, ...]:
 
 
 def in_words() -> str:
-    """What asks for a document of the viewer in the reader's language."""
+    """Return the query that requests a viewer's document in the reader's language."""
     return "" if language() == "en" else f"?language={language()}"
 
 
 def script_messages() -> Markup:
-    """Those messages in the reader's language, for `say.js`."""
+    """Return the scripts' messages in the reader's language, for `say.js`."""
     told = json.dumps({message: gettext(message) for message in said_by_scripts()}, ensure_ascii=False)
     return Markup(told.replace("<", "\\u003c"))  # noqa: S704  no element can begin in it
 
@@ -272,5 +272,5 @@ def used(part: float) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """As a percentage."""
+    """Format as a percentage."""
     return f"{100 * part / whole:.1f} %" if whole else "-"

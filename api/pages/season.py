@@ -39,13 +39,13 @@ RECENT = 20
 """Matches shown below the leaderboard."""
 
 ROWS = 100
-"""Of one page of the leaderboard."""
+"""Rows on one page of the leaderboard."""
 
 Row = Mapping[str, Any]
 
 
 class Chosen(base.Query):
-    """What of the leaderboard is asked for: part of a bot's, an author's or a team's name, a language, a division."""
+    """The filter of a leaderboard: part of a bot's, an author's or a team's name, a language, a division."""
 
     model_config = ConfigDict(
         extra="ignore", frozen=True
@@ -162,5 +162,5 @@ def shown(session: Session, rows: Sequence[Row], chosen: Chosen, info: Season) -
 
 
 def dates(info: Season) -> list[tuple[str, datetime]]:
-    """What happens by date, in order."""
+    """List the dated steps in order."""
     return [(name.removesuffix("_at"), at) for _, name, at in dated_steps(info, SeasonState.SCHEDULED)]

@@ -1,4 +1,4 @@
-"""A season's statistics in pictures: who took points from whom, cycles, what seats are worth, and the ratings' fit."""
+"""A season's statistics in pictures: points between bots, cycles, the value of seats, and the ratings' fit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What a bot took from another: points of games, and the step of the scale."""
+    """One bot's points against another: points of games, and the step of the scale."""
 
     text: str
     heat: int
@@ -45,7 +45,7 @@ class Beat:
 
 @dataclass(frozen=True, slots=True)
 class SeatBar:
-    """What a seat is worth in Elo, its 95 % interval, and where they are drawn (0 to 100)."""
+    """A seat's value in Elo, its 95 % interval, and where they are drawn (0 to 100)."""
 
     seat: int
     elo: float

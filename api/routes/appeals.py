@@ -20,7 +20,7 @@ router = APIRouter(prefix="/v1", tags=["appeals"])
 
 
 class AppealPage(base.Page):
-    """Which appeals."""
+    """The filter of a list of appeals."""
 
     season: base.RowId | None = None
     state: AppealState | None = None

@@ -16,7 +16,7 @@ router = APIRouter(prefix="/v1/audit", tags=["audit"])
 
 
 class AuditPage(base.Page):
-    """Which records. `oldest_first`: from the first record on, in the order in which they are chained."""
+    """The filter of the audit log. `oldest_first`: from the first record on, in the order in which they are chained."""
 
     subject: str = Field(default="", max_length=128, pattern=base.PLAIN, examples=["match/5"])
     oldest_first: bool = False
@@ -25,7 +25,7 @@ class AuditPage(base.Page):
 
 @router.get("")
 def read_audit_log(shared: Shared, page: Annotated[AuditPage, Query()]) -> shapes.AuditRecords:
-    """Who decided what and why. Each record's hash covers the previous one, so no change goes unnoticed."""
+    """List decisions with authors and reasons. Each record's hash covers the previous one, which reveals changes."""
     with shared.db.reading() as session:
         found = audit_log(
             session,

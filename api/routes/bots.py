@@ -49,8 +49,8 @@ def list_panels(
     bot_id: Id,
     version: Annotated[RowId | None, Query(description="Only of this version, by its number.")] = None,
 ) -> schemas.Panels:
-    """What your bot's versions have against the panels of their seasons, the newest hundred first. A version plays
-    every bot of a panel as soon as it arrives.
+    """List the points of your bot's versions against the panels of their seasons, the newest hundred first. A version
+    plays every bot of a panel as soon as it arrives.
     """
     with shared.db.reading() as session:
         return schemas.Panels(items=panel_results(session, asker, bot_id, version))

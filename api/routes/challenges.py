@@ -22,7 +22,7 @@ router = APIRouter(prefix="/v1/challenges", tags=["challenges"])
 
 
 class ChallengePage(base.Page):
-    """Which challenges."""
+    """The filter of a list of challenges."""
 
     season: base.RowId | None = None
 
@@ -38,7 +38,7 @@ def ask(shared: Shared, asker: Asker, body: schemas.ChallengeRequest, response: 
 
 @router.get("", responses={401: {}})
 def list_challenges(shared: Shared, asker: Asker, page: Annotated[ChallengePage, Query()]) -> schemas.AskedChallenges:
-    """What was asked for with your bots, the newest first."""
+    """List the challenges of your bots, the newest first."""
     with shared.db.reading() as session:
         found = asked.asked(session, asker, season_id=page.season, before=page.before, limit=page.size)
     return schemas.AskedChallenges(items=found, next=page.next(found, lambda one: one.id))
@@ -72,7 +72,7 @@ def stop(shared: Shared, asker: Asker, challenge_id: Id) -> AskedChallenge:
 
 
 def question(body: schemas.ChallengeRequest) -> Question:
-    """The same as the league takes it. Raises BadSetting: the test's bounds make none."""
+    """Turn the request into the league's question. Raises BadSetting: the test's bounds make none."""
     values = {name: getattr(body, name) for name in Question.__slots__ if name != "test"}
     if body.test is None:
         return Question(**values)

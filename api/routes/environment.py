@@ -1,4 +1,4 @@
-"""What a bot will find: languages, versions, commands, limits."""
+"""The environment in which bots run: languages, versions, commands, limits."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def get_transcript(shared: Shared, exhibition_id: Id) -> Response:
     responses={200: {"content": {"application/x-ndjson": {}}}, 404: {}, **NOT_OVER},
 )
 def get_advice(shared: Shared, exhibition_id: Id) -> Response:
-    """What the house's strongest bot said to each prompt of the person, as a transcript."""
+    """Return the strongest house bot's answers to each of the person's prompts, as a transcript."""
     info = _done(shared, exhibition_id)
     if info.advice_sha256 is None:
         raise WrongState("no-advice", "No bot has advised on this match.")

@@ -1,4 +1,4 @@
-"""For operators and their tools: alive, ready, measured."""
+"""Health checks and metrics for operators and their tools."""
 
 from __future__ import annotations
 

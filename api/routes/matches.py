@@ -23,7 +23,7 @@ router = APIRouter(prefix="/v1/matches", tags=["matches"])
 
 
 class MatchPage(base.Page):
-    """Which matches."""
+    """The filter of a list of matches."""
 
     season: base.RowId | None = None
     bot: base.RowId | None = None

@@ -1,4 +1,4 @@
-"""What all shapes are made of: what may be sent, what comes back, and texts without control characters."""
+"""The base of all schemas: requests, answers, and texts without control characters."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def is_plain(text: str) -> bool:
 
 
 class Input(BaseModel):
-    """What is sent: an unknown field is an error, for it is usually a typing mistake. All text is `PLAIN`.
+    """The body of a request: an unknown field is an error, because it is usually a typing mistake. All text is `PLAIN`.
 
     In JSON a number is a number: "5", 1 for true and seconds for a date are refused, as the document says. Forms and
     addresses have nothing but text, which pydantic reads as what it stands for.
@@ -109,13 +109,13 @@ class Input(BaseModel):
 
 
 class Query(Input):
-    """What is sent in an address, where all is text."""
+    """The query of an address, where everything is text."""
 
     all_text = True
 
 
 class Page(Query):
-    """Which part of a list is asked for; a list that can be narrowed down adds how."""
+    """The requested page of a list; lists with filters add theirs."""
 
     most: ClassVar[int] = PAGE_LIMIT
     cursor: Cursor | None = None
@@ -123,12 +123,12 @@ class Page(Query):
 
     @property
     def before(self) -> int | None:
-        """What the page begins after; None: it is the first. Raises BadCursor."""
+        """The id after which the page begins; None: it is the first page. Raises BadCursor."""
         return read_cursor(self.cursor)
 
     @property
     def size(self) -> int:
-        """How many items it has, if there are so many."""
+        """The most items on the page."""
         return min(self.limit, self.most)
 
     def next(self, found: Sequence[Item], number: Callable[[Item], int]) -> str | None:
@@ -137,7 +137,7 @@ class Page(Query):
 
 
 class Items(BaseModel, Generic[Item]):
-    """A list that is told as a whole."""
+    """A whole list, without pages."""
 
     items: list[Item]
 

@@ -20,7 +20,7 @@ class SequentialTest(Input):
 
 
 class ChallengeRequest(Input):
-    """Which version of yours is to play how many unrated matches against which bot."""
+    """A request for unrated matches of your version against another bot."""
 
     season_id: RowId
     bot_id: RowId

@@ -27,7 +27,7 @@ class GateRequest(Input):
 
 
 class EntryRequest(Input):
-    """Which version plays, and the gate that newer ones must pass."""
+    """The version that plays, and the gate that newer ones must pass."""
 
     version: RowId | None = Field(
         default=None, description="null: the newest ready version, and later each newer one once it is ready."
@@ -36,7 +36,7 @@ class EntryRequest(Input):
 
 
 class EntryChange(Input):
-    """For organisers."""
+    """An organiser's change to an entry."""
 
     division: RowId
 
@@ -46,4 +46,4 @@ class Challenges(Items[Challenge]):
 
 
 class Entries(Paged[Entry]):
-    """By bot; `next` continues the list."""
+    """Entries in order of bots; `next` continues the list."""

@@ -24,7 +24,7 @@ class EvaluationRequest(Input):
 
     @property
     def declared(self) -> DeclaredEvaluation:
-        """The same as a timetable has it, without times."""
+        """The evaluation as a timetable declares it, without times."""
         return DeclaredEvaluation(**self.model_dump())
 
 

@@ -26,7 +26,7 @@ class Reason(Input):
 
 
 class Decision(Reason):
-    """Which seat loses a held match."""
+    """The seat that loses a held match."""
 
     seat: int = Field(ge=0, description="The loser's seat, from 0.")
 
@@ -50,7 +50,7 @@ class Announcements(Items[Announcement]):
 
 
 class AppealRequest(Input):
-    """What is wrong with the match, in the author's words."""
+    """An appeal: what is wrong with the match, in the author's words."""
 
     text: Text = Field(examples=["My bot answered SCORE within 20 ms in all other matches."])
 

@@ -242,7 +242,7 @@ class Submission:
 
 
 class Place:
-    """What a version's next result waits for: requested now and then, and shown when it changes."""
+    """The reason why a version's next result is pending: requested from time to time, and shown when it changes."""
 
     def __init__(self, client: Client, season: int, version: Version, hidden: bool) -> None:
         self._client, self._season, self._version, self._hidden = client, season, version, hidden

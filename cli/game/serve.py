@@ -45,7 +45,7 @@ def serve(
     folder: Folder,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on this machine; 0: any that is free.")] = 8050,
 ) -> Iterator[Output]:
-    """Show a match of a game's random bots in the browser, and show it anew whenever you save a file of its folder."""
+    """Show a match of a game's random bots in the browser, and show it again whenever you save a file of its folder."""
     opened(folder)
     with ThreadingHTTPServer(("127.0.0.1", port), _handler(folder)) as server:
         address = f"http://127.0.0.1:{server.server_address[1]}/"

@@ -42,7 +42,7 @@ def archive(
     season: Annotated[int, typer.Argument(metavar="SEASON", help="The season's number.", min=1)],
     output: Annotated[Path, typer.Option("--output", "-o", help="The archive, such as season-1.zip.")],
 ) -> Iterator[Output]:
-    """Write everything public about a season into one file: all tables, rankings, rulings and transcripts.
+    """Write everything public about a season into one file: its settings, tables, rankings, rulings, transcripts.
 
     `season verify` checks it without the server. Of a closed season every archive is the same, byte for byte; the audit
     log keeps the hash of an organiser's, and others are compared with it (exit code 1 if they differ).
@@ -81,8 +81,8 @@ def _logged(client: Client, season_id: int, digest: str) -> bool | None:
 
 def gather(client: Client, season_id: int) -> int:
     """Ask for everything that belongs to a season, and return its number. Raises Refused."""
-    for path in (f"/v1/seasons/{season_id}", f"/v1/seasons/{season_id}/leaderboard"):
-        client.download(path)
+    for answer in ("", "/season.toml", "/leaderboard"):
+        client.download(f"/v1/seasons/{season_id}{answer}")
     for _ in client.audit(f"season/{season_id}", oldest_first=True):
         pass
     for table in Exported:

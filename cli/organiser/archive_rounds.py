@@ -66,7 +66,9 @@ class _Finals:
 
 
 def rounds_again(archived: Archived, season: Row, entries: Sequence[Row]) -> tuple[str, tuple[str, ...]]:
-    """What was looked at, and a sentence about everything that is wrong. `entries`: finalists, by division and seed."""
+    """Draw the rounds of the finals again: say what was checked, and a sentence about everything that is wrong.
+    `entries`: finalists, by division and seed.
+    """
     left = list(_left(archived))
     seed = archived.season(archived.season_id).pairing_seed
     told = _Finals(season, list(_tables(archived)), left, None if seed is None else bytes.fromhex(seed))

@@ -47,7 +47,7 @@ Account = Callable[[Transcript, Seat], RenderableType]
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a game adds to the words of its scenes. `before` and `after` draw a round's first and last state."""
+    """A game's additions to the words of its scenes. `before` and `after` draw a round's first and last state."""
 
     before: Picture = lambda *_: None
     after: Picture = lambda *_: None

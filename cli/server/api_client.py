@@ -169,7 +169,7 @@ class Client:
         return self._ask(Declared, method, path, json=body)
 
     def season_forecast(self, season_id: int, bots: int | None = None) -> Forecast:
-        """Say whether the machines suffice for a season's timetable; organisers only. `bots`: reckon with so many."""
+        """Forecast whether there are enough machines for a season's timetable; organisers only. `bots`: how many."""
         return self._ask(Forecast, "GET", f"/v1/seasons/{season_id}/forecast", params=_given({"bots": bots}))
 
     def invited(self, season_id: int) -> list[str]:

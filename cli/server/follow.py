@@ -219,7 +219,7 @@ def ending_line(match: Match, bot_id: int, version: int | None = None) -> Text:
     return Text.assemble(f"Match {match.id} ", shown, ": ", harmless(result(match)))
 
 
-def own_seats(match: Match, bot_id: int, version: int | None = None) -> list[SeatView]:
+def own_seats(match: Match, bot_id: int, version: int | None) -> list[SeatView]:
     """Return the seats of a bot (or one version of it): at a promotion gate two versions of one bot meet."""
     return [seat for seat in match.seats if seat.bot_id == bot_id and version in {None, seat.version}]
 

@@ -29,12 +29,12 @@ DEALS_IN_A_BOX = 5
 
 
 class Unplayable(Exception):
-    """What was asked for cannot be played; the text is a sentence."""
+    """The request cannot be played; the text is a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a person asked for, as typed; None: nothing was said."""
+    """A person's request, as typed; None: the option was not given."""
 
     game: str
     bots: tuple[str, ...]

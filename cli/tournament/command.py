@@ -71,7 +71,7 @@ MOST_AT_ONCE = 256
 
 
 class Keep(StrEnum):
-    """Which transcripts stay: `lost` are games that the first bot did not win, and faulty ones."""
+    """The transcripts to keep: `lost` are games that the first bot did not win, and faulty ones."""
 
     ALL = "all"
     LOST = "lost"

@@ -89,8 +89,8 @@ def build_all(
     names: Sequence[str],
     sandbox: Sandbox,
     folder: Path,
-    known: Sequence[Bot] = (),
-    optional: Container[str] = (),
+    known: Sequence[Bot],
+    optional: Container[str],
 ) -> Iterator[Bot]:
     """Build the bots and store their programs; yield each when it is there. Labels are unlike those of `known`. An
     `optional` one that cannot be built here, for want of a compiler say, is left out with a note.

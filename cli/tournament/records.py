@@ -60,8 +60,8 @@ class Bot:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What was asked for, as ``tournament.json`` has it. `games` and `stages` are those of `schedule.Stage`; `panel` is
-    the number of a gate's opponents, the last of the bots.
+    """The request, as ``tournament.json`` has it. `games` and `stages` are those of `schedule.Stage`; `panel` is the
+    number of a gate's opponents, the last of the bots.
     """
 
     deadheat: str
@@ -93,7 +93,7 @@ class Request:
 
     @property
     def bank_ms(self) -> int | None:
-        """What a seat has for all its replies but READY; None: the game has no time bank, or is not here."""
+        """The time bank of a seat for all its replies but READY; None: the game has none, or is not here."""
         try:
             return getattr(self.rules, "bank_ms", None)
         except BadFolder:
@@ -106,7 +106,7 @@ class Request:
 
     @property
     def design(self) -> Design:
-        """What the plan of games follows from."""
+        """Return the request from which the plan of games follows."""
         return Design(self.labels, self.kind, self.seats, self.seed, self.stages, self.block, self.panel)
 
 

@@ -42,7 +42,7 @@ class Interrupted(Exception):
 
 
 class CannotPlay(Exception):
-    """A worker cannot go on; the text is a sentence."""
+    """A worker cannot continue; the text is a sentence."""
 
     def __init__(self, failed: Failed) -> None:
         super().__init__(failed.detail)
@@ -80,7 +80,7 @@ class Runner:
 
     @property
     def waits(self) -> tuple[str, ...]:
-        """Who has the processors, if all workers wait for some."""
+        """The holders of the processors, if all workers are waiting for some."""
         if self._at_work and all(worker.waits for worker in self._at_work):
             return self._at_work[0].waits
         return ()

@@ -24,7 +24,7 @@ from deadheat.league.pairing.seating import turns
 
 
 class Kind(StrEnum):
-    """Which bots meet which others."""
+    """The format: which bots meet which others."""
 
     ROUND_ROBIN = "round-robin"
     GAUNTLET = "gauntlet"  # the first bot meets all others
@@ -32,7 +32,9 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """So many of the bots play, and each pair that meets plays at least so many games, rounded up to whole deals."""
+    """A stage: that many of the bots play, and each pair that meets plays at least that many games, rounded up to whole
+    deals.
+    """
 
     bots: int
     games: int
@@ -62,9 +64,9 @@ class Deal:
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """What a plan follows from. `labels` name the bots, `seed` is any text, `block` is how many deals of one table are
-    played in a row. In a `panel` of so many, the last bots are played by all the others, who do not meet each other;
-    everybody plays the same dice against the same member of the panel.
+    """The request from which a plan follows. `labels` name the bots, `seed` is any text, `block` is how many deals of
+    one table are played in a row. In a `panel` of that many, the last bots are played by all the others, who do not
+    meet each other; everybody plays the same dice against the same member of the panel.
     """
 
     labels: tuple[str, ...]

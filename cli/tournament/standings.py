@@ -30,7 +30,7 @@ Score = tuple[int, int, int]
 
 @dataclass(slots=True)
 class Seen:
-    """What was seen of one bot."""
+    """The record of one bot."""
 
     games: int = 0
     faults: Counter[str] = field(default_factory=Counter)  # by kind and command

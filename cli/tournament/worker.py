@@ -45,7 +45,7 @@ WHO_WAITS_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a worker needs to know: the same for all of a tournament's."""
+    """The data that a worker needs; the same for all of a tournament's workers."""
 
     game: Game
     programs: tuple[Program, ...]
@@ -89,7 +89,7 @@ class Waits:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The worker cannot go on; the detail is a sentence."""
+    """The worker cannot continue; the detail is a sentence."""
 
     cause: str
     detail: str

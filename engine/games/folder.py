@@ -1,4 +1,4 @@
-"""What a game's folder holds, and how the rest of Deadheat gets at it. Where folders are looked for: `games`.
+"""The content of a game's folder, and how the rest of Deadheat reads it. `games` finds the folders.
 
 The folder is a Python package whose ``__init__`` has a `GameFolder` named ``GAME``. Every process imports it, so it
 must be quick and need the standard library only. What fewer need lies in modules beside it, which are imported when
@@ -76,7 +76,7 @@ class GameFolder:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Which game a process plays under a name. Two processes that differ in it might play different matches."""
+    """The exact game that a process plays under a name. Processes that differ in it might play different matches."""
 
     name: str
     rules_version: int
@@ -146,7 +146,9 @@ class Games(Mapping[str, Game]):
 
 
 class Parts(Mapping[str, Any]):
-    """By game, what a module of its folder has under a name; only games that have the module are in it."""
+    """The objects with a given name in a given module of each game's folder, by game; only games with the module are in
+    it.
+    """
 
     def __init__(self, module: str, name: str) -> None:
         self._module, self._name = module, name

@@ -33,7 +33,7 @@ class BadVariant(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What a number may be, and what it is for people, such as "Dice of a player at the beginning"."""
+    """The range of a number, and its name for people, such as "Dice of a player at the beginning"."""
 
     least: int
     most: int
@@ -42,7 +42,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What a parameter of a game is, and what it usually is."""
+    """A parameter of a game, with its usual value."""
 
     name: str
     parameter: Parameter
@@ -63,12 +63,12 @@ def parameters(game: Game) -> Iterator[Value]:
 
 
 def variant_of(game: Game) -> dict[str, int]:
-    """Which numbers of these rules differ from the usual ones, in alphabetical order."""
+    """Return the numbers of these rules that differ from the usual ones, in alphabetical order."""
     return dict(sorted((each.name, each.value) for each in parameters(game) if each.value != each.usual))
 
 
 def differences(game: Game) -> list[str]:
-    """Where these rules differ from the usual ones, a clause for each number, in the reader's language."""
+    """Describe each number that differs from the usual rules by a clause in the reader's language."""
     return [each.words for each in parameters(game) if each.value != each.usual]
 
 

@@ -1,4 +1,4 @@
-"""What a viewer of matches shows: a list of scenes, each a sentence and a whole state.
+"""The scenes that a match viewer shows, each a sentence and a whole state.
 
 A scene does not depend on earlier ones, so a viewer can jump, and a page without scripts can show any of them. Its
 state is JSON with exactly what a game's picture needs; the sentence says the same to those who cannot see it.
@@ -127,7 +127,7 @@ def _answer(seat: Seat, command: str, limit_ns: int, reply: Reply) -> Answer:
 
 
 def at_fault(event: Event) -> Seat | None:
-    """Whose fault the event tells; None: nobody's."""
+    """Return the seat whose fault the event reports; None: it reports none."""
     seat = event["seat"] if event["type"] == "fault" else None
     assert seat is None or isinstance(seat, int)
     return seat

@@ -79,7 +79,7 @@ def _bet(action: int, offered: tuple[str, str]) -> str:
 
 
 class BetrisView(View):
-    """What one seat of Betris (Large) knows; see the top of this file."""
+    """The knowledge of one seat of Betris (Large); see the top of this file."""
 
     layout = LAYOUT
     start = LAYOUT.zeros()

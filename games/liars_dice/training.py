@@ -76,7 +76,7 @@ def legal(current: Bid | None) -> Mask:
 
 
 class LiarsView(View):
-    """What one seat of Liar's Dice knows; see the top of this file."""
+    """The knowledge of one seat of Liar's Dice; see the top of this file."""
 
     layout = LAYOUT
     start = LAYOUT.zeros()

@@ -150,7 +150,7 @@ def bid_of(line: str) -> Bid | None:
 
 
 class YachtView(View):
-    """What one seat of Yacht Auction knows; see the top of this file."""
+    """The knowledge of one seat of Yacht Auction; see the top of this file."""
 
     layout = LAYOUT
     start = START

@@ -55,8 +55,8 @@ def rounds_of(players: int) -> int:
 
 
 def bracket(seeded: Sequence[int], played: Sequence[Meeting], further: int, third_place: bool) -> list[Tie]:
-    """All ties, round by round and from the top, with what is known of them by now. `further`: how often two who are
-    level meet again.
+    """List all ties, round by round and from the top, with the results so far. `further`: how often two that are level
+    meet again.
     """
     met: dict[PairKey, list[Meeting]] = defaultdict(list)
     for meeting in played:
@@ -113,7 +113,7 @@ def _tie(
 
 
 def next_ties(ties: Sequence[Tie]) -> list[tuple[int, int]]:
-    """Who meet now: the best seed of each pair sits first, but where they meet again the other one."""
+    """The pairs that meet now: the better seed sits first, or the other one when they meet again."""
     pairs = []
     for tie in ties:
         if tie.is_open:

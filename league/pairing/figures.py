@@ -139,5 +139,5 @@ NEWEST = len(RULES)
 
 
 def figures(format_: EvaluationFormat, rules: int) -> tuple[Figure, ...]:
-    """Those of a format under a version of the rules, the first deciding first."""
+    """Return a format's figures under a version of the rules, in the order in which they decide."""
     return RULES[rules - 1][format_]

@@ -64,7 +64,7 @@ class Stage:
 
 
 def stages(declared: Sequence[str] | None) -> list[Stage]:
-    """What the lines say; each looks like `STAGE`."""
+    """Read the lines of stages; each looks like `STAGE`."""
     return [_stage(line) for line in declared or ()]
 
 

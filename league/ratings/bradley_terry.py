@@ -59,7 +59,7 @@ class Posterior:
             matrix += 1.0
         return matrix
 
-    def maximum(self, start: Vector | None = None) -> Vector:
+    def maximum(self, start: Vector | None) -> Vector:
         """The most likely strengths.
 
         Raises:

@@ -28,8 +28,8 @@ LAST_DIGIT = 6
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where somebody stands in a field: the rank from 1, its 95 % interval, and, except for the last, how many Elo it
-    is ahead of the next one, with the standard error of that difference.
+    """A player's place in a field: the rank from 1, its 95 % interval, and, except for the last, how many Elo it is
+    ahead of the next one, with the standard error of that difference.
     """
 
     rank: int

@@ -34,6 +34,8 @@ class Record:
 
 
 def from_row(kind: type[Told], row: object, **others: Any) -> Told:
-    """What `kind` tells of a row: these other fields as given, the rest as the row has them under the same names."""
+    """Make a record of `kind` from a row: these other fields as given, the rest as the row has them under the same
+    names.
+    """
     same = {field.name: getattr(row, field.name) for field in fields(kind) if field.name not in others}
     return kind(**same, **others)

@@ -14,7 +14,7 @@ from deadheat.league.states import VersionState
 
 @dataclass(frozen=True, slots=True)
 class Bot(Record):
-    """A bot. With a team, all members share it, whoever created it."""
+    """A bot. If it belongs to a team, all members share it."""
 
     id: int
     game: str
@@ -53,7 +53,7 @@ class Version(Record):
 
     @property
     def ended(self) -> bool:
-        """Whether it will not change any more."""
+        """Whether it is final."""
         return self.state in {VersionState.READY, VersionState.BROKEN}
 
 

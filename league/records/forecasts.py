@@ -22,16 +22,16 @@ class ForecastEvaluation:
     matches: int
     skipped: Annotated[
         int, Field(description="Earlier times of the same evaluation that pass while others are played.")
-    ]
+    ] = 0
     late: Annotated[
         bool,
         Field(description="Whether it will not be done when the next is due, or when the season moves on without it."),
-    ]
+    ] = False
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast(Record):
-    """What a season's timetable plays, how fast its machines are, and when they will be done."""
+    """A forecast: a season's timetable, the pace of its machines, and when its evaluations will be done."""
 
     season_id: Annotated[int | None, Field(description="null: of a season that does not exist yet.")]
     bots: int
@@ -57,7 +57,7 @@ class Forecast(Record):
 
     @property
     def words(self) -> str:
-        """What it reckons with, in a sentence."""
+        """The forecast's assumptions, in a sentence."""
         how = (
             f"measured with {self.series_measured} series"
             if self.series_measured

@@ -16,7 +16,7 @@ from deadheat.league.words import Uncounting
 
 @dataclass(frozen=True, slots=True)
 class FaultView(Record):
-    """Where and why a seat failed; `elapsed_ms` is its own time."""
+    """A seat's fault, with its place and reason; `elapsed_ms` is its own time."""
 
     fault: Fault
     command: str
@@ -26,7 +26,7 @@ class FaultView(Record):
 
 @dataclass(frozen=True, slots=True)
 class SeatView(Record):
-    """Who sat where. `points` is a whole number or a fraction "p/q"; null if there are none."""
+    """A seat and its player. `points` is a whole number or a fraction "p/q"; null if there are none."""
 
     seat: int
     bot_id: int

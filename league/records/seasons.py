@@ -27,7 +27,9 @@ class Division:
 
 @dataclass(frozen=True, slots=True)
 class Plays:
-    """What is really played: whole turns around the table, where each deal is played from every seat."""
+    """The numbers of matches that are really played: whole turns around the table, where each deal is played from every
+    seat.
+    """
 
     series_length: int
     games_per_pair: int | None
@@ -115,7 +117,7 @@ class FinalsProgress:
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """What is open in a season. `matches` are waiting; those in progress are played to the end in any case."""
+    """The open matters of a season. `matches` are waiting; those in progress are played to the end in any case."""
 
     appeals: int
     matches: int
@@ -158,7 +160,7 @@ class DeclaredDate:
 
 @dataclass(frozen=True)
 class Declared(Record):
-    """What a season's file says, or has done."""
+    """The changes that a season's file makes, or has made."""
 
     season_id: Annotated[int | None, Field(description="null: the preview of a season that does not exist yet.")]
     applied: Annotated[bool, Field(description="false: it was a preview, or there was nothing to change.")]

@@ -10,9 +10,9 @@ name forever, so another back-up copies only new blobs and reads the existing on
 and the blobs are copied after it. A row is written after the blob that it names, and no blob is ever changed or
 removed, so everything that the snapshot names exists. Later changes are in the next back-up.
 
-*Damage stops nothing.* A blob that is damaged in the folder is copied anew from the league's store; one that is lost in
-both is named, and the back-up is complete without it. No back-up is removed for its age while it lacked nothing and all
-younger ones do, by their manifests; nor one whose manifest cannot be read: it is reported for a person to check.
+*Damage stops nothing.* A blob that is damaged in the folder is copied again from the league's store; one that is lost
+in both is named, and the back-up is complete without it. No back-up is removed for its age while it lacked nothing and
+all younger ones do, by their manifests; nor one whose manifest cannot be read: it is reported for a person to check.
 
 *Always an SQLite file*, whatever the database was: its schema is made by our own migrations, up to the revision of the
 source, and rows go over value by value. The manifest has for each table the number of its rows and a digest that
@@ -107,7 +107,7 @@ class Backup:
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """What `prune` did. `spared` is older than what was to be kept, and lacks nothing, as all younger ones do.
+    """The result of `prune`. `spared` is older than what was to be kept, and lacks nothing, as all younger ones do.
     `unreadable`: why, for each one that it did not touch.
     """
 
@@ -289,7 +289,7 @@ def _naming(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
 
 
 def owners(file: Path, names: Collection[str]) -> dict[str, str]:
-    """Of each of these blobs that a back-up's database names, one thing that it belongs to, in words."""
+    """Name, for each of these blobs in a back-up's database, one thing that it belongs to."""
     found: dict[str, str] = {}
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
         for table, column in _naming(connection):
@@ -300,9 +300,7 @@ def owners(file: Path, names: Collection[str]) -> dict[str, str]:
     return found
 
 
-def copy_blobs(
-    source: Blobs, target: Blobs | None, names: Sequence[str], progress: Progress = lambda *_: None
-) -> dict[str, str]:
+def copy_blobs(source: Blobs, target: Blobs | None, names: Sequence[str], progress: Progress) -> dict[str, str]:
     """Copy what `target` does not have undamaged, each checked against its name; those that are lost, and why.
 
     `target` None: check only.
@@ -338,7 +336,7 @@ def names_sha256(names: Sequence[str]) -> str:
 
 
 def file_sha256(file: Path) -> str:
-    """Of a file's content."""
+    """Return the hash of a file's content."""
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 

@@ -1,8 +1,8 @@
 """Restore a deployment from a back-up (see `league.storage.backup`), or only check whether that is possible.
 
 Nothing is trusted: the file's hash, the tables' digests, the chain of the audit log and each blob against its name are
-looked at before anything is touched, so a restore that is refused leaves nothing behind. Blobs go first, for they harm
-nobody; the database comes last and at once, and is migrated to this version's schema.
+looked at before anything is touched, so a restore that is refused leaves nothing behind. Blobs go first, because they
+do no harm; the database comes last, in one step, and is migrated to this version's schema.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ SAMPLE = 25
 
 
 class NotEmpty(Exception):
-    """Where a back-up was to be restored there is a league already, or one that is running."""
+    """The target of a restore holds a league already, or one that is running."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What was found in order. `unlike`: transcripts, of the `replayed` ones, that end otherwise by today's rules.
-    `lost`: blobs that are not to be had undamaged, and why.
+    """The result of a restore's checks. `unlike`: transcripts, of the `replayed` ones, that end otherwise by today's
+    rules. `lost`: blobs that are not to be had undamaged, and why.
     """
 
     blobs: int

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What a file system has left for those who are not root."""
+    """The space that a file system has left for users other than root."""
 
     free_bytes: int
     size_bytes: int
@@ -25,7 +25,7 @@ class Room:
 
 
 def room_at(folder: Path) -> Room:
-    """Of the file system on which it lies. Raises OSError."""
+    """Return the space on the file system of a folder. Raises OSError."""
     found = os.statvfs(folder)
     # A full disk's reserve is root's alone, so it is no room of ours.
     return Room(
@@ -37,6 +37,6 @@ def room_at(folder: Path) -> Room:
 
 
 def blob_folder(url: str) -> Path | None:
-    """Where a store of that URL keeps its blobs; None: not in a folder."""
+    """Return the folder in which a store of that URL keeps its blobs; None: it is not in a folder."""
     parts = urlsplit(url)
     return Path(unquote(parts.path)) if parts.scheme == "file" else None

@@ -35,7 +35,7 @@ class SchemaAge(StrEnum):
 
 
 class WrongSchema(Exception):
-    """The database's schema is not this version's; in words for whoever runs it."""
+    """The database's schema is not this version's; the text is for the operator."""
 
     def __init__(self, found: str | None, age: SchemaAge) -> None:
         own = newest_revision()
@@ -54,7 +54,7 @@ def revisions() -> tuple[str, ...]:
 
 
 def newest_revision() -> str:
-    """This version's own schema."""
+    """Return the schema that this version needs."""
     return revisions()[-1]
 
 
@@ -85,8 +85,8 @@ def must_fit(engine: Engine, *allowed: SchemaAge) -> None:
 
 
 def hold_schema(session: Session) -> None:
-    """See to it that nobody migrates before this transaction ends; raises WrongSchema where somebody has. To be called
-    first in one that writes: what a new schema keeps besides, an old version leaves out.
+    """Prevent migrations until this transaction ends; raises WrongSchema if one has happened. To be called first in one
+    that writes: what a new schema keeps besides, an old version leaves out.
     """
     if session.get_bind().dialect.name == "postgresql":
         session.execute(text(f"SELECT pg_advisory_xact_lock_shared({MIGRATION_LOCK})"))
@@ -96,7 +96,7 @@ def hold_schema(session: Session) -> None:
 
 
 def migration_config(connection: Connection) -> Config:
-    """For Alembic's commands, to work in this connection's transaction."""
+    """Return a configuration for Alembic's commands that works in this connection's transaction."""
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
     config.attributes["connection"] = connection

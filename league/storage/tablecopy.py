@@ -1,8 +1,8 @@
-"""Copying a whole league's rows from one database to another of any kind, and their digests.
+"""Copies a whole league's rows from one database to another of any kind, with their digests.
 
 Tables are read from the schema that is there, so it may be one of any version; types are then set so that values mean
-the same on both kinds. A table's digest depends on its values only: not on the order of rows, for databases sort text
-differently, and not on how a database stores an instant or a document.
+the same on both kinds. A table's digest depends on its values only: not on the order of rows (databases sort text
+differently), and not on how a database stores an instant or a document.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ROWS_AT_A_TIME = 1000
 
 @dataclass(frozen=True, slots=True)
 class TableSum:
-    """What is in a table: how many rows, and the sum of their hashes (in whichever order they come)."""
+    """A table's digest: how many rows, and the sum of their hashes (in whichever order they come)."""
 
     rows: int
     sha256: str
@@ -76,8 +76,8 @@ def _rows(source: Connection, table: Table) -> Iterator[list[dict[str, Any]]]:
 
 
 def table_sum(source: Connection, table: Table, copy_to: Connection | None = None) -> TableSum:
-    """What the rows of a table add up to; with `copy_to` they are copied there on the way. Hashes are added up, so that
-    the order of rows does not matter: databases sort text differently.
+    """Compute a table's digest; with `copy_to` the rows are copied there on the way. Hashes are added up, so that the
+    order of rows does not matter: databases sort text differently.
     """
     count = total = 0
     for rows in _rows(source, table):
@@ -91,7 +91,7 @@ def table_sum(source: Connection, table: Table, copy_to: Connection | None = Non
 
 
 def sums(file: Path) -> dict[str, TableSum]:
-    """The same for every table of an SQLite file."""
+    """Compute the digest of every table of an SQLite file."""
     with reading(file) as engine, engine.connect() as connection:
         return {table.name: table_sum(connection, table) for table in tables(engine)}
 

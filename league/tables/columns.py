@@ -31,7 +31,7 @@ class UtcDateTime(TypeDecorator[datetime]):
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """To UTC; a naive date is a mistake of ours."""
+        """Convert to UTC; a naive date is a bug."""
         if value is None:
             return None
         assert value.tzinfo is not None, "dates are aware"

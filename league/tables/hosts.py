@@ -13,7 +13,7 @@ from deadheat.league.tables.columns import SHA256_HEX, UtcDateTime, json_column,
 
 
 class JudgingEnvironment(SQLModel, table=True):
-    """What a judge image offers, as a worker's host described it; the newest of the image in use is shown."""
+    """A judge image's description, as a worker's host described it; the newest of the image in use is shown."""
 
     __tablename__ = "judging_environment"
     __table_args__ = (Index(None, "image", "described_at"),)
@@ -26,8 +26,8 @@ class JudgingEnvironment(SQLModel, table=True):
 
 
 class Machine(SQLModel, table=True):
-    """The number by which everybody may know a machine that plays; its name is the business of whoever runs the league.
-    Never removed, so that a number means one machine for ever.
+    """The public number of a machine that plays; only operators see its name. Never removed, so that a number means one
+    machine for ever.
     """
 
     id: int = Field(default=None, primary_key=True)

@@ -41,7 +41,7 @@ class Identity(SQLModel, table=True):
 
 
 class Newcomers(SQLModel, table=True):
-    """Who may sign up: one row, or none as long as everybody may. `code`: the invitation code."""
+    """The rule for sign-up: one row, or none while everybody may. `code`: the invitation code."""
 
     __table_args__ = (CheckConstraint("id = 1", name="one_row"),)
 
@@ -89,7 +89,7 @@ class TeamMember(SQLModel, table=True):
 
 
 class Notice(SQLModel, table=True):
-    """What one person is told of one event, which `kind` and `subject` name. `about`: what fills its sentence."""
+    """A notice to one person about one event, which `kind` and `subject` name. `about`: the facts of its sentence."""
 
     __table_args__ = (
         UniqueConstraint("kind", "subject", "user_id"),  # nothing is told twice
@@ -108,9 +108,9 @@ class Notice(SQLModel, table=True):
 
 
 class Channel(SQLModel, table=True):
-    """Where somebody has their notices sent. `secret` signs what a webhook gets, or a message's links, so it is kept as
-    it is. `language`: its owner's. `confirmed_at` None: nothing is sent to this address before its owner has followed a
-    link.
+    """An address to which somebody has their notices sent. `secret` signs what a webhook gets, or a message's links, so
+    it is kept as it is. `language`: its owner's. `confirmed_at` None: nothing is sent to this address before its owner
+    has followed a link.
     """
 
     id: int = Field(default=None, primary_key=True)
@@ -148,7 +148,7 @@ class Delivery(SQLModel, table=True):
 
 
 class Announcement(SQLModel, table=True):
-    """What an organiser tells everyone; `season_id` None: about the whole league."""
+    """An organiser's announcement to everyone; `season_id` None: about the whole league."""
 
     id: int = Field(default=None, primary_key=True)
     season_id: int | None = Field(default=None, foreign_key="season.id", index=True)

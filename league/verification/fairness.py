@@ -16,7 +16,7 @@ from deadheat.engine.figures import plural
 from deadheat.engine.games import same_deals
 
 MOST_DIFFERENCES = 20
-"""Told of a season, of its dice or of its figures: who sees twenty needs no more."""
+"""The most differences listed for a season's dice or figures: twenty are enough."""
 
 SKIPPED = "season-dice-skipped"
 """The audit log's action where a restore has left numbers out (`league.service.series.dice.skip_dice`)."""
@@ -28,8 +28,8 @@ BY_THEMSELVES = (
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a season tells of its dice, and of them the audit log: `announced` are commitments, `skipped` pairs of
-    numbers, of which all after the first and up to the second were left out by a restored back-up.
+    """The public facts about a season's dice, and those of the audit log: `announced` are commitments, `skipped` pairs
+    of numbers, of which all after the first and up to the second were left out by a restored back-up.
     """
 
     commitment: str | None

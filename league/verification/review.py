@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 def review(blobs: Blobs, match: MatchDetail) -> dict[str, Any]:
-    """What is found about a match, as JSON.
+    """Review a match, and return the findings as JSON.
 
     ``verified`` (null where nobody can tell), ``problem`` (a clause, where that is not true), ``exchanges``;
     ``faults``: for each seat that failed its fault, command and time; ``replies``: for each seat the number of its

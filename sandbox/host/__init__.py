@@ -1,1 +1,1 @@
-"""This machine: whether it may judge, and who has which of its processors."""
+"""This machine: its fitness to judge, and the use of its processors."""

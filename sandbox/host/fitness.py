@@ -22,13 +22,13 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 from deadheat.engine.core import NS_PER_MS
+from deadheat.sandbox.attribution import MAX_STEAL_SHARE
 from deadheat.sandbox.runtimes import MARGIN_MS
 
 MAX_ESCAPE_SHARE = 0.8
 """Above this share, a late bot escapes more often than not, move after move."""
 
 BUSY_VOID_SHARE = 0.05
-MAX_STEAL_SHARE = 0.02
 MAX_WAITERS = 65_536
 """Each box has its own user. A write to a bot wakes all its waiters: 0.13 microseconds each, interrupts off."""
 

@@ -1,9 +1,9 @@
-"""Who has which processor of this machine: one registry for all users and all processes.
+"""A registry of this machine's processors and their holders, for all users and all processes.
 
 Theory of operation
 -------------------
-A bot that shares its processor with a compiler is slow through no fault of its own. So whoever runs bots, or measures
-anything, first takes processors here: workers of a league (`sandbox.host.slots`), tournaments, and `deadheat run` for
+A bot that shares its processor with a compiler is slow through no fault of its own. So everything that runs bots, or
+measures, first takes processors here: workers of a league (`sandbox.host.slots`), tournaments, and `deadheat run` for
 everything else. A processor is a file in one folder that everybody can use; to hold it is to hold a lock (flock) on
 that file. The kernel drops locks with the last process that has them open, however it ends, so nothing goes stale.
 

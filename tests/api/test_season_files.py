@@ -39,6 +39,19 @@ def test_a_file_is_previewed_applied_and_fetched_again(site: Site) -> None:
     assert (again["applied"], again["changes"]) == (False, [])
 
 
+def test_everybody_reads_the_file_without_the_list_of_who_is_invited(site: Site) -> None:
+    boss = site.organiser()
+    site.author("ada")
+    document = f'{FILE}[entry]\nadmission = "invited"\ninvited = ["ada"]\n'
+    made = site.ok(200, site.client.post("/v1/season-files", json={"document": document}, headers=boss))
+    path = f"/v1/seasons/{made['season_id']}"
+    own, public = site.client.get(f"{path}/file", headers=boss).text, site.client.get(f"{path}/season.toml").text
+    assert 'invited = ["ada"]' in own
+    assert "ada" not in public
+    again = site.ok(200, site.client.put(f"{path}/file", json={"document": public}, headers=boss))
+    assert (again["applied"], again["changes"]) == (False, [])
+
+
 def test_a_refusal_lists_every_mistake(site: Site) -> None:
     text = FILE.replace("= 4", "= 0").replace("18:00:00", "18:00:00Z\nfreezes_at = 2098-01-01T00:00:00Z")
     answer = site.client.post("/v1/season-files", json={"document": text}, headers=site.organiser())

@@ -186,10 +186,10 @@ def test_an_answer_without_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_pages_are_asked_for_until_there_is_enough() -> None:
     pages = [answer(200, {"items": ["a", "b"], "next": f"cursor{page}"}) for page in range(5)]
     with line(*pages) as server, Client(server.url) as client:
-        assert list(client._pages(str, "/v1/x", {"season": 3, "bot": 0}, 3)) == ["a", "b", "a"]
+        assert list(client._pages(str, "/v1/x", 3, season=3, bot=0)) == ["a", "b", "a"]
     assert [asked.params for asked in server.asked] == [
-        {"season": "3"},
-        {"season": "3", "cursor": "cursor0"},
+        {"season": "3", "limit": "3"},
+        {"season": "3", "limit": "3", "cursor": "cursor0"},
     ]
 
 

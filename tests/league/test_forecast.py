@@ -9,12 +9,12 @@ import pytest
 
 from deadheat.league.errors import NotAllowed
 from deadheat.league.pairing.stages import stages
+from deadheat.league.records.forecasts import ForecastEvaluation
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.evaluations.beginning import set_timetable
 from deadheat.league.service.evaluations.forecast import (
     FEWEST_MEASURED,
     Course,
-    Foreseen,
     Machines,
     Pace,
     Played,
@@ -44,7 +44,7 @@ def every(minutes: int, times: int, **given: Any) -> DeclaredEvaluation:
     return DeclaredEvaluation.model_validate({"name": "Interim", "format": "swiss", "rounds": 3, **span, **given})
 
 
-def minutes(found: list[Foreseen]) -> list[tuple[float, float]]:
+def minutes(found: list[ForecastEvaluation]) -> list[tuple[float, float]]:
     return [((one.begins_at - START).total_seconds() / 60, (one.done_at - START).total_seconds() / 60) for one in found]
 
 
@@ -58,7 +58,7 @@ def played(*series: tuple[int, float], turn: float = 0.5) -> list[Played]:
     return found
 
 
-def ahead(*lines: DeclaredEvaluation, seconds: float, until: datetime | None = None) -> list[Foreseen]:
+def ahead(*lines: DeclaredEvaluation, seconds: float, until: datetime | None = None) -> list[ForecastEvaluation]:
     took = {one.name: (10, seconds) for one in lines}
     return foresee(lines, took, Course(START - timedelta(seconds=1), START, until))
 
@@ -147,7 +147,7 @@ def test_two_lines_are_played_one_after_the_other() -> None:
 
 
 def test_one_that_is_played_comes_first() -> None:
-    running = Foreseen("Interim", START, START, START + timedelta(minutes=20), 10)
+    running = ForecastEvaluation("Interim", START, START, START + timedelta(minutes=20), 10)
     course = Course(START, START + timedelta(minutes=5), begun={"Interim": START}, running=running)
     found = foresee([every(15, 3)], {"Interim": (10, 60.0)}, course)
     assert minutes(found) == [(0, 20), (20, 21), (30, 31)]

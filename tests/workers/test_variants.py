@@ -67,8 +67,8 @@ def test_who_watches_sees_it_by_the_same_numbers(world: PlayingWorld) -> None:
     with world.db.transaction() as session:
         match = session.exec(select(Match).where(Match.series_id == series_id)).first()
         assert match is not None
-        told = {"attempt": 1, "replies": write_replies(ready), "at": world.clock.now}
-        session.add(LiveMatch(series_id=series_id, match_id=match.id, **told))
+        replies, now = write_replies(ready), world.clock.now
+        session.add(LiveMatch(series_id=series_id, match_id=match.id, attempt=1, replies=replies, at=now))
         match_id = match.id
     watched = world.read(watch, match_id)
     assert watched.variant == ["bank_ms=2500"]

@@ -35,7 +35,7 @@ NOT_PUBLIC = "The host has no address on the public internet, so nothing was sen
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a webhook answered: its status, and the beginning of its text."""
+    """The answer of a webhook: its status, and the beginning of its text."""
 
     status: int
     text: str

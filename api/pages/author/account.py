@@ -56,7 +56,7 @@ from deadheat.league.states import Scope, TokenKind
 router = APIRouter(include_in_schema=False)
 
 Next = Annotated[str | None, Query(alias="next")]
-"""Where to go once signed in."""
+"""The address to which a browser goes after signing in."""
 
 BROWSERS = {"Firefox": "Firefox", "Edg": "Edge", "OPR": "Opera", "Chrom": "Chrome or Chromium", "Safari": "Safari"}
 SYSTEMS = {
@@ -278,7 +278,7 @@ def change_team(shared: Shared, posted: Submitted, team_id: Id, verb: str) -> Re
 
 
 def confirm(shared: Services, request: Request, visit: Visit, password: str) -> None:
-    """That the owner sits at this browser: by the password, or where there is none by a sign-in a moment ago.
+    """Check that the owner uses this browser: by the password, or without one by a recent sign-in.
 
     Raises:
         WrongCredentials, AccountClosed, OverQuota.

@@ -33,7 +33,7 @@ LISTED = 50
 """Challenges, and matches of one."""
 
 GAMES = 20
-"""What the form has at first: enough to see a large difference, and few for a machine."""
+"""The form's default: enough to see a large difference, and little work for a machine."""
 
 
 @dataclass(frozen=True, slots=True)

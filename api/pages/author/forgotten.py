@@ -20,7 +20,7 @@ router = APIRouter(include_in_schema=False)
 
 
 class ResetLink(base.Query):
-    """What a link carries."""
+    """The data in a reset link."""
 
     channel: base.RowId
     until: Annotated[int, Query(ge=0, le=2**40)]
@@ -28,7 +28,7 @@ class ResetLink(base.Query):
 
 
 class ResetForm(ResetLink):
-    """The same with the new password."""
+    """The link's data and the new password."""
 
     password: Password
 

@@ -1,4 +1,4 @@
-"""What somebody is told of events that concern them."""
+"""The inbox: notices about events that concern its owner."""
 
 from __future__ import annotations
 

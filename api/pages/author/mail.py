@@ -16,7 +16,7 @@ router = APIRouter(prefix="/mail", include_in_schema=False)
 
 
 class Token(base.Query):
-    """What a link has in it."""
+    """The token in a link."""
 
     channel: base.RowId
     token: Annotated[str, Query(max_length=64)]

@@ -1,4 +1,4 @@
-"""What matters to who is signed in: how their bots do, and what they have not read. Home shows it by a script."""
+"""The signed-in person's bots with their places, and unread notices. The home page shows them by a script."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ UNKNOWN = N_(
 
 @router.get("/sign-in/openid")
 def start(shared: Shared, request: Request, visit: Present, next_path: Next = None) -> Response:
-    """To the provider."""
+    """Send the browser to the provider."""
     back = local_path(next_path)
     if visit:
         return onward(back)
@@ -95,7 +95,7 @@ def unlink(shared: Shared, request: Request, posted: Submitted) -> Response:
 
 @router.get("/sign-in/openid/callback")
 def come_back(shared: Shared, request: Request, visit: Present) -> Response:
-    """From the provider, with its answer. The cookie is gone afterwards, whatever comes of it."""
+    """Receive the provider's answer. The cookie is deleted in any case."""
     provider = _provider(shared)
     shared.rates.provider(request)
     flow = None

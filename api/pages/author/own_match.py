@@ -1,8 +1,8 @@
-"""A match as the owners of its bots see it: why a seat lost, what cures it, and what the bot wrote to stderr.
+"""A match as the owners of its bots see it: why a seat lost, the cure, and the bot's stderr.
 
-The page of a match is the same for everyone, and so may be kept and given to anyone; whatever is one person's is on
-this page instead, which is made for who asks and kept nowhere. Who is not an owner is told that there is no such match
-of theirs (`service.own_seats`), organisers included.
+The page of a match is the same for everyone, and so may be kept and given to anyone; private details are on this page
+instead, which is made for each request and never cached. To people who own no bot in the match, organisers included,
+the page does not exist (`service.own_seats`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ EXCHANGES = 3
 """Shown before the end, and the one after it."""
 
 MAX_NOTES = 1000
-"""Of each seat; its stderr has all that were kept."""
+"""The most notes per seat; its stderr has all that were kept."""
 
 _Seat = Annotated[int, Path(ge=0, le=255)]
 _Where = tuple[int, int | None]
@@ -75,7 +75,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class OwnSeat:
-    """A seat of the asker's, with everything that is told of it."""
+    """One of the viewer's seats, with everything that the page shows about it."""
 
     seat: SeatView
     ended: str
@@ -114,7 +114,7 @@ def own_match(shared: Shared, visit: Visiting, match_id: Id) -> Response:
 
 @router.get("/matches/{match_id}/mine/{seat}/stderr")
 def own_stderr(shared: Shared, visit: Visiting, match_id: Id, seat: _Seat) -> Response:
-    """What one's own bot wrote to stderr, as a file."""
+    """Return the stderr of one's own bot as a file."""
     with shared.db.reading() as session:
         endings = matches.endings(session, visit.person, match_id)
     text = next((found.stderr for found in endings if found.seat == seat), None)

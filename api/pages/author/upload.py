@@ -44,7 +44,7 @@ router = APIRouter(prefix="/bots/{bot_id}", include_in_schema=False)
 
 
 class BotForm(NameForm):
-    """A bot's name and what is said of it."""
+    """The form with a bot's name and description."""
 
     description: schemas.Description = ""
 
@@ -92,7 +92,7 @@ def workshop(shared: Shared, visit: Visiting, bot_id: Id) -> Response:
 
 
 def uploading(shared: Shared, request: Request, visit: Visiting, bot_id: Id) -> Visit:
-    """Who uploads, before any of the body is read. Raises NotFound, OverQuota."""
+    """Return the uploader before any of the body is read. Raises NotFound, OverQuota."""
     sessions.must_be_ours(request, shared.settings)
     with shared.db.reading() as session:
         may_upload(session, visit.person, bot_id)
@@ -121,7 +121,7 @@ async def upload(shared: Shared, request: Request, visit: Annotated[Visit, Depen
 
 @router.get("/versions/{number}")
 def version(shared: Shared, visit: Visiting, bot_id: Id, number: Id) -> Response:
-    """What became of an upload, with the build's log."""
+    """Show the state of an upload, with the build's log."""
     with shared.db.reading() as session:
         bot = bot_info(session, bot_id)
         found = version_info(session, visit.person, bot_id, number)

@@ -69,10 +69,10 @@ HELD = 20
 """Held matches on the desk, the oldest; what else there is, it says."""
 
 SEASONS = 200
-"""On the desk, the newest."""
+"""How many of the newest seasons the desk shows."""
 
 ENTRIES = 100
-"""Of one page of a season's entries."""
+"""Entries on one page of a season's list."""
 
 ENTRY_VERBS = {"withdraw": rulings.withdraw, "disqualify": rulings.disqualify, "reinstate": rulings.reinstate}
 MATCH_VERBS: Mapping[str, Callable[[Services, Person, int, shapes.Reason], object]] = {
@@ -90,7 +90,7 @@ class MatchForm(shapes.Reason):
 
 
 class HeldForm(shapes.Reason):
-    """What becomes of a match at which we failed too often: it is played again, left, or lost by a seat (from 0)."""
+    """The decision on a held match: it is played again, left unplayed, or lost by a seat (from 0)."""
 
     answer: str = Field(pattern=r"^(again|leave|[0-9])$")
 
@@ -103,7 +103,7 @@ class StateForm(BaseModel):
 
 
 class NewcomerForm(BaseModel):
-    """Who may sign up."""
+    """The form that says who may sign up."""
 
     rule: NewcomerRule
     code: str = Field(default="", max_length=64)
@@ -116,7 +116,7 @@ class BotForm(BaseModel):
 
 
 class Listed(base.Query):
-    """Which of a season's entries are shown; the forms in their rows come back to the same."""
+    """The part of a season's entries that is shown; the forms in their rows return to it."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -261,7 +261,7 @@ def create_season(shared: Shared, posted: Submitted) -> Response:
 @router.post("/sign-up")
 @posting("sign-up", _desk)
 def rule_newcomers(shared: Shared, posted: Submitted) -> Response:
-    """Who may sign up from now on."""
+    """Change who may sign up."""
     body = checked(NewcomerForm, posted.fields)
     with shared.db.transaction() as session:
         set_newcomer_rule(session, posted.visit.person, body.rule, body.code.strip())

@@ -93,7 +93,7 @@ def operator(shared: Shared, request: Request, visit: Visiting, over: Over = "ho
 
 
 class BanForm(shapes.Reason, NameForm):
-    """Whose account is to end, and why."""
+    """The form to ban an account, with the reason."""
 
 
 def _accounts(shared: Services, visit: Visit, complaint: Complaint | None = None, **_: Any) -> Response:

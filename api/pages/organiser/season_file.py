@@ -45,7 +45,7 @@ class Step:
 
 @router.get("")
 def season_file(shared: Shared, visit: Visiting, season: Which = None) -> Response:
-    """The file of a season as it is, or an empty one."""
+    """Show the file of a season as it is, or an empty one."""
     return _page(shared, visit, season)
 
 

@@ -1,7 +1,7 @@
-"""The form of a season's settings: `league.terms` says what they are, here they are filled in and read.
+"""The form of a season's settings, which `league.terms` defines: filling it in and reading it.
 
 The form shows what holds: a new season's defaults, or what another season has, so that what is sent is what was seen.
-A setting left empty is none, where it may be none, and left as it is elsewhere.
+A setting that is left empty becomes none if it may be none, and otherwise does not change.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LINES = frozenset({"stages"})
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A setting in the form. `settled`: it cannot be changed any more."""
+    """A setting in the form. `settled`: it can no longer be changed."""
 
     term: Term
     value: str
@@ -34,7 +34,7 @@ class Filled:
 
     @property
     def type(self) -> str:
-        """What an `<input>` calls it; a setting with options is a choice instead."""
+        """The type of its `<input>`; a setting with options is a choice instead."""
         return {datetime: "datetime-local", int: "number"}.get(self.term.kind, "text")
 
     @property
@@ -49,12 +49,12 @@ class Filled:
 
     @property
     def options(self) -> list[tuple[str, str]]:
-        """What may be chosen, each with its label."""
+        """The options with their labels."""
         return [(value, gettext(label)) for value, label in self.term.setting.options.items()]
 
     @property
     def note(self) -> str:
-        """What stands beside it; of a choice, its options say enough."""
+        """The note beside the field; a choice needs none."""
         if self.settled:
             return _("This can no longer be changed.")
         if self.term.setting.options:
@@ -66,7 +66,7 @@ class Filled:
 
 
 def in_form(term: Term) -> str:
-    """What a setting means, as the form says it: a field is left empty for none."""
+    """Return a setting's description for the form, where an empty field means none."""
     return term.meaning.replace("; null:", "; empty:")
 
 
@@ -83,7 +83,7 @@ def groups(
 
 
 def read(fields: Mapping[str, str]) -> dict[str, Any]:
-    """What was sent, as the API has it: dates in UTC, lists as lists, an empty setting none where it may be none."""
+    """Read the form as the API's values: dates in UTC, lists as lists, an empty setting as none if it may be none."""
     sent: dict[str, Any] = {name: value for name, value in fields.items() if value != ""}
     for name in TERMS.keys() & fields.keys():
         if fields[name] == "":

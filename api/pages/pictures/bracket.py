@@ -12,12 +12,12 @@ WIDTH, LINE, GAP, ACROSS, TOP = 168, 22, 14, 40, 26
 """A tie's width and the height of one of its two lines; the room below, beside, and above for the rounds' names."""
 
 MOST_TIES = 32
-"""Of the first round that is drawn; earlier ones are in the table alone."""
+"""The most ties in the first round drawn; earlier rounds are only in the table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of the two of a tie. `seat` None: not known yet; `won`: goes on; `y`: where its line is written."""
+    """One side of a tie. `seat` None: not known yet; `won`: advances; `y`: where its line is written."""
 
     seat: EvaluationSeat | None
     points: float
@@ -78,7 +78,7 @@ def is_third(tie: BracketTie, rounds: int) -> bool:
 
 
 def name_of(tie: BracketTie, rounds: int) -> str:
-    """What a tie is called."""
+    """Return a tie's name."""
     return _("Third place") if is_third(tie, rounds) else _round(tie.round, rounds)
 
 

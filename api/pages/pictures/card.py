@@ -32,16 +32,16 @@ from deadheat.league.states import MatchState
 router = APIRouter(include_in_schema=False)
 
 VERSION = 1
-"""Of the drawing, see `api.replays.VERSION`."""
+"""The version of the drawing, see `api.replays.VERSION`."""
 
 WIDTH, HEIGHT = 1200, 630
-"""What the services that show such pictures ask for."""
+"""The size that services which show such pictures ask for."""
 
 MARGIN = 60
 CHART = (MARGIN, 440, WIDTH - MARGIN, 590)
 KEPT = "public, max-age=3600"
 COLOURS = 64
-"""Of the palette: few are used, and the file is a third of one in full colour."""
+"""The size of the palette: few colours are used, and the file is a third of one in full colour."""
 
 
 @router.get("/matches/{match_id}/card.png")

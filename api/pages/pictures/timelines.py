@@ -10,20 +10,20 @@ from deadheat.api.pages.pictures.charts import Mark
 from deadheat.engine.figures import nice
 from deadheat.engine.language import _
 from deadheat.league.service.views.samples import Moment, Ran
-from deadheat.sandbox.host.fitness import MAX_STEAL_SHARE
+from deadheat.sandbox.attribution import MAX_STEAL_SHARE
 
 WIDTH, HEIGHT = 360, 120
 LEFT, RIGHT, TOP, BOTTOM = 40, 8, 10, 20
 """Room for the labels, in the same units."""
 
 MOST_MACHINES = 12
-"""That have a chart of their own; the table lists all."""
+"""The most machines with a chart of their own; the table lists all."""
 
 LATE_MS = 50.0
 """A tenth of half a second, the shortest limit of a move in our games."""
 
 VOID_PERCENT = 1.0
-"""What the page marks among its figures, too."""
+"""The threshold that the page also marks among its figures."""
 
 STEPS = {1: timedelta(minutes=1), 24: timedelta(minutes=10)}
 """How much of the time one point stands for, by the hours that a chart shows."""

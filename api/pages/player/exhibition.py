@@ -68,7 +68,7 @@ MOST_STREAMS = 64
 LOOK_SECONDS = 0.5
 STREAM_SECONDS = 300.0
 WAIT_SECONDS = 1.0
-"""How long a move's answer waits for the bot's, which is in the page that follows then."""
+"""How long the answer to a move waits, so that the next page can contain the bot's move."""
 
 
 @router.get("/play")
@@ -135,7 +135,7 @@ def resign(shared: Shared, posted: Submitted, exhibition_id: Id) -> Response:
 
 @router.get("/play/{exhibition_id}/document")
 def document(shared: Shared, visit: Visiting, exhibition_id: Id) -> Response:
-    """What the viewer draws of one's own table."""
+    """Return the viewer's document for one's own table."""
     with shared.db.reading() as session:
         table = exhibitions.table(session, visit.person, exhibition_id)
     game = rules(table.info.game, table.info.variant)

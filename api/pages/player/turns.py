@@ -15,7 +15,7 @@ from deadheat.engine.games.forms import Fields, Form, State, Turn, Unfilled
 from deadheat.league.errors import IllegalMove
 
 FORMS: Mapping[str, Mapping[str, Form]] = Parts("forms", "FORMS")
-"""By game and command."""
+"""Forms by game and command."""
 
 
 def seats_differ(game: str) -> str | None:
@@ -25,7 +25,7 @@ def seats_differ(game: str) -> str | None:
 
 
 def turn_of(game: str, prompt: str, state: State, seat: Seat) -> Turn:
-    """The form for what is asked. Its `line` raises IllegalMove."""
+    """Return the form for the prompt. Its `line` raises IllegalMove."""
     command = "TURN" if prompt.startswith("{") else prompt.split(" ", 1)[0]
     form = FORMS.get(game, {}).get(command)
     if form is None or not (folders()[game].path / "turns.html").is_file():

@@ -91,5 +91,5 @@ WORDS = {action: words for actions in KINDS.values() for action, words in action
 
 
 def words(action: str) -> str:
-    """What somebody did, with `{}` for what it is about; an action that is not in the list is spelled as it is."""
+    """Describe an action, with `{}` for its subject; an action that is not in the list is spelled as it is."""
     return gettext(WORDS[action]) if action in WORDS else f"{action.replace('-', ' ')}: {{}}"

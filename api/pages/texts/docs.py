@@ -96,7 +96,7 @@ def search(shared: Shared, q: Annotated[str, Query(max_length=64)] = "") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a page below one heading, as it is searched."""
+    """The part of a page below one heading, for the search."""
 
     page: str
     heading: str

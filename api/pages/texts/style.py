@@ -1,4 +1,4 @@
-"""The page Style: every part of the site's pages in each of its states, for whoever builds one."""
+"""The page Style: every part of the site's pages in each of its states, for developers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from deadheat.league.states import SeasonState
 router = APIRouter(include_in_schema=False)
 
 AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
-"""Of everything on the page, which is the same every day."""
+"""The instant of everything on the page, which is the same every day."""
 
 
 @router.get("/style")

@@ -1,1 +1,1 @@
-"""Accounts, their secrets, teams, and what people are told."""
+"""Accounts, their secrets, teams and notices."""

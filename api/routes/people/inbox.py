@@ -1,4 +1,4 @@
-"""What you are told of events that concern you."""
+"""The inbox: notices about events that concern you."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ router = APIRouter(prefix="/v1/inbox", tags=["inbox"])
 
 
 class InboxPage(base.Page):
-    """Which notices."""
+    """The filter of a list of notices."""
 
     unread: bool = False
 
 
 @router.get("", responses={401: {}})
 def list_notices(shared: Shared, asker: Asker, page: Annotated[InboxPage, Query()]) -> schemas.Inbox:
-    """What you were told, the newest first, and how many notices you have not read. They are kept for 90 days."""
+    """List your notices, the newest first, and how many you have not read. They are kept for 90 days."""
     with shared.db.reading() as session:
         found = notices.inbox(session, asker, unread=page.unread, before=page.before, limit=page.size)
         unread = notices.count_unread(session, asker)

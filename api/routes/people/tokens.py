@@ -41,7 +41,7 @@ def revoke_token(shared: Shared, asker: Asker, token_id: Id) -> None:
 
 
 def checked_person(shared: Services, request: Request, name: str, password: str) -> Person:
-    """Who has this name and password.
+    """Find the person with this name and password.
 
     Raises:
         WrongCredentials, AccountClosed.

@@ -20,14 +20,14 @@ router = APIRouter(prefix="/v1/seasons/{season_id}/entries", tags=["entries"])
 
 
 class EntryPage(base.Page):
-    """Which entries. They are small."""
+    """The filter of a list of entries, which are small."""
 
     most = base.MOST_LISTED
     limit: base.Limit = 100
 
 
 class Waits(base.Query):
-    """Whose wait."""
+    """The bot whose wait is asked for."""
 
     version: base.RowId | None = None
 

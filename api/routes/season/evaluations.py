@@ -40,7 +40,7 @@ def begin(
 
 @router.get("/evaluations/{evaluation_id}", responses={404: {}})
 def get_evaluation(shared: Shared, evaluation_id: Id) -> EvaluationDetail:
-    """An evaluation with its standings: final ones, or those after what is over by now."""
+    """Return an evaluation with its standings: final ones, or those so far."""
     with shared.db.reading() as session:
         return views.evaluation(session, evaluation_id)
 

@@ -1,5 +1,5 @@
-"""A season as a file: fetched, previewed, applied, a forecast of its timetable, and the hash of its archive. Organisers
-only; the file names who is invited.
+"""A season as a file: fetched, previewed, applied, a forecast of its timetable, and the hash of its archive. Only the
+file without the list of who is invited is for everyone; the rest is for organisers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from deadheat.league.records.forecasts import Forecast
 from deadheat.league.records.seasons import Declared
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.archives import note_archive
-from deadheat.league.service.seasons.declared import apply_file, preview_file, season_as_file
+from deadheat.league.service.seasons.declared import apply_file, preview_file, season_as_file, season_as_public_file
 from deadheat.league.service.views.forecasts import season_forecast
 
 router = APIRouter(prefix="/v1", tags=["seasons"])
@@ -26,7 +26,7 @@ TOML = "application/toml"
 
 
 class Reckoned(base.Query):
-    """What a forecast is made for."""
+    """The assumptions of a forecast."""
 
     bots: Bots | None = Field(None, description="How many bots; left out: those that have entered.")
 
@@ -56,16 +56,31 @@ def note(shared: Shared, asker: Asker, season_id: Id, body: ArchiveRequest) -> N
     responses={200: {"content": {TOML: {"schema": {"type": "string"}}}}, 401: {}, 403: {}, 404: {}},
 )
 def get_file(shared: Shared, asker: Asker, season_id: Id) -> Response:
-    """The file that declares the season as it is; organisers only."""
+    """Return the file that declares the season as it is; organisers only."""
     with shared.db.reading() as session:
         text = season_as_file(session, asker, season_id)
+    return _file(text, season_id)
+
+
+@router.get(
+    "/seasons/{season_id}/season.toml",
+    response_class=Response,
+    responses={200: {"content": {TOML: {"schema": {"type": "string"}}}}, 404: {}},
+)
+def get_public_file(shared: Shared, season_id: Id) -> Response:
+    """The file that declares the season as it is, without the list of who is invited; for everyone."""
+    with shared.db.reading() as session:
+        return _file(season_as_public_file(session, season_id), season_id)
+
+
+def _file(text: str, season_id: int) -> Response:
     headers = {"Content-Disposition": f'attachment; filename="season-{season_id}.toml"', "Cache-Control": "no-store"}
     return Response(text, headers=headers, media_type=TOML)
 
 
 @router.get("/seasons/{season_id}/forecast", responses={401: {}, 403: {}, 404: {}, 422: {}})
 def get_forecast(shared: Shared, asker: Asker, season_id: Id, chosen: Annotated[Reckoned, Query()]) -> Forecast:
-    """Whether the machines suffice for the season's timetable, and when evaluations will be done; organisers only."""
+    """Forecast when the season's evaluations will be done, and whether there are enough machines; organisers only."""
     with shared.db.reading() as session:
         return season_forecast(session, asker, season_id, chosen.bots)
 

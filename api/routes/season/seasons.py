@@ -36,7 +36,7 @@ def create_season(shared: Shared, asker: Asker, body: schemas.SeasonRequest, res
 
 
 class SeasonChoice(base.Query):
-    """Which seasons."""
+    """The filter of a list of seasons."""
 
     author: base.Name | None = Field(
         None, description="Only seasons that this author's bots, or those of their teams, have entered."

@@ -25,7 +25,7 @@ def _start() -> np.ndarray:
 
 
 class MyView(View):
-    """What one seat knows."""
+    """The knowledge of one seat."""
 
     layout = LAYOUT
     start = _start()

@@ -73,7 +73,7 @@ def bots_of(session: Session, owner: Person) -> list[BotInfo]:
 
 
 def bot_info(session: Session, bot_id: int) -> BotInfo:
-    """What anyone may know of a bot. Raises NotFound."""
+    """Return the public record of a bot. Raises NotFound."""
     found = infos(session, col(Bot.id) == bot_id)
     if not found:
         raise NotFound("bot", bot_id)
@@ -81,14 +81,16 @@ def bot_info(session: Session, bot_id: int) -> BotInfo:
 
 
 def own_bot(session: Session, owner: Person, bot_id: int) -> Bot:
-    """The bot, if it is the asker's or of a team of theirs. Raises NotFound: for a stranger it does not exist."""
+    """Return the bot, if it belongs to the caller or to one of their teams. Raises NotFound: for a stranger it does not
+    exist.
+    """
     if not is_own(session, owner, bot_id):
         raise NotFound("bot", bot_id, f"You have no bot number {bot_id}.")
     return session.get_one(Bot, bot_id)
 
 
 def is_own(session: Session, person: Person, bot_id: int) -> bool:
-    """Whether the bot is this person's, or of a team of theirs."""
+    """Whether the bot belongs to this person or to one of their teams."""
     return session.exec(select(Bot.id).where(Bot.id == bot_id, owned_by(person))).first() is not None
 
 

@@ -70,7 +70,7 @@ class Unfinished:
 
 
 def unfinished(session: Session, season: Season) -> Unfinished:
-    """What is open now; nothing in a season that has not begun, or is closed."""
+    """Find the open matters; a season that has not begun, or is closed, has none."""
     if season.state not in IN_PLAY:
         return Unfinished()
     appeals = select(func.count()).select_from(Appeal)
@@ -92,5 +92,5 @@ def unfinished(session: Session, season: Season) -> Unfinished:
 
 
 def season_unfinished(session: Session, season_id: int) -> Unfinished:
-    """The same by the season's number; it exists."""
+    """Find the open matters of the season with this number, which exists."""
     return unfinished(session, session.get_one(Season, season_id))

@@ -21,6 +21,7 @@ from math import comb
 
 from deadheat.league.pairing.bracket import rounds_of
 from deadheat.league.pairing.stages import Stage
+from deadheat.league.records.forecasts import ForecastEvaluation
 from deadheat.league.states import EvaluationFormat
 from deadheat.league.timetable import DeclaredEvaluation
 
@@ -42,7 +43,7 @@ MOST_FORESEEN = 300
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """What a slot needs for a series and for each match in it, and between two series. `series`: how many it was
+    """The time that a slot needs for a series, for each match in it, and between two series. `series`: how many it was
     measured with; 0: it is an estimate.
     """
 
@@ -120,7 +121,9 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Machines:
-    """What plays. `ladder_seconds`: how long one of the ladder's series holds a slot; 0: the ladder waits meanwhile."""
+    """The machines that play. `ladder_seconds`: how long one of the ladder's series holds a slot; 0: the ladder waits
+    meanwhile.
+    """
 
     slots: int
     pace: Pace
@@ -143,8 +146,8 @@ def evaluation_work(declared: DeclaredEvaluation, bots: int, series: int, matche
 
 
 def stage_work(declared: Sequence[Stage], players: int, at_once: int, whole: Callable[[int], int]) -> list[list[Work]]:
-    """What each of the stages plays, if so many come to the first: further matches included, as many as there may be at
-    a cut, and in each round of a knock-out for one of its pairs. `whole`: matches of a pair in whole turns.
+    """Return the work of each stage, for that many players in the first: further matches included, as many as there may
+    be at a cut, and in each round of a knock-out for one of its pairs. `whole`: matches of a pair in whole turns.
     """
     found = []
     for stage in declared:
@@ -166,23 +169,8 @@ def stage_work(declared: Sequence[Stage], players: int, at_once: int, whole: Cal
 
 
 @dataclass(frozen=True, slots=True)
-class Foreseen:
-    """An evaluation to come, or the one that is being played. `skipped`: earlier times of its line that pass while
-    others are played. `late`: the next one is due before this one is done.
-    """
-
-    name: str
-    due_at: datetime
-    begins_at: datetime
-    done_at: datetime
-    matches: int
-    skipped: int = 0
-    late: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Course:
-    """Where a timetable stands. `since`: times before it are not due; `begun`: the newest time of each line that was
+    """The state of a timetable. `since`: times before it are not due; `begun`: the newest time of each line that was
     begun; `at`: from when on evaluations can begin; `until`: when they end, whatever is left.
     """
 
@@ -190,12 +178,12 @@ class Course:
     at: datetime
     until: datetime | None = None
     begun: Mapping[str, datetime] | None = None
-    running: Foreseen | None = None
+    running: ForecastEvaluation | None = None
 
 
 def foresee(
     lines: Sequence[DeclaredEvaluation], took: Mapping[str, tuple[int, float]], course: Course
-) -> list[Foreseen]:
+) -> list[ForecastEvaluation]:
     """The evaluations that are played from now on. `took`: by name, the matches and seconds of each."""
     begun = {line.name: max(course.since, (course.begun or {}).get(line.name, course.since)) for line in lines}
     found = []
@@ -216,13 +204,13 @@ def foresee(
             break
         matches, seconds = took[line.name]
         free = begins + timedelta(seconds=seconds)
-        one = Foreseen(line.name, at, begins, free, matches, _skipped(line, begun[line.name], at))
+        one = ForecastEvaluation(line.name, at, begins, free, matches, _skipped(line, begun[line.name], at))
         found.append(_judged(one, lines, course.until))
         begun[line.name] = at
     return found
 
 
-def _judged(one: Foreseen, lines: Sequence[DeclaredEvaluation], until: datetime | None) -> Foreseen:
+def _judged(one: ForecastEvaluation, lines: Sequence[DeclaredEvaluation], until: datetime | None) -> ForecastEvaluation:
     following = next_after(lines, one.due_at)
     limits = [at for at in (following, until) if at is not None]
     return replace(one, late=any(one.done_at > at for at in limits))
@@ -241,7 +229,7 @@ def _skipped(line: DeclaredEvaluation, since: datetime, at: datetime) -> int:
     return count
 
 
-def done_in_gaps(seconds: float, since: datetime, busy: Sequence[Foreseen]) -> datetime:
+def done_in_gaps(seconds: float, since: datetime, busy: Sequence[ForecastEvaluation]) -> datetime:
     """When so much other work is done that is played before, between and after evaluations."""
     for one in busy:
         gap = max(0.0, (one.begins_at - since).total_seconds())
@@ -252,8 +240,8 @@ def done_in_gaps(seconds: float, since: datetime, busy: Sequence[Foreseen]) -> d
     return since + timedelta(seconds=seconds)
 
 
-def warnings(found: Sequence[Foreseen], until: datetime | None) -> Iterator[str]:
-    """What an organiser should know in time: sentences."""
+def warnings(found: Sequence[ForecastEvaluation], until: datetime | None) -> Iterator[str]:
+    """Return warnings for the organiser, in sentences."""
     late = [one for one in found if one.late and (until is None or one.done_at <= until)]
     if late:
         first = late[0]

@@ -89,7 +89,7 @@ def open_of_evaluation(session: Session, season_id: int) -> int:
 
 
 def meetings(session: Session, evaluation_id: int) -> list[Meeting]:
-    """What is settled, round by round."""
+    """Return the settled pairings, round by round."""
     settled = (
         columns(
             col(EvaluationPairing.round),

@@ -95,7 +95,7 @@ def _tie(tie: Tie, seats: Mapping[int, records.EvaluationSeat], by_now: list[Mee
 def seats_of(
     session: Session, evaluation_id: int, versions: Collection[int] | None = None
 ) -> dict[int, tuple[records.EvaluationSeat, str]]:
-    """Of each version of the field, or of these alone: what it is called, and its author."""
+    """Return the name and author of each version of the field, or of these alone."""
     statement = (
         columns(col(EvaluationPlayer.version_id), col(Bot.id), col(Bot.name), col(BotVersion.number), col(User.name))
         .join(BotVersion, col(BotVersion.id) == col(EvaluationPlayer.version_id))

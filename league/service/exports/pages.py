@@ -32,7 +32,7 @@ class Scope:
         return (col(match_id).in_(select(Participant.match_id).where(Participant.bot_id == self.bot_id)),)
 
     def about(self, bot_id: Any) -> tuple[ColumnElement[bool], ...]:
-        """The same of a column that names a bot."""
+        """The condition on a column that names a bot; none where everything is wanted."""
         return () if self.bot_id is None else (col(bot_id) == self.bot_id,)
 
 

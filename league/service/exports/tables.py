@@ -16,11 +16,14 @@ from deadheat.league.service.ground.steps import existing
 from deadheat.league.tables import Season
 from deadheat.league.words import Exported
 
+ROWS = 500
+"""Rows of one page, where they are small."""
 
-def export_page(session: Session, scope: Scope, table: Exported, after: int = 0, limit: int = 500) -> Page:
-    """The rows of the next `limit` matches (entries, teams, ...) above `after`. Raises NotFound."""
+
+def export_page(session: Session, scope: Scope, table: Exported, after: int = 0) -> Page:
+    """The rows of the next `ROWS` matches (entries, teams, ...) above `after`. Raises NotFound."""
     existing(session, Season, scope.season_id)
-    return _READERS[table](session, scope, after, limit)
+    return _READERS[table](session, scope, after, ROWS)
 
 
 _READERS: Mapping[Exported, Callable[[Session, Scope, int, int], Page]] = {

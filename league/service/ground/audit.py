@@ -1,4 +1,4 @@
-"""The audit log: who decided what, in a chain that shows any later change (`league.verification.chain`).
+"""The audit log: every decision and its author, in a chain that reveals any later change (`league.verification.chain`).
 
 Nothing is ever changed or removed (the database refuses), so an organiser's corrections appear as further records.
 

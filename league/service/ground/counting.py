@@ -1,7 +1,7 @@
 """Which matches count: the log of results as a condition on `Match`.
 
 A match counts if it was played to a result, or an organiser decided it, no organiser has voided it, and nobody in it is
-disqualified. All of it is read anew at each refit, so reversing a ruling restores the previous log.
+disqualified. All of it is read again at each refit, so reversing a ruling restores the previous log.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def counts(season_id: int) -> tuple[ColumnElement[bool], ...]:
 
 @lru_cache(SEASONS_AT_A_TIME)
 def happened(season_id: int) -> tuple[ColumnElement[bool], ...]:
-    """The same with the finished matches that are not rated, but for those that somebody asked for: what faults are
-    counted over.
+    """Conditions under which a match counts for statistics of faults: also unrated ones, except those at an author's
+    request.
     """
     voided = select(VoidedMatch.match_id).where(VoidedMatch.season_id == season_id)
     theirs = (

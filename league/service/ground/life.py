@@ -3,7 +3,7 @@
 Theory of operation
 -------------------
 A build, a series and a person's match are carried out by workers in the same way. Each is a row with a state, an
-`attempt`, a lease, and the instant at which a worker is to be nudged (`nudge_at`). The queue's messages may be
+`attempt`, a lease, and the instant at which a worker is to be told of it (`nudge_at`). The queue's messages may be
 lost, doubled or late; nothing here trusts them.
 
 * `claim` turns the row from waiting into held by compare-and-set, raises `attempt` and takes a lease. A second delivery
@@ -12,7 +12,7 @@ lost, doubled or late; nothing here trusts them.
   expired and gives the row back; whoever claims it next has a higher attempt.
 * Everything else that a worker reports names its attempt, and changes the row only while that attempt holds it:
   `change`, `end` and `give_back`. A worker that was paused and comes late changes nothing.
-* A row that was given back waits for a pause that doubles with each failure of ours (`pause`). A job handed back
+* A row that was given back waits for a pause that doubles with each failure of the service (`pause`). A job handed back
   because its worker stops is no failure and does not wait.
 
 Each kind of job has one `Life`, which declares its differences. Its own module says what the job is and how it ends;
@@ -43,7 +43,7 @@ from deadheat.league.tables import Attempt, JobRow, UtcDateTime
 Job = TypeVar("Job")
 
 SWEEP_LIMIT = 500
-"""Most rows of a kind that one sweep takes, lest it hold its transaction for long; the next one follows in seconds."""
+"""The most rows of a kind that one sweep takes, to keep its transaction short; the next sweep follows in seconds."""
 
 MOST_RACES = 20
 """How often a claim looks again when other workers were quicker, before it leaves the rest to them."""
@@ -55,8 +55,8 @@ MOST_DOUBLINGS = 20
 @dataclass(frozen=True, slots=True)
 class Life:
     """How the jobs of one kind live. `queue` names the kind to operators, and `longest_pause` bounds the time between
-    two tries at a job at which we fail again and again. `counted`: other states whose rows are counted for operators.
-    `takes_slot`: a held job has a slot of its machine to itself; kinds of which that is false have their own processes.
+    two tries at a job that keeps failing. `counted`: other states whose rows are counted for operators. `takes_slot`: a
+    held job has a slot of its machine to itself; kinds of which that is false have their own processes.
     """
 
     queue: str
@@ -104,7 +104,7 @@ class Life:
         return self.end(session, row_id, attempt, self.waiting, **again, **values)
 
     def pause(self, session: Session, failures: int) -> timedelta:
-        """How long a job waits after so many failures; 0 after none."""
+        """Return how long a job waits after that many failures; 0 after none."""
         if failures == 0:
             return timedelta(0)
         doubled: int = 2 ** min(failures - 1, MOST_DOUBLINGS)

@@ -31,9 +31,8 @@ def move(
     *conditions: Any,
     **values: Any,
 ) -> bool:
-    """Set `after` and `values` where the row is still in `before` and every condition holds; False: it was not.
-
-    Whoever gets True owns the step. The database decides a race, by the row's lock.
+    """Set `after` and `values` if the row is still in `before` and every condition holds; False: it was not. The caller
+    that gets True owns the step. The database decides a race, by the row's lock.
     """
     assert states.allowed(before, after), f"{before!r} -> {after!r}"
     here = (col(table.id) == row_id, col(table.state) == before)
@@ -76,8 +75,9 @@ def existing(session: Session, table: type[Row], row_id: int) -> Row:
 
 
 def lock_season(session: Session, season_id: int) -> Season:
-    """The season, which until the end of the transaction nobody else changes or locks: one plans, edits or enters
-    after the other. Whoever writes results waits for it with the last statement only (`touch_log`).
+    """Lock a season and return it. Until the end of the transaction nobody else changes or locks it, so planning,
+    editing and entering happen one after the other. Writers of results wait for it only with their last statement
+    (`touch_log`).
 
     Raises:
         NotFound.
@@ -90,7 +90,7 @@ def lock_season(session: Session, season_id: int) -> Season:
 
 
 def lock_enterable(session: Session) -> None:
-    """Lock every season that takes entries: whoever wants to enter one waits, and then sees what changed here."""
+    """Lock every season that takes entries; an entry made meanwhile waits, and then sees the changes."""
     enterable = select(Season.id).where(col(Season.state).in_(ENTERABLE)).order_by(col(Season.id))
     session.exec(enterable.with_for_update(key_share=True)).all()
 

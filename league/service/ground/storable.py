@@ -27,12 +27,12 @@ def storable(text: str, limit: int = MOST_DETAIL) -> str:
 
 
 def storable_word(text: str) -> str:
-    """As `storable`, as long as the columns of causes and commands."""
+    """Make text storable, cut to the length of the columns of causes and commands."""
     return storable(text, MOST_WORD)
 
 
 def storable_tail(text: str, limit_bytes: int) -> str:
-    """As `storable`, but the end of it, counted in UTF-8 bytes."""
+    """Make the end of a text storable, counted in UTF-8 bytes."""
     data = text[-limit_bytes:].encode("utf-8", "replace")[-limit_bytes:]
     return data.decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
 

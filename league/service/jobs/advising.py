@@ -1,7 +1,7 @@
 """Advice on a person's match that is over: wanted, tried by a worker, stored once.
 
-It is a courtesy and no job of the league's: nothing waits for it, and after `MOST_TRIES` nobody tries again. The row's
-`advise_at` says when a worker is to be told; while one is at work, it lies a lease ahead. The sweep finds what is due.
+It is optional: nothing waits for it, and after `MOST_TRIES` it is given up. The row's `advise_at` says when a worker is
+to be told; while one is at work, it lies a lease ahead. The sweep finds rows that are due.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class AdviceJob:
 
 
 def claim_advice(session: Session, exhibition_id: int) -> AdviceJob | None:
-    """Take a match to advise on. None: nobody wants that, or somebody is at it."""
+    """Claim a match to advise on. None: no advice is wanted, or another worker has it."""
     at = now(session)
     due = (col(Exhibition.advise_at) <= at, col(Exhibition.advice_tries) < MOST_TRIES)
     taken = {"advise_at": at + LEASE, "advice_tries": Exhibition.advice_tries + 1}
@@ -53,7 +53,7 @@ def store_advice(session: Session, job: AdviceJob, sha256: str | None) -> None:
 
 
 def due_advice(session: Session) -> list[int]:
-    """Matches of which a worker is to be told now."""
+    """Return the matches of which a worker is to be told now."""
     due = (col(Exhibition.advise_at) <= now(session), col(Exhibition.advice_tries) < MOST_TRIES)
     return list(session.exec(select(Exhibition.id).where(*due).order_by(col(Exhibition.advise_at)).limit(TOLD_AT_ONCE)))
 

@@ -35,10 +35,10 @@ log = logging.getLogger(__name__)
 BUILDS = Life("build", BotVersion, VersionState.UPLOADED, VersionState.BUILDING, longest_pause=timedelta(hours=1))
 
 FAILURES_TOLD = 5
-"""After so many failures of ours at one build each is an operator's business; it is tried again all the same."""
+"""From this many failures at one build on, operators are told of each; the build is retried all the same."""
 
 RECENT = timedelta(hours=1)
-"""For so long a finished build counts against its author's next one."""
+"""How long a finished build counts against its author's next one."""
 
 REMEMBERED = timedelta(days=1)
 """Older uploads are not looked at when an author's recent builds are counted; what keeps that short."""

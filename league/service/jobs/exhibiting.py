@@ -39,7 +39,7 @@ EXHIBITIONS = Life(
 """A person waits for the next try, and there are few of them. A slot is taken for each exchange of the bots alone."""
 
 QUEUE_SECONDS = 600
-"""For this long a person waits for a worker; then the place is given to somebody else."""
+"""How long a person waits for a worker; then somebody else gets the place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class ExhibitionJob:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What has come of the person's seat. `late`: the time for the move, or for the whole match, is over."""
+    """The state of the person's seat. `late`: the time for the move, or for the whole match, is over."""
 
     answer: str | None
     resigned: bool
@@ -72,7 +72,7 @@ class Heard:
 
 
 def claim_exhibition(session: Session, exhibition_id: int, worker: str, host: Host) -> ExhibitionJob | None:
-    """Take one that waits; None: there is nothing to take, or not for this machine."""
+    """Claim a waiting match; None: there is none, or none for this machine."""
     at = now(session)
     known = col(Exhibition.game).in_(agreed())
     if not EXHIBITIONS.claim(session, exhibition_id, worker, may_judge(session, host), known):
@@ -94,7 +94,7 @@ def claim_exhibition(session: Session, exhibition_id: int, worker: str, host: Ho
 
 
 def ask_person(session: Session, job: ExhibitionJob, replies: Replies) -> bool:
-    """The match has come so far, and the person is asked; False: it is not the worker's any more.
+    """Store the match so far and ask the person; False: the worker no longer holds it.
 
     At the very point at which somebody asked before and failed since, the question is the same: it keeps its number,
     so that a form that is being filled in still counts, and the answer, if it has one. Saying it twice is harmless.
@@ -109,7 +109,7 @@ def ask_person(session: Session, job: ExhibitionJob, replies: Replies) -> bool:
 
 
 def hear_person(session: Session, job: ExhibitionJob) -> Heard | None:
-    """What the person has said to that; None: it is not the worker's any more."""
+    """Return the person's answer; None: the worker no longer holds the match."""
     row = _row(session, job)
     if row is None or row.lease_until is None:
         return None
@@ -126,8 +126,9 @@ def renew_exhibition(session: Session, job: ExhibitionJob) -> bool:
 
 
 def note_void(session: Session, job: ExhibitionJob, cause: str) -> bool:
-    """An attempt failed by our doing: the person is told, and nothing is asked until the next one asks. False: there
-    is to be no next one, for it is not the worker's any more, or was the last (`release_exhibition` counts that).
+    """Note that the service failed at an attempt: the person is told, and is asked again by the next one. False: there
+    will be no next one, because the worker no longer holds the match, or this was the last (`release_exhibition` counts
+    that).
     """
     again = col(Exhibition.failures) + 1 < settings_of(session).match_attempts
     counted = {"voids": Exhibition.voids + 1, "failures": Exhibition.failures + 1}

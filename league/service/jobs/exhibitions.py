@@ -1,4 +1,4 @@
-"""People who play against bots: a person's match, from taking a seat to the result.
+"""Matches of people against bots, from taking a seat to the result.
 
 Theory of operation
 -------------------
@@ -8,11 +8,11 @@ the replies so far and increments `turn`: the person is asked. The person's `ans
 that turn, so a form that is sent twice, or from an outdated page, changes nothing. An accepted answer stays until it is
 among the replies, whichever worker reads it; only a bot that plays differently in a new attempt makes it void.
 
-*A person is not convicted of a typo.* The rules check every answer first (`engine.unfinished.objection`); if they
-refuse it, the person learns why and may give another. So a person's only faults are to leave or to run out of time.
+*A typo costs nothing.* The rules check every answer first (`engine.unfinished.objection`); if they refuse it, the
+person learns why and may give another. So a person's only faults are to leave or to run out of time.
 
-*Nobody can crowd out the league.* There are `exhibitions` places in a deployment and one exhibition per person; the
-wait, each move and the whole match have limits. Nothing here is rated, and no table of the league refers to it.
+*Exhibitions cannot crowd out the league.* There are `exhibitions` places in a deployment and one exhibition per person;
+the wait, each move and the whole match have limits. Nothing here is rated, and no table of the league refers to it.
 
 *Nobody scouts new versions.* People meet only versions that play, or have played, in a season that has begun, and no
 bot whose author has closed it to people. They play the game as the newest season of that version has it.
@@ -90,7 +90,9 @@ class ExhibitionInfo:
 
     @property
     def names(self) -> list[str]:
-        """By seat; copies of the bot are numbered, and one that is named as the person is called a bot."""
+        """Return the names by seat: copies of the bot are numbered, and a bot with the person's name is marked as a
+        bot.
+        """
         copies = self.seats - 1
         bot = f"{self.bot} (bot)" if self.bot.lower() == self.person.lower() else self.bot
         names = [bot] if copies == 1 else [f"{bot} {number}" for number in range(1, copies + 1)]
@@ -211,7 +213,7 @@ def open_of(session: Session, person: Person) -> int | None:
 
 
 def exhibition(session: Session, exhibition_id: int) -> ExhibitionInfo:
-    """What is known of one. Raises NotFound."""
+    """Return an exhibition's record. Raises NotFound."""
     found = _infos(session, col(Exhibition.id) == exhibition_id, limit=1)
     if not found:
         raise NotFound("exhibition", exhibition_id)
@@ -235,7 +237,7 @@ def table(session: Session, person: Person, exhibition_id: int) -> Table:
 
 
 def table_version(session: Session, person: Person, exhibition_id: int) -> str:
-    """That of `table`, without the table. Raises NotFound."""
+    """Return the version of a person's table, without the table. Raises NotFound."""
     return _version(_own(session, person, exhibition_id))
 
 
@@ -245,7 +247,7 @@ def _version(row: Exhibition) -> str:
 
 
 def deadline(session: Session, row: Exhibition) -> datetime | None:
-    """Until when the person may answer what is asked now."""
+    """Return the deadline for the person's answer."""
     if row.asked_at is None or row.started_at is None:
         return None
     settings = settings_of(session)
@@ -302,7 +304,7 @@ def resign(session: Session, person: Person, exhibition_id: int) -> None:
 
 
 def abandon(session: Session, exhibition_id: int, before: JobState, cause: str, *conditions: Any) -> bool:
-    """It will not be played (any more); False: it is not in that state."""
+    """Give the match up; False: it is not in that state."""
     return move(
         session,
         Exhibition,

@@ -1,8 +1,8 @@
-"""Finding lost work: leases that nobody renews, and rows whose message never reached anyone.
+"""Finds lost work: expired leases, and rows whose message never reached a worker.
 
-Everything is derived from the database, so it does not matter what was lost: a worker, a message, the whole queue. One
-sweep is bounded (`SWEEP_LIMIT`) and reads two indexes of each table; its cost does not grow with the backlog. Usually
-one statement shows that there is nothing to do.
+Everything is derived from the database, so any loss is recovered: a worker, a message, the whole queue. One sweep is
+bounded (`SWEEP_LIMIT`) and reads two indexes of each table; its cost does not grow with the backlog. Usually one
+statement shows that there is nothing to do.
 """
 
 from __future__ import annotations

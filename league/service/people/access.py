@@ -1,8 +1,7 @@
-"""What lets a person in: tokens for programs, sessions for browsers.
-
-Both are rows of one table. A secret has 256 random bits, so nobody can recover it from its plain SHA-256, which is all
-that is stored and is checked with every request. A session is never accepted as a token, nor the other way around: a
-cookie that leaks into a header, or a token put into a cookie, opens nothing.
+"""Credentials: tokens for programs and sessions for browsers. Both are rows of one table. A secret has 256 random bits,
+so nobody can recover it from its plain SHA-256, which is all that is stored and is checked with every request. A
+session is never accepted as a token, nor the other way around: a cookie that leaks into a header, or a token put into a
+cookie, opens nothing.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ class Issued:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Who asks, by which row. `stale`: this use is worth recording (`note_use`)."""
+    """The person behind a request, and the credential's row. `stale`: this use is worth recording (`note_use`)."""
 
     person: Person
     token_id: int
@@ -98,7 +97,7 @@ def end_session(session: Session, secret: str) -> None:
 
 
 def look_up(session: Session, secret: str, kind: TokenKind) -> Access:
-    """Whose secret this is.
+    """Find the owner of a secret.
 
     Raises:
         BadToken: unknown, of another kind, revoked or expired.
@@ -152,8 +151,8 @@ def revoke(session: Session, user_id: int, token_id: int) -> None:
 
 
 def change_password(session: Session, person: Person, password: str, keep_tokens: bool = False) -> None:
-    """Another password, which ends every session, and every token unless its owner wishes otherwise: whoever knew the
-    old one may have made some. Nobody's business but the log's: the audit log is public.
+    """Change a password. That ends every session, and every token unless the owner keeps them, because somebody who
+    knew the old password may have created some. Only the service's log records it: the audit log is public.
     """
     set_password(session, person.id, password)
     kinds = (TokenKind.SESSION,) if keep_tokens else tuple(TokenKind)
@@ -199,5 +198,5 @@ def _revoke(session: Session, *which: ColumnElement[bool]) -> None:
 
 
 def digest(secret: str) -> str:
-    """What is stored of a secret, in its place."""
+    """Return the hash that is stored in place of a secret."""
     return hashlib.sha256(secret.encode()).hexdigest()

@@ -1,12 +1,12 @@
-"""Where notices are sent beside the inbox, by each person's choice, and the deliveries of each.
+"""Channels: where people have their notices sent besides the inbox, and the deliveries.
 
 Theory of operation
 -------------------
-A channel is a webhook or a confirmed e-mail address of one person's. With every new notice a delivery is stored for
-each of their channels, in the same transaction, so none is lost. A background process (`workers.sending.deliveries`)
-claims what is due: a compare-and-set of the number of tries, which also moves the instant at which it is due again past
-the end of the try. So of two processes one gets it, and what a process that died had claimed is tried again. A delivery
-may arrive twice, if the process died between the answer and the note of it; its number tells the receiver.
+A channel is one person's webhook or confirmed e-mail address. With every new notice a delivery is stored for each of
+their channels, in the same transaction, so none is lost. A background process (`workers.sending.deliveries`) claims due
+deliveries by a compare-and-set of the number of tries, which also moves the instant at which it is due again past the
+end of the try. So of two processes one gets it, and what a process that died had claimed is tried again. A delivery may
+arrive twice, if the process died between the answer and the note of it; its number tells the receiver.
 
 An e-mail address gets nothing but one message with a link, before its owner has followed it. Links carry a token that
 follows from the channel's secret; that to confirm is worth something once, and for `CONFIRM_WITHIN`.
@@ -65,7 +65,7 @@ MOST_DETAIL = 200
 
 
 class Link(StrEnum):
-    """What a link in a message is for."""
+    """The purpose of a link in a message."""
 
     CONFIRM = "confirm"
     UNSUBSCRIBE = "unsubscribe"
@@ -152,12 +152,12 @@ def add_address(session: Session, person: Person, address: str) -> ChannelInfo:
 
 
 def link_token(secret: str, link: Link) -> str:
-    """What a link carries, to prove that its message was read."""
+    """Make the token in a link, which proves that its message was read."""
     return hmac.new(secret.encode(), link.value.encode(), hashlib.sha256).hexdigest()
 
 
 def address_of(session: Session, link: Link, channel_id: int, token: str) -> str:
-    """The address that a link is about. Raises NotFound: it is worth nothing, or nothing any more."""
+    """Return the address that a link is about. Raises NotFound: the link is invalid or has expired."""
     return _linked(session, link, channel_id, token).address
 
 
@@ -206,7 +206,7 @@ def speak(session: Session, person: Person, chosen: str) -> None:
 
 
 def remove_channel(session: Session, person: Person, channel_id: int) -> None:
-    """Send nothing there any more. Raises NotFound."""
+    """Remove a channel, so that nothing is sent there. Raises NotFound."""
     session.delete(_own(session, person, channel_id))
     session.flush()
 
@@ -266,7 +266,7 @@ def send_notices(session: Session, notice_ids: Collection[int]) -> None:
 
 
 def claim_deliveries(session: Session, limit: int) -> list[Parcel]:
-    """Take what is due, the longest due first. Whoever gets one has until its lease ends."""
+    """Claim due deliveries, the longest due first. The caller has each until its lease ends."""
     at = now(session)
     due = (
         select(Delivery, Channel, Notice)
@@ -328,7 +328,7 @@ def not_delivered(session: Session, parcel: Parcel, detail: str, *, for_good: bo
 
 
 def signature(secret: str, timestamp: int, body: bytes) -> str:
-    """What proves to a webhook that a request is the league's: HMAC-SHA256 of instant and body."""
+    """Sign a webhook's request, as proof that it comes from the league: HMAC-SHA256 of instant and body."""
     return hmac.new(secret.encode(), b"%d.%b" % (timestamp, body), hashlib.sha256).hexdigest()
 
 

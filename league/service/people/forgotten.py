@@ -1,10 +1,10 @@
-"""A forgotten password: a link by e-mail lets its owner choose another.
+"""Forgotten passwords: a link by e-mail lets the owner choose another.
 
 The link goes to the confirmed addresses of the account, and carries a token made from the address's secret, an instant
-and the hash of the present password. So it works for an hour, and once, because the hash is another afterwards. Whoever
-asks is told the same whether or not there is such an account, or an address of it.
+and the hash of the present password. So it works for an hour, and once, because the hash is another afterwards. The
+answer is the same whether or not there is such an account, or an address of it.
 
-Who can read mail at a confirmed address can take the account over. That is why it takes the password to add one.
+Somebody who can read mail at a confirmed address can take the account over. That is why adding one takes the password.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ WITHIN = timedelta(hours=1)
 
 
 def ask_for_link(session: Session, name: str) -> None:
-    """Have a link sent to the confirmed addresses of whoever has that name, if there are any."""
+    """Have a link sent to the confirmed addresses of the account with that name, if there are any."""
     user = user_named(session, name)
     if user is None or user.password_hash is None or user.closed_at is not None:
         return
@@ -42,14 +42,14 @@ def ask_for_link(session: Session, name: str) -> None:
 
 
 def link_query(session: Session, channel_id: int) -> str:
-    """What the link to choose another password carries, for the address of that channel."""
+    """Make the query of the link to choose another password, for the address of that channel."""
     channel = session.get_one(Channel, channel_id)
     until = int((now(session) + WITHIN).timestamp())
     return f"channel={channel_id}&until={until}&token={_token(session, channel, until)}"
 
 
 def owner_of_link(session: Session, channel_id: int, until: int, token: str) -> Person:
-    """Whose password it lets choose. Raises NotFound: it is worth nothing, or nothing any more."""
+    """Find the account whose password a link resets. Raises NotFound: the link is invalid or has expired."""
     channel = session.get(Channel, channel_id)
     if channel is None or channel.kind is not ChannelKind.MAIL or now(session).timestamp() > until:
         raise NotFound("link", channel_id, OVER)

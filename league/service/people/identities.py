@@ -1,8 +1,8 @@
-"""Who somebody is at the OpenID provider, and the account here that this opens.
+"""Identities at the OpenID provider, and the accounts here that they open.
 
-An identity is an issuer and a subject there, and opens one account. It comes to an account in two ways: the account was
-made with it, or whoever was signed in to it has linked it. Never by a name or an e-mail address: providers let people
-choose those.
+An identity is an issuer and a subject there, and opens one account. It belongs to an account in one of two ways: the
+account was created with it, or its owner linked it while signed in. A name or an e-mail address never suffices:
+providers let people choose those.
 
 An account without a password gets in by its identity, and by tokens. Where others ask for the password, it must have
 signed in within `FRESH`.
@@ -31,7 +31,7 @@ FRESH = timedelta(minutes=10)
 
 
 def person_known_as(session: Session, issuer: str, subject: str) -> Person | None:
-    """Whose account this identity opens; None: nobody's. Raises AccountClosed."""
+    """Find the account that this identity opens, if any. Raises AccountClosed."""
     found = select(User).join(Identity, col(Identity.user_id) == User.id)
     user = session.exec(found.where(Identity.issuer == issuer, Identity.subject == subject)).first()
     if user is None:
@@ -56,7 +56,7 @@ def sign_up_as(session: Session, name: str, code: str, issuer: str, subject: str
 
 
 def link_identity(session: Session, person: Person, issuer: str, subject: str) -> None:
-    """Let the identity open this account. Whoever asks is signed in to it, and has proved the identity.
+    """Let the identity open this account. The caller is signed in to it, and has proved the identity.
 
     Raises:
         AlreadyLinked: it opens another one, or another identity of that issuer opens this one.
@@ -67,7 +67,7 @@ def link_identity(session: Session, person: Person, issuer: str, subject: str) -
 
 
 def unlink_identity(session: Session, person: Person, issuer: str) -> None:
-    """The identity opens the account no more. Raises WrongState: nothing else would."""
+    """Unlink an identity from the account. Raises WrongState: nothing else would open the account."""
     if not has_password(session, person):
         raise WrongState("unlinked", "Set a password first: otherwise nobody could sign in to this account.")
     session.exec(delete(Identity).where(col(Identity.user_id) == person.id, col(Identity.issuer) == issuer))

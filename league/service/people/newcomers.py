@@ -30,7 +30,7 @@ class Welcome:
 
 
 def newcomer_rule(session: Session) -> NewcomerRule:
-    """What somebody who would like to sign up is told."""
+    """Say whether, and how, newcomers may sign up."""
     row = session.get(Newcomers, ONLY)
     return NewcomerRule.OPEN if row is None else row.rule
 

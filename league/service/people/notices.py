@@ -1,14 +1,14 @@
-"""What people are told of events that concern them: the inbox of each account.
+"""Notices: each account's inbox of events that concern its owner.
 
 Theory of operation
 -------------------
-Whatever concerns somebody is written by a function of this module, in the transaction of the event itself: if the event
-happened they are told, and if it was rolled back they are not. A notice names its event by kind and subject, which is
-unique for each person, so a step that is done again, by whomever, tells nobody twice. It keeps the names and figures of
-that moment (`about`); `WORDING` has the sentence that they fill, and the page that it leads to.
+A function of this module writes each notice in the transaction of the event itself: if the event is rolled back, so is
+the notice. A notice names its event by kind and subject, which is unique for each person, so a step that is repeated
+tells nobody twice. It keeps the names and figures of that moment (`about`); `WORDING` has the sentence that they fill,
+and the page that it leads to.
 
-All members of a team are told of its bots. Nobody is told whose account is closed. A notice is kept for `KEPT`, and of
-one person the newest `MOST_KEPT`.
+All members of a team are told of its bots. Closed accounts are told nothing. A notice is kept for `KEPT`, and at most
+the newest `MOST_KEPT` per person.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from deadheat.engine.core import Fault
 from deadheat.engine.language import N_, gettext
 from deadheat.league.database import now
 from deadheat.league.records import from_row
+from deadheat.league.records.forecasts import ForecastEvaluation
 from deadheat.league.records.people import Notice as NoticeInfo
-from deadheat.league.service.evaluations.forecast import Foreseen
 from deadheat.league.service.ground.counting import taking_part
 from deadheat.league.service.ground.steps import insert_new, set_values
 from deadheat.league.service.ground.storable import storable
@@ -69,7 +69,7 @@ MOST_FACT = 300
 """Characters kept of one fact, such as the reason why a version is broken; its page has all of it."""
 
 NEAR = timedelta(hours=24)
-"""How long before a date people are told of it."""
+"""How long before a date people are notified."""
 
 RECENT_MATCHES = 20
 MANY_FAULTS = 5
@@ -195,7 +195,7 @@ def challenge_over(session: Session, challenge: Challenge) -> None:
 
 
 def version_failed(session: Session, season_id: int, version_id: int, match_id: int, fault: Fault) -> None:
-    """Tell a bot's people of a version's first fault in a season, and once more if it fails often."""
+    """Tell a bot's owners of a version's first fault in a season, and once more if it fails often."""
     subject = f"season/{season_id}/version/{version_id}"
     season = session.get_one(Season, season_id)
     if _is_told(session, NoticeKind.MANY_FAULTS, subject):
@@ -221,7 +221,7 @@ def version_failed(session: Session, season_id: int, version_id: int, match_id: 
 
 
 def bot_rests(session: Session, entry: Entry) -> None:
-    """Tell a bot's people that no more matches are drawn for it, why, and how it comes back."""
+    """Tell a bot's owners that it rests, why, and how to bring it back."""
     assert entry.rests_since is not None
     subject = f"season/{entry.season_id}/bot/{entry.bot_id}/{entry.rests_since:%Y%m%dT%H%M%S}"
     facts = _season_facts(session, entry.season_id) | {"reason": entry.rest_reason}
@@ -237,7 +237,7 @@ def appeal_decided(session: Session, appeal: Appeal) -> None:
 
 
 def standings_published(session: Session, season_id: int, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Tell everybody who has a bot in the season what has become of it. `rows`: of the final standings."""
+    """Tell everybody who has a bot in the season its final place. `rows`: of the final standings."""
     ranks = {row["bot_id"]: row["rank"] for row in rows if row["rank"] is not None}
     bot_ids = session.exec(select(Entry.bot_id).where(Entry.season_id == season_id)).all()
     placed, unplaced = N_("place {place}"), N_("no place")
@@ -259,7 +259,9 @@ def evaluation_done(session: Session, evaluation: Evaluation) -> None:
 
 
 def deadlines_near(session: Session, season: Season) -> None:
-    """Tell whoever has a bot in the season of dates that are near. Called at every tick, and says all once."""
+    """Tell everybody who has a bot in the season of dates that are near. It is called at every tick, and tells each
+    once.
+    """
     at = now(session)
     for state, _, date in dated_steps(season, season.state):
         subject = f"season/{season.id}/{state.value}/{date:%Y%m%dT%H%M%S}"
@@ -272,7 +274,7 @@ def deadlines_near(session: Session, season: Season) -> None:
         _tell(session, everybody, NoticeKind.DEADLINE, subject, _season_facts(session, season.id) | facts)
 
 
-def falls_behind(session: Session, season: Season, late: Foreseen, successor: datetime) -> None:
+def falls_behind(session: Session, season: Season, late: ForecastEvaluation, successor: datetime) -> None:
     """Tell all who organise that an evaluation will not be done before the next is due; of a season once a day."""
     subject = f"season/{season.id}/behind/{now(session):%Y%m%d}"
     if _is_told(session, NoticeKind.BEHIND, subject):
@@ -291,7 +293,7 @@ def season_invited(session: Session, season_id: int, user_ids: Collection[int]) 
 
 
 def team_invited(session: Session, captain: Person, member: TeamMember) -> None:
-    """Tell somebody who was asked to join a team."""
+    """Tell somebody that they are invited to a team."""
     team = session.get_one(Team, member.team_id)
     facts: dict[str, str | int] = {"captain": captain.name, "team": team.name, "team_id": team.id}
     subject = f"team/{member.team_id}/{member.invited_at:%Y%m%dT%H%M%S}"  # whoever was removed may be asked again
@@ -301,7 +303,7 @@ def team_invited(session: Session, captain: Person, member: TeamMember) -> None:
 def inbox(
     session: Session, person: Person, *, unread: bool = False, before: int | None = None, limit: int = 50
 ) -> list[NoticeInfo]:
-    """What somebody was told, the newest first: those with an id below `before`."""
+    """List a person's notices with an id below `before`, the newest first."""
     mine = select(Notice).where(Notice.user_id == person.id)
     if unread:
         mine = mine.where(col(Notice.read_at).is_(None))

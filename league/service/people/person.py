@@ -1,4 +1,4 @@
-"""Who asks, and which of their rights their token carries."""
+"""The person behind a request, and the rights that their token carries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from deadheat.league.states import Role, Scope
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who asks, and which of their rights their token carries."""
+    """The person behind a request, and the rights that their token carries."""
 
     id: int
     name: str

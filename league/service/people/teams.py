@@ -1,11 +1,11 @@
 """Teams: authors who share bots.
 
 All members share a team's bots: each may upload versions, choose which one plays, and read logs and stderr. Former
-members may not, even if the bot was once theirs. A bot changes owners only between seasons, so that nobody evades a
-season's rules by way of a team. A season counts the entries of people, not of teams: a team's entries count for each
+members may not, even if the bot was once theirs. A bot changes owners only between seasons, so that nobody can evade a
+season's rules through a team. A season counts the entries of people, not of teams: a team's entries count for each
 member, which is checked when a bot enters and when somebody joins.
 
-Rows are locked in the order season, bot, team, user, so that two who count at once wait for each other.
+Rows are locked in the order season, bot, team, user, so that two concurrent counts wait for each other.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def owned_by(person: Person | User) -> ColumnElement[bool]:
 
 
 def people_behind(session: Session, bot: Bot) -> list[Person]:
-    """Who has a hand in a bot: its maker, or its team's members. Until the transaction ends nobody joins that team, and
+    """Return a bot's owners: its maker, or its team's members. Until the transaction ends nobody joins that team, and
     nothing is entered for any of them elsewhere.
     """
     user_ids = [bot.owner_id]
@@ -55,7 +55,7 @@ def people_behind(session: Session, bot: Bot) -> list[Person]:
 
 
 def entries_behind(session: Session, person: Person, season_id: int) -> int:
-    """In how many of a season's entries somebody has a hand, alone and in teams; bots that are out again count too."""
+    """Count a person's entries in a season, alone and in teams; bots that have left count, too."""
     count = select(func.count()).select_from(Entry).join(Bot, col(Bot.id) == Entry.bot_id)
     return session.exec(count.where(Entry.season_id == season_id, owned_by(person))).one()
 
@@ -64,7 +64,7 @@ def create_team(session: Session, captain: Person, name: str) -> TeamInfo:
     """A team of one.
 
     Raises:
-        NameTaken: by another team, or by a person, whom the team's bots would seem to be of; also a reserved name.
+        NameTaken: by another team, or by a person, who would seem to own the team's bots; also a reserved name.
         TooMany.
     """
     must_be_free(name)
@@ -136,7 +136,7 @@ def join_team(session: Session, asker: Person, team_id: int) -> TeamInfo:
 
     Raises:
         NotFound: there is none.
-        TooMany: with the team's entries the asker would have a hand in more than a season allows.
+        TooMany: with the team's entries the caller would have more than a season allows.
     """
     _lock_team(session, team_id)
     row = session.get(TeamMember, (team_id, asker.id))
@@ -195,7 +195,7 @@ def hand_over_team(session: Session, captain: Person, team_id: int, name: str) -
 
 
 def must_be_member(session: Session, asker: Person, team_id: int) -> Team:
-    """The team, for who is in it. Raises NotFound."""
+    """Return the team if the caller is a member. Raises NotFound."""
     row = session.get(TeamMember, (team_id, asker.id))
     if row is None or row.joined_at is None:
         raise NotFound("team", team_id, f"You are not in a team number {team_id}.")
@@ -256,7 +256,7 @@ def _check_entries(session: Session, asker: Person, team_id: int) -> None:
 
 
 def too_many_entries(person: Person, season: Season) -> TooMany:
-    """The refusal where somebody would have a hand in more entries than the season allows."""
+    """Make the refusal for more entries per person than the season allows."""
     assert season.entries_per_author is not None
     what = f"entries in {season.name} for {person.name}, alone and in teams"
     return TooMany(what, season.entries_per_author)

@@ -43,11 +43,11 @@ an operator makes (`league.service.rulings.operators`) may be called so.
 
 
 def sign_up(session: Session, name: str, password: str, code: str = "") -> Person:
-    """A new author. The hash is computed before the transaction's first statement, so nobody waits for it.
+    """Create an author. The hash is computed before the transaction's first statement, so nobody waits for it.
 
     Raises:
-        NotInvited: nobody may sign up now, or not with that invitation code.
-        NameTaken: upper and lower case do not count; also a reserved name.
+        NotInvited: sign-up is closed, or the invitation code is wrong. NameTaken: upper and lower case do not count;
+        also a reserved name.
     """
     must_be_free(name)
     password_hash = _hash(password)
@@ -70,11 +70,11 @@ def lock_names(session: Session) -> None:
 
 
 def check_password(session: Session, name: str, password: str) -> Person:
-    """Who this is; meant for a reading session.
+    """Find the user with this name and password; meant for a reading session.
 
     Raises:
         WrongCredentials: whatever is wrong.
-        AccountClosed: nothing is, but nobody gets in by it any more.
+        AccountClosed: the password is right, but the account is closed.
     """
     user = user_named(session, name)
     known = user.password_hash if user is not None and user.password_hash else None
@@ -91,7 +91,7 @@ def check_password(session: Session, name: str, password: str) -> Person:
 
 
 def keep_hash_current(session: Session, person: Person, password: str) -> None:
-    """Hash a password that was just checked anew, if it was hashed more cheaply than new ones are."""
+    """Hash a password that was just checked again, if its hash is cheaper than new ones."""
     row = session.get_one(User, person.id)
     if row.password_hash is not None and _hasher.check_needs_rehash(row.password_hash):
         row.password_hash = _hash(password)
@@ -99,7 +99,7 @@ def keep_hash_current(session: Session, person: Person, password: str) -> None:
 
 
 def set_password(session: Session, user_id: int, password: str) -> None:
-    """Another password; whoever asks must have shown that they may. Hashed before the first statement."""
+    """Set a password; the caller has checked the permission. It is hashed before the first statement."""
     password_hash = _hash(password)
     session.get_one(User, user_id).password_hash = password_hash
     session.flush()

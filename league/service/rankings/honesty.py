@@ -1,4 +1,4 @@
-"""Each season's faults, failures of ours and rankings, from its newest snapshot."""
+"""Each season's faults, failures of the service and rankings, from its newest snapshot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which version follows which, and what a bot brings from the previous season: the priors of a season's ratings.
+"""The priors of a season's ratings: chains of versions, and ratings from the previous season.
 
 Each version is rated separately, because a resubmission may be anything. But it is most likely near the previous
 version, so all versions of a bot that play in a season are a chain, in the order of their numbers. The first of them

@@ -39,9 +39,10 @@ def seasons_to_publish(session: Session) -> list[int]:
 
 
 def publish(session: Session, season_id: int) -> bool:
-    """Publish a season's standings; False: somebody else has, or it is not over. To be called first in a transaction.
+    """Publish a season's standings; False: they are published already, or the season is not over. To be called first in
+    a transaction.
 
-    As for any ranking, the log is read and fitted in a session of its own, so that nobody who writes waits for it.
+    As for any ranking, the log is read and fitted in a session of its own, so that no writer waits for it.
     """
     with surroundings(session).reading() as reader:
         if season_id not in seasons_to_publish(reader):

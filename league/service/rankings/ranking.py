@@ -44,7 +44,7 @@ def ranking(session: Session, season_id: int, config: RatingConfig | None = None
 
 
 def ranking_if_new(session: Session, season_id: int, newest: RatingSnapshot | None) -> RatingSnapshot | None:
-    """The same; None: it would say what the newest one says."""
+    """Compute the ranking that the log now gives; None: it would equal the newest one."""
     season = session.get_one(Season, season_id)
     config, fields = _config(season), fields_of(session, season_id)
     results = season_log(session, season_id)

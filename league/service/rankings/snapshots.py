@@ -1,4 +1,4 @@
-"""Which rankings keep their standings: keeping all would take gigabytes a day if a large field is ranked often.
+"""Thins out old standings: keeping all would take gigabytes a day if a large field is ranked often.
 
 Every ranking keeps its row, with its instant, the log's hash and its configuration: that is enough to recompute it from
 the log of that time. Its standings stay whole if it is published, if the finalists were chosen by it, if it is one of
@@ -18,17 +18,17 @@ from deadheat.league.service.ground.steps import set_values
 from deadheat.league.tables import RatingSnapshot, Season
 
 WHOLE = 10
-"""So many of the newest rankings keep their standings: those that somebody may be looking at or paging through."""
+"""How many of the newest rankings keep their standings, because somebody may be paging through them."""
 
 HOURLY = timedelta(days=1)
 """For so long the last ranking of each hour is kept, then that of each day."""
 
 MOST_AT_ONCE = 200
-"""Rankings thinned out with one that is added: more there are only in a league from before they were."""
+"""The most rankings thinned out when one is added; only leagues older than this module have more."""
 
 
 def thin(session: Session, season_id: int) -> None:
-    """Empty the standings of rankings that need not be kept any more; called when one was added."""
+    """Empty the standings of rankings that need not be kept; called when one was added."""
     whole = (RatingSnapshot.season_id == season_id, col(RatingSnapshot.whole).is_(True))
     statement = select(RatingSnapshot.id, RatingSnapshot.created_at).where(*whole, col(RatingSnapshot.final).is_(False))
     rankings = session.exec(statement.order_by(col(RatingSnapshot.id))).all()
@@ -40,7 +40,7 @@ def thin(session: Session, season_id: int) -> None:
 
 
 def kept(rankings: Sequence[tuple[int, datetime]], at: datetime, newest: int) -> set[int]:
-    """Which of the rankings, the oldest first, stay whole at that instant."""
+    """Return the rankings, the oldest first, that stay whole at that instant."""
     last: dict[tuple[object, ...], int] = {}
     for snapshot_id, created_at in rankings:
         day = (created_at.date(),)

@@ -68,11 +68,11 @@ def seasons_to_refit(session: Session) -> list[int]:
 
 
 def refit(session: Session, season_id: int) -> bool:
-    """Rank a season anew; False: the log is the one of the newest ranking already, or somebody was quicker.
+    """Rank a season again; False: the log has not changed since the newest ranking, or another process was quicker.
 
-    The log is read and fitted in a reading session of its own, so that nobody who writes waits for it. The serial
-    is read before the log. A match that ends in between is in the log with an older serial, so at worst one refit
-    too many follows, never one too few.
+    The log is read and fitted in a reading session of its own, so that no writer waits for it. The serial is read
+    before the log. A match that ends in between is in the log with an older serial, so at worst one refit too many
+    follows, never one too few.
     """
     with surroundings(session).reading() as reader:
         serial = reader.exec(select(Season.log_serial).where(Season.id == season_id)).one()
@@ -106,7 +106,7 @@ def leaderboard(session: Session, season_id: int) -> Leaderboard:
 
 
 def newest_snapshot(session: Session, season_id: int) -> int | None:
-    """Which ranking is the newest: what a cached page is checked against. Raises NotFound."""
+    """Return the number of the newest ranking, to check cached pages against. Raises NotFound."""
     existing(session, Season, season_id)
     return _newest_id(session, season_id)
 

@@ -41,7 +41,7 @@ ALREADY = (
 
 
 def appealable(session: Session, owner: Person, match_id: int) -> int:
-    """The asker's bot in that finished match.
+    """Find the caller's bot in that finished match.
 
     Raises:
         NotFound: no such match, or none of the asker's bots is in it.
@@ -107,7 +107,7 @@ def open_appeal(
 def rule(
     session: Session, organiser: Person, appeal_id: int, *, uphold: bool, ruling: str, remedy: Remedy = Remedy.NONE
 ) -> AppealInfo:
-    """Decide an open appeal; what is upheld may void the match or have it played again.
+    """Decide an open appeal; upholding it voids the match or has it played again.
 
     Raises:
         NotAllowed, NotFound, OwnMatch, WrongState.
@@ -153,7 +153,7 @@ def appeals(
     before: int | None = None,
     limit: int = 50,
 ) -> list[AppealInfo]:
-    """The newest first, those with an id below `before`: organisers see all (unless `own`), authors the own ones."""
+    """List appeals with an id below `before`, the newest first: organisers see all (unless `own`), authors theirs."""
     statement = select(Appeal, Bot).join(Bot, col(Bot.id) == Appeal.bot_id)
     if own or not asker.organises:
         statement = statement.where(owned_by(asker))
@@ -169,9 +169,7 @@ def appeals(
     return [_info(row, bot.name) for row, bot in rows]
 
 
-def waiting_appeals(
-    session: Session, organiser: Person, *, after: int = 0, limit: int = 50
-) -> tuple[list[AppealInfo], int]:
+def waiting_appeals(session: Session, organiser: Person, *, after: int, limit: int) -> tuple[list[AppealInfo], int]:
     """Open appeals, the oldest first: those with an id above `after`, and how many there are in all.
 
     Raises:

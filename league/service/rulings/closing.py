@@ -30,13 +30,16 @@ from deadheat.league.tables import Bot, Team, TeamMember, User
 
 log = logging.getLogger(__name__)
 
+ENDED = 200
+"""Accounts that an administrator is shown at a time."""
+
 CLOSED = "Its author closed the account."
 BANNED = "Its author was banned."
 
 
 def close_account(session: Session, person: Person) -> None:
-    """The owner's own wish; whoever asks must have shown that they are it. Told in the service's log alone, as whatever
-    people do with their own accounts.
+    """Close an account at its owner's wish; the caller has checked that it is the owner. Only the service's log records
+    it, as for everything that people do with their own accounts.
     """
     _end(session, person, person, CLOSED)
     forget_identities(session, person.id)
@@ -44,7 +47,7 @@ def close_account(session: Session, person: Person) -> None:
 
 
 def ban(session: Session, administrator: Person, name: str, reason: str) -> Person:
-    """End somebody's account for that reason; also one that its owner has closed.
+    """Ban an account for the given reason, even one that its owner has closed.
 
     Raises:
         NotAllowed, NotFound.
@@ -77,10 +80,10 @@ def reopen(session: Session, administrator: Person, name: str) -> Person:
     return Person(user.id, user.name, user.role)
 
 
-def ended_accounts(session: Session, administrator: Person, limit: int = 200) -> list[User]:
-    """Those that are closed or banned, the newest first. Raises NotAllowed."""
+def ended_accounts(session: Session, administrator: Person) -> list[User]:
+    """List closed and banned accounts, the newest first, at most `ENDED`. Raises NotAllowed."""
     administrator.must_administer()
-    ended = select(User).where(col(User.closed_at).is_not(None)).order_by(col(User.closed_at).desc()).limit(limit)
+    ended = select(User).where(col(User.closed_at).is_not(None)).order_by(col(User.closed_at).desc()).limit(ENDED)
     return list(session.exec(ended))
 
 

@@ -1,4 +1,4 @@
-"""Matches that we failed at too often: an organiser looks at the evidence and decides.
+"""Matches that the service failed to play too often: an organiser looks at the evidence and decides.
 
 Such a match counts for nobody while it waits, and the season does not close over it. Three answers are possible: play
 it again (`league.service.rulings.rulings.rejudge_match`: another match in its place, with its own dice), decide it
@@ -24,20 +24,20 @@ from deadheat.league.tables import Match, Participant, Season, Series
 
 
 def held_matches(session: Session, organiser: Person, limit: int = 100) -> list[MatchDetail]:
-    """Those that wait, the oldest first, each with everything that happened to it. Raises NotAllowed."""
+    """List held matches, the oldest first, each with its whole history. Raises NotAllowed."""
     organiser.must_organise()
     ids = session.exec(select(Match.id).where(HELD).order_by(col(Match.id)).limit(limit)).all()
     return [match_detail(session, match_id, organiser) for match_id in ids]
 
 
 def held_by_game(session: Session) -> Mapping[str, int]:
-    """How many wait, by game; a game of which none does is left out."""
+    """Count held matches by game; games without any are left out."""
     counted = select(Season.game, func.count()).join(Match, col(Match.season_id) == Season.id).where(HELD)
     return dict(session.exec(counted.group_by(col(Season.game))).all())
 
 
 def decide_match(session: Session, organiser: Person, match_id: int, loser: int, reason: str) -> None:
-    """The seat `loser` has lost it, as by a forfeit: nobody has points, and the others are equal.
+    """Decide a held match against the seat `loser`, as by a forfeit: nobody has points, and the others are equal.
 
     Raises:
         NotAllowed, NotFound, OwnMatch.
@@ -60,7 +60,7 @@ def decide_match(session: Session, organiser: Person, match_id: int, loser: int,
 
 
 def leave_match(session: Session, organiser: Person, match_id: int, reason: str) -> None:
-    """It is not played, and counts for nobody.
+    """Leave a held match unplayed; it counts for nobody.
 
     Raises:
         NotAllowed, NotFound, OwnMatch.

@@ -11,7 +11,7 @@ from deadheat.league.states import Role
 from deadheat.league.tables import Bot, Participant, TeamMember, User
 
 ALONE = "their own bot plays in it, and every other organiser has one there, too"
-"""What the audit log says where an organiser had to judge the own bot."""
+"""The audit log's remark if an organiser had to judge a match of their own bot."""
 
 
 def judging(session: Session, organiser: Person, match_id: int) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""For the operator, on the machine itself: roles, passwords, bans. No request gets here."""
+"""The operator's own actions on the machine itself: roles, passwords, bans. No request reaches them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HOUSE = "house"
 
 
 class Standing(Enum):
-    """What the secret that an operator keeps for the organiser is worth."""
+    """The state of the organiser's token that an operator keeps."""
 
     GOOD = auto()
     LOST = auto()
@@ -30,7 +30,7 @@ class Standing(Enum):
 
 
 def token_standing(session: Session, name: str, secret: str) -> Standing:
-    """Of a secret (empty: there is none) that should be a token for the organiser of that name, or for another."""
+    """Judge a secret (empty: there is none) that should be a token for the organiser of that name, or for another."""
     with_user = select(Token, User).join(User, col(User.id) == Token.user_id)
     found = session.exec(with_user.where(Token.sha256 == digest(secret), Token.kind == TokenKind.TOKEN)).first()
     if found is not None:
@@ -65,7 +65,7 @@ def ensure_organiser(session: Session, name: str) -> str:
 
 
 def house(session: Session) -> Person:
-    """The author of the bots that come with Deadheat, to whom nobody can sign in; made if need be."""
+    """Return the author of the bots that come with Deadheat, creating it if necessary; nobody can sign in as it."""
     user = user_named(session, HOUSE)
     if user is not None:
         return Person(user.id, user.name, user.role)

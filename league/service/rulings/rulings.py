@@ -64,8 +64,8 @@ def restore_match(session: Session, organiser: Person, match_id: int, reason: st
 
 
 def rejudge_match(session: Session, organiser: Person, match_id: int, reason: str) -> int:
-    """Void a finished match, or take one that we failed to play, and play it again: same versions, same seats, dice of
-    its own. The new match's number.
+    """Play a finished match, which becomes void, or an unplayed one again: same versions, same seats, new dice. Returns
+    the new match's number.
 
     The dice that were committed to for the match, of any attempt at it, may be known by then: of a deal's other
     rotations and to whoever rules. New ones are as secret as those of any match that is planned.
@@ -195,7 +195,7 @@ def _copy(session: Session, match: Match, series_id: int, at: datetime) -> Match
 def note_ruling(
     session: Session, organiser: Person, action: str, match: Match, reason: str, more: Mapping[str, object]
 ) -> None:
-    """In the audit log; the season's ranking is out of date."""
+    """Record a ruling in the audit log, and mark the season's ranking as out of date."""
     data = {"season": match.season_id, "reason": reason, **more}
     record(session, organiser.name, action, f"match/{match.id}", data)
     touch_log(session, match.season_id)

@@ -1,11 +1,11 @@
-"""Entries that do not take part: authors withdraw them, organisers take them out, and how they come back.
+"""Entries that do not take part: withdrawn by authors or taken out by organisers, and how they come back.
 
 Theory of operation
 -------------------
 Leaving gains nothing. A program plays without its author, so a withdrawal only means "draw no more matches for it":
 waiting series are played and count, whoever the opponents. An author can reverse it after a pause
 (`Settings.rejoin_seconds`), so leaving for a moment is no way to choose opponents. After the freeze authors neither
-leave nor return: the field is fixed, and the others' finals must not depend on somebody's mood.
+leave nor return: the field is fixed, and nobody's finals may depend on another author's choice.
 
 Organisers can do both at any time until the season closes, with a reason. A bot that they take out leaves at once:
 series that have not begun are dropped, and pairing forgets them, so they are drawn again if the ruling is reversed (so
@@ -49,7 +49,7 @@ def withdraw(session: Session, owner: Person, season_id: int, bot_id: int) -> No
 
 
 def rejoin(session: Session, owner: Person, season_id: int, bot_id: int) -> None:
-    """The author takes the own withdrawal back, or lets a bot play that rests.
+    """Reverse the author's own withdrawal, or let a resting bot play again.
 
     Raises:
         NotFound.
@@ -92,8 +92,8 @@ def disqualify(session: Session, organiser: Person, season_id: int, bot_id: int,
 
 
 def withdraw_everywhere(session: Session, who: Person, bot_ids: Collection[int], reason: str) -> None:
-    """Bots whose people are gone leave every season that goes on, as if an organiser had taken them out: only one can
-    bring them back.
+    """Take bots whose owners are gone out of every current season, as an organiser would; only an organiser can bring
+    them back.
     """
     entered = select(Entry.season_id, Entry.bot_id).join(Season, col(Season.id) == Entry.season_id)
     entered = entered.where(col(Entry.bot_id).in_(bot_ids), col(Season.state).in_(GOING_ON))
@@ -115,7 +115,7 @@ def reinstate(session: Session, organiser: Person, season_id: int, bot_id: int, 
 
 
 def absent_entries(session: Session, season_id: int) -> dict[int, AbsentEntry]:
-    """Who is out of a season, by bot."""
+    """Return the bots that are out of a season, with the reasons."""
     return {row.bot_id: row for row in session.exec(select(AbsentEntry).where(AbsentEntry.season_id == season_id))}
 
 

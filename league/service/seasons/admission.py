@@ -1,4 +1,4 @@
-"""Who may enter a season, and with which version: the entry rules, and the list of invited authors.
+"""Entry rules: who may enter a season, with which version, and the list of invited authors.
 
 An organiser may enter any bot of the season's game that has a version to play; the rules bind authors.
 """
@@ -90,7 +90,7 @@ def _told(version: BotVersion) -> str:
 
 
 def invite_to_season(session: Session, organiser: Person, season_id: int, name: str) -> list[str]:
-    """Put an author on the list of who may enter; the list.
+    """Invite an author to a season, and return the list.
 
     Raises:
         NotAllowed, NotFound.
@@ -144,7 +144,7 @@ def take_over_list(session: Session, previous_id: int, season_id: int) -> None:
 
 
 def invited_to_season(session: Session, organiser: Person, season_id: int) -> list[str]:
-    """Who is on the list, by name.
+    """List the invited authors by name.
 
     Raises:
         NotAllowed, NotFound.

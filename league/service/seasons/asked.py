@@ -1,10 +1,9 @@
-"""Unrated matches that authors ask for: a version of theirs against any bot that plays in a season, or another of
-theirs.
+"""Unrated matches at an author's request: one of their versions against any bot in a season, or another of their own.
 
 Theory of operation
 -------------------
 They are challenges without a gate (`league.service.seasons.challenges`), played by the league's machines for a
-question that the author's own machine cannot answer. Nothing that counts may suffer from them:
+question that the author's own machine cannot answer. They must not affect anything that counts:
 
 * their dice are drawn one by one and not from the season's secret, so they tell nothing of any rated deal;
 * they are played after everything rated (`league.service.series.turns`), at most `OPEN_ASKED` series of a season at a
@@ -71,9 +70,9 @@ CHARGED = case((col(Challenge.state) == ChallengeState.RUNNING, Challenge.games_
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What an author asks for. `version` None: the bot's newest that is ready. `opponent_version` None: the one that
-    plays in the season, or the newest of a bot of the author's that is not in it. `test`: stop as soon as it decides;
-    None: play all `games`.
+    """An author's request. `version` None: the bot's newest ready one. `opponent_version` None: the one that plays in
+    the season, or the newest of a bot of the author's that is not in it. `test`: stop as soon as it decides; None: play
+    all `games`.
     """
 
     bot_id: int
@@ -169,7 +168,7 @@ def asked(
     before: int | None = None,
     limit: int = 50,
 ) -> list[AskedChallenge]:
-    """Those of the asker's own bots, the newest first."""
+    """List the challenges of the caller's own bots, the newest first."""
     statement = (
         select(Challenge)
         .join(BotVersion, col(BotVersion.id) == Challenge.candidate_id)
@@ -184,7 +183,7 @@ def asked(
 
 
 def asked_challenge(session: Session, viewer: Person | None, challenge_id: int) -> AskedChallenge:
-    """One, to whoever may see its matches. Raises NotFound."""
+    """Return a challenge, if the caller may see its matches. Raises NotFound."""
     return _views(session, [_visible(session, viewer, challenge_id)])[0]
 
 

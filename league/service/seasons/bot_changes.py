@@ -26,7 +26,7 @@ from deadheat.league.tables import Bot, Entry, Season
 
 
 class BotChange(TypedDict, total=False):
-    """Changes to a bot; fields left out stay as they are. `team_id` None: back to its creator."""
+    """Changes to a bot; fields that are left out do not change. `team_id` None: back to its creator."""
 
     team_id: int | None
     name: str

@@ -72,7 +72,7 @@ def running(session: Session, season_id: int, *which: ColumnElement[bool]) -> Se
 
 
 def busy(session: Session, season_id: int, which: ColumnElement[bool]) -> set[int]:
-    """Those of the running challenges that meet the condition that play now, or wait for a game."""
+    """Return the running challenges that meet the condition and are playing, or waiting for a game."""
     return set(session.exec(select(Challenge.id).where(col(Challenge.id).in_(_busy(season_id)), which)))
 
 
@@ -94,7 +94,7 @@ def in_play() -> ColumnElement[bool]:
 
 
 def plan_series(session: Session, season: Season, challenge: Challenge, count: Count) -> list[int]:
-    """The next series of a challenge that goes on, to be enqueued."""
+    """Plan the next series of a running challenge, to be enqueued."""
     length = min(season.series_length, challenge.games_limit - count.played)
     asked = None
     if challenge.asker_id is not None:
@@ -116,7 +116,7 @@ def add_games(
     precedence: Precedence,
     asked: Asked | None = None,
 ) -> list[int]:
-    """A series of so many games, of which the two begin one after the other in turns; to be enqueued."""
+    """Add a series of that many games, which the two begin in turns; to be enqueued."""
     sides = (challenge.candidate_id, challenge.incumbent_id)
     made = add_series(
         session,
@@ -134,7 +134,7 @@ def add_games(
 
 
 def judge(session: Session, challenge: Challenge, count: Count) -> sprt.Verdict:
-    """Note how it stands; the verdict, to go on where there is no test."""
+    """Store the score and return the verdict; without a test, that is to continue."""
     challenge.wins, challenge.draws, challenge.losses = count.wins, count.draws, count.losses
     terms = terms_of(challenge)
     test = None if terms is None else sprt.test((count.losses, count.draws, count.wins), terms)
@@ -158,7 +158,7 @@ def end_challenge(session: Session, challenge: Challenge, state: ChallengeState,
 
 
 def unplayable(count: Count) -> str:
-    """Why a challenge ends of which we failed to play as many games as it may have."""
+    """Say why a challenge ends, if the service failed to play as many games as it may have."""
     return f"The service failed: {plural(count.abandoned, 'game')} could not be played."
 
 

@@ -1,12 +1,12 @@
-"""A season's file: what it would change, whether it may, and the change.
+"""Compares a season's file with the season, checks the changes, and applies them.
 
 Theory of operation
 -------------------
 A file declares a whole season (`league.season_file`). It is compared with the season as it is, or with a new one that
-nobody gave a setting. The differences are held against all the rules that bind every organiser (`faults`, `settled`,
-`change_faults`), so that every refusal is told at once, beside the mistakes in the file itself. Only a file without any
-is applied, by the use cases that the desk's forms call, in the transaction of its caller. A preview is the same without
-that last step. Whoever applies one file twice changes nothing the second time, for nothing differs.
+has only defaults. The differences are checked against all the rules that bind every organiser (`faults`, `settled`,
+`change_faults`), so that all refusals are reported at once, with the mistakes in the file itself. Only a file without
+any is applied, by the use cases that the desk's forms call, in the transaction of its caller. A preview is the same
+without that last step. Applying a file twice changes nothing the second time, because nothing differs.
 """
 
 from __future__ import annotations
@@ -83,15 +83,20 @@ class _Plan:
 
 
 def season_as_file(session: Session, organiser: Person, season_id: int) -> str:
-    """The file that declares the season as it is. Raises NotAllowed, NotFound."""
+    """Return the file that declares the season as it is. Raises NotAllowed, NotFound."""
     organiser.must_organise()
     return season_file.write(_as_it_is(session, organiser, existing(session, Season, season_id)))
+
+
+def season_as_public_file(session: Session, season_id: int) -> str:
+    """The same without the list of who is invited, for everyone. Raises NotFound."""
+    return season_file.write(_public(session, existing(session, Season, season_id)))
 
 
 def preview_file(
     session: Session, organiser: Person, text: str, season_id: int | None = None, bots: int | None = None
 ) -> Declared:
-    """What a file would change in a season; None: in a new one. `bots`: the forecast reckons with so many.
+    """Preview the changes that a file makes in a season; None: in a new one. `bots`: how many the forecast assumes.
 
     Raises:
         NotAllowed, NotFound, BadSeasonFile.
@@ -212,9 +217,13 @@ def _after(
 
 
 def _as_it_is(session: Session, organiser: Person, row: Season) -> dict[str, Any]:
+    return {**_public(session, row), "invited": invited_to_season(session, organiser, row.id)}
+
+
+def _public(session: Session, row: Season) -> dict[str, Any]:
     own = {name: getattr(row, name) for name in ("name", "game", "previous_id", *TERMS)}
     lists = {"divisions": _divisions(session, row), EVALUATIONS: timetable(row.evaluations)}
-    return {**own, "invited": invited_to_season(session, organiser, row.id), **lists}
+    return {**own, **lists}
 
 
 def _divisions(session: Session, row: Season) -> list[tuple[str, int | None]]:

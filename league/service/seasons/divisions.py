@@ -105,7 +105,7 @@ def divisions_of(session: Session, season_ids: Sequence[int]) -> dict[int, list[
 
 
 def lowest_division(session: Session, season_id: int) -> int:
-    """Where a newcomer begins. Raises TooMany: it is full."""
+    """Return the division in which a newcomer begins. Raises TooMany: it is full."""
     number = session.exec(select(func.max(Division.number)).where(Division.season_id == season_id)).one()
     assert number is not None, "every season has a division"
     make_room(session, season_id, number)

@@ -26,7 +26,7 @@ from deadheat.league.states import ENTERABLE, GOING_ON, ChallengeState, VersionS
 from deadheat.league.tables import Bot, BotVersion, Challenge, Entry, PanelRun, Season, Team, User
 
 Gate = GateTerms | Literal["keep", "none"]
-"""New terms for an entry's promotion gate, or as it is, or no gate."""
+"""New terms for an entry's promotion gate, or no change, or no gate."""
 
 
 def enter(
@@ -92,7 +92,7 @@ def enter(
 
 
 def let_in(session: Session, organiser: Person, season_id: int, bot_id: int) -> EntryInfo:
-    """An organiser enters a bot that is not in the season, whoever owns it: which version plays is its author's choice.
+    """Let an organiser enter anybody's bot that is not in the season; its author chooses which version plays.
 
     Raises:
         NotAllowed, NotFound, WrongGame, NotReady.
@@ -107,7 +107,7 @@ def let_in(session: Session, organiser: Person, season_id: int, bot_id: int) -> 
 
 
 def entries(session: Session, season_id: int, after_bot: int = 0, limit: int = 1000) -> list[EntryInfo]:
-    """Who takes part, by bot, from the one after `after_bot` on. Raises NotFound."""
+    """List the entries in order of bots, from the one after `after_bot`. Raises NotFound."""
     existing(session, Season, season_id)
     return _views(session, season_id, col(Entry.bot_id) > after_bot, limit)
 
@@ -165,7 +165,7 @@ def offer_version(session: Session, version_id: int) -> None:
 
 
 def offer_newest(session: Session, season: Season) -> None:
-    """What became ready while the season was frozen is offered to the entries, now that it is open again. The caller
+    """Offer the entries versions that became ready while the season was frozen, now that it is open again. The caller
     has locked the season.
     """
     newer = select(BotVersion.id).where(

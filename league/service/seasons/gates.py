@@ -59,7 +59,7 @@ OPEN_CHALLENGES = 4
 
 @dataclass(frozen=True, slots=True)
 class GateTerms:
-    """What new versions must show: normalised Elo, shares of wrong verdicts, and a budget of games.
+    """The test that new versions must pass: normalised Elo, shares of wrong verdicts, and a budget of games.
 
     The closer the bounds, the more games a verdict takes. These fit their budget: one equal in twenty uses it up. With
     bounds of 0 and 20, nine in ten are undecided after 400 games (./scripts/bench ratings, part f).
@@ -73,7 +73,7 @@ class GateTerms:
 
     @property
     def tested(self) -> sprt.Terms:
-        """For the test. Raises ValueError: with a sentence."""
+        """Return the hypotheses of the test. Raises ValueError: with a sentence."""
         return sprt.Terms(self.elo0, self.elo1, sprt.Model.NORMALIZED, self.alpha, self.beta)
 
 
@@ -111,8 +111,8 @@ def choose_version(session: Session, season: Season, entry: Entry, version: BotV
 def begin_challenge(session: Session, entry: Entry, candidate: BotVersion) -> None:
     """Send a version to the entry's gate, unless it is there or has failed there already.
 
-    Whoever is at the gate goes home: the newest version is the one that its author wants to know about. But a version
-    that is the same program as the active one, or as one that failed, fails at once with a sentence that says so.
+    A version that is at the gate is replaced: the newest one is what its author wants to know about. But a version that
+    is the same program as the active one, or as one that failed, fails at once with a sentence that says so.
     """
     assert entry.gate is not None
     own = _tests(session, entry, candidate.id).where(Challenge.candidate_id == candidate.id)

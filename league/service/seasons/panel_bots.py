@@ -1,4 +1,4 @@
-"""Which bots are a season's panel, and what may be asked of who plays it."""
+"""The bots of a season's panel, and the points that may be required against it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def panel_faults(session: Session, season: Season) -> Iterator[BadSetting]:
 
 
 def points_needed(season: Season, opponents: int) -> float | None:
-    """The points against so many of the panel; None: no minimum."""
+    """Return the points needed against that many of the panel's bots; None: there is no minimum."""
     if season.panel_minimum is None:
         return None
     return season.panel_minimum * opponents / len(season.panel or ())

@@ -32,11 +32,12 @@ from deadheat.league.tables import (
 MOST_RUNS = 200
 """The newest of a season whose games say how strong its panel is: more would take longer and change little."""
 
+SHOWN = 100
+"""Runs that are listed at a time."""
 
-def panel_results(
-    session: Session, owner: Person, bot_id: int, version: int | None = None, limit: int = 100
-) -> list[PanelResult]:
-    """Those of an own bot's versions in all seasons, or of one version; the newest first. Raises NotFound."""
+
+def panel_results(session: Session, owner: Person, bot_id: int, version: int | None = None) -> list[PanelResult]:
+    """List the panel results of the caller's bot, or of one version; the newest `SHOWN` first. Raises NotFound."""
     own_bot(session, owner, bot_id)
     statement = (
         select(PanelRun, BotVersion, Season, Entry)
@@ -47,7 +48,7 @@ def panel_results(
     )
     if version is not None:
         statement = statement.where(BotVersion.number == version)
-    rows = session.exec(statement.order_by(col(PanelRun.id).desc()).limit(limit)).all()
+    rows = session.exec(statement.order_by(col(PanelRun.id).desc()).limit(SHOWN)).all()
     opponents = _opponents(session, [run.id for run, *_ in rows])
     first = _played_first(session, [run.entry_id for run, *_ in rows])
     return [
@@ -56,7 +57,7 @@ def panel_results(
 
 
 def is_at_panel(session: Session, season_id: int, bot_id: int, version: int | None) -> bool:
-    """Whether a version of the bot, or the one of that number, is still to play a season's panel to the end."""
+    """Whether a version of the bot, or the one with that number, has not finished a season's panel yet."""
     running = select(PanelRun.id).join(BotVersion, col(BotVersion.id) == PanelRun.version_id)
     running = running.where(PanelRun.season_id == season_id, BotVersion.bot_id == bot_id)
     if version is not None:
@@ -65,7 +66,7 @@ def is_at_panel(session: Session, season_id: int, bot_id: int, version: int | No
 
 
 def played_first(runs: Iterable[PanelRun]) -> dict[int, PanelRun]:
-    """Of running ones the one of each entry that is played now: what was chosen by number, or else the newest."""
+    """Return each entry's running panel that is played now: the version chosen by number, or else the newest."""
     found: dict[int, PanelRun] = {}
     for run in runs:
         other = found.setdefault(run.entry_id, run)

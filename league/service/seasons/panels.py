@@ -1,27 +1,27 @@
-"""The panel: sample bots of a season that each version plays as soon as it has arrived.
+"""The panel: a season's sample bots, which each version plays as soon as it arrives.
 
 Theory of operation
 -------------------
 A version arrives when it is ready and its bot is entered. It then plays every bot of the season's panel, both sides in
 turn, before anything else is played (`league.service.series.turns`). Such matches are never rated. Each opponent is a
 challenge (`league.service.seasons.challenges`); a `PanelRun` holds them together, with the terms of that moment: who is
-in the panel, how many games, and how many points are needed. What an organiser changes later concerns later arrivals.
+in the panel, how many games, and how many points are needed. Later changes by an organiser concern later arrivals.
 
 With a minimum, a version plays for its entry only when it has the points. Until then the entry keeps the version that
 it had; one without any is entered, and nothing is drawn for it (`Entry.waits_for_panel`). An entry that follows its bot
 takes the newest version that has the points; otherwise its author chooses one by its number, also in advance.
 
-* One version of an entry is played at a time: the one that was chosen by its number, or else the newest. Series of
-  an older one that wait are dropped, and it goes on when the newer one is through, with the results that it has.
-* What the service fails to play, or an organiser voids, is played again, and a match that is held keeps the panel open.
+* One version of an entry is played at a time: the one that was chosen by its number, or else the newest. An older one's
+waiting series are dropped; it continues with its results when the newer one is done. * What the service fails to play,
+or an organiser voids, is played again, and a match that is held keeps the panel open.
 * Results stay with the program: the same program as another upload begins with the games that it has.
 * A bot of the panel that is retired, or has no version to play, is left out, and the minimum is less in proportion.
   A bot of the panel that enters the season plays the others, and needs no points.
 * A version that arrived before the freeze is played to the end and may take over after it. The finals, or the close,
   end what is left without a verdict.
 
-`plan_panels` looks at the database anew each time and does what can be done next. The season is locked meanwhile, so
-two schedulers do nothing twice.
+`plan_panels` reads the database each time and does what can be done next. The season is locked meanwhile, so two
+schedulers do nothing twice.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def _refusal(session: Session, owner: Person, season: Season, bot: Bot) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AbsentBot:
-    """An entered bot that does not take part (any more)."""
+    """An entered bot that does not take part, or no longer does."""
 
     bot_id: int
     bot: str
@@ -96,7 +96,7 @@ class AbsentBot:
 
 
 def absent_bots(session: Session, season_id: int) -> list[AbsentBot]:
-    """Who has entered a season and does not take part, by name; why an organiser did it is in the audit log."""
+    """List the entered bots of a season that do not take part, by name; why an organiser did it is in the audit log."""
     statement = select(AbsentEntry, Bot.name).join(Bot, col(Bot.id) == AbsentEntry.bot_id)
     statement = statement.where(AbsentEntry.season_id == season_id).order_by(col(Bot.name_key), col(Bot.id))
     return [AbsentBot(row.bot_id, name, row.absence) for row, name in session.exec(statement)]

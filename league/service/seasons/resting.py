@@ -1,9 +1,9 @@
-"""Bots that fail too often rest: the ladder draws no more matches for them until their authors have looked.
+"""Bots that fail too often rest: the ladder draws no more matches for them until their authors bring them back.
 
 A bot with `rest_faults` faults in the last `rest_matches` rated matches of its version rests, while the season is open.
-Nothing else changes: it keeps its place, what waits is played, gates and finals go on. Its author lets it play again as
-it is, after the pause that a withdrawal has, or makes another version the active one. Either way its faults are counted
-anew, so that each rest has as many new ones.
+Nothing else changes: it keeps its place, waiting series are played, and gates and finals continue. Its author brings it
+back after the same pause as after a withdrawal, or makes another version the active one. Either way its faults are
+counted from zero, so that each rest has as many new ones.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LOOK_BACK = timedelta(minutes=2)
 
 
 def rest_failing(session: Session, season: Season) -> None:
-    """Let those rest who have failed too often. The season is open, and the caller has locked it."""
+    """Rest the bots that have failed too often. The season is open, and the caller has locked it."""
     if season.rest_faults is None:
         return
     failing = select(Participant.bot_id).join(Match, col(Match.id) == Participant.match_id)

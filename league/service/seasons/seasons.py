@@ -135,8 +135,8 @@ def seasons(
     author: str | None = None,
     with_results: bool = False,
 ) -> list[SeasonInfo]:
-    """The newest seasons first, those with an id below `before`; of one game, or (None) of all. `author`: those that a
-    bot of theirs, or of a team of theirs, has entered. Raises NotFound: there is no such author.
+    """List seasons with an id below `before`, the newest first; of one game, or (None) of all. `author`: only seasons
+    that their bots, or their teams' bots, have entered. Raises NotFound: there is no such author.
     """
     statement = select(Season).order_by(col(Season.id).desc()).limit(limit)
     if game is not None:
@@ -152,8 +152,8 @@ def seasons(
 
 
 def leading_season(session: Session, game: str) -> SeasonInfo | None:
-    """The game's league: of its seasons with results that are not closed the one with the most bots, so that nobody
-    takes its place by opening a smaller one; if all are closed, the newest. None: it has no results yet.
+    """Return the game's leading season: of its current seasons with results, the one with the most bots, so that a
+    small new one does not replace it; if all are closed, the newest. None: it has no results yet.
     """
     closed = col(Season.state).not_in(GOING_ON)
     bots = select(func.count()).select_from(Entry).where(Entry.season_id == Season.id).scalar_subquery()
@@ -205,7 +205,7 @@ def inherited(game: str, previous: Season | None) -> dict[str, Any]:
 
 
 def settled(state: SeasonState, changed: Iterable[str]) -> Iterator[BadSetting]:
-    """What of these settings can no longer be changed."""
+    """Return the settings among these that can no longer be changed."""
     for setting in changed:
         if not TERMS[setting].may_change(state):
             yield BadSetting(setting, f"it can no longer be changed because the season is {state.value}")
@@ -308,7 +308,7 @@ def _plays(row: Season) -> Plays:
 
 
 def rounded(row: Season) -> str:
-    """What of a season's numbers is played otherwise than it is set, as a sentence; empty: nothing is."""
+    """Say which of a season's numbers of matches differ from the settings; empty: none do."""
     plays = _plays(row)
     numbers = {"series_length": "in one go", "games_per_pair": "of each pair"}
     if row.finals in (FinalsFormat.ROUND_ROBIN, FinalsFormat.SWISS):

@@ -3,14 +3,15 @@
 Theory of operation
 -------------------
 A series lives as any job does (`league.service.ground.life`). A message says that something waits, and
-`league.service.series.turns` which series is next. That a machine may judge is a condition of the very statement that
-claims the series (see `league.service.series.hosts`), and `finish_series` closes the row in the same transaction that
-writes every result.
+`league.service.series.turns` which series is next. The statement that claims a series also checks that the machine may
+judge (see `league.service.series.hosts`), and `finish_series` closes the row in the same transaction that writes every
+result.
 
-A match at which we fail ends the attempt at its series. Matches played before it count, so that nobody can undo a loss
-by making a later match fail; the others go back to the queue, for new boxes and, if there is one, another machine. Each
-attempt has the next seed of the match's list (`Match.attempt`, `engine.chance.attempt_seed`). A match that fails too
-often, or twice while the same seat was to answer, is held: an organiser decides (`league.service.rulings.held`).
+If the service fails at a match, the attempt at its series ends. Matches played before it count, so that nobody can undo
+a loss by making a later match fail; the others go back to the queue, for new boxes and, if there is one, another
+machine. Each attempt has the next seed of the match's list (`Match.attempt`, `engine.chance.attempt_seed`). A match
+that fails too often, or twice while the same seat was to answer, is held: an organiser decides
+(`league.service.rulings.held`).
 
 So each match gets its result from exactly one attempt; every other attempt only leaves rows in the table `attempt`.
 Nothing in this file costs a bot anything.
@@ -87,8 +88,8 @@ def finish_series(
     outcomes: Sequence[MatchOutcome],
     failure: Failure | None = None,
 ) -> bool:
-    """Write what the series has brought; False: too late, nothing was changed, or the machine was found unfit
-    meanwhile, and no result of its is taken.
+    """Store the results of a series; False: it was too late and nothing was changed, or the machine was found unfit
+    meanwhile and none of its results counts.
 
     `outcomes`: of the matches that were tried. `failure`: why the series could not go on. What has no result then goes
     back to the queue, and what an organiser must see first is held.
@@ -139,7 +140,7 @@ def _tell_of_faults(session: Session, job: SeriesJob, season_id: int, outcomes: 
 
 
 def give_back_series(session: Session, series_id: int, attempt: int, worker: str | None, failure: Failure) -> bool:
-    """Take a series back from a worker that says nothing any more; False: too late."""
+    """Take a series back from a worker that no longer reports; False: it was too late."""
     at = now(session)
     after = _close(session, series_id, attempt, at, failure, (worker or "").rpartition(":")[0])
     if after is None:

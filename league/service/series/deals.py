@@ -4,10 +4,10 @@ Theory of operation
 -------------------
 Where a game's hands are private (`engine.games.same_deals`), the rotations of a deal share one secret seed, hence one
 commitment, and lie in different series (`league.service.series.planning`), which end at different times and on
-different machines. Whoever could read the record of the first rotation would know every hand of those that are still to
-be played. So a match is *withheld* while another match with its commitment is scheduled: its players and winner are
-shown, because ratings follow from them, but nothing that reveals hands. That is its seed, its transcript and all that
-is made from it, the words of a fault, what a bot wrote to stderr, and the match itself in progress.
+different machines. A reader of the first rotation's record would know every hand of those that are still to be played.
+So a match is *withheld* while another match with its commitment is scheduled: its players and winner are shown, because
+ratings follow from them, but nothing that reveals hands. That is its seed, its transcript and all that is made from it,
+the words of a fault, what a bot wrote to stderr, and the match itself in progress.
 
 Every access checks `withheld`; there is no second rule. A match that is played, abandoned or dropped is over and no
 longer withholds others, and a replay by a ruling gets its own dice (`league.service.rulings.rulings`), so nothing that

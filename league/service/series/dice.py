@@ -5,17 +5,17 @@ Theory of operation
 When a season opens, a secret is drawn, and its SHA-256 is published at once with the season and in the audit log. Every
 seed follows from the secret and the number of a deal (`engine.chance.season_seed`); deals are numbered 1, 2, 3 ... as
 they are planned, and no number is left out or used for two. So once it is known who plays whom, nobody can choose the
-dice, including whoever runs the service. The secret is published with the standings, when nothing is left to be played:
-then anybody can recompute all seeds (`league.verification.fairness`).
+dice, not even the operator. The secret is published with the standings, when nothing is left to be played: then anybody
+can recompute all seeds (`league.verification.fairness`).
 
 After a restore, the numbers since the back-up are skipped because people may have seen their dice; the audit log says
 so.
 
-Unrated matches that somebody asked for have seeds that are drawn one by one and no numbers, so that nobody learns of
-a rated deal, or how many others were asked for (`drawn_dice`).
+Unrated matches at an author's request have seeds that are drawn one by one, and no numbers. So they reveal nothing
+about rated deals, or about the number of other requests (`drawn_dice`).
 
-Whoever has the database has the secret and can foresee the dice. They must be trusted not to reveal them, and not to
-fit the pairing to dice that they know.
+People who can read the database know the secret and can foresee the dice. They must be trusted not to reveal them, and
+not to arrange pairings to suit dice that they know.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def commit_to_dice(session: Session, season: Season) -> str:
 
 
 def deal_dice(session: Session, season_id: int, count: int) -> list[Dice]:
-    """The dice of the season's next deals, so many; of a season without a secret, seeds that are drawn now."""
+    """Return the dice of the season's next deals; in a season without a secret, seeds that are drawn now."""
     taken = (
         update(Season)
         .where(col(Season.id) == season_id, col(Season.secret).is_not(None))
@@ -66,7 +66,7 @@ def deal_dice(session: Session, season_id: int, count: int) -> list[Dice]:
 
 
 def drawn_dice(session: Session, count: int) -> list[Dice]:
-    """So many dice that are drawn now and follow from nothing."""
+    """Draw that many seeds now, independent of the season's secret."""
     entropy = surroundings(session).entropy
     return [Dice(None, entropy(SEED_BYTES)) for _ in range(count)]
 

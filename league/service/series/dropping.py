@@ -1,4 +1,4 @@
-"""Dropping what is no longer needed, and what follows for the matches that it was to replace."""
+"""Drops series that are no longer needed, and restores the matches that they were to replace."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def drop_waiting(session: Session, season_id: int, cause: str, detail: str, *con
 
 
 def _uncount(session: Session, series: Series) -> None:
-    """Pairing forgets the games of a series that nobody began: whoever comes back gets them again."""
+    """Make pairing forget the games of a series that nobody began, so that a bot that comes back gets them again."""
     waiting = (Match.series_id == series.id, Match.state == MatchState.SCHEDULED)
     repeated = col(Match.id).in_(select(VoidedMatch.rejudged_id).where(col(VoidedMatch.rejudged_id).is_not(None)))
     seated: dict[int, list[int]] = {}
@@ -75,8 +75,8 @@ def _abandon_matches(session: Session, series_id: int, at: datetime) -> int:
 
 
 def put_back(session: Session, abandoned: Sequence[int]) -> None:
-    """A match whose repetition will not be played counts again: a result is never lost to a rejudgement. One that was
-    void before it was to be repeated stays so.
+    """Let a match whose replacement will not be played count again: a result is never lost to a rejudgement. One that
+    was void before it was to be repeated stays so.
     """
     if not abandoned:
         return

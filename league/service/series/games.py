@@ -2,14 +2,13 @@
 
 Theory of operation
 -------------------
-A game is a folder (`engine.games.folder`), and each process plays those that it found when it began. Two folders of one
-name might play different matches, so all must have the same one. What the API has is the league's: `announce_games`
-writes names, rules versions and hashes down when an API process starts. `agreed` is the condition of every statement
-that claims work: this process has that very game. It asks the process that claims and not the machine, for a worker's
-folders may have been replaced while an older process of it still runs. So a worker that has another game plays none of
-its matches and builds none of its bots, and plays the other games as before.
-
-A game that no API process has is nobody's: its matches wait until it is back.
+A game is a folder (`engine.games.folder`), and each process plays the games that it found at its start. Two folders of
+one name might play different matches, so all processes must have the same one. The API's copy is the league's:
+`announce_games` stores names, rules versions and hashes when an API process starts. Every statement that claims work
+has the condition `agreed`: this process has exactly that game. It asks the claiming process and not the machine,
+because a worker's folders may have been replaced while an older process still runs. So a worker with a different copy
+plays none of the game's matches and builds none of its bots, but plays other games as before. If no API process has a
+game, its matches wait until one does.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ def as_reported() -> dict[str, Any]:
 
 
 def disagreements(session: Session, reported: Mapping[str, Any]) -> tuple[str, ...]:
-    """What a machine does not play because its games are not those of the league, in sentences for operators."""
+    """Say which games a machine does not play because its copies are not the league's, in sentences for operators."""
     told = []
     for game in session.exec(select(LeagueGame).order_by(col(LeagueGame.name))):
         other = reported.get(game.name)

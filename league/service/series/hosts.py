@@ -1,4 +1,4 @@
-"""Machines that play: who is there, and which of them may judge.
+"""Machines that play: which ones there are, and which of them may judge.
 
 Theory of operation
 -------------------
@@ -10,8 +10,8 @@ does not know yet cannot take one.
 An unfit machine may still build and play trial matches, which do not check this. Every series needs a fit machine, even
 if it is not rated: it decides which version plays.
 
-A result that was played while its machine was found unfit is not taken (`found_unfit`): the series is played again
-elsewhere. Only `DEADHEAT_JUDGE_UNFIT` lets an unfit machine judge, and then each of its attempts says so.
+Results of a machine that was found unfit meanwhile do not count (`found_unfit`): the series is played again elsewhere.
+Only `DEADHEAT_JUDGE_UNFIT` lets an unfit machine judge, and then each of its attempts says so.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ RECHECK_SECONDS = 60
 """The pause before an unfit machine is checked again: a check takes a slot and its processors for some seconds."""
 
 AVOID_SECONDS = 600
-"""For so long a series waits for another machine than the one that failed at it; then it is played by whoever comes."""
+"""How long a series waits for another machine than the one that failed at it; after that, any machine may play it."""
 
 HOSTS_AT_A_TIME = 256
 """For so many machines the condition that says which one is kept: it is part of most statements here."""
@@ -118,7 +118,7 @@ def host_seen(session: Session, host: Host, steal_share: float = 0.0, late_secon
 
 
 def due_check(session: Session, host: Host) -> Fitness | None:
-    """What is known of a machine that is to be checked by now; None: it is not."""
+    """Return the fitness of a machine that is due for a check; None: it is not due."""
     due = col(WorkerHost.check_due_at) <= now(session)
     row = session.exec(select(WorkerHost).where(_is(host), due)).first()
     return None if row is None else row.fitness
@@ -127,7 +127,8 @@ def due_check(session: Session, host: Host) -> Fitness | None:
 def record_check(
     session: Session, host: Host, report: Mapping[str, object], reasons: Sequence[str], again_seconds: float
 ) -> None:
-    """What a check found: fit where there are no `reasons`. An unfit machine is checked again after that pause.
+    """Store the result of a check: the machine is fit if there are no `reasons`. An unfit machine is checked again
+    after that pause.
 
     What was turned away while nobody was fit is told of at once.
     """
@@ -251,7 +252,7 @@ def turn_away(session: Session, life: Life, row_id: int, host: Host) -> bool:
 
 
 def found_unfit(session: Session, job: SeriesJob) -> tuple[str, ...]:
-    """The same of a job whose results cannot be taken: its machine was found unfit since it was claimed."""
+    """Return why a job's results do not count: its machine was found unfit since the job was claimed."""
     if settings_of(session).judge_unfit:
         return ()
     begun = select(Series.started_at).where(Series.id == job.series_id).scalar_subquery()
@@ -289,7 +290,7 @@ def hosts(session: Session) -> list[HostInfo]:
 
 
 def hosts_for(session: Session, organiser: Person) -> list[HostInfo]:
-    """The same for whoever runs the league. Raises NotAllowed."""
+    """Return the machines for organisers. Raises NotAllowed."""
     organiser.must_organise()
     return hosts(session)
 

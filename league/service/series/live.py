@@ -1,4 +1,4 @@
-"""Matches that can be watched while they are played: the replies so far, written down now and then by the worker.
+"""Matches that can be watched while they are played: the worker stores the replies so far from time to time.
 
 There is one row for each running series, renewed about once a second, and only for matches that take longer than that
 (`workers.live`). The end of the series removes it, in the same transaction. Nothing depends on it: the player of the

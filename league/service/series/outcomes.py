@@ -1,4 +1,4 @@
-"""Storing what a series brought: results, what only authors see, and the attempts at its matches.
+"""Stores the outcome of a series: results, data that only authors see, and the attempts at its matches.
 
 It is part of the transaction that closes the attempt at the series
 (`league.service.series.carrying_out.finish_series`).
@@ -153,7 +153,7 @@ def _write_ledger(
 
 
 def next_seed(session: Session, steps: int, *which: ColumnElement[bool]) -> None:
-    """What was tried is played with a later seed of its list, so that nothing learnt helps (ruling C-16)."""
+    """Give tried matches a later seed of their lists, so that nothing learnt helps (ruling C-16)."""
     set_values(session, Match, *which, attempt=Match.attempt + steps)
 
 

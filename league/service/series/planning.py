@@ -1,4 +1,4 @@
-"""Writing planned matches down: where series and their seats come from.
+"""Stores planned matches: series and their seats.
 
 Ladder, finals, evaluations and challenges all plan with `add_series`. Every match gets a secret seed
 (`league.service.series.dice`) with a public commitment. Where a game's hands are private (`engine.games.same_deals`),
@@ -29,7 +29,7 @@ from deadheat.league.tables import BotVersion, Match, Pair, Participant, Season,
 
 
 def whole_groups(game: str, seats: int, matches: int) -> int:
-    """As many matches as wished, or what is left of them when a deal is to be played by everyone in every seat."""
+    """Round the number of matches down to whole turns, if each deal is to be played by everyone in every seat."""
     return whole_turns(matches, seats) if same_deals(game) else matches
 
 

@@ -1,9 +1,10 @@
-"""Who sees a match: everybody, unless whoever asked for it wanted it private. This is the one place that decides.
+"""Decides who sees a match: everybody, unless its author asked for it to be private. This is the one place that
+decides.
 
-Lists, feeds, exports and whatever else is the same for everybody leave private matches out (`SHOWN`, `shown_series`);
-where a list is of one challenge, whoever may see the challenge sees all of it. One match is looked up for somebody
-(`must_see`), and to all but the people of the bot that asked, and organisers, a private one does not exist: neither do
-the opponent's people see it.
+Lists, feeds, exports and everything else that is the same for everybody leave private matches out (`SHOWN`,
+`shown_series`). People who may see a challenge see the whole list of its matches. A single match is looked up for a
+person (`must_see`): only the owners of the bot that asked, and organisers, can see a private one. For everybody else,
+including the opponent's owners, it does not exist.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def shown_series() -> ColumnElement[bool]:
 
 
 def shown_attempt() -> ColumnElement[bool]:
-    """The same condition on `Attempt`, at a match or at a series as a whole."""
+    """The condition on `Attempt`, at a match or at a whole series, that everybody may see it."""
     series = exists().where(col(Series.id) == Attempt.series_id, ~shown_series())
     return ~series
 

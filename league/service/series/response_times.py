@@ -1,4 +1,4 @@
-"""Response times by version, season and command, added up as series end, so that no page has to.
+"""Response times by version, season and command, added up when series end, so that pages need not.
 
 Several workers finish series of the same versions at once. Each locks the rows that it adds to in the same order, so
 there is no deadlock; a missing row is first created empty.
@@ -65,7 +65,7 @@ def add_response_times(session: Session, season_id: int, job: SeriesJob, outcome
 
 
 def command_times(session: Session, season_id: int, version_ids: Iterable[int]) -> list[CommandTimes]:
-    """Of these versions together, by command."""
+    """Return the response times of these versions together, by command."""
     chosen = (ResponseTimes.season_id == season_id, col(ResponseTimes.version_id).in_(list(version_ids)))
     rows: dict[str, list[ResponseTimes]] = {}
     for row in session.exec(select(ResponseTimes).where(*chosen).order_by(col(ResponseTimes.command))):
@@ -74,7 +74,9 @@ def command_times(session: Session, season_id: int, version_ids: Iterable[int]) 
 
 
 def latency_by_version(session: Session, season_id: int) -> dict[str, dict[str, Any]]:
-    """For the leaderboard, over all commands: `p99` and `bars` of shares of the limit (`league.time_buckets`)."""
+    """Response times for the leaderboard, over all commands: `p99` and `bars` of shares of the limit
+    (`league.time_buckets`).
+    """
     statement = select(ResponseTimes.version_id, ResponseTimes.counts).where(ResponseTimes.season_id == season_id)
     parts: dict[int, list[Counts]] = {}
     for version_id, counts in session.exec(statement):

@@ -21,7 +21,7 @@ _NOTE = text(
 
 
 def note_rules(session: Session, season_id: int, outcomes: Sequence[MatchOutcome], at: datetime) -> None:
-    """Of a series that has just ended."""
+    """Note the rules versions of a series that has just ended."""
     versions = sorted({outcome.rules_version for outcome in outcomes if outcome.rules_version is not None})
     if versions:
         rows = [{"season_id": season_id, "rules_version": version, "first_at": at} for version in versions]
@@ -29,6 +29,6 @@ def note_rules(session: Session, season_id: int, outcomes: Sequence[MatchOutcome
 
 
 def rules_played(session: Session, season_ids: Sequence[int]) -> list[SeasonRules]:
-    """Of these seasons, by season and version."""
+    """Return the rules versions played in these seasons, by season and version."""
     statement = select(SeasonRules).where(col(SeasonRules.season_id).in_(season_ids))
     return list(session.exec(statement.order_by(col(SeasonRules.season_id), col(SeasonRules.rules_version))))

@@ -1,4 +1,4 @@
-"""Which series is played next, when a message says that there is one to play.
+"""Chooses the series that is played next when a message says that one is waiting.
 
 Theory of operation
 -------------------
@@ -8,8 +8,8 @@ series by this order. So a newcomer's first match does not wait for everything p
 Next is the series that has waited longest, after a head start has been added to its waiting: three hours for series
 of a version that has just arrived against its season's panel, two for those of evaluations, which have a timetable, one
 for series that place a version, half an hour for others of new versions, none for the rest of the rated ones. Unrated
-series that somebody asked for give all others a start of two minutes. So nothing is overtaken by what is planned 182
-minutes later, and nobody starves, but whoever asks delays no rated match that was planned before or soon after.
+series at an author's request give all others a start of two minutes. So nothing is overtaken by series planned 182
+minutes later, and nothing starves, but a request delays no rated match that was planned before it or soon after.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def oldest(games: tuple[Identity, ...]) -> CompoundSelect[Any]:
 
 
 def turn(series: Series) -> tuple[datetime, int]:
-    """What a waiting series is ordered by."""
+    """The order of waiting series."""
     return series.queued_at - HEAD_STARTS[Precedence(series.precedence)], series.id
 
 

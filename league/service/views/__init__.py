@@ -1,1 +1,1 @@
-"""What people are shown: matches, bots, queues, and the reasons why something waits or does not count."""
+"""Views for people: matches, bots, queues, and the reasons why something waits or does not count."""

@@ -34,8 +34,8 @@ MAX_VERSIONS = 100
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A season that a bot takes part in. `has_results`: a match of it has ended, whoever's. `challenged`: authors may
-    ask for unrated matches against it now.
+    """A season that a bot takes part in. `has_results`: a match of the season has ended. `challenged`: authors may ask
+    for unrated matches against it now.
     """
 
     season_id: int
@@ -61,7 +61,7 @@ class Opponent:
 
     @property
     def share(self) -> float:
-        """Of the points, draws as halves; 0 to 1."""
+        """The share of the points, with draws as halves; 0 to 1."""
         return (self.won + self.drawn / 2) / self.matches
 
 
@@ -164,7 +164,7 @@ def failures(session: Session, season_id: int, bot_id: int) -> list[Failure]:
 
 
 def failure_counts(session: Session, season_id: int, bot_id: int) -> dict[tuple[int, Fault], int]:
-    """By version and cause, over all its matches in the season."""
+    """Count a bot's faults by version and cause, over all its matches in the season."""
     statement = (
         select(BotVersion.number, Participant.fault, func.count())
         .join(Match, col(Match.id) == Participant.match_id)

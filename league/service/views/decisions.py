@@ -1,4 +1,4 @@
-"""What waits for an organiser's decision: the first thing on the desk."""
+"""Matters that wait for an organiser's decision: the first section of the desk."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class SeasonWaits:
-    """A season that goes on when an organiser acts. `why`: a sentence."""
+    """A season that waits for an organiser. `why`: a sentence."""
 
     season: SeasonInfo
     why: str
@@ -43,7 +43,7 @@ class Decisions:
 
 
 def decisions(session: Session, organiser: Person, seasons: Iterable[SeasonInfo]) -> Decisions:
-    """What waits in these seasons, and in all of them of appeals and held matches. Raises NotAllowed."""
+    """List what waits in these seasons, and the appeals and held matches of all seasons. Raises NotAllowed."""
     organiser.must_organise()
     appeals = select(func.count(), func.min(Appeal.opened_at)).where(Appeal.state == AppealState.OPEN)
     held = select(func.count(), func.min(Match.created_at)).where(Match.state == MatchState.HELD)
@@ -60,7 +60,7 @@ def decisions(session: Session, organiser: Person, seasons: Iterable[SeasonInfo]
 
 
 def _why(session: Session, season: SeasonInfo) -> str:
-    """Why a season does not go on by itself; empty: it does, or nothing is due."""
+    """Say why a season does not continue by itself; empty: it does, or nothing is due."""
     if season.closes_at is None:
         over = season.state is SeasonState.FINALS and season.finals_done_at is not None
         return "Its finals are over. Close it to publish the standings." if over and not season.closes_when_done else ""

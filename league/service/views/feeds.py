@@ -60,7 +60,7 @@ class Feed:
 
 
 def season_feed(session: Session, season_id: int) -> Feed:
-    """What happened in a season. Raises NotFound."""
+    """Return a season's feed. Raises NotFound."""
     season = existing(session, Season, season_id)
     entered = select(Entry.bot_id).where(Entry.season_id == season_id)
     items = [
@@ -72,7 +72,7 @@ def season_feed(session: Session, season_id: int) -> Feed:
 
 
 def bot_feed(session: Session, bot_id: int) -> Feed:
-    """What happened to a bot, and in the seasons that it is in. Raises NotFound."""
+    """Return the feed of a bot and of its seasons. Raises NotFound."""
     bot = existing(session, Bot, bot_id)
     seasons = select(Season.id, Season.name).join(Entry, col(Entry.season_id) == Season.id)
     seasons = seasons.where(Entry.bot_id == bot_id).order_by(col(Season.id).desc()).limit(MOST_SEASONS)
@@ -81,7 +81,7 @@ def bot_feed(session: Session, bot_id: int) -> Feed:
 
 
 def game_feed(session: Session, game: str, title: str, begins_at: datetime) -> Feed:
-    """What happened in all seasons of a game, and to its bots. `begins_at`: for a feed without an item."""
+    """Return the feed of a game's seasons and bots. `begins_at`: for a feed without an item."""
     seasons = select(Season.id, Season.name).where(Season.game == game)
     names = dict(session.exec(seasons.order_by(col(Season.id).desc()).limit(MOST_SEASONS)).all())
     told = [one for one in announcements(session) if one.season_id is None or one.season_id in names]

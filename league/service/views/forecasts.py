@@ -1,4 +1,4 @@
-"""Whether the machines suffice for a season's timetable: `evaluations.forecast`, told of a season as it is."""
+"""Forecasts for a season as it is now: the inputs and warnings of `evaluations.forecast`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ from sqlmodel import Session, col, func, select
 
 from deadheat.engine.games.folder import folders
 from deadheat.league.database import now
-from deadheat.league.records import from_row
 from deadheat.league.records.forecasts import Forecast, ForecastEvaluation
 from deadheat.league.service.evaluations.beginning import running_evaluation
 from deadheat.league.service.evaluations.forecast import (
     ESTIMATE,
     Course,
-    Foreseen,
     Machines,
     Pace,
     Played,
@@ -61,7 +59,7 @@ time, shows within minutes."""
 
 
 def season_forecast(session: Session, organiser: Person, season_id: int, bots: int | None = None) -> Forecast:
-    """For a season that exists. `bots`: reckon with so many; None: with those that have entered.
+    """Forecast for an existing season. `bots`: how many to assume; None: those that have entered.
 
     Raises:
         NotAllowed, NotFound.
@@ -71,7 +69,9 @@ def season_forecast(session: Session, organiser: Person, season_id: int, bots: i
 
 
 def forecast(session: Session, season: Season, bots: int | None = None) -> Forecast:
-    """For a season as it is, or as it would be: then the object is in memory only, and has no number if it is new."""
+    """Forecast for a season as it is, or as it would be: then the object is in memory only, and has no number if it is
+    new.
+    """
     entries = _entries(session, season)
     fields = [bots] if bots is not None else list(Counter(entries.values()).values())
     field = sum(fields)
@@ -106,14 +106,14 @@ def forecast(session: Session, season: Season, bots: int | None = None) -> Forec
         panel_seconds=round(len(season.panel or ()) * pace.seconds(season.panel_games), 1),
         ladder_matches=ladder,
         ladder_done_at=ladder_done,
-        evaluations=[from_row(ForecastEvaluation, one) for one in coming],
+        evaluations=coming,
         finals_matches=sum(work.all_matches for works in finals for work in works),
         finals_done_at=done_at,
         warnings=told,
     )
 
 
-def falls_behind(session: Session, season: Season) -> tuple[Foreseen, datetime] | None:
+def falls_behind(session: Session, season: Season) -> tuple[ForecastEvaluation, datetime] | None:
     """The evaluation that is being played, and when its successor or what ends it is due, if it is not done by then."""
     row = running_evaluation(session, season.id)
     if row is None or row.stage is not None:
@@ -131,7 +131,9 @@ def falls_behind(session: Session, season: Season) -> tuple[Foreseen, datetime] 
 
 
 def pace_of(session: Session, season: Season) -> Pace:
-    """What was measured of the season's game: in this season if enough was played, or in the last one where it was."""
+    """Return the measured pace of the season's game: in this season if enough was played, or in the last one where it
+    was.
+    """
     others = select(Season.id).where(Season.game == season.game, Season.id != (season.id or 0))
     newest = session.exec(others.order_by(col(Season.id).desc()).limit(5)).all()
     estimate, slots = _estimate(season.game), max(1, judging_slots(session))
@@ -191,7 +193,7 @@ def _coming(
     field: int,
     machines: Machines,
     course: Course,
-) -> list[Foreseen]:
+) -> list[ForecastEvaluation]:
     if season.state.is_after(SeasonState.FROZEN) or not (lines or _exists(season)):
         return []
     took = {}

@@ -1,4 +1,4 @@
-"""What of a season's finals and running evaluation is still to be played, and when it will be: for a forecast."""
+"""The part of a season's finals and running evaluation that is still to be played, and when: for a forecast."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from sqlmodel import Session, col, func, select
 from deadheat.league.database import now
 from deadheat.league.pairing.rounds import swiss_rounds
 from deadheat.league.pairing.stages import stages
+from deadheat.league.records.forecasts import ForecastEvaluation
 from deadheat.league.service.evaluations.beginning import running_evaluation
-from deadheat.league.service.evaluations.forecast import Foreseen, Machines, Work, stage_work
+from deadheat.league.service.evaluations.forecast import Machines, Work, stage_work
 from deadheat.league.service.series.planning import series_at_once, whole_groups
 from deadheat.league.states import (
     WITH_RESULT,
@@ -27,7 +28,7 @@ from deadheat.league.tables import Evaluation, EvaluationPairing, EvaluationPlay
 
 
 def finals_work(season: Season, fields: Sequence[int]) -> Iterator[list[Work]]:
-    """What the finals play: each of their stages, or all of them at once."""
+    """Return the work of the finals: by stage, or all at once."""
     if season.finals is FinalsFormat.STAGES:
         players = sum(min(field, season.finals_top or field) for field in fields)
         whole = partial(whole_groups, season.game, season.seats)
@@ -75,7 +76,7 @@ def finals_done(
     return at + timedelta(seconds=sum(seconds) * max(0.0, 1 - session.exec(over).one() / max(1, every)))
 
 
-def left_of(session: Session, season: Season, row: Evaluation, machines: Machines) -> Foreseen:
+def left_of(session: Session, season: Season, row: Evaluation, machines: Machines) -> ForecastEvaluation:
     """The one that is being played: what is left of it from now on."""
     assert row.state is EvaluationState.RUNNING
     players = session.exec(select(func.count()).where(col(EvaluationPlayer.evaluation_id) == row.id)).one()
@@ -92,4 +93,4 @@ def left_of(session: Session, season: Season, row: Evaluation, machines: Machine
     undrawn = rounds - (drawn or 0) if row.format is EvaluationFormat.SWISS else int(drawn is None)
     seconds += machines.seconds(Work(max(0, undrawn), per_round * at_once, each))
     done_at = now(session) + timedelta(seconds=seconds)
-    return Foreseen(row.name, row.due_at, row.created_at, done_at, rounds * per_round * at_once * each)
+    return ForecastEvaluation(row.name, row.due_at, row.created_at, done_at, rounds * per_round * at_once * each)

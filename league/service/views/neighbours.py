@@ -21,7 +21,7 @@ is looked for. A walk along an index of that many rows; where there is none amon
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Of what (for readers), and the matches before and after; None: there is none, or none near."""
+    """The matches before and after one, and of what (for readers); None: there is none, or none near."""
 
     of: str
     before: int | None
@@ -29,7 +29,7 @@ class Neighbours:
 
 
 def neighbours(session: Session, match: MatchInfo) -> list[Neighbours]:
-    """Those of a match that somebody sees, as far as there are some. Of bots: only of a match that is done."""
+    """Return the neighbours of a match that a viewer may see, if any. Those of bots: only of a match that is done."""
     found = [_of_series(session, match)]
     bots = {seat.bot_id: seat.bot for seat in match.seats}
     if match.finished_at is not None and match.seats and match.seats[0].rank is not None:

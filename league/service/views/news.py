@@ -52,7 +52,7 @@ class RunningSeries:
 
 
 def running_series(session: Session, limit: int) -> list[RunningSeries]:
-    """Those that began last first."""
+    """List running series, the latest first."""
     statement = (
         select(Series, Season)
         .join(Season, col(Season.id) == Series.season_id)
@@ -101,7 +101,7 @@ class ReadyBot:
 
 
 def ready_bots(session: Session, game: str, limit: int) -> list[ReadyBot]:
-    """Those that people may play against: whose newest version that may came last."""
+    """List bots that people may play against, the most recently updated first."""
     newest = func.max(BotVersion.number)
     statement = (
         sqlalchemy.select(col(Bot.id), col(Bot.name), col(User.name), newest)

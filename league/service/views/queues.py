@@ -38,9 +38,9 @@ class QueueInfo:
 @dataclass(frozen=True, slots=True)
 class Queues:
     """All queues, and the age of each current season's newest ranking; `behind`: seasons whose log of results has
-    changed since. `exhibitions_ended`: how people's matches of the last day ended: played, resigned, late,
-    left (before it began), no-worker, or a cause of ours. `slots`: matches that can be played at a time by the machines
-    that judge; `idle_slots`: those of them that play and build nothing, although matches are unplayed.
+    changed since. `exhibitions_ended`: how people's matches of the last day ended: played, resigned, late, left (before
+    it began), no-worker, or a cause of failure. `slots`: how many matches the judging machines can play at a
+    time; `idle_slots`: those of them that play and build nothing, although matches are unplayed.
     """
 
     queues: tuple[QueueInfo, ...]

@@ -1,8 +1,8 @@
 """How the league ran in the last day, minute by minute, for the operator's charts.
 
-One row is written each minute, by whoever sweeps. It counts the attempts that were written since the row before; what
-another transaction commits later under a lower number is not counted again, so a chart may miss an attempt, and nothing
-but charts is made of it. A minute without a row is one in which no sweep ran.
+The sweep writes one row each minute. A row counts the attempts stored since the row before. An attempt that another
+transaction commits later under a lower number is missed; only charts use these rows. A minute without a row is one in
+which no sweep ran.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def take_sample(session: Session) -> bool:
 
 
 def samples(session: Session, asker: Person, hours: int) -> list[Moment]:
-    """Those of the last hours, the oldest first. Raises NotAllowed."""
+    """Return the samples of the last hours, the oldest first. Raises NotAllowed."""
     asker.must_administer()
     lately = col(Sample.at) > now(session) - timedelta(hours=hours)
     rows = session.exec(select(Sample).where(lately).order_by(col(Sample.at)))

@@ -24,7 +24,7 @@ class Bearing:
 
 
 def bearings(session: Session, matches: Sequence[Match]) -> dict[int, Bearing]:
-    """Of each of these matches, by id."""
+    """Return the bearing of each of these matches, by id."""
     ids = [match.id for match in matches]
     statement = (
         select(Match.id, Series.purpose, VoidedMatch)

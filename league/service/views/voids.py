@@ -1,4 +1,5 @@
-"""Void attempts by version, by the seat that was to answer and by machine: whose matches fail more often than others'?
+"""Void attempts by version, by the seat that was to answer and by machine: which versions' matches fail more often than
+others'?
 
 A void attempt blames nobody and benefits nobody. But a bot that could cause one would do so when losing, and then more
 attempts than its share would fail while it was to answer. So each version is compared with the field on
@@ -59,7 +60,7 @@ class Share:
 
     @property
     def stratum(self) -> tuple[int, bool]:
-        """What it is compared within."""
+        """The field within which it is compared."""
         return self.machine, self.whole_series
 
 
@@ -124,8 +125,8 @@ def _binomial(trials: int, odds: float) -> NDArray[np.float64]:
 
 
 def season_voids(session: Session, organiser: Person, season_id: int, least: int = 1) -> list[VersionVoids]:
-    """Of the season's versions with void attempts or failed series among the league's newest attempts, the least likely
-    first; nothing where none has as many as `least`. Raises NotAllowed.
+    """List the season's versions with void attempts or failed series among the league's newest attempts, the least
+    likely first; nothing where none has as many as `least`. Raises NotAllowed.
     """
     organiser.must_organise()
     recent = _recent(season_id)

@@ -1,9 +1,9 @@
-"""What stands between a bot and its next result in a season, and an estimate of the wait.
+"""The matches ahead of a bot's next result in a season, and an estimate of the wait.
 
 Theory of operation
 -------------------
-Machines play for every season, and a series hands in its results when the whole of it is over. So what is ahead of a
-bot is the matches of all series that come before its first one, in the order in which workers take them
+Machines play for every season, and a series hands in its results when the whole of it is over. So the matches ahead of
+a bot are those of all series before its first one, in the order in which workers take them
 (`league.service.series.turns`), and then its own series. The estimate is a plain quotient: those matches, each as long
 as its season's recent matches, divided by the number of series in progress, each assumed to be half over. It foresees
 no change, such as machines that start or stop, or series let in ahead. There is no estimate if nothing is being played,

@@ -188,7 +188,7 @@ def test_a_gates_bots_are_seen_from_its_file(tmp_path: Path) -> None:
         ('panel = ["a"]\ngames = 1\n[[condition]]\nno_loss = "a"', "games: It should be at least 2"),
         ('panel = ["a"]\ngames = "x"\n[[condition]]\nno_loss = "a"', "games: Enter a whole number"),
         ('panel = ["a"]\n[[condition]]\nno_loss = "a"\n[[condition]]\nno_fault_in = 0', "condition 2, no_fault_in: It"),
-        ('panel = ["a"]\n[[condition]]\nno_los = "a"', "condition 1, no_los: This field does not exist"),
+        ('panel = ["a"]\n[[condition]]\nno_los = "a"', "condition 1, no_los: There is no such field"),
         ('panel = ["a"]\n[[condition]]', "condition 1: a condition is one of no_loss"),
         ('panel = ["a"]', "condition: This is required"),
         ('panel = ["none/*"]\n[[condition]]\nno_loss = "a"', "nothing is called none"),
