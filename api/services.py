@@ -179,11 +179,13 @@ class Boards:
         return board
 
     def totals(self, session: Session, snapshot_id: int) -> dict[str, Any]:
-        """What a ranking was made of."""
+        """Return the totals of the log that a ranking was made from."""
         return self.part(("totals", snapshot_id), lambda: totals_of(session, snapshot_id))
 
     def part(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """What is made of rankings that the key names, and of nothing else that changes: made once."""
+        """Return what `make` makes, kept under the key. The key names the rankings that it is made from; it reads nothing
+        else that changes.
+        """
         found: Value | None = self._parts.get(key)
         if found is None:
             found = make()

@@ -84,7 +84,7 @@ class Meter(Protocol):
         """
 
     def waiting_ns(self) -> int:
-        """Return the longest that the bot may have been waiting for a processor by now, if that is not in the counters
+        """Return the longest that the bot may have waited for a processor so far, if that is not in the counters
         before it is over. Ask it before the counters, and repeatedly: it knows from the last time.
         """
 
