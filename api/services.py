@@ -183,8 +183,8 @@ class Boards:
         return self.part(("totals", snapshot_id), lambda: totals_of(session, snapshot_id))
 
     def part(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """Return what `make` makes, kept under the key. The key names the rankings that it is made from; it reads nothing
-        else that changes.
+        """Return what `make` makes, kept under the key. The key names the rankings that it is made from; nothing else
+        that it reads changes.
         """
         found: Value | None = self._parts.get(key)
         if found is None:
