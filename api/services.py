@@ -6,10 +6,10 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from anyio import CapacityLimiter
 from fastapi.templating import Jinja2Templates
@@ -25,6 +25,7 @@ from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.people import access
+from deadheat.league.service.rankings.honesty import totals_of
 from deadheat.league.service.rankings.standings import Leaderboard, leaderboard, newest_snapshot
 
 if TYPE_CHECKING:
@@ -70,6 +71,9 @@ CHECK_SECONDS = 2
 CACHED_BODIES = 256
 KEPT_BOARDS = 8
 """Seasons whose newest ranking is kept; one of 2,000 bots is about 10 MB as objects."""
+
+KEPT_PARTS = 64
+"""Pieces of pages made of rankings; a page of a leaderboard has 150 kB."""
 
 SHOWING = 4
 """Threads that render what everybody sees, and do nothing else: nobody who uploads or signs in can occupy them."""
@@ -163,6 +167,7 @@ class Boards:
 
     def __init__(self) -> None:
         self._kept: OrderedDict[int, Leaderboard] = OrderedDict()
+        self._parts: OrderedDict[Hashable, Any] = OrderedDict()
 
     def newest(self, session: Session, season_id: int) -> Leaderboard:
         """The newest ranking; of one that is kept the database is asked for its number alone. Raises NotFound."""
@@ -172,6 +177,18 @@ class Boards:
             board = leaderboard(session, season_id)
         _put_last(self._kept, season_id, board, KEPT_BOARDS)
         return board
+
+    def totals(self, session: Session, snapshot_id: int) -> dict[str, Any]:
+        """Return the totals of a ranking."""
+        return self.part(("totals", snapshot_id), lambda: totals_of(session, snapshot_id))
+
+    def part(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """Return, made only once, a value that depends on the rankings in the key and on nothing else that changes."""
+        found: Value | None = self._parts.get(key)
+        if found is None:
+            found = make()
+        _put_last(self._parts, key, found, KEPT_PARTS)
+        return found
 
 
 class Choice:

@@ -83,6 +83,11 @@ class Meter(Protocol):
         milliseconds old, which is cheap enough for every slow reply.
         """
 
+    def waiting_ns(self) -> int:
+        """Return the longest that the bot may have been waiting for a processor by now, if that is not in the counters
+        before it is over. Ask it before the counters, and repeatedly: it knows from the last time.
+        """
+
 
 NOTHING = Counters()
 
@@ -99,6 +104,10 @@ class NoMeter:
     def counters(self, fresh: bool = True) -> Counters:
         """See `Meter`."""
         return NOTHING
+
+    def waiting_ns(self) -> int:
+        """See `Meter`."""
+        return 0
 
     def mark(self) -> None:
         """See `Meter`."""

@@ -77,7 +77,7 @@ def audit(
         mentioned = [record.subject for record in records]
         mentioned += [f"bot/{data['bot']}" for _, data in lines if "bot" in data]
         names = subject_names(session, mentioned)
-        seasons = [] if before or filtered else honesty(session)
+        seasons = [] if before or filtered else honesty(session, totals=shared.boards.totals)
     query = urlencode({name: value for name, value in chosen.items() if value})
     return render(
         shared,

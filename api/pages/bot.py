@@ -149,10 +149,10 @@ def near(rows: Sequence[Row], own: Row | None) -> list[tuple[Row, charts.Bar]]:
     if own is None or own["rank"] is None:
         return []
     field = [row for row in rows if row["division"] == own["division"] and row["rank"] is not None]
-    at = field.index(own)
-    reach = [row for row in field if row["low"] <= own["high"] and row["high"] >= own["low"]]
-    above = [row for row in field[:at] if row in reach][-NEAR:]
-    below = [row for row in field[at + 1 :] if row in reach][:NEAR]
+    at = next(place for place, row in enumerate(field) if row is own)
+    reach = [row["low"] <= own["high"] and row["high"] >= own["low"] for row in field]
+    above = [field[place] for place in range(at) if reach[place]][-NEAR:]
+    below = [field[place] for place in range(at + 1, len(field)) if reach[place]][:NEAR]
     found = [*above, own, *below]
     return list(zip(found, charts.bars(found), strict=True)) if len(found) > 1 else []
 

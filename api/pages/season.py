@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query
+from markupsafe import Markup
 from pydantic import ConfigDict
 from sqlmodel import Session
 
@@ -18,7 +19,7 @@ from deadheat.api.pages.render import everyones, render
 from deadheat.api.schemas import base
 from deadheat.api.schemas.base import RowId
 from deadheat.api.services import Services
-from deadheat.engine.language import gettext
+from deadheat.engine.language import gettext, language
 from deadheat.league.beside import tally
 from deadheat.league.database import now
 from deadheat.league.records.seasons import Progress, Season
@@ -28,6 +29,7 @@ from deadheat.league.service.evaluations.staged import stages_of
 from deadheat.league.service.evaluations.views import evaluations
 from deadheat.league.service.people import announcements as league_announcements
 from deadheat.league.service.rankings.history import trends
+from deadheat.league.service.rankings.standings import Leaderboard
 from deadheat.league.service.seasons.participation import AbsentBot, absent_bots
 from deadheat.league.service.seasons.seasons import season_info, season_progress, season_waiting
 from deadheat.league.service.views.matches import matches
@@ -76,11 +78,10 @@ class Chosen(base.Query):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A page of the leaderboard: rows with pictures of their intervals and trends, by the name of their division."""
+    """A page of the leaderboard. `found`: how many rows were asked for."""
 
-    divisions: Mapping[str, Sequence[tuple[Row, Bar, Trend | None]]]
+    table: Markup
     found: int
-    pages: int
     languages: Sequence[str]
 
 
@@ -104,7 +105,8 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
         absent = absent_bots(session, season_id)
         evaluation = next(iter(evaluations(session, season_id, limit=1)), None)
         at = now(session)
-        page = shown(session, board.standings["rows"], chosen, info)
+        key = (board.snapshot_id, chosen, language(), tuple(info.divisions))
+        page = shared.boards.part(key, lambda: shown(shared, session, board, chosen, info))
     standings = board.standings
     return render(
         shared,
@@ -125,7 +127,6 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
         chosen=chosen,
         shown=page,
         absent=_absent(absent, standings["rows"]),
-        latency=standings.get("latency", {}),
         tally=tally(board.config, (row["plackett_luce"] for row in standings["rows"])),
         totals=standings["totals"],
         matches=recent,
@@ -148,8 +149,11 @@ def _progress(session: Session, season_id: int, totals: Row | None) -> Progress:
     return Progress(entries, scheduled, totals["matches"], totals["rated"], held, totals["abandoned"], totals["voids"])
 
 
-def shown(session: Session, rows: Sequence[Row], chosen: Chosen, info: Season) -> Shown:
-    """The page asked for of the rows asked for; their intervals share the scale of all rows."""
+def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen, info: Season) -> Shown:
+    """The page asked for of the rows asked for, by the name of their division, with pictures of their intervals and
+    trends; the intervals share the scale of all rows.
+    """
+    rows = board.standings["rows"]
     found = [row for row in rows if chosen.fits(row)]
     part = found[(chosen.page - 1) * ROWS : chosen.page * ROWS]
     ways = trends(session, info.id, [row["bot_id"] for row in part])
@@ -158,7 +162,18 @@ def shown(session: Session, rows: Sequence[Row], chosen: Chosen, info: Season) -
     for row, bar in zip(part, bars(part, rows), strict=True):
         way = trend(ways.get(row["bot_id"], []))
         divisions.setdefault(names[row["division"]], []).append((row, bar, way))
-    return Shown(divisions, len(found), -(-len(found) // ROWS), sorted({row["language"] for row in rows}))
+    table = render(
+        shared,
+        "board.html",
+        season=info,
+        divisions=divisions,
+        chosen=chosen,
+        pages=-(-len(found) // ROWS),
+        tally=tally(board.config, (row["plackett_luce"] for row in rows)),
+        latency=board.standings.get("latency", {}),
+    )
+    languages = sorted({row["language"] for row in rows})
+    return Shown(Markup(table), len(found), languages)  # noqa: S704  a template's, which escapes
 
 
 def dates(info: Season) -> list[tuple[str, datetime]]:

@@ -105,6 +105,7 @@ def test_the_form_takes_all_that_the_api_takes(boss: Browser, site: Site) -> Non
         "opens_at": "2099-01-01T00:00:00",
         "finals": "swiss",
         "stages": "",
+        "variant": "",
         "freezes_at": "2099-01-02T00:00:00",
         "finals_at": "2099-01-03T00:00:00",
         "closes_at": "2099-01-04T00:00:00",

@@ -41,7 +41,6 @@ def crowd(folder: Path, bots: int, matches: int) -> int:
     _bots(connection, season_id, bots)
     _matches(connection, season_id, bots, matches)
     connection.execute("COMMIT")
-    connection.execute("ANALYZE")
     connection.close()
     _rank(folder, season_id, bots, matches, pattern)
     return season_id

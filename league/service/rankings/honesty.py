@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -37,13 +38,24 @@ class Honesty:
     rules: tuple[tuple[int, datetime], ...]
 
 
-def honesty(session: Session, limit: int = MOST_SEASONS) -> list[Honesty]:
+def totals_of(session: Session, snapshot_id: int) -> dict[str, Any]:
+    """Return the totals of a ranking. Rankings are large, and never change."""
+    totals: dict[str, Any] = session.get_one(RatingSnapshot, snapshot_id).standings["totals"]
+    return totals
+
+
+def honesty(
+    session: Session,
+    limit: int = MOST_SEASONS,
+    totals: Callable[[Session, int], dict[str, Any]] = totals_of,
+) -> list[Honesty]:
     """The newest seasons first."""
     seasons = session.exec(select(Season).order_by(col(Season.id).desc()).limit(limit)).all()
     of_these = col(RatingSnapshot.season_id).in_([season.id for season in seasons])
     newest = select(func.max(RatingSnapshot.id)).where(of_these).group_by(col(RatingSnapshot.season_id))
-    rankings = session.exec(select(RatingSnapshot).where(col(RatingSnapshot.id).in_(newest)))
-    snapshots = {snapshot.season_id: snapshot for snapshot in rankings}
+    told = (RatingSnapshot.season_id, RatingSnapshot.id, RatingSnapshot.log_sha256, RatingSnapshot.created_at)
+    rankings = session.exec(select(*told).where(col(RatingSnapshot.id).in_(newest)))
+    snapshots = {season_id: more for season_id, *more in rankings}
     rules: dict[int, list[tuple[int, datetime]]] = {}
     for row in rules_played(session, [season.id for season in seasons]):
         rules.setdefault(row.season_id, []).append((row.rules_version, row.first_at))
@@ -55,9 +67,9 @@ def honesty(session: Session, limit: int = MOST_SEASONS) -> list[Honesty]:
             season,
             season_id=season.id,
             held=held.get(season.id, 0),
-            totals=snapshots[season.id].standings["totals"] if season.id in snapshots else {},
-            log_sha256=snapshots[season.id].log_sha256 if season.id in snapshots else None,
-            ranked_at=snapshots[season.id].created_at if season.id in snapshots else None,
+            totals=totals(session, snapshots[season.id][0]) if season.id in snapshots else {},
+            log_sha256=snapshots[season.id][1] if season.id in snapshots else None,
+            ranked_at=snapshots[season.id][2] if season.id in snapshots else None,
             rules=tuple(rules.get(season.id, ())),
         )
         for season in seasons
