@@ -84,8 +84,8 @@ class Meter(Protocol):
         """
 
     def waiting_ns(self) -> int:
-        """Return the longest that the bot may have been waiting for a processor by now, if that is not in the counters
-        before it is over. Ask it before the counters, and repeatedly: it knows from the last time.
+        """Return the longest that the bot may have been waiting for a processor, where the counters show a wait only
+        when it is over. Call this before `counters`, and repeatedly: it compares with the previous call.
         """
 
 

@@ -55,7 +55,7 @@ def honesty(
     newest = select(func.max(RatingSnapshot.id)).where(of_these).group_by(col(RatingSnapshot.season_id))
     told = (RatingSnapshot.season_id, RatingSnapshot.id, RatingSnapshot.log_sha256, RatingSnapshot.created_at)
     rankings = session.exec(select(*told).where(col(RatingSnapshot.id).in_(newest)))
-    snapshots = {season_id: more for season_id, *more in rankings}
+    snapshots = {season_id: (number, log, at) for season_id, number, log, at in rankings}
     rules: dict[int, list[tuple[int, datetime]]] = {}
     for row in rules_played(session, [season.id for season in seasons]):
         rules.setdefault(row.season_id, []).append((row.rules_version, row.first_at))
