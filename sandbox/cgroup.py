@@ -148,7 +148,7 @@ class Cgroup:
         return self._counters(self._mark)
 
     def waiting_ns(self) -> int:
-        """See `sandbox.box.Meter`. The pressure counts waits that last."""
+        """See `sandbox.box.Meter`. The pressure counts waits that last; without it, none is known before it is over."""
         return 0
 
     def spent_ns(self) -> int | None:
