@@ -179,11 +179,11 @@ class Boards:
         return board
 
     def totals(self, session: Session, snapshot_id: int) -> dict[str, Any]:
-        """What a ranking was made of."""
+        """Return the totals of a ranking."""
         return self.part(("totals", snapshot_id), lambda: totals_of(session, snapshot_id))
 
     def part(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """What is made of rankings that the key names, and of nothing else that changes: made once."""
+        """Return the part of a page with that key. The key names the rankings it shows, and all else that may change."""
         found: Value | None = self._parts.get(key)
         if found is None:
             found = make()

@@ -39,7 +39,7 @@ class Honesty:
 
 
 def totals_of(session: Session, snapshot_id: int) -> dict[str, Any]:
-    """What a ranking was made of. Rankings are large, and never change."""
+    """Return the totals of a ranking. Rankings are large, and never change."""
     totals: dict[str, Any] = session.get_one(RatingSnapshot, snapshot_id).standings["totals"]
     return totals
 
