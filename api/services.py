@@ -179,11 +179,13 @@ class Boards:
         return board
 
     def totals(self, session: Session, snapshot_id: int) -> dict[str, Any]:
-        """Return the totals of a ranking."""
+        """Return the totals of the log that a ranking was made from."""
         return self.part(("totals", snapshot_id), lambda: totals_of(session, snapshot_id))
 
     def part(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """Return the part of a page with that key. The key names the rankings it shows, and all else that may change."""
+        """Return what `make` makes, kept under the key. The key names the rankings that it is made from; nothing else
+        that it reads changes.
+        """
         found: Value | None = self._parts.get(key)
         if found is None:
             found = make()

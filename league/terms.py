@@ -282,9 +282,9 @@ class Term:
 
     @property
     def words(self) -> str:
-        """Its description in commands and files: none instead of null, and the words of a choice."""
+        """Its description in commands and files, on one line: none instead of null, and the words of a choice."""
         choices = f" One of: {', '.join(self.kind)}." if issubclass(self.kind, StrEnum) else ""
-        return self.meaning.replace("null", "none") + choices
+        return " ".join(self.meaning.split()).replace("null", "none") + choices
 
     def may_change(self, state: SeasonState) -> bool:
         """Whether it may still be changed in a season of that state."""

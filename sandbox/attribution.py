@@ -5,9 +5,9 @@ Theory of operation
 `engine.own_time` defines own time and the counters that show taken time. This module says what follows for a seat that
 is silent past its deadline. At the deadline itself a starved bot's own time is always below the limit, guilty or not,
 and a wait that is not over is not counted yet. So the referee keeps *watching*. If the seat answers, its own time
-decides. If its own time exceeds the limit by `SETTLE_NS`, the bot is to blame. A watch that reaches `WATCH_FACTOR`
-times the limit shows that this machine gives a bot next to nothing: the machine has failed, and the bot is judged
-elsewhere.
+decides. If its own time exceeds the limit by `SETTLE_NS`, not counting a wait that may last, the bot is to blame. A
+watch that reaches `WATCH_FACTOR` times the limit shows that this machine gives a bot next to nothing: the machine has
+failed, and the bot is judged elsewhere.
 
 Pure: nothing here reads a clock or a file.
 """
@@ -87,11 +87,15 @@ def between(
     )
 
 
-def while_silent(evidence: Evidence, limit_ns: int, watch_factor: int = WATCH_FACTOR) -> Blame | None:
-    """Return the verdict past the deadline on a seat that is still silent; None: keep watching."""
+def while_silent(
+    evidence: Evidence, limit_ns: int, watch_factor: int = WATCH_FACTOR, waiting_ns: int = 0
+) -> Blame | None:
+    """Return the verdict past the deadline on a seat that is still silent; None: keep watching. `waiting_ns` is the
+    longest that a wait may have lasted which is not over, so that no counter knows it.
+    """
     if evidence.frozen or evidence.signal == "none":
         return Blame.UNKNOWN
-    if evidence.own_ns > limit_ns + SETTLE_NS:
+    if evidence.own_ns - waiting_ns > limit_ns + SETTLE_NS:
         return Blame.BOT
     longest_ns = limit_ns + max(SHORTEST_WATCH_NS, (watch_factor - 1) * limit_ns)
     return Blame.HOST if evidence.wall_ns > longest_ns else None

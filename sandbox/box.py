@@ -83,6 +83,11 @@ class Meter(Protocol):
         milliseconds old, which is cheap enough for every slow reply.
         """
 
+    def waiting_ns(self) -> int:
+        """Return the longest that the bot may have been waiting for a processor, where the counters show a wait only
+        when it is over. Call this before `counters`, and repeatedly: it compares with the previous call.
+        """
+
 
 NOTHING = Counters()
 
@@ -99,6 +104,10 @@ class NoMeter:
     def counters(self, fresh: bool = True) -> Counters:
         """See `Meter`."""
         return NOTHING
+
+    def waiting_ns(self) -> int:
+        """See `Meter`."""
+        return 0
 
     def mark(self) -> None:
         """See `Meter`."""

@@ -230,9 +230,12 @@ class ProcessMeter(NoMeter):
 
     def __init__(self, pid: int, stderr: Stderr) -> None:
         self._leader = Leader(pid)
+        self._stat = Path(f"/proc/{pid}/stat")
         self._stderr = stderr
         self._clock = (~pid << 3) | 2  # Linux's clock of another process's CPU time, see clock_getcpuclockid(3)
         self._mark: tuple[bytes, int | None] = (b"", None)
+        self._looked: tuple[int, int | None] = (0, None)
+        self._ran_after_ns = 0
 
     def cpu_ns(self) -> int | None:
         """Return the CPU time used so far."""
@@ -259,6 +262,18 @@ class ProcessMeter(NoMeter):
         """See `sandbox.box.Meter`."""
         before_ns, now_ns = self._mark[1], self.cpu_ns()
         return None if before_ns is None or now_ns is None else now_ns - before_ns
+
+    def waiting_ns(self) -> int:
+        """See `sandbox.box.Meter`. What has used CPU time since the last look has begun to wait after that look."""
+        (looked_ns, used_ns), self._looked = self._looked, (time.monotonic_ns(), self.cpu_ns())
+        now_ns, cpu_ns = self._looked
+        if cpu_ns != used_ns:
+            self._ran_after_ns = looked_ns
+        try:
+            ready = self._stat.read_bytes().rpartition(b")")[2].split()[0] == b"R"
+        except (OSError, IndexError):  # it has ended
+            ready = False
+        return now_ns - self._ran_after_ns if ready else 0
 
     def close(self) -> None:
         """Close the counters' files."""

@@ -281,8 +281,9 @@ class PipeTransport:
         if stamp_ns < prompt.weigh_ns:
             return None
         prompt.weigh_ns = stamp_ns + WEIGH_NS
+        waiting_ns = prompt.channel.meter.waiting_ns()
         evidence = prompt.evidence(stamp_ns)
-        blame = while_silent(evidence, prompt.limit_ns, self._watch_factor)
+        blame = while_silent(evidence, prompt.limit_ns, self._watch_factor, waiting_ns)
         if blame is Blame.BOT:
             return self._timeout(prompt, stamp_ns, evidence)
         if blame is not None:

@@ -32,7 +32,7 @@ from deadheat.engine.language import N_, _, gettext, language, ngettext
 from deadheat.league.locale import LANGUAGES
 from deadheat.league.records.seasons import Season
 
-Item = TypeVar("Item")
+_Item = TypeVar("_Item")
 
 _SAID = re.compile(r'\bsay\("([^"]*)"')
 
@@ -116,7 +116,7 @@ def render(shared: Services, name: str, **values: Any) -> str:
     return shared.pages.get_template(name).render(**values)
 
 
-def first_of(found: Sequence[Item], count: int, number: Callable[[Item], int]) -> tuple[Sequence[Item], int | None]:
+def first_of(found: Sequence[_Item], count: int, number: Callable[[_Item], int]) -> tuple[Sequence[_Item], int | None]:
     """Return the first items of a list that was asked for one more, and the number before which a page of older ones
     begins; None: there are none.
     """

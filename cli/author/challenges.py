@@ -92,7 +92,7 @@ def challenges(
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="Show at most this many.")] = 20,
     timeout: Timeout = WAIT_SECONDS,
 ) -> Output:
-    """List the unrated matches that you asked for, newest first, or show how some stand."""
+    """List the unrated matches that you asked for, newest first, or show the state of some."""
     if number is None:
         if stop or wait or report:
             fail("choose one by its number; `deadheat challenges` lists them", USAGE)

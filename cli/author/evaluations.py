@@ -33,7 +33,7 @@ def evaluations(
     rnd: Annotated[int, typer.Option("--round", min=0, help="Show this round's pairings instead.")] = 0,
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="List at most this many.")] = 20,
 ) -> Output:
-    """List a season's evaluations, newest first, or show one's standings, or a round's pairings."""
+    """List a season's evaluations, newest first, or show the standings of one, or the pairings of a round."""
     if evaluation is None:
         if not season:
             fail("say --season to list its evaluations, or an evaluation's number", USAGE)

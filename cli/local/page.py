@@ -192,7 +192,10 @@ def _function_body(module: str) -> str:
     body = _LATE_IMPORT.sub(r"modules[\1]", body)
     body = _EXPORT.sub(r"\1", body)
     left = _OTHERWISE.search(body)
-    assert left is None, f"a form that one script cannot have: {body[left.start() : left.end() + 60]!r}"
+    if left is not None:
+        wrong = body[left.start() :].strip().partition("\n")[0][:80]
+        forms = '`export function NAME` and `import { NAME } from "/static/FILE.js";`'
+        raise ValueError(f"{wrong!r} cannot be packed into one page: write {forms}")
     return f"{body}return {{ {exports} }};\n"
 
 

@@ -119,7 +119,7 @@ def worker(
     ] = FINISH_SECONDS,
     alive_file: AliveFile = None,
 ) -> None:
-    """Run a worker: takes jobs from the queue until it is told to stop.
+    """Run a worker, which takes jobs from the queue until it is told to stop.
 
     SIGTERM lets it finish; what takes too long is handed back to the queue.
 
@@ -199,7 +199,7 @@ def keeper() -> None:
 
 
 def scheduler(alive_file: AliveFile = None) -> None:
-    """Run the scheduler: makes series, finds lost work, asks for rankings. Of several one leads."""
+    """Run the scheduler, which plans series, recovers lost work and requests rankings. One of several leads."""
     settings = starting.safe_settings()
     from deadheat.workers.leader import LedScheduler, lease_of
     from deadheat.workers.tasks import app
@@ -210,7 +210,7 @@ def scheduler(alive_file: AliveFile = None) -> None:
 
 
 def migrate() -> None:
-    """Bring the database to this version's schema; `deadheat upgrade` backs it up before."""
+    """Bring the database to this version's schema; `deadheat upgrade` backs it up first."""
     from deadheat.league.database import Database
     from deadheat.league.storage.schema import SchemaAge, WrongSchema, must_fit
 

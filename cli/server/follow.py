@@ -71,7 +71,7 @@ def watch(
     matches: Annotated[int, typer.Option(min=0, help="Stop after this many matches; 0: at Ctrl-C.")] = 0,
     timeout: Timeout = 86_400,
 ) -> Iterator[Output]:
-    """Show matches as they end, preceded by the build of your newest version, and what it has against a panel."""
+    """Show matches as they end, preceded by the build of your newest version and its panel."""
     patience = Patience(timeout, "not all matches have ended" if matches else "nobody pressed Ctrl-C")
     if season:
         client.season(season)  # one that does not exist is said at once

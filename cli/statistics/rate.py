@@ -55,7 +55,7 @@ def rate(
     check: Annotated[bool, typer.Option("--check", help="Compare with the season's ranking and dice.")] = False,
     server: Annotated[str | None, typer.Option(help="Check this server's ranking, from what it exports.")] = None,
 ) -> Output:
-    """Rate a log of games, a line each: {"players": [...], "ranks": [...]}, with "group" if matches share dice.
+    """Rate a log of games, one per line: {"players": [...], "ranks": [...]}, and "group" if matches share dice.
 
     With --season --check the newest ranking and, once the season is over, all seeds are made again: on the server's
     machine from its database, anywhere from what a --server exports; exit code 1 if anything differs.

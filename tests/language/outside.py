@@ -139,7 +139,7 @@ def _is_apart(part: ast.AST) -> bool:
         case ast.Expr(value=ast.Constant()):
             return True  # a docstring
         case ast.Call(func=ast.Name(id=name)):
-            return name in LOOKS_UP
+            return name in LOOKS_UP or name == "TypeVar"
         case ast.Call(func=ast.Attribute(value=ast.Name(id="log"))):
             return True
         case ast.Assert() | ast.AnnAssign(value=None) | ast.arguments():

@@ -432,8 +432,8 @@ def test_a_tick_asks_nothing_about_those_who_are_through(world: World, seats: in
 
 
 def test_a_tick_reads_the_pairs_of_those_alone_whose_turn_it_is(world: World) -> None:
-    a_season(world, 40, series_length=1)
-    for _ in range(5):
+    a_season(world, 16, series_length=1)
+    for _ in range(3):
         play(world, world.tick())
     begun, pairs = asked_by_a_tick(world)
     assert pairs
@@ -443,7 +443,7 @@ def test_a_tick_reads_the_pairs_of_those_alone_whose_turn_it_is(world: World) ->
 
 def test_the_stored_seed_decides_whom_chance_picks(world: World) -> None:
     """Planned twice from the same state, a tick gives the same; with another seed another."""
-    season_id, _ = a_season(world, 40, series_length=1)
+    season_id, _ = a_season(world, 16, series_length=1)
 
     def plan(seed: bytes) -> list[tuple[int, ...]]:
         with world.db.transaction() as session:

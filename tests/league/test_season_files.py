@@ -289,6 +289,7 @@ def test_an_export_changes_nothing_and_explains_each_setting(world: World) -> No
     assert text == world.read(season_as_file, world.boss, season_id)
     assert not applied(world, text, season_id).changes
     for term in TERMS.values():
+        assert "\n" not in term.words
         assert f"# {term.words}\n{term.name} = " in text
     assert "opens_at = 2027-08-01T06:00:00Z\n" in text
 

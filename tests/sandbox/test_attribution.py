@@ -85,6 +85,17 @@ def test_while_silent(evidence: Evidence, verdict: Blame | None) -> None:
     assert while_silent(evidence, LIMIT_NS) is verdict
 
 
+def test_nobody_is_convicted_in_the_middle_of_a_wait_that_no_counter_knows_yet() -> None:
+    """A bot that needed 440 ms had this, at nice 19 and a load of 20: its last wait had lasted for 110 ms so far."""
+    seen_then = seen(2687.7, cpu=404.5, leader_cpu=404.5, delay=2173.4)
+    assert while_silent(seen_then, LIMIT_NS) is Blame.BOT
+    assert while_silent(seen_then, LIMIT_NS, waiting_ns=5 * NS_PER_MS) is None
+    assert (
+        while_silent(seen(2700, cpu=500, leader_cpu=500, delay=2173), LIMIT_NS, waiting_ns=5 * NS_PER_MS) is Blame.BOT
+    )
+    assert while_silent(seen(4001, cpu=1, leader_cpu=1, delay=0), LIMIT_NS, waiting_ns=4000 * NS_PER_MS) is Blame.HOST
+
+
 @pytest.mark.parametrize("limit_ms", [1, 50, 500, 10_000])
 def test_an_endless_loop_is_convicted_at_the_same_share_of_a_cpu_whatever_its_limit(limit_ms: int) -> None:
     """A bank of ten seconds as much as a move of half a second: from 15 % on."""

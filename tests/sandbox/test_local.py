@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
@@ -13,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.engine.core import NS_PER_S, STDERR_KEPT_BYTES, Message, Reply
+from deadheat.engine.core import NS_PER_MS, NS_PER_S, STDERR_KEPT_BYTES, Message, Reply
 from deadheat.sandbox.box import Box, Limits, Program
-from deadheat.sandbox.local import LocalSandbox
+from deadheat.sandbox.local import LocalSandbox, ProcessMeter
 from deadheat.sandbox.pipes import PipeTransport
 from deadheat.sandbox.stderr import CUT_BYTES, HEAD_BYTES, TAIL_BYTES, Stderr
 
@@ -77,7 +78,7 @@ REFEREE = """
 import os, sys
 from pathlib import Path
 from deadheat.sandbox.box import Limits, Program
-from deadheat.sandbox.local import LocalSandbox
+from deadheat.sandbox.local import LocalSandbox, ProcessMeter
 pids = []
 for code in sys.argv[1:]:
     box = LocalSandbox().open(Program(Path("."), (sys.executable, "-ISc", code), "test"), Limits())
@@ -178,3 +179,27 @@ def test_stderr_is_whole_until_there_is_too_much() -> None:
 def stderr_write(stderr: Stderr, data: bytes) -> None:
     with open(stderr.fd, "ab", closefd=False) as file:
         file.write(data)
+
+
+def test_a_wait_that_lasts_is_seen() -> None:
+    """A program that gets next to nothing of a processor waits long at a time; one that sleeps waits for none."""
+    idle = "import os; os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))"
+    spin, sleep = f"{idle}\nwhile True: pass", "import time; time.sleep(60)"
+    cpu = min(os.sched_getaffinity(0))
+    started = [
+        subprocess.Popen([sys.executable, "-c", f"import os; os.sched_setaffinity(0, [{cpu}])\n{text}"])
+        for text in ("while True: pass", spin, sleep)
+    ]
+    try:
+        meters = [ProcessMeter(one.pid, Stderr()) for one in started[1:]]
+        give_up_at = time.monotonic() + 20
+        while not 20 * NS_PER_MS <= (waited_ns := meters[0].waiting_ns()) < NS_PER_S:
+            assert time.monotonic() < give_up_at, waited_ns  # until it has run, it may have waited since ever
+            time.sleep(0.005)
+        while started[2].poll() is None and meters[1].waiting_ns() and time.monotonic() < give_up_at:
+            time.sleep(0.005)
+        assert meters[1].waiting_ns() == 0
+    finally:
+        for one in started:
+            one.kill()
+            one.wait()

@@ -511,6 +511,14 @@ def test_silence_is_convicted_as_soon_as_its_own_time_is_over() -> None:
     assert time.monotonic() - began < 10  # and not at the end of the watch, let alone never
 
 
+def test_a_wait_that_lasts_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    until_ns = time.monotonic_ns() + 400 * NS_PER_MS
+    monkeypatch.setattr(ScriptedMeter, "waiting_ns", lambda _: 400 * NS_PER_MS if time.monotonic_ns() < until_ns else 0)
+    reply, _ = watched(0.0, answer_s=None)
+    assert reply.fault is Fault.TIMEOUT
+    assert time.monotonic_ns() >= until_ns
+
+
 def test_silence_of_which_all_was_stolen_is_the_machines_failure() -> None:
     with pytest.raises(TransportError) as caught:
         watched(1.0, answer_s=None, limit_ms=10)

@@ -39,7 +39,7 @@ class Honesty:
 
 
 def totals_of(session: Session, snapshot_id: int) -> dict[str, Any]:
-    """Return the totals of a ranking. Rankings are large, and never change."""
+    """Return the totals of the log that a ranking was made from. Rankings are large and never change."""
     totals: dict[str, Any] = session.get_one(RatingSnapshot, snapshot_id).standings["totals"]
     return totals
 

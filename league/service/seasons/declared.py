@@ -89,7 +89,7 @@ def season_as_file(session: Session, organiser: Person, season_id: int) -> str:
 
 
 def season_as_public_file(session: Session, season_id: int) -> str:
-    """The same without the list of who is invited, for everyone. Raises NotFound."""
+    """Return the season as a file, without its list of invited people, for everyone. Raises NotFound."""
     return season_file.write(_public(session, existing(session, Season, season_id)))
 
 
