@@ -22,5 +22,5 @@ def test_a_call_is_tried_where_it_is_read(visit: Open, locale: str) -> None:
 
 
 def answered(page: Page) -> None:
-    expect(page.locator(".live-responses-table .response-col_status").first).to_contain_text("200")
+    expect(page.locator(".live-responses-table tbody .response-col_status").first).to_contain_text("200")
     expect(page.locator(".live-responses-table .microlight").first).to_contain_text("items")
