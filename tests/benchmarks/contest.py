@@ -9,8 +9,8 @@ the same rounds and finds the same standings (`contests.second`). Then the same 
 its lateness is measured. The result is 1 if a round was late, a draw or a standing differed, or a page was slow.
 
 Contests: `online` (1,600 teams, Swiss of 20 rounds twice a day), `system-test` (Swiss of 50 rounds), `first-100` (round
-robin, 5 matches a pair), `final` (23 teams, round robin every 15 minutes for six hours). All of it is some 100 minutes
-of CPU time, 8 of them for each day of `online`; `--days` and `--teams` make that contest smaller.
+robin, 5 matches a pair), `final` (23 teams, round robin every 15 minutes for six hours). All of it takes hours;
+`--days` and `--teams` make that contest smaller.
 """
 
 from __future__ import annotations
