@@ -217,6 +217,11 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     ] = None
     """Languages that may enter; null: all that the judge image has."""
 
+    upload_kib: Annotated[
+        int | None, Field(ge=1, le=1_000_000), Setting(Group.ENTRY, "Largest upload that may enter, in KiB")
+    ] = None
+    """The largest upload, in KiB, of a version that may enter; null: whatever the deployment accepts."""
+
     panel: Annotated[
         list[Annotated[str, StringConstraints(pattern=PANEL_BOT, max_length=65)]] | None,
         Field(min_length=1, max_length=50),

@@ -119,6 +119,7 @@ def test_the_form_takes_all_that_the_api_takes(boss: Browser, site: Site) -> Non
         "entries_per_author": "2",
         "teams_only": "true",
         "languages": "c, python",
+        "upload_kib": "512",
         "panel": "boss/sample, boss/another",
         "panel_games": "4",
         "panel_minimum": "3",

@@ -7,7 +7,7 @@ from secrets import token_hex
 from typing import Any
 
 import pytest
-from sqlmodel import Session
+from sqlmodel import Session, select
 
 from deadheat.league import errors
 from deadheat.league.service.bots.bots import Upload, add_version, create_bot
@@ -25,6 +25,7 @@ from deadheat.league.service.seasons.entries import entries_named, entry_info, l
 from deadheat.league.service.seasons.gates import GateTerms
 from deadheat.league.service.seasons.seasons import create_season, edit_season
 from deadheat.league.states import Admission, SeasonState
+from deadheat.league.tables import BotVersion
 from tests.league.world import GAME, World
 
 
@@ -168,13 +169,33 @@ def test_organisers_enter_whom_they_like(world: World) -> None:
 def test_a_season_of_some_languages_takes_versions_in_those(world: World) -> None:
     season_id = world.season(0, languages=["c", "cpp"])
     owner, bot_id = world.bot()
-    with pytest.raises(errors.NotAdmitted, match="no ready version is in c, cpp"):
+    with pytest.raises(errors.NotAdmitted, match="the newest ready one, is in python, and the season accepts c, cpp"):
         enter(world, owner, season_id, bot_id)
     with pytest.raises(errors.NotAdmitted, match="version 1 is in python"):
         enter(world, owner, season_id, bot_id, 1)
     in_language(world, owner, bot_id, "c")
     in_language(world, owner, bot_id, "python")
     assert enter(world, owner, season_id, bot_id) == 2
+
+
+def test_a_season_of_a_size_takes_versions_within_it(world: World) -> None:
+    season_id = world.season(0, upload_kib=1)
+    owner, bot_id = world.bot()
+
+    def sized(number: int, size_bytes: int) -> None:
+        with world.db.transaction() as session:
+            found = select(BotVersion).where(BotVersion.bot_id == bot_id, BotVersion.number == number)
+            session.exec(found).one().size_bytes = size_bytes
+
+    sized(1, 1025)
+    with pytest.raises(errors.NotAdmitted, match=r"the newest ready one, was an upload of 2 KiB, .* accepts 1 KiB"):
+        enter(world, owner, season_id, bot_id)
+    with pytest.raises(errors.NotAdmitted, match="version 1 was an upload of 2 KiB"):
+        enter(world, owner, season_id, bot_id, 1)
+    sized(1, 1024)
+    assert enter(world, owner, season_id, bot_id) == 1
+    in_language(world, owner, bot_id, "python")
+    assert world.read(entry_info, season_id, bot_id).version == 2
 
 
 def test_a_new_version_in_another_language_does_not_take_over(world: World) -> None:
@@ -254,7 +275,7 @@ def test_an_organiser_chooses_nothing_for_the_bot_of_another(world: World) -> No
     season_id = world.season(0)
     owner, bot_id = world.bot()
     world.build(world.upload(owner, bot_id))
-    with pytest.raises(errors.WrongState, match="its version is its author"):
+    with pytest.raises(errors.WrongState, match="only its author may choose its version"):
         enter(world, world.boss, season_id, bot_id, 1)
     with pytest.raises(errors.WrongState, match="its gate is its author"), world.db.transaction() as session:
         league_entries.enter(session, world.boss, season_id, bot_id, gate="none")

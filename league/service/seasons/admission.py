@@ -19,6 +19,8 @@ from deadheat.league.service.people.users import existing_user
 from deadheat.league.states import Admission, VersionState
 from deadheat.league.tables import Bot, BotVersion, Season, SeasonInvitation, User
 
+KIB = 1024
+
 
 def must_be_admitted(session: Session, who: Person, season: Season, bot: Bot) -> None:
     """Whether the season is for that author and that bot. Raises NotAdmitted."""
@@ -46,20 +48,32 @@ def check_admission(session: Session, who: Person, season: Season, bot: Bot) -> 
             raise too_many_entries(person, season)
 
 
+def objection(season: Season, version: BotVersion) -> str:
+    """Say why the season does not accept a version, in a clause; empty: it does."""
+    if season.languages is not None and version.language not in season.languages:
+        return f"is in {version.language}, and the season accepts {', '.join(season.languages)}"
+    if season.upload_kib is not None and version.size_bytes > season.upload_kib * KIB:
+        size = f"{-(-version.size_bytes // KIB):,} KiB"
+        return f"was an upload of {size}, and the season accepts {season.upload_kib:,} KiB"
+    return ""
+
+
 def newest_ready(
-    session: Session, bot_id: int, languages: Collection[str] | None, besides: Collection[int] = ()
+    session: Session, bot_id: int, season: Season | None, besides: Collection[int] = ()
 ) -> BotVersion | None:
-    """The newest version that is ready, in one of the languages (None: any), and none of those `besides`."""
+    """Find the newest ready version that the season accepts (None: any), except those in `besides`."""
     ready = select(BotVersion).where(BotVersion.bot_id == bot_id, BotVersion.state == VersionState.READY)
     if besides:
         ready = ready.where(col(BotVersion.id).not_in(besides))
-    if languages is not None:
-        ready = ready.where(col(BotVersion.language).in_(languages))
+    if season is not None and season.languages is not None:
+        ready = ready.where(col(BotVersion.language).in_(season.languages))
+    if season is not None and season.upload_kib is not None:
+        ready = ready.where(BotVersion.size_bytes <= season.upload_kib * KIB)
     return session.exec(ready.order_by(col(BotVersion.number).desc()).limit(1)).first()
 
 
 def version_to_enter(session: Session, season: Season, bot: Bot, number: int | None) -> BotVersion:
-    """The version of that number; None: the newest that is ready and in one of the season's languages.
+    """The version of that number; None: the newest ready one that the season accepts.
 
     Raises:
         NotFound, NotReady, NotAdmitted.
@@ -71,14 +85,15 @@ def version_to_enter(session: Session, season: Season, bot: Bot, number: int | N
             raise NotFound("version", number)
         if version.state is not VersionState.READY:
             raise NotReady(bot.name, f"version {number} is {_told(version)}")
-        if season.languages is not None and version.language not in season.languages:
-            raise NotAdmitted(f"version {number} is in {version.language}, and the season accepts {_listed(season)}")
+        if why := objection(season, version):
+            raise NotAdmitted(f"version {number} {why}")
         return version
-    ready = newest_ready(session, bot.id, season.languages)
+    ready = newest_ready(session, bot.id, season)
     if ready is not None:
         return ready
-    if season.languages is not None and newest_ready(session, bot.id, None) is not None:
-        raise NotAdmitted(f"no ready version is in {_listed(season)}")
+    refused = newest_ready(session, bot.id, None)
+    if refused is not None:
+        raise NotAdmitted(f"version {refused.number}, the newest ready one, {objection(season, refused)}")
     newest = session.exec(of_bot.order_by(col(BotVersion.number).desc()).limit(1)).first()
     raise NotReady(bot.name, "there are no uploads" if newest is None else f"the newest is {_told(newest)}")
 
@@ -159,7 +174,3 @@ def _user_id(session: Session, organiser: Person, season_id: int, name: str) -> 
     organiser.must_organise()
     existing(session, Season, season_id)
     return existing_user(session, name).id
-
-
-def _listed(season: Season) -> str:
-    return ", ".join(season.languages or ())

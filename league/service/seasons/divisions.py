@@ -21,7 +21,7 @@ from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.counting import may_be_drawn
 from deadheat.league.service.ground.steps import lock_season, touch_log
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.seasons.admission import newest_ready
+from deadheat.league.service.seasons.admission import newest_ready, objection
 from deadheat.league.states import ENTERABLE, ChallengeState, SeasonState, either
 from deadheat.league.tables import Bot, BotVersion, Challenge, Division, Entry, RatingSnapshot, Season
 from deadheat.league.terms import MAX_DIVISIONS
@@ -230,13 +230,12 @@ def _begins_with(session: Session, season: Season, before: Entry, playing: BotVe
     """The version with which an entry of the season before begins; None: it has none that the season takes.
 
     An entry that follows its bot begins with the newest, but not past its gate: there the one that plays goes on, and
-    what is newer goes to the gate when the season opens. Where the one that plays is in a language that the season does
-    not take, the newest in another plays; at a gate the newest that has not failed.
+    what is newer goes to the gate when the season opens. If the season does not accept the one that plays, the newest
+    that it accepts plays; at a gate the newest that has not failed.
     """
     gated = before.gate is not None and season.challenge_games > 0
-    taken = season.languages is None or playing.language in season.languages
-    if taken and (gated or not before.follows):
+    if not objection(season, playing) and (gated or not before.follows):
         return playing
     failed = select(Challenge.candidate_id)
     failed = failed.where(Challenge.entry_id == before.id, Challenge.state == ChallengeState.FAILED)
-    return newest_ready(session, before.bot_id, season.languages, session.exec(failed).all() if gated else ())
+    return newest_ready(session, before.bot_id, season, session.exec(failed).all() if gated else ())

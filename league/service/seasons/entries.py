@@ -61,7 +61,7 @@ def enter(
         _must_leave_choices(entry, bot_id, number, gate)
     version = version_to_enter(session, season, bot, number)
     if number is None and (failed := without_points(session, season, bot_id)):
-        version = newest_ready(session, bot_id, season.languages, failed) or version
+        version = newest_ready(session, bot_id, season, failed) or version
     before = None if entry is None else (entry.gate, entry_info(session, season_id, bot_id))
     if entry is None:
         check_admission(session, who, season, bot)
@@ -158,7 +158,7 @@ def offer_version(session: Session, version_id: int) -> None:
         entry = session.exec(statement.where(Entry.season_id == season_id)).first()
         if entry is None or season.state not in ENTERABLE:
             continue
-        newest = newest_ready(session, version.bot_id, season.languages)
+        newest = newest_ready(session, version.bot_id, season)
         if newest is not None and newest.id == version.id:
             _offer(session, season, entry, version)
             touch_log(session, season.id)
@@ -173,7 +173,7 @@ def offer_newest(session: Session, season: Season) -> None:
     )
     offered = select(Entry).where(Entry.season_id == season.id, newer.exists())
     for entry in session.exec(offered.order_by(col(Entry.id)).execution_options(populate_existing=True)).all():
-        version = newest_ready(session, entry.bot_id, season.languages)
+        version = newest_ready(session, entry.bot_id, season)
         if version is not None and version.id > entry.version_id:
             _offer(session, season, entry, version)
     touch_log(session, season.id)
