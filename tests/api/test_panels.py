@@ -21,7 +21,7 @@ def test_points_faults_and_matches_are_shown_while_a_version_plays(site: Site) -
     browser = Browser(site).sign_in("ada")
     page = f"/bots/{bot_id}/versions/1"
     first, second = world.tick()
-    assert "0 of 4 points by now; it needs 3 to play for its bot." in browser.get(page).text
+    assert "0 of 4 points so far; it needs 3 to play for its bot." in browser.get(page).text
     assert "/static/live.js" in browser.answer.text
     job = world.claimed(first)
     lost = [forfeited(match, match.seats.index(max(match.seats))) for match in job.matches]
@@ -38,7 +38,7 @@ def test_points_faults_and_matches_are_shown_while_a_version_plays(site: Site) -
         browser.get(path)
         assert "Estimated performance" in browser.answer.text
         assert f'<a href="/matches/{easy["match_ids"][0]}">' in browser.answer.text
-    assert "so it is not drawn yet" in browser.answer.text
+    assert "so it gets no matches" in browser.answer.text
     world.finish(world.claimed(second))
     world.tick()
     (found,) = site.ok(200, site.client.get(f"/v1/bots/{bot_id}/panels?version=1", headers=headers))["items"]

@@ -57,7 +57,7 @@ def test_stages_and_their_bracket_are_told_while_they_play_and_afterwards(site: 
     assert "data-live" in page
     shown = site.client.get(f"/seasons/{staged}").text
     assert f'href="/evaluations/{first["evaluation_id"]}"' in shown
-    assert "4 go on" in shown
+    assert "4 advance" in shown
 
 
 def test_a_file_declares_stages_and_its_preview_shows_them(site: Site) -> None:

@@ -102,6 +102,6 @@ def test_what_is_meant_is_asked_where_there_is_a_choice(desk: Desk) -> None:
     desk.headers["ada"] = desk.headers["ada2"]
     second = desk.site.bot(desk.headers["ada"], "second")
     desk.upload("ada", second)
-    assert "say --bot" in desk.run("ada", "challenge", "slow", "--games", 2).stderr
+    assert "choose one with --bot" in desk.run("ada", "challenge", "slow", "--games", 2).stderr
     answer = json.loads(desk.says("ada", "challenge", "slow", "--games", 2, "--bot", "second", "--json"))
     assert answer["bot"] == "second"

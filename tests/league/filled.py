@@ -92,6 +92,8 @@ LATER: Mapping[tuple[str, str], Callable[[Values], Any]] = {
     ("season", "closes_when_done"): lambda row: False,
     ("season", "previous_id"): lambda row: 1 if row["id"] == 2 else None,
     ("season", "languages"): lambda row: ["python"],
+    ("season", "variant"): lambda row: ["dice=3"],
+    ("exhibition", "variant"): lambda row: ["dice=3"],
     ("season", "ranks"): lambda row: "wins",
     ("season", "finals"): lambda row: "swiss",
     ("season", "finals_log"): lambda row: "finals",

@@ -290,8 +290,8 @@ def test_it_ends_when_a_bot_leaves(league: League) -> None:
     league.world.tick()
     league.world.write(withdraw, league.rival, league.season_id, league.rival_bot)
     league.play()
-    assert "does not take part" in league.now(against_rival.id).reason
-    with pytest.raises(errors.WrongState, match="does not take part"):
+    assert "no longer takes part" in league.now(against_rival.id).reason
+    with pytest.raises(errors.WrongState, match="no longer takes part"):
         league.ask(2)
     assert league.now(own.id, league.other).state == ChallengeState.ENDED
     league.world.write(disqualify, league.world.boss, league.season_id, league.other_bot, "copied")
@@ -342,7 +342,7 @@ def test_nobody_appeals_what_an_author_asked_for(league: League) -> None:
     league.play()
     public, private = league.matches()
     for who in (league.author, league.rival):
-        with pytest.raises(errors.WrongState, match="counts for nobody"):
+        with pytest.raises(errors.WrongState, match="It is unrated"):
             league.world.write(appeals.open_appeal, who, public.id, "unfair", {})
     with pytest.raises(errors.NotFound):
         league.world.write(appeals.open_appeal, league.rival, private.id, "unfair", {})

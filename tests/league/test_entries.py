@@ -277,7 +277,10 @@ def test_an_organiser_chooses_nothing_for_the_bot_of_another(world: World) -> No
     world.build(world.upload(owner, bot_id))
     with pytest.raises(errors.WrongState, match="only its author may choose its version"):
         enter(world, world.boss, season_id, bot_id, 1)
-    with pytest.raises(errors.WrongState, match="its gate is its author"), world.db.transaction() as session:
+    with (
+        pytest.raises(errors.WrongState, match="only its author may choose its gate"),
+        world.db.transaction() as session,
+    ):
         league_entries.enter(session, world.boss, season_id, bot_id, gate="none")
     assert enter(world, world.boss, season_id, bot_id) == 2
     for number in (1, None):

@@ -159,7 +159,7 @@ def makes_a_season(page: Page) -> int:
     page.get_by_label("Matches per series").fill("2")
     page.get_by_label("Matches per pair").fill("4")
     page.get_by_label("Seats at a table").fill("7")
-    page.get_by_label("Game").select_option(GAME)
+    page.get_by_label("Game", exact=True).select_option(GAME)
     page.get_by_role("button", name="Create season").click()
     seats = page.get_by_label("Seats at a table")
     expect(seats).to_be_focused()

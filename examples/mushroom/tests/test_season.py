@@ -194,9 +194,16 @@ def drag(page):
     over(page, list(map(int, values[0].split())))
 
 
+STAYS = """() => new Promise((done) => {
+  const board = document.querySelector(".board[data-aims]");
+  setTimeout(() => done(board !== null && board.isConnected), 300);
+})"""
+"""Whether the board is there to stay: the opponent's moves are drawn one after the other, each on a board of its own."""
+
+
 def over(page, rectangle):
     """Drag from the last cell to the first."""
-    page.locator(".board[data-aims]").wait_for()
+    page.wait_for_function(STAYS)
     page.locator(".board[data-aims]").scroll_into_view_if_needed()
     top, left, bottom, right = rectangle
     start, end = (

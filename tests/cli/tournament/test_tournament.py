@@ -77,7 +77,7 @@ def test_one_more_bot_comes_later_and_nothing_is_played_twice(bots: Path, tmp_pa
     assert tournament(GAME, quick, other, "--games", "4", "--folder", str(folder)).returncode == 0
     before = (folder / "games.jsonl").read_text()
     assert tournament("--resume", str(folder)).returncode == 0
-    assert_one_sentence(tournament("--resume", str(folder), "--games", "2"), "it plays 4 games a pair already")
+    assert_one_sentence(tournament("--resume", str(folder), "--games", "2"), "it plays 4 games per pair already")
     assert (folder / "games.jsonl").read_text() == before
     done = tournament("--resume", str(folder), quick)
     assert done.returncode == 0, done.stderr
