@@ -198,7 +198,7 @@ STAYS = """() => new Promise((done) => {
   const board = document.querySelector(".board[data-aims]");
   setTimeout(() => done(board !== null && board.isConnected), 300);
 })"""
-"""Whether the board is there to stay: the opponent's moves are drawn one after the other, each on a board of its own."""
+"""Whether the board is there to stay: each move of the opponent is first drawn on a board of its own."""
 
 
 def over(page, rectangle):
