@@ -105,7 +105,7 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
         absent = absent_bots(session, season_id)
         evaluation = next(iter(evaluations(session, season_id, limit=1)), None)
         at = now(session)
-        key = (board.snapshot_id, chosen, language(), tuple(info.divisions))
+        key = (season_id, board.snapshot_id, chosen, language(), tuple(info.divisions))
         page = shared.boards.part(key, lambda: shown(shared, session, board, chosen, info))
     standings = board.standings
     return render(
@@ -127,7 +127,6 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
         chosen=chosen,
         shown=page,
         absent=_absent(absent, standings["rows"]),
-        tally=tally(board.config, (row["plackett_luce"] for row in standings["rows"])),
         totals=standings["totals"],
         matches=recent,
     )

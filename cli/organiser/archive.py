@@ -80,7 +80,9 @@ def _logged(client: Client, season_id: int, digest: str) -> bool | None:
 
 
 STALE_SECONDS = 1.1
-"""A server gives answers again for a second. What was published just before must be in the archive."""
+"""A server repeats answers for a second (`FRESH_SECONDS` in `api.services`). What was published just before must be in
+the archive.
+"""
 
 
 def gather(client: Client, season_id: int) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from starlette.routing import Match, Route
 
 from deadheat.league.service.rankings.standings import refit
 from tests.api.site import bearer
@@ -63,6 +64,16 @@ def test_every_route_has_a_line_and_every_line_a_route(league: PlantedLeague) ->
     document = league.site.client.get("/v1/openapi.json").json()["paths"]
     assert {(method.upper(), path) for path, methods in document.items() for method in methods} <= known
     assert {(line.method, line.route) for line in TABLE} == known - STREAMS
+
+
+def test_no_route_answers_to_the_path_of_another(league: PlantedLeague) -> None:
+    """Modules of routes are found in the order of their names, which must not matter."""
+    found = [route for route in league.site.app.routes if isinstance(route, Route)]
+    for route in found:
+        for method in route.methods or ():
+            asked = {"type": "http", "method": method, "path": re.sub(r"{[^}]*}", "7", route.path), "headers": []}
+            first = next(one for one in found if one.matches(asked)[0] is Match.FULL)
+            assert first is route, f"{method} {route.path} is answered by {first.path}"
 
 
 @pytest.mark.parametrize("line", TABLE, ids=lambda line: f"{line.method} {line.route}")

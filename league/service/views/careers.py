@@ -27,8 +27,8 @@ from deadheat.league.tables import Bot, BotVersion, Challenge, Entry, Match, Par
 RECENT_MATCHES = 5000
 """Of a bot's matches in a season its newest so many are looked at for its opponents."""
 
-MAX_OPPONENTS = 50
-MAX_FAULTS = 50
+MAX_OPPONENTS = 200
+MAX_FAULTS = 100
 MAX_VERSIONS = 100
 
 
