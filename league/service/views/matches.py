@@ -66,7 +66,7 @@ def matches(
     if bot_id is not None:
         statement = statement.join(Participant, col(Participant.match_id) == Match.id)
         statement = statement.where(Participant.bot_id == bot_id)
-        statement = statement.where(~_another_seat(bot_id, lambda seat, other: other < seat))  # once, if two of its versions meet
+        statement = statement.where(~_another_seat(bot_id, lambda seat, other: other < seat))  # once per match
         number = col(Participant.match_id)  # this column has an index
         if state is MatchState.DONE:
             ended = col(Participant.finished_at)  # so has this one

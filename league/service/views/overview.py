@@ -37,7 +37,7 @@ def leaders(session: Session, season_ids: Sequence[int]) -> dict[int, Leader]:
         .join(User, col(User.id) == Bot.owner_id)
         .join(Entry, (col(Entry.bot_id) == Bot.id) & (col(Entry.season_id) == RatingPoint.season_id))
         .where(_at(newest), col(RatingPoint.rank) == 1)
-        .order_by(col(Entry.division).desc(), col(RatingPoint.elo), col(Bot.id).desc())  # of several, the last one is kept
+        .order_by(col(Entry.division).desc(), col(RatingPoint.elo), col(Bot.id).desc())  # the last one is kept
     )
     return {row[0]: Leader(*row[1:]) for row in session.connection().execute(statement)} if newest else {}
 
