@@ -49,7 +49,7 @@ class Filled:
 
     @property
     def options(self) -> list[tuple[str, str]]:
-        """The options with their labels."""
+        """Return the options with their labels."""
         return [(value, gettext(label)) for value, label in self.term.setting.options.items()]
 
     @property
@@ -108,7 +108,7 @@ def _division(line: str) -> dict[str, str]:
 
 
 def _shown(name: str, value: object) -> str:
-    """A setting as a form has it."""
+    """A setting's value in the form."""
     match value:
         case None:
             return ""
