@@ -95,7 +95,7 @@ def test_a_match_that_ends_while_its_page_is_made_is_heard_of(site: Site, monkey
 
     def ended_meanwhile(session: DatabaseSession, exhibition_id: int) -> exhibitions.ExhibitionInfo:
         found = looked(session, exhibition_id)
-        if next(looks) == 2:  # the first is to know whether it is everybody's
+        if next(looks) == 2:  # the first check is whether everybody may see it
             with site.world.connect().transaction() as another:
                 exhibitions.abandon(another, exhibition_id, JobState.RUNNING, "broken")
         return found
@@ -212,7 +212,7 @@ def test_when_it_is_over_everyone_reads_where_the_strongest_house_bot_would_have
     site.problem(409, site.client.get(f"/v1/exhibitions/{job.exhibition_id}/advice"))
 
     def bot(message: Message) -> str | None:
-        """The same bids as ada, but for one that the rules refuse and one that is another; it scores nothing legal."""
+        """Bids as ada did, except for one bid that the rules refuse and one that differs; never scores legally."""
         asked = next((p for p in record.prompts() if p.message.seat == 1 and p.message.line == message.line), None)
         number = None if asked is None else asked.exchange
         return {1: "BID A 100001", 2: "BID B 54321"}.get(number or 0, asked.reply.line if asked else None)

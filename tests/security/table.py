@@ -63,7 +63,7 @@ def inside(owner: str, others: str | None = None) -> dict[str, frozenset[str]]:
 
 RECORD, WORDS, LINK = "transcript 9 of a challenge", "words of a challenge", "match 9 of a challenge"
 STDERR = "stderr of a challenge"
-BEFORE_IT = "match 8 of a challenge"  # of the same series
+BEFORE_IT = "match 8 of a challenge"  # in the same series
 
 TABLE: tuple[Line, ...] = (
     Line("GET", "/healthz", ALL),
