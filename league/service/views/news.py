@@ -19,7 +19,7 @@ from deadheat.league.tables import Bot, BotVersion, Match, Participant, Season, 
 
 @dataclass(frozen=True, slots=True)
 class NewVersion:
-    """An upload, for lists of what is new."""
+    """An upload, for lists of new versions."""
 
     bot_id: int
     bot: str
@@ -36,7 +36,7 @@ class NewVersion:
 
 @dataclass(frozen=True, slots=True)
 class RunningSeries:
-    """Matches that a worker plays now. `bots`: ids and names, in the first match's seats; `live_match_id`: the one
+    """The matches that a worker plays now. `bots`: ids and names, in the first match's seats; `live_match_id`: the one
     that can be watched at this moment, if any.
     """
 
@@ -118,7 +118,7 @@ def ready_bots(session: Session, game: str, limit: int) -> list[ReadyBot]:
 def newest_versions(
     session: Session, limit: int, *, game: str | None = None, before: int | None = None
 ) -> list[NewVersion]:
-    """The newest uploads of a game, or (None) of all: those with an id below `before`."""
+    """The newest uploads of a game, or of all games (None), with an id below `before`."""
     chosen = [getattr(BotVersion, name) for name in ("id", "number", "state", "language", "size_bytes", "created_at")]
     statement = (
         sqlalchemy.select(col(Bot.id), col(Bot.name), col(User.name), col(Team.name), col(Bot.game), *chosen)

@@ -32,13 +32,13 @@ from deadheat.league.states import UNFINISHED, JobState, MatchState, SeasonState
 from deadheat.league.tables import BotVersion, Match, Participant, Season, Series
 
 LATELY = timedelta(hours=1)
-"""What a match takes is told by series that ended within this time,"""
+"""A match's duration is measured on series that ended within this time,"""
 
 ENOUGH, LOOKED_AT = 3, 20
-"""by so many of a season at least, and at most."""
+"""at least so many of a season, and at most."""
 
 MOST_AHEAD = 5000
-"""Series that are looked at; a queue of more is as good as endless."""
+"""The most series ahead that are examined; a longer queue is as good as endless."""
 
 NOT_LATELY = N_("The wait is unknown: too few series have ended in the last hour.")
 AT_PANEL = N_("It plays the season's panel first, and its next match there is drawn in a moment.")
@@ -56,7 +56,9 @@ class _Ahead:
 
 
 def waiting(session: Session, season_id: int, bot_id: int, version: int | None = None) -> Waiting:
-    """How things stand. Raises NotFound: the bot is not in that season, or has no such version."""
+    """Describe a bot's wait for its next result. Raises NotFound: the bot is not in that season, or has no such
+    version.
+    """
     entry = entry_info(session, season_id, bot_id)
     season = session.get_one(Season, season_id)
     own = _own_series(session, season_id, bot_id, version)
