@@ -186,8 +186,8 @@ def build_log(session: Session, owner: Person, bot_id: int, number: int) -> Buil
 def bots_named(
     session: Session, named: str, *, game: str | None = None, skip: int = 0, limit: int = 100
 ) -> tuple[list[BotInfo], int]:
-    """Bots that are not retired, with `named` in their own name, their author's or their team's, by game and name: those after the
-    first `skip`, and the total number.
+    """Bots that are not retired, with `named` in their own name, their author's or their team's, by game and name:
+    those after the first `skip`, and the total number.
     """
     keys = (col(Bot.name_key), col(User.name_key), func.coalesce(col(Team.name_key), ""))
     fits = or_(*(key.contains(storable(named).strip().lower(), autoescape=True) for key in keys)) & active()
