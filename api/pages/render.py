@@ -40,8 +40,9 @@ MAX_SHOWN = 300
 """Characters of one cell."""
 
 
+@cache
 def templates() -> Jinja2Templates:
-    """The site's templates; a name that a template misspells is an error, not an empty place."""
+    """The site's templates, compiled once in a process; a name that one misspells is an error, not an empty place."""
     own = {"games": PrefixLoader({name: FileSystemLoader(game.path) for name, game in folders().items()})}
     environment = Environment(
         loader=ChoiceLoader([FileSystemLoader(SITE / "templates"), PrefixLoader(own)]),
