@@ -60,7 +60,7 @@ class View(ABC):
         self.seats = seats
         self.numbers: Numbers = self.start.copy()
 
-    def begin(self, rules: Game) -> None:
+    def begin(self, rules: Game) -> None:  # noqa: B027  most views need to know no more than they are told
         """Take in the rules of the match, if a variant of the game changes what is known before the first line."""
 
     @abstractmethod
