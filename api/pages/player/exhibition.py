@@ -72,9 +72,7 @@ WAIT_SECONDS = 1.0
 
 
 @router.get("/play")
-def choose(
-    shared: Shared, request: Request, visit: Present, bot: Annotated[RowId | None, Query()] = None
-) -> Response:
+def choose(shared: Shared, request: Request, visit: Present, bot: Annotated[RowId | None, Query()] = None) -> Response:
     """Bots to play against, for everyone; the form to take a seat, for who has signed in."""
     if visit is None and bot is not None:
         raise sign_in_first(request, shared)

@@ -93,7 +93,7 @@ def running_series(session: Session, limit: int) -> list[RunningSeries]:
 
 @dataclass(frozen=True, slots=True)
 class ReadyBot:
-    """A bot that can play, with its newest version that is ready, and its rating in its newest season, if it has one."""
+    """A bot that can play, with its newest version that is ready, and its rating in its newest season, if any."""
 
     bot_id: int
     bot: str
