@@ -123,7 +123,8 @@ def _matches(connection: sqlite3.Connection, season_id: int, bots: int, matches:
     connection.execute(
         "INSERT INTO participant (match_id, seat, version_id, bot_id, rank, points, fault, fault_command,"
         f" fault_elapsed_ms, fault_why, finished_at) {_NUMBERS}"
-        " SELECT :first + i, seat, :first + place, :first + place, 1 + (seat + i) % 2, '1000', CASE WHEN i % 97 = 0 AND seat = 0 THEN 'timeout' END, 'ROLL', 500.1, 'late',"
+        " SELECT :first + i, seat, :first + place, :first + place, 1 + (seat + i) % 2, '1000',"
+        " CASE WHEN i % 97 = 0 AND seat = 0 THEN 'timeout' END, 'ROLL', 500.1, 'late',"
         f" :at FROM ({seated})",
         values,
     )
