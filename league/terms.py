@@ -38,7 +38,7 @@ PANEL_BOT = r"^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9][A-Za-z0-9_-]*$"
 """A bot of a panel: its author's or team's name, and its own."""
 
 
-STAGE = r"^(swiss|round-robin|knockout)( (rounds|matches|keep|further)=[1-9][0-9]{0,4}| third-place)*$"
+STAGE = r"^(swiss|round-robin|knockout)( (rounds|matches|keep|further)=[1-9][0-9]{0,4}| ties=[a-z_+]+| third-place)*$"
 """A stage of the finals (`league.pairing.stages`)."""
 
 MOST_STAGES = 20
@@ -147,7 +147,7 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     """How the finals are played."""
 
     stages: Annotated[
-        list[Annotated[str, StringConstraints(pattern=STAGE, max_length=100)]] | None,
+        list[Annotated[str, StringConstraints(pattern=STAGE, max_length=200)]] | None,
         Field(min_length=1, max_length=MOST_STAGES),
         Setting(Group.FINALS, "Stages"),
     ] = None

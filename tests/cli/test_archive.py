@@ -70,11 +70,15 @@ def written(site: Site, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     """The archive of a closed season with two evaluations, and finals in two stages."""
     monkeypatch.setenv("DEADHEAT_SERVER", server)
     world, play = site.world, playing(site)
-    stages = ["round-robin matches=2 keep=4 further=6", "knockout matches=2 further=2 third-place"]
+    stages = [
+        "round-robin matches=2 keep=4 further=6 ties=rounds_won+sonneborn_berger",
+        "knockout matches=2 further=2 third-place",
+    ]
     assert world.season(5, games_per_pair=2, finals=FinalsFormat.STAGES, stages=stages) == SEASON
     play_all(world, play)
-    for format_, rounds in ((EvaluationFormat.SWISS, 3), (EvaluationFormat.ROUND_ROBIN, None)):
-        world.write(begin_now, world.boss, SEASON, DeclaredEvaluation(name="E", format=format_, rounds=rounds))
+    swiss = DeclaredEvaluation(name="E", format=EvaluationFormat.SWISS, rounds=3, tie_breaks=["early_points"])
+    for declared in (swiss, DeclaredEvaluation(name="E", format=EvaluationFormat.ROUND_ROBIN)):
+        world.write(begin_now, world.boss, SEASON, declared)
         play_all(world, play)
     world.settle_rankings()
     world.write(set_season_state, world.boss, SEASON, SeasonState.FINALS)
@@ -265,6 +269,10 @@ def test_an_archive_is_right_and_every_lie_in_it_is_found(written: Path) -> None
     assert "is not what its rules draw" in changed(written, table("evaluation_pairings"), row_of(4, board=9))
     assert "come from no match" in changed(written, table("series"), without_pairings)
     assert "not played as it was declared" in changed(written, table("evaluations"), row_of(3, further=0))
+    assert "not played as it was declared" in changed(written, table("evaluations"), row_of(3, tie_breaks=None))
+    assert "its tie-breaks do not follow" in changed(
+        written, table("evaluations"), row_of(1, tie_breaks='["rounds_won"]')
+    )
     assert "ended before everything" in changed(written, table("evaluation_pairings"), without_the_last)
     assert "places in the finals do not follow" in changed(written, table("entries"), first_row(finals_place=9))
     assert "WRONG dice" in changed(written, f"v1/seasons/{SEASON}.json", edited('"dice_secret":"', '"dice_secret":"00'))
