@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import pytest
@@ -174,7 +174,7 @@ def test_a_round_robin_is_placed_as_the_rule_says(players: int, games: int, seed
 def test_ties_are_broken_by_what_was_chosen_in_that_order(chosen: list[str], seed: int) -> None:
     seeded = list(range(1, 8))
     meetings = played_swiss(7, 4, 1, random.Random(seed))
-    naive = {
+    naive: dict[str, Callable[[int], Fraction | int]] = {
         "rounds_won": lambda player: won_outright(meetings, player),
         "opponents_points": lambda player: sum(score(meetings, other) for other in opponents(meetings, player)),
         "early_points": lambda player: cumulative(meetings, player),
