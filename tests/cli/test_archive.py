@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlmodel import col, select
@@ -74,7 +75,7 @@ def written(site: Site, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
         "round-robin matches=2 keep=4 further=6 ties=rounds_won+sonneborn_berger",
         "knockout matches=2 further=2 third-place",
     ]
-    about = {"transcripts": TranscriptsFrom.CLOSED, "sources": SourcesFrom.CLOSED}
+    about: dict[str, Any] = {"transcripts": TranscriptsFrom.CLOSED, "sources": SourcesFrom.CLOSED}
     assert world.season(5, games_per_pair=2, finals=FinalsFormat.STAGES, stages=stages, **about) == SEASON
     with world.db.transaction() as session:
         for version in session.exec(select(BotVersion)):
