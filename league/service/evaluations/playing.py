@@ -79,7 +79,7 @@ def carry_on(session: Session, season: Season, row: Evaluation) -> list[int]:
         if not _draw(session, season, row, gone):
             _finish(session, row)
             return []
-        _settle(session, season, row, gone)  # a pairing with a bot that has left since
+        _settle(session, season, row, gone)  # settles pairings with bots that have left since
     return [*again, *_add_series(session, season, row)]
 
 
@@ -128,8 +128,9 @@ def players_of(session: Session, evaluation_id: int) -> tuple[list[int], set[int
 
 
 def _gone(session: Session, row: Evaluation) -> set[int]:
-    """Versions of bots that organisers took out of the season. One whose author withdraws it is played to the end:
-    nobody may choose in the middle of an evaluation whom unplayed matches are given to. Who is gone does not come back.
+    """The versions of bots that organisers removed from the season; a removed bot does not return to the evaluation. A
+    bot that its author withdraws plays to the end: otherwise authors could choose during an evaluation who gets the
+    points of unplayed matches.
     """
     absent = select(AbsentEntry.bot_id).where(AbsentEntry.season_id == row.season_id, AbsentEntry.reason != "")
     left = (
@@ -152,12 +153,12 @@ def _unsettled(session: Session, row: Evaluation) -> int:
 
 
 def _draw(session: Session, season: Season, row: Evaluation, gone: Collection[int]) -> bool:
-    """What is played next, by `league.pairing.tournament`; False: nothing is left."""
+    """Draw what is played next, by `league.pairing.tournament`. Return False if nothing is left."""
     seeded, _ = players_of(session, row.id)
     form = form_of(season, row)
     rounds = next_rounds(form, seeded, set(seeded) - set(gone), meetings(session, row.id))
     drawn = list(enumerate(rounds, last_round(session, row.id) + 1))
-    # In a round robin everybody sits out equally often.
+    # In a round robin every player sits out equally often, so a bye is worth nothing.
     bye_points = float(form.matches) if row.format is EvaluationFormat.SWISS else 0.0
     pairings = [
         {**_pairing(row.id, number, board), "first_id": first, "second_id": second}
@@ -185,7 +186,7 @@ def _pairing(evaluation_id: int, number: int, board: int) -> dict[str, int]:
 
 
 def _add_series(session: Session, season: Season, row: Evaluation) -> list[int]:
-    """Series of pairings that have none yet, as many as there is room for."""
+    """Add series for pairings that have none yet, as far as there is room."""
     room = open_series_bound(session) - open_of_evaluation(session, season.id)
     if room <= 0:
         return []
@@ -218,7 +219,7 @@ def _series(session: Session, season: Season, row: Evaluation, pairing: Evaluati
 
 
 def _settle(session: Session, season: Season, row: Evaluation, gone: Collection[int]) -> list[int]:
-    """Write down the points of pairings that are over; new series, where matches of a stage are made up for."""
+    """Record the points of finished pairings. In a stage, return new series that replace missing matches."""
     of_it = col(Series.pairing_id) == EvaluationPairing.id
     unsettled = select(EvaluationPairing).where(
         EvaluationPairing.evaluation_id == row.id,
@@ -245,8 +246,8 @@ def _settle(session: Session, season: Season, row: Evaluation, gone: Collection[
 def _short(
     session: Session, pairings: Sequence[EvaluationPairing], gone: Collection[int], matches: int
 ) -> dict[int, int]:
-    """Of pairings that the service failed to play whole: how many matches are to be played in place of those that are
-    held or abandoned. There are never more than twice as many as there were to be, so no failure holds a stage up.
+    """For pairings whose matches the service failed to play in full: the number of matches that replace the held or
+    abandoned ones. A pairing has at most twice its planned matches, so no failure holds up a stage.
     """
     there = [one.id for one in pairings if one.first_id not in gone and one.second_id not in gone]
     ended: Any = col(Match.state).in_(WITH_RESULT)
@@ -277,7 +278,7 @@ def keep_standings(session: Session) -> bool:
 
 
 def _keep(session: Session, row: Evaluation) -> None:
-    """Everybody has a place and the figures that it follows from."""
+    """Record everybody's place and the figures behind it."""
     places = [{"player": one.player, "at": one.place, "by": one.figures} for one in standings_of(session, row)]
     mine = (col(EvaluationPlayer.evaluation_id) == row.id, col(EvaluationPlayer.version_id) == bindparam("player"))
     final = update(EvaluationPlayer).where(*mine).values(place=bindparam("at"), figures=bindparam("by"))
@@ -285,7 +286,7 @@ def _keep(session: Session, row: Evaluation) -> None:
 
 
 def _finish(session: Session, row: Evaluation) -> None:
-    """All have their final places, and it is over."""
+    """Record the final standings, and end the evaluation."""
     _keep(session, row)
     end_evaluation(session, row, EvaluationState.DONE, "", SYSTEM)
     evaluation_done(session, row)

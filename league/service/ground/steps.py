@@ -44,7 +44,7 @@ def set_values(session: Session, table: type[SQLModel], *which: ColumnElement[bo
     session.flush()
     computed = {name: values.pop(name) for name in [*values] if isinstance(values[name], ExpressionElementRole)}
     statement = update(table).where(*which)
-    # Plain values are parameters of the execution: as parts of the statement they would take longer than to write them.
+    # Plain values are passed as parameters: building them into the statement would take longer than writing them.
     return session.connection().execute(statement.values(**computed) if computed else statement, values).rowcount
 
 

@@ -87,13 +87,15 @@ def host_arrives(session: Session, host: Host, image: str) -> bool:
     try:
         with session.begin_nested():
             session.add(WorkerHost(name=host.name, first_seen_at=at, **known))
-    except IntegrityError:  # two keepers of one machine start together
+    except IntegrityError:  # another keeper of this machine has just added it
         _change(session, col(WorkerHost.name) == host.name, **known)
     return True
 
 
 def _shares_name(session: Session, host: Host) -> ColumnElement[bool]:
-    """That of a live machine which is not this one, or is it before a start that its database row does not know."""
+    """The condition for a live machine with the same name: a different machine, or this one before a restart that the
+    database does not know of yet.
+    """
     alive_at = now(session) - timedelta(seconds=settings_of(session).lease_seconds)
     return and_(
         col(WorkerHost.name) == host.name,
@@ -104,7 +106,7 @@ def _shares_name(session: Session, host: Host) -> ColumnElement[bool]:
 
 def _give_number(session: Session, name: str) -> None:
     if session.exec(select(Machine.id).where(Machine.name == name)).first() is None:
-        with contextlib.suppress(IntegrityError), session.begin_nested():  # two keepers of one machine start together
+        with contextlib.suppress(IntegrityError), session.begin_nested():  # another keeper has just added it
             session.add(Machine(name=name))
 
 
@@ -314,7 +316,7 @@ def _become(
     again_at: datetime | None,
     **values: object,
 ) -> None:
-    """Set the fitness, and since when it is that."""
+    """Set the fitness and its start."""
     kept = [storable(reason) for reason in reasons[:MAX_REASONS]]
     if fitness is Fitness.UNFIT:
         values["unfit_at"] = now(session)

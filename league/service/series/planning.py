@@ -58,7 +58,7 @@ def add_series(
     its series was dropped, get fresh dice. So do challenges in every game, for their test takes matches as independent.
     `asked`: somebody asked for them, and the dice are none of the season's.
     """
-    order = surroundings(session).entropy(SEED_BYTES)  # who follows whom round a table, and when which deal is played
+    order = surroundings(session).entropy(SEED_BYTES)  # decides the order round the table, and when each deal is played
     seats = len(versions)
     if same_deals(season.game) and purpose not in OF_CHALLENGES and matches >= seats:
         matches = whole_turns(matches, seats)
@@ -112,7 +112,9 @@ TAKE_TURNS = update(Series).where(col(Series.id) == bindparam("series_id")).valu
 def _add_matches(
     session: Session, series: Series, plan: Sequence[Seating], dice: dict[int, Dice], asked: Asked | None
 ) -> None:
-    """`dice`: by deal, of the series that are planned together; those of each new deal are added."""
+    """Add the matches of a series. `dice` holds the dice of the deals that are planned together, and receives those of
+    each new deal.
+    """
     new = list(dict.fromkeys(seating.deal for seating in plan if seating.deal not in dice))
     drawn = deal_dice(session, series.season_id, len(new)) if asked is None else drawn_dice(session, len(new))
     dice.update(zip(new, drawn, strict=True))
@@ -143,7 +145,9 @@ def _add_matches(
 
 
 def _count(session: Session, season_id: int, versions: Sequence[int], plans: Sequence[Sequence[Seating]]) -> None:
-    """What pairing will know of it. The season's row is locked by whoever plans, so nobody else counts meanwhile."""
+    """Update the counts that pairing reads. The planner holds the lock on the season's row, so nobody else counts
+    meanwhile.
+    """
     planned = [seating for plan in plans for seating in plan]
     for one, other in combinations(versions, 2):
         low, high = pair_key(one, other)

@@ -78,7 +78,7 @@ def samples(session: Session, asker: Person, hours: int) -> list[Moment]:
 
 
 def _counted(session: Session, since: int, newest: int) -> dict[str, list[int]]:
-    """By machine: attempts at matches that were played, and that were void."""
+    """By machine, the numbers of played and of void attempts at matches."""
     new = (Attempt.id > since, Attempt.id <= newest, col(Attempt.match_id).is_not(None))
     played_here = col(Attempt.cause) == Cause.PLAYED
     found = select(Attempt.worker, played_here, func.count()).where(*new)
@@ -90,7 +90,7 @@ def _counted(session: Session, since: int, newest: int) -> dict[str, list[int]]:
 
 
 def _machines(session: Session, counts: Mapping[str, list[int]]) -> dict[str, list[float]]:
-    """What is kept of each machine that is there, or played: the fields of `Ran`."""
+    """The sample of each machine that is alive or has played: the fields of `Ran`."""
     alive = now(session) - timedelta(seconds=settings_of(session).lease_seconds)
     numbered = select(Machine.id, WorkerHost).join(WorkerHost, col(WorkerHost.name) == Machine.name)
     return {
