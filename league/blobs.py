@@ -39,20 +39,20 @@ _CHECK_NAME = "check"
 
 
 class Blobs:
-    """One store. Safe to share between threads and processes."""
+    """A blob store, which threads and processes may share."""
 
     def __init__(self, url: str) -> None:
         self._store = _open(url)
         self._folder = blob_folder(url)
 
     def put(self, data: bytes) -> str:
-        """Store; returns the name."""
+        """Store the content, and return its name."""
         return self.put_file(io.BytesIO(data))
 
     def put_file(self, file: IO[bytes], sha256: str = "") -> str:
-        """Store a seekable file's whole content, in bounded memory; returns the name.
+        """Store a seekable file's whole content in bounded memory, and return its name.
 
-        `sha256`: the name, where the caller has computed it while the content came in.
+        `sha256`: the name, if the caller has computed it while the content came in.
 
         Raises:
             BlobsAway.
@@ -65,11 +65,13 @@ class Blobs:
                 packed.seek(0)
                 with _answering():
                     obstore.put(self._store, _path(name), packed)
-        self._to_disk(name)  # also where another process has just written it, and does this a moment later
+        self._to_disk(name)  # even if another process has just written it and is about to do this itself
         return name
 
     def has(self, name: str) -> bool:
-        """Whether it is there. An empty file is none: no blob is, and power that fails leaves such."""
+        """Whether the blob is there. An empty file does not count: no blob is empty, but a power failure may leave such
+        a file.
+        """
         try:
             with _answering():
                 return obstore.head(self._store, _path(name))["size"] > 0
@@ -91,12 +93,12 @@ class Blobs:
         return self._unpack(name, _Reader(self._pieces(name)), limit_bytes)
 
     def verify(self, name: str) -> None:
-        """Read one through. Raises as `get` does."""
+        """Read a blob through. Raises as `get` does."""
         for _ in self.stream(name, sys.maxsize):
             pass
 
     def whole(self, name: str) -> bool:
-        """Whether it is there and what its name says. Raises BlobsAway."""
+        """Whether the blob is there and matches its name. Raises BlobsAway."""
         try:
             self.verify(name)
         except (BlobMissing, BlobDamaged):
@@ -104,11 +106,11 @@ class Blobs:
         return True
 
     def copy(self, name: str, to: Blobs) -> None:
-        """Bring one to another store as it lies here, checked against its name.
+        """Copy a blob in its stored form to another store, after checking it against its name.
 
         Raises:
             BlobMissing: it is not there.
-            BlobDamaged: it is something else; nothing was copied.
+            BlobDamaged: its content differs; nothing was copied.
             BlobsAway.
         """
         pieces = self._pieces(name)
@@ -126,7 +128,7 @@ class Blobs:
                 obstore.put(to._store, _path(name), packed)
 
     def must_take(self) -> None:
-        """Raise BlobsAway where nothing could be stored now. Call it before work whose result must be stored."""
+        """Raise BlobsAway if nothing could be stored now. Call it before work whose result must be stored."""
         with _answering():
             self.check()
 
@@ -137,7 +139,7 @@ class Blobs:
             raise BlobDamaged(_CHECK_NAME, "the store returned different content from what was written")
 
     def _pieces(self, name: str) -> Iterator[bytes]:
-        """A blob as it lies there. Raises BlobMissing, BlobsAway."""
+        """The stored bytes of a blob. Raises BlobMissing, BlobsAway."""
         try:
             with _answering():
                 return iter(obstore.get(self._store, _path(name)).stream())
@@ -145,7 +147,9 @@ class Blobs:
             raise BlobMissing(name) from error
 
     def _to_disk(self, name: str) -> None:
-        """See to it that a file of ours outlives the power; other stores say that a blob is there when it is safe."""
+        """Write a file of ours through to the disk, so that it survives a power failure. Other stores confirm only what
+        is safe.
+        """
         if self._folder is None:
             return
         file = self._folder / _path(name)
@@ -176,20 +180,20 @@ class Blobs:
 
 @contextmanager
 def _answering() -> Iterator[None]:
-    """What the store cannot do is one kind of error; what it does not have stays FileNotFoundError."""
+    """Turn every failure of the store into BlobsAway; a blob that is missing stays FileNotFoundError."""
     try:
         yield
     except BaseError as error:
-        raise BlobsAway(str(error).partition("\n")[0]) from error  # what follows is obstore's own innards
+        raise BlobsAway(str(error).partition("\n")[0]) from error  # the following lines are obstore's internals
 
 
 def _unreadable(name: str, error: BaseError) -> BlobDamaged:
-    """It is there, and the store gives no more than a part of it: a bad sector, say."""
+    """The error for a blob that exists but can be read only in part, because of a bad sector for example."""
     return BlobDamaged(name, f"it cannot be read ({error})")
 
 
 class _Reader(io.RawIOBase):
-    """A store's stream of pieces as a file, which is what the decompressor reads."""
+    """Presents a store's stream of pieces as a file, which the decompressor reads."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
@@ -236,6 +240,6 @@ def to_disk(path: Path) -> None:
 
 
 def _path(name: str) -> str:
-    """Where a blob lies: folders of a 256th of all, so that none gets large."""
+    """The path of a blob, in one of 256 folders so that none grows large."""
     assert _NAME.fullmatch(name), f"not a blob's name: {name!r}"
     return f"{name[:2]}/{name}.zst"

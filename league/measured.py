@@ -29,10 +29,10 @@ from prometheus_client.multiprocess import MultiProcessCollector
 log = logging.getLogger(__name__)
 
 FOLD_SECONDS = 20
-"""Between two looks for files of processes that are gone: a list of a folder."""
+"""The interval between two searches for files of processes that have ended."""
 
 GONE = "gone"
-"""Stands where a file has the number of its process."""
+"""Replaces the process's number in a file's name."""
 
 
 class Sums(MultiProcessCollector):
@@ -60,20 +60,22 @@ def begin(folder: Path) -> None:
 
 
 def fold(folder: Path) -> None:
-    """Add up what processes counted that are gone, and remove their files."""
+    """Add up the counts of processes that have ended, and remove their files."""
     with _locked(folder, fcntl.LOCK_EX):
         for file in folder.glob("*.db"):
             number = _process(file)
             if number is None or _lives(number):
                 continue
             kind = file.stem.partition("_")[0]
-            if kind != "gauge":  # ours say what a process has now, which is nothing
+            if kind != "gauge":  # our gauges say what a process has now: after its end, nothing
                 _add(file, folder / f"{kind}_{GONE}.db")
             file.unlink()
 
 
 def told_alone(folder: Path) -> bool:
-    """Whether no other process tells the sum of this folder; from now on, while it lives, this one does."""
+    """Whether no other process reports this folder's sum. If so, this process does from now on, for as long as it
+    lives.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     lock = os.open(folder / "told", os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)  # held until the process ends
     try:
@@ -90,12 +92,12 @@ def _add(file: Path, total: Path) -> None:
         try:
             for key, value, at, _ in MmapedDict.read_all_values_from_file(str(file)):  # type: ignore[no-untyped-call]
                 sums.write_value(key, sums.read_value(key)[0] + value, at)  # type: ignore[no-untyped-call]
-        except (RuntimeError, struct.error):  # its process was killed when it had just made it
+        except (RuntimeError, struct.error):  # its process was killed just after it created the file
             log.warning("%s cannot be read, and what it counted is lost", file)
 
 
 def _process(file: Path) -> int | None:
-    """The number of the process that writes to a file, whose name ends with it; None: none does."""
+    """The number of the process that writes to a file, taken from the end of its name; None if no process does."""
     number = file.stem.rpartition("_")[2]
     return int(number) if number.isdigit() else None
 

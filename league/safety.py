@@ -27,7 +27,7 @@ WELL_KNOWN = (
     "redis",
     "secret",
 )
-"""Words that a password must not be made of: those of examples and of other people's defaults."""
+"""Words that a password must not consist of: those of examples and of other software's defaults."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,13 @@ class Unsafe:
 
 
 def unsafe_settings(settings: Settings) -> list[Unsafe]:
-    """Everything for which these settings must not be started with; empty: nothing is known against them."""
+    """Return all settings with which the service must not start; empty if none is known to be unsafe."""
     found = [unsafe for look in _LOOKS for unsafe in look(settings)]
     return [unsafe for unsafe in found if unsafe.always or settings.environment == "production"]
 
 
 def refusal(settings: Settings) -> str | None:
-    """Return why the service must not start, as text for the operator; None: it may."""
+    """Return why the service must not start, as text for the operator, or None if it may."""
     found = unsafe_settings(settings)
     if not found:
         return None
@@ -73,11 +73,11 @@ def _isolation(settings: Settings) -> Iterator[Unsafe]:
 
 
 def _secrets(settings: Settings) -> Iterator[Unsafe]:
-    """Of the servers that hold everything (database) or decide what workers do (broker)."""
+    """Check the passwords of the servers that hold everything (database) or decide what workers do (broker)."""
     for name, url in (("DATABASE", settings.database_url), ("BROKER", settings.broker_url)):
         parts = urlsplit(url)
         if parts.hostname is None or (name == "BROKER" and is_loopback(parts.hostname)):
-            continue  # a file, a socket; Redis on this machine is no wider open than the machine
+            continue  # a file, a socket, or a Redis on this machine, which is as safe as the machine
         weakness = _weakness(unquote(parts.password or ""), unquote(parts.username or ""))
         if weakness:
             yield Unsafe(
@@ -88,7 +88,7 @@ def _secrets(settings: Settings) -> Iterator[Unsafe]:
 
 
 def _weakness(password: str, user: str) -> str:
-    """What is wrong with a password that no person types; empty: nothing."""
+    """Say what is wrong with a password that no person types; empty: nothing."""
     plain = password.lower()
     if not password:
         return "is empty"
@@ -160,7 +160,7 @@ _LOOKS: tuple[Callable[[Settings], Iterator[Unsafe]], ...] = (
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches what listens there."""
+    """Whether only this machine can reach a server that listens at this address."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -17,26 +17,26 @@ from deadheat.engine.language import N_
 
 
 class _Ladder(StrEnum):
-    """Words in order, each allowing everything that the earlier ones allow."""
+    """Words in ascending order; each allows everything that the earlier ones allow."""
 
     def allows(self, wanted: Self) -> bool:
-        """Whether who has this may do what needs that one."""
+        """Whether this word permits what requires `wanted`."""
         return self in type(self).allowing(wanted)
 
     @classmethod
     def allowing(cls, wanted: Self) -> tuple[Self, ...]:
-        """Those that allow it."""
+        """The words that permit what requires `wanted`."""
         ladder = tuple(cls)
         return ladder[ladder.index(wanted) :]
 
 
 class Role(_Ladder):
-    """A user's rights besides playing. `made` is what the audit log says of making somebody that."""
+    """A user's rights besides playing. `made` is the audit log's phrase for giving somebody the role."""
 
     made: str
 
     def __new__(cls, word: str, made: str) -> Self:
-        """A member, whose value is the word."""
+        """Create a member whose value is the word."""
         role = str.__new__(cls, word)
         role._value_ = word
         role.made = made
@@ -48,7 +48,7 @@ class Role(_Ladder):
 
     @property
     def action(self) -> str:
-        """The audit log's word for making somebody that."""
+        """The audit log's word for giving somebody the role."""
         return f"{self.value}-made"
 
 
@@ -56,7 +56,7 @@ class NewcomerRule(StrEnum):
     """The rules for sign-up."""
 
     OPEN = "open"  # everybody
-    CODE = "code"  # who has the code that the organisers give out
+    CODE = "code"  # people who have the code that the organisers give out
     CLOSED = "closed"  # nobody
 
 
@@ -72,8 +72,8 @@ class Scope(_Ladder):
 
     READ = "read"
     SUBMIT = "submit"  # make bots, upload versions, enter seasons: what an author's CI needs
-    AUTHOR = "author"  # all of an author's own affairs
-    FULL = "full"  # organising too, where the owner may
+    AUTHOR = "author"  # everything that an author may do
+    FULL = "full"  # organising too, if the owner may
 
 
 class VersionState(StrEnum):
@@ -91,7 +91,7 @@ class JobState(StrEnum):
     QUEUED = "queued"  # waits for a worker
     RUNNING = "running"  # a worker holds the lease
     DONE = "done"
-    ABANDONED = "abandoned"  # the service failed too often, nobody took it, or nobody wanted it any more
+    ABANDONED = "abandoned"  # the service failed too often, nobody took it, or nobody wanted it any longer
 
 
 class MatchState(StrEnum):
@@ -100,8 +100,8 @@ class MatchState(StrEnum):
     SCHEDULED = "scheduled"
     DONE = "done"
     HELD = "held"  # we failed at it too often; it waits for an organiser
-    DECIDED = "decided"  # an organiser did: there is a result, and no transcript
-    ABANDONED = "abandoned"  # it is not played: nobody wants it any more, or an organiser left it
+    DECIDED = "decided"  # by an organiser: there is a result but no transcript
+    ABANDONED = "abandoned"  # it is not played: nobody wants it any longer, or an organiser decided so
 
 
 class SeasonState(StrEnum):
@@ -109,9 +109,9 @@ class SeasonState(StrEnum):
 
     SCHEDULED = "scheduled"  # bots may enter, nothing is played
     OPEN = "open"
-    FROZEN = "frozen"  # no entries, no other versions; the ladder goes on and settles
-    FINALS = "finals"  # who qualified plays the finals, and nothing else is played
-    CLOSED = "closed"  # what runs is played to its end, then the standings are published
+    FROZEN = "frozen"  # no entries and no other versions; the ladder plays the rest of its matches
+    FINALS = "finals"  # only the finals are played, by the qualified bots
+    CLOSED = "closed"  # running matches are played to the end, then the standings are published
 
     @property
     def words(self) -> str:
@@ -129,7 +129,7 @@ class SeasonState(StrEnum):
         return self in GOING_ON
 
     def is_after(self, other: SeasonState) -> bool:
-        """Whether seasons come to this state later than to the other: they are listed in their order."""
+        """Whether seasons reach this state later than the other; the states are listed in order."""
         states = tuple(SeasonState)
         return states.index(self) > states.index(other)
 
@@ -138,7 +138,7 @@ class Ranks(StrEnum):
     """The results that a ranking counts at tables of three or more; with two seats both are the same."""
 
     PLACEMENT = "placement"  # every pair of places is a comparison
-    WINS = "wins"  # who was first beat everyone; how the others placed themselves says nothing
+    WINS = "wins"  # the winner beat everyone; the order of the others means nothing
 
 
 class FinalsFormat(StrEnum):
@@ -147,14 +147,14 @@ class FinalsFormat(StrEnum):
     NONE = "none"  # the ladder decides
     ROUND_ROBIN = "round-robin"
     SWISS = "swiss"
-    STAGES = "stages"  # one after the other, each with fewer bots, as the season's `stages` say
+    STAGES = "stages"  # several in turn, each with fewer bots, according to the season's `stages`
 
 
 class FinalsLog(StrEnum):
     """The matches that rank the finalists."""
 
-    SEASON = "season"  # all of the season, finals included: most information, for versions did not change since
-    FINALS = "finals"  # those of the finals alone: a fresh start for everyone
+    SEASON = "season"  # the whole season with its finals: the most information, because versions have not changed since
+    FINALS = "finals"  # the finals alone: everyone starts anew
 
 
 class Admission(StrEnum):
@@ -170,45 +170,45 @@ class Purpose(StrEnum):
 
     LADDER = "ladder"
     FINALS = "finals"
-    PANEL = "panel"  # a version that has just arrived against a bot of the season's panel; never rated
-    CHALLENGE = "challenge"  # a version against another: the one that it is to replace, or somebody asked; never rated
-    EVALUATION = "evaluation"  # an evaluation that counts for nothing but its own standings
-    RATED_EVALUATION = "rated-evaluation"  # one whose matches are rated, too
+    PANEL = "panel"  # a new version against a bot of the season's panel; never rated
+    CHALLENGE = "challenge"  # two versions, at a promotion gate or because an author asked; never rated
+    EVALUATION = "evaluation"  # an evaluation that counts only for its own standings
+    RATED_EVALUATION = "rated-evaluation"  # an evaluation whose matches are rated too
 
 
 class Asked(StrEnum):
     """The visibility of a match at an author's request. It is never rated, and counts in no figure of a bot."""
 
     PUBLIC = "public"
-    PRIVATE = "private"  # the people of the bot that asked, and organisers
+    PRIVATE = "private"  # only the people behind the bot that asked, and organisers
 
 
 class Precedence(IntEnum):
     """The ranks of series in the queue, see `league.service.series.turns`. They are stored."""
 
-    PLACEMENT = 0  # begun for a version that is being placed, or that nothing links to the field yet
-    NEW_VERSION = 1  # another one with a version that is being placed, or at a promotion gate
+    PLACEMENT = 0  # begun for a version that is being placed, or that is not linked to the field yet
+    NEW_VERSION = 1  # any other series with a version that is being placed, or at a promotion gate
     ORDINARY = 2
-    ASKED = 3  # unrated, because somebody asked
-    EVALUATION = 4  # of an evaluation, which has a timetable
-    PANEL = 5  # of a version that has just arrived
+    ASKED = 3  # unrated: an author asked for it
+    EVALUATION = 4  # part of an evaluation, which has a timetable
+    PANEL = 5  # a new version against the panel
 
 
 class ChallengeState(StrEnum):
     """A version against another, at an entry's promotion gate, because somebody asked, or against a season's panel."""
 
     RUNNING = "running"
-    PASSED = "passed"  # it is stronger, or has the panel's minimum; at a gate, it plays now
+    PASSED = "passed"  # it is stronger, or has the panel's minimum; after a gate, it is the active version
     FAILED = "failed"
-    ENDED = "ended"  # without a verdict: out of games, the season froze, or a newer version came
+    ENDED = "ended"  # no verdict: out of games, the season froze, or a newer version came
 
 
 class EvaluationFormat(StrEnum):
     """The format of an evaluation, or of a stage of the finals."""
 
-    SWISS = "swiss"  # in each round those with equal scores
+    SWISS = "swiss"  # each round pairs equal scores
     ROUND_ROBIN = "round-robin"  # everybody meets everybody once
-    KNOCKOUT = "knockout"  # who loses is out; only as a stage
+    KNOCKOUT = "knockout"  # the loser is out; only as a stage
 
 
 class EvaluationState(StrEnum):
@@ -216,7 +216,7 @@ class EvaluationState(StrEnum):
 
     RUNNING = "running"
     DONE = "done"  # its standings are final
-    CANCELLED = "cancelled"  # by an organiser, by the season's course, or for want of bots
+    CANCELLED = "cancelled"  # by an organiser, by the season's end, or for lack of bots
 
 
 class AppealState(StrEnum):
@@ -238,24 +238,24 @@ class ChannelKind(StrEnum):
 class DeliveryState(StrEnum):
     """A notice on its way through a channel."""
 
-    WAITING = "waiting"  # to be tried, for the first time or again
+    WAITING = "waiting"  # to be tried for the first time, or again
     SENT = "sent"
-    FAILED = "failed"  # it was tried too often, or the channel is switched off
+    FAILED = "failed"  # after too many tries, or because the channel was switched off
 
 
 class Fitness(StrEnum):
     """A machine's fitness to judge. Any may follow any other, because each check decides again."""
 
-    UNCHECKED = "unchecked"  # it just started, and its check is not done
+    UNCHECKED = "unchecked"  # it has just started, and its check has not ended
     FIT = "fit"
     UNFIT = "unfit"  # must not judge; `reasons` say why
 
 
 class Absence(StrEnum):
-    """Why an entered bot does not take part (any more)."""
+    """Why an entered bot does not (or no longer) take part."""
 
     WITHDRAWN = "withdrawn"  # by its author or an organiser: no new matches; those played count
-    DISQUALIFIED = "disqualified"  # by an organiser: no new matches; none of its matches counts
+    DISQUALIFIED = "disqualified"  # by an organiser: no new matches, and none of its matches counts
 
 
 ENTERABLE = (SeasonState.SCHEDULED, SeasonState.OPEN)
@@ -289,7 +289,7 @@ class SeasonStep:
 
     @property
     def command(self) -> str:
-        """The word of `deadheat season` that does it: the last of the verb."""
+        """The command of `deadheat season` that makes the step: the last word of the verb."""
         return self.verb.rpartition(" ")[2].lower()
 
 
@@ -328,7 +328,7 @@ SEASON_STEPS: Mapping[SeasonState, SeasonStep] = {
 
 
 def dated_steps(season: object, after: SeasonState) -> Iterator[tuple[SeasonState, str, datetime]]:
-    """The later states that a season comes to by date, each with the setting and its date, in their order."""
+    """The later states that a season reaches by date, each with the setting and its date, in order."""
     for state, step in SEASON_STEPS.items():
         if step.date and state.is_after(after) and (date := getattr(season, step.date)):
             yield state, step.date, date
@@ -341,19 +341,19 @@ def either(states: Sequence[SeasonState]) -> str:
 
 
 OF_EVALUATIONS = (Purpose.EVALUATION, Purpose.RATED_EVALUATION)
-"""What series of evaluations are played for."""
+"""The purposes of series of evaluations."""
 
 OF_CHALLENGES = (Purpose.PANEL, Purpose.CHALLENGE)
-"""What series of challenges are played for."""
+"""The purposes of series of challenges."""
 
 UNRATED = (*OF_CHALLENGES, Purpose.EVALUATION)
-"""Series whose matches are never rated, and which pairing does not know of."""
+"""The purposes whose matches are never rated, and which pairing does not know of."""
 
 WITH_RESULT = (MatchState.DONE, MatchState.DECIDED)
 """Matches whose seats have ranks."""
 
 UNFINISHED = (JobState.QUEUED, JobState.RUNNING)
-"""Series that are still to bring results, and people's matches that still hold a seat."""
+"""States of series that have yet to bring results, and of people's matches that still hold a place."""
 
 LIVES: Mapping[type[StrEnum], Mapping[StrEnum, frozenset[StrEnum]]] = {
     VersionState: {
@@ -370,7 +370,7 @@ LIVES: Mapping[type[StrEnum], Mapping[StrEnum, frozenset[StrEnum]]] = {
     },
     MatchState: {
         MatchState.SCHEDULED: frozenset({MatchState.DONE, MatchState.HELD, MatchState.ABANDONED}),
-        MatchState.HELD: frozenset({MatchState.DECIDED, MatchState.ABANDONED}),  # played again, it is another match
+        MatchState.HELD: frozenset({MatchState.DECIDED, MatchState.ABANDONED}),  # played again, it is a new match
         MatchState.DONE: frozenset(),
         MatchState.DECIDED: frozenset(),
         MatchState.ABANDONED: frozenset(),
@@ -400,7 +400,9 @@ LIVES: Mapping[type[StrEnum], Mapping[StrEnum, frozenset[StrEnum]]] = {
         AppealState.WITHDRAWN: frozenset(),
     },
 }
-"""For each kind of thing: what may follow each state. Keyed by type, for equal words of two kinds are equal strings."""
+"""For each kind of thing, the states that may follow each state. The keys are types, because equal words of two kinds
+are equal strings.
+"""
 
 
 def allowed(before: StrEnum, after: StrEnum) -> bool:

@@ -15,7 +15,7 @@ from deadheat.sandbox.languages import LANGUAGES, LanguageError, detect
 
 MAX_FILENAME = 100
 _FILENAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]*")
-"""Filenames are shown to people and given to tools, so they are kept simple."""
+"""Filenames are shown to people and passed to tools, so only simple ones are allowed."""
 
 
 def accept(
@@ -28,7 +28,7 @@ def accept(
 ) -> Upload:
     """Inspect an upload (received within the size limit and hashed on the way) and store it.
 
-    `installed` are the languages of the judge image, None where they are not known yet: the build will tell.
+    `installed` are the languages of the judge image, or None while they are unknown; then the build will show.
 
     Raises:
         BadUpload: whatever is wrong with it, in words for its author.

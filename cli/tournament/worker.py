@@ -133,7 +133,7 @@ class Stops:
 
 @dataclass(frozen=True, slots=True)
 class _Stoppable:
-    """A transport whose exchanges SIGTERM breaks off."""
+    """A transport whose exchanges SIGTERM interrupts."""
 
     transport: Transport
     stops: Stops
@@ -147,7 +147,7 @@ def work(job: Job, to_us: Connection, others: Sequence[Connection]) -> None:
     """Play deals from the connection until None comes. `others` are ends that only the parent should have."""
     for other in others:
         other.close()
-    gc.freeze()  # what the parent made is neither garbage nor worth copying
+    gc.freeze()  # objects made by the parent are neither garbage nor worth copying
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
     stops = Stops()
     try:
@@ -293,7 +293,9 @@ class Worker:
             return
 
     def _is_kept(self, seated: Seated, transcript: Transcript) -> bool:
-        """Say whether a game is worth keeping: `lost` are games that the first bot did not win, and faulty ones."""
+        """Return whether a game is worth keeping; `lost` games are those that the first bot did not win, and faulty
+        ones.
+        """
         result, keep = transcript.result, self.job.keep
         if keep == "lost":
             return bool(result.faults) or any(

@@ -1,4 +1,6 @@
-"""What Alembic runs: everything happens in the connection (and transaction) that `league.database` hands over."""
+"""The script that Alembic runs. Everything happens in the connection (and transaction) that `league.database`
+provides.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ context.configure(
     target_metadata=SQLModel.metadata,
     render_as_batch=connection.dialect.name == "sqlite",  # SQLite cannot alter most things in place
     compare_type=True,
-    transactional_ddl=True,  # ours begin by hand, so SQLite too rolls a failed migration back
+    transactional_ddl=True,  # we send BEGIN ourselves, so SQLite too rolls a failed migration back
 )
 with context.begin_transaction():
     context.run_migrations()

@@ -45,18 +45,18 @@ class Tie:
 
     @property
     def is_open(self) -> bool:
-        """Whether the two are to meet now."""
+        """Whether the two can meet now."""
         return self.winner is None and self.first is not None and self.second is not None
 
 
 def rounds_of(players: int) -> int:
-    """How many rounds halve the field down to one."""
+    """The number of rounds that halve the field down to one."""
     return (players - 1).bit_length()
 
 
 def bracket(seeded: Sequence[int], played: Sequence[Meeting], further: int, third_place: bool) -> list[Tie]:
-    """List all ties, round by round and from the top, with the results so far. `further`: how often two that are level
-    meet again.
+    """List all ties, round by round and from the top, with the results so far. `further`: how often two players that
+    are level may meet again.
     """
     met: dict[PairKey, list[Meeting]] = defaultdict(list)
     for meeting in played:
@@ -78,7 +78,7 @@ def bracket(seeded: Sequence[int], played: Sequence[Meeting], further: int, thir
 
 
 def _layout(rounds: int) -> list[int]:
-    """Seeds from 0 in the order of the first round's lines."""
+    """The seeds, counted from 0, in the order of the first round's lines."""
     order = [0]
     for number in range(1, rounds + 1):
         order = [place for one in order for place in (one, 2**number - 1 - one)]
@@ -123,7 +123,7 @@ def next_ties(ties: Sequence[Tie]) -> list[tuple[int, int]]:
 
 
 def bracket_standings(seeded: Sequence[int], ties: Sequence[Tie]) -> list[Placed]:
-    """Rank all players, the best first; while ties are open, as things stand."""
+    """Rank all players, the best first; while ties are open, provisionally."""
     points: dict[int, float] = dict.fromkeys(seeded, 0.0)
     won: dict[int, int] = dict.fromkeys(seeded, 0)
     reached: dict[int, tuple[int, int, int]] = dict.fromkeys(seeded, (0, 0, 0))
@@ -132,7 +132,7 @@ def bracket_standings(seeded: Sequence[int], ties: Sequence[Tie]) -> list[Placed
             if player is not None:
                 points[player] += taken
                 won[player] += tie.winner == player and not tie.is_bye
-                # Further on is better, the final better than the match for the third place, a winner before a loser.
+                # A later round ranks higher, the final above the match for third place, and a winner above a loser.
                 reached[player] = (tie.round, -tie.slot if tie.round == ties[-1].round else 0, _outcome(tie, player))
     order = sorted(enumerate(seeded, 1), key=lambda one: (*(-figure for figure in reached[one[1]]), one[0]))
     return [

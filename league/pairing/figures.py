@@ -1,10 +1,11 @@
-"""The figures that decide between players of an evaluation with equal points, each said once.
+"""The figures that decide between players of an evaluation with equal points. Each is defined once.
 
-`RULES` says which decide in which format, the first deciding first. Of each figure more is better; after the last the
-better seed decides. The order of places, the records, the site's columns and the terminal's follow from this table.
+`RULES` lists for each format the figures that decide, the first deciding first. Higher values are better; after the
+last figure, the better seed decides. The order of places, the records, the site's columns and the terminal's follow
+from this table.
 
-An evaluation keeps the version of the rules under which it began (`Form.rules`). So rules that have landed stay as they
-are, and other figures, or another order, are a further version: the last, which is the one for new evaluations.
+An evaluation keeps the version of the rules under which it began (`Form.rules`). So published rules never change; other
+figures, or another order, are a new version, and new evaluations use the last.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from deadheat.league.states import EvaluationFormat
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """Two players in a round, `first` in seat 0 of the first match, and the points that each took.
+    """A meeting of two players in a round, `first` in seat 0 of the first match, and the points that each took.
 
     `second` None: a bye, whose points are the first's.
     """
@@ -71,7 +72,7 @@ def _early_points(played: Sequence[Meeting]) -> Figured:
     rounds = max((one.round for one in played), default=0)
     found: defaultdict[int, float] = defaultdict(float)
     for one in played:
-        left = rounds - one.round + 1  # the rounds after which these points stood in the score
+        left = rounds - one.round + 1  # the number of rounds after which these points were part of the score
         found[one.first] += one.first_points * left
         if one.second is not None:
             found[one.second] += one.second_points * left
@@ -79,7 +80,7 @@ def _early_points(played: Sequence[Meeting]) -> Figured:
 
 
 def _of_opponents(of: Callable[[Sequence[Meeting]], Figured]) -> Callable[[Sequence[Meeting]], Figured]:
-    """The sum of a figure of the opponents, each once for each round."""
+    """Return a figure that adds up another figure of the opponents, once for each round in which they met."""
 
     def summed(played: Sequence[Meeting]) -> Figured:
         theirs = of(played)
@@ -133,7 +134,7 @@ RULES: Sequence[Mapping[EvaluationFormat, tuple[Figure, ...]]] = (
         EvaluationFormat.KNOCKOUT: (TIES_WON,),
     },
 )
-"""By version, from 1."""
+"""The rules by version, counted from 1."""
 
 NEWEST = len(RULES)
 

@@ -29,13 +29,13 @@ def parts(
 ) -> dict[int, int]:
     """The part that each version belongs to: two share one if tables link them, directly or through others.
 
-    `known` is what an earlier call found, perhaps with other versions: its links hold as well.
+    `known`: the result of an earlier call, perhaps with other versions, whose links hold too.
     """
     above = dict(known or {})
 
     def top(version: int) -> int:
         while (higher := above.setdefault(version, version)) != version:
-            above[version] = above.setdefault(higher, higher)  # halves the way for whoever asks next
+            above[version] = above.setdefault(higher, higher)  # halves the path for later look-ups
             version = higher
         return version
 

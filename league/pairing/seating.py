@@ -43,19 +43,19 @@ def seatings(versions: Sequence[int], matches: int, *, seed: bytes) -> list[Seat
 
 
 def turns(versions: Sequence[int], deal: int, *, seed: bytes) -> list[tuple[int, ...]]:
-    """Seat the matches of one deal, from 0: everybody sits in each seat once. Of two versions they begin alternately,
-    from deal to deal; at larger tables their order is drawn again after as many deals as there are seats.
+    """Seat the matches of one deal, from 0, so that everybody sits in each seat once. Two versions take turns at
+    beginning, from deal to deal; at larger tables the order is drawn again after as many deals as there are seats.
     """
     order = _order(versions, deal // len(versions), seed)
     return [_rotated(order, deal + turn) for turn in range(len(versions))]
 
 
 def rotations(versions: Sequence[int], deals: int, *, seed: bytes) -> list[list[Seating]]:
-    """Series for some deals, one per seat: each has every deal once, and no two have a deal with the same seating.
+    """The series for some deals, one per seat: each has every deal once, and no two have a deal with the same seating.
 
-    In each series everybody sits equally often in each seat, to one. The order of the deals is drawn for each series.
-    Of three deals and more none is the last of one series and the first of the next, which may be played at once after
-    it; with two, that would make all orders the same.
+    In each series, everybody sits equally often in each seat, give or take one match. The order of the deals is drawn
+    for each series. With three deals or more, no deal is the last of one series and the first of the next, which may be
+    played right after it; with two deals, that would make all orders the same.
     """
     size = len(versions)
     found: list[list[Seating]] = []
@@ -68,7 +68,9 @@ def rotations(versions: Sequence[int], deals: int, *, seed: bytes) -> list[list[
 
 
 def _order(versions: Sequence[int], turn: int, seed: bytes) -> list[int]:
-    """How they sit at the beginning of a turn round the table. Two need no lot: they follow each other."""
+    """The order at the start of a turn round the table. Two players need no lots, because their turns follow each
+    other.
+    """
     return list(versions) if len(versions) == 2 else sorted(versions, key=lambda version: lot(seed, turn, version))
 
 

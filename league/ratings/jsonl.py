@@ -23,7 +23,7 @@ MOST_NAME = 256
 MOST_RANK = 10**9
 MOST_GAMES = 20_000_000
 MOST_PLAYERS = 4000
-"""Ratings need a few matrices of players by players: half a gigabyte with so many."""
+"""The limit of the ratings' matrices of players by players: this many take half a gigabyte."""
 
 
 class BadLine(Exception):
@@ -34,7 +34,7 @@ class BadLine(Exception):
 
 
 def read(lines: Iterable[bytes]) -> Log:
-    """The log in these lines; empty ones are skipped.
+    """Read the log in these lines, skipping empty ones.
 
     Raises:
         BadLine
@@ -73,7 +73,9 @@ def read(lines: Iterable[bytes]) -> Log:
 
 
 def _game(line: bytes) -> tuple[list[str], list[int], str | None] | None:
-    """One line's players, ranks and group; None: it is not to be rated. Raises ValueError: with half a sentence."""
+    """A line's players, ranks and group, or None if the game is not to be rated. Raises ValueError with half a
+    sentence.
+    """
     if len(line) > MOST_LINE_BYTES:
         raise ValueError(f"it is longer than {MOST_LINE_BYTES} bytes")
     try:

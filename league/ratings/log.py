@@ -1,4 +1,5 @@
-"""A log of results in a canonical form: whatever its order, the same log has the same arrays and the same hash.
+"""A log of results in a canonical form: in whatever order it is given, the same log has the same arrays and the same
+hash.
 
 The hash is the SHA-256 of these bytes:
 
@@ -9,7 +10,7 @@ The hash is the SHA-256 of these bytes:
   signed 32-bit integers: the players by seat (places in ``players``), their ranks (how many of the table were
   strictly better), the group (its place in ``groups``, -1 for none), and how often the row occurs.
 
-So the hash covers who sat where, and does not care how ranks are spelled (1, 2, 2 or 1, 5, 5).
+So the hash covers who sat where, but not how ranks are spelled (1, 2, 2 or 1, 5, 5).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ MOST_OF_A_KEY = 2**62
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Games:
-    """Results as they come: games with the same number of seats.
+    """Unsorted results: games with the same number of seats.
 
     `players` (games, seats): places in a list of names, by seat, none twice in a row. `ranks` (games, seats): any whole
     numbers, smaller is better, equal is a tie. `groups` (games,): places in a list of groups, NO_GROUP for none.
@@ -57,11 +58,11 @@ class Tables:
 
     @property
     def seats(self) -> int:
-        """Players at each of these tables."""
+        """The number of players at each of these tables."""
         return int(self.players.shape[1])
 
     def only(self, rows: Ints) -> Tables:
-        """Some of the rows."""
+        """Select some of the rows."""
         return Tables(self.players[rows], self.ranks[rows], self.groups[rows], self.counts[rows])
 
 
@@ -81,7 +82,7 @@ class Log:
 
 
 def log_of(players: Sequence[str], games: Iterable[Games], groups: Sequence[str] = ()) -> Log:
-    """The canonical form. Names that nobody plays under, and groups of one game, are left out."""
+    """Bring a log into the canonical form. Names without games, and groups of one game, are left out."""
     assert len(set(players)) == len(players)
     assert len(set(groups)) == len(groups)
     parts = [part for part in games if len(part.players)]
@@ -89,7 +90,7 @@ def log_of(players: Sequence[str], games: Iterable[Games], groups: Sequence[str]
     grouped = [part.groups for part in parts if part.groups is not None]
     members = _occurrences((group[group != NO_GROUP] for group in grouped), len(groups))
     labels, group_place = _sorted_used(groups, members, 2)
-    group_place = np.append(group_place, NO_GROUP)  # the last one, where NO_GROUP finds it
+    group_place = np.append(group_place, NO_GROUP)  # the last entry, which the index NO_GROUP reads
     by_seats: dict[int, list[Games]] = {}
     for part in parts:
         by_seats.setdefault(part.players.shape[1], []).append(part)
@@ -105,7 +106,7 @@ def _occurrences(places: Iterable[Ints], size: int) -> Ints:
 
 
 def _sorted_used(names: Sequence[str], occurrences: Ints, least: int) -> tuple[tuple[str, ...], Ints]:
-    """Names that occur at least so often, sorted; and for every old place the new one, -1 for those left out."""
+    """Names that occur at least so often, sorted; and the new place of each old one, -1 if it is left out."""
     used = sorted((int(place) for place in np.flatnonzero(occurrences >= least)), key=names.__getitem__)
     new_place: Ints = np.full(len(names), -1, np.int64)
     new_place[used] = np.arange(len(used))
@@ -130,7 +131,9 @@ def _tables(parts: Sequence[Games], place: Ints, players: int, group_place: Ints
 
 
 def _distinct(columns: Sequence[Ints], bases: Sequence[int]) -> tuple[list[Ints], Ints]:
-    """The distinct rows in ascending order, by columns, and how often each occurs. A column is below its base."""
+    """The distinct rows in ascending order, by columns, and how often each occurs. Each column's values are below its
+    base.
+    """
     packing = _packing(bases)
     keys = [_packed(columns[start:end], bases[start:end]) for start, end in packing]
     found, counts = _distinct_key(keys[0], bases) if len(keys) == 1 else _distinct_keys(keys)
@@ -165,7 +168,7 @@ def _packed(columns: Sequence[Ints], bases: Sequence[int]) -> Ints:
 
 
 def _distinct_key(key: Ints, bases: Sequence[int]) -> tuple[list[Ints], Ints]:
-    if np.prod([float(base) for base in bases]) <= 2 * len(key):  # counting beats sorting while counters are used
+    if np.prod([float(base) for base in bases]) <= 2 * len(key):  # counting beats sorting unless counters are sparse
         occurrences = np.bincount(key)
         found = np.flatnonzero(occurrences)
         return [found], occurrences[found]

@@ -13,7 +13,7 @@ from deadheat.league.ratings.errors import dispersion
 from deadheat.league.ratings.pairs import Pairs
 
 PAIR_TABLE_PLAYERS = 30
-"""Tables of pairs are made of the first so many: 900 numbers twice, where all of 2,000 bots would be four million."""
+"""Tables of pairs contain the first 30 players: 900 numbers twice; all of 2,000 bots would be four million."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Fit:
 
 
 def fit_of(posterior: Posterior, strengths: Vector) -> Fit:
-    """Look at all comparisons."""
+    """Measure the fit over all comparisons."""
     pairs, expected = posterior.pairs, posterior.expected(strengths)
     single = dispersion(pairs, expected)
     played = np.unique(np.concatenate([pairs.first, pairs.second]))
@@ -55,8 +55,10 @@ def fit_of(posterior: Posterior, strengths: Vector) -> Fit:
 
 
 def _cyclic_triads(pairs: Pairs, players: int) -> tuple[int, int]:
-    """Cycles, and all triads, counted by matrix products (the idea of Kendall and Babington Smith 1940)."""
-    beats = np.zeros((players, players), np.float32)  # counts stay far below the 2^24 that are exact
+    """The numbers of cyclic triads and of all triads, by matrix products (the idea of Kendall and Babington Smith
+    1940).
+    """
+    beats = np.zeros((players, players), np.float32)  # counts stay far below 2^24, up to which they are exact
     ahead, behind = 2 * pairs.wins > pairs.games, 2 * pairs.wins < pairs.games
     beats[pairs.first[ahead], pairs.second[ahead]] = 1
     beats[pairs.second[behind], pairs.first[behind]] = 1

@@ -23,7 +23,7 @@ NORMAL_95 = 1.959963984540054
 """Half the width of a 95 % interval in standard errors."""
 
 LAST_DIGIT = 6
-"""Digits of Elo behind the point that two computations of one table certainly share; others may be rounding."""
+"""The decimal places of Elo on which two computations of one table certainly agree; further ones may be rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +61,17 @@ class Rating:
 
 
 FIGURES = ("elo", "se", "low", "high", "plackett_luce", "games", "wins", "draws", "losses")
-"""What a ranking keeps of a rating, besides its place."""
+"""The figures of a rating that a ranking keeps, besides its place."""
 
 
 def by_rating(entry: Rating) -> tuple[float, str]:
-    """Key of the order in which ratings stand: best first, and by name where they differ by nothing but rounding."""
+    """The key of the order of ratings: best first, and by name if they differ only by rounding."""
     return -round(entry.elo, LAST_DIGIT), entry.player
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RatingTable:
-    """All ratings, best first, and what they were computed from. What is beside them is computed when asked for."""
+    """All ratings, best first, and the data behind them. Further figures are computed on request."""
 
     entries: tuple[Rating, ...]
     log: Log
@@ -104,7 +104,7 @@ def rate(
     fields: Sequence[Collection[str]] | None = None,
     start: Mapping[str, float] | None = None,
 ) -> RatingTable:
-    """Ratings of everyone in the log and in `priors`, and of their parents.
+    """Rate everyone in the log and in `priors`, and their parents.
 
     `fields` are the players ranked against each other; None: everyone. `start` are ratings in Elo near the expected
     ones, from which the maximum is found sooner; they change no figure that is shown.
@@ -140,7 +140,9 @@ def _nats(players: Sequence[str], start: Mapping[str, float], config: RatingConf
 
 
 def _renumbered(log: Log, index: Mapping[str, int]) -> tuple[Tables, ...]:
-    """The log's tables with players as places among all players. Both are sorted, so the rows stay in order."""
+    """The log's tables with each player replaced by its place among all players. Both are sorted, so the rows stay in
+    order.
+    """
     place = np.array([index[player] for player in log.players], np.int64)
     return tuple(Tables(place[table.players], table.ranks, table.groups, table.counts) for table in log.tables)
 
@@ -148,7 +150,7 @@ def _renumbered(log: Log, index: Mapping[str, int]) -> tuple[Tables, ...]:
 def _places(members: Ints, elo: Vector, spread: Spread, sha256: str) -> dict[int, Place]:
     if not len(members):
         return {}
-    down = members[np.argsort(-np.round(elo[members], LAST_DIGIT), kind="stable")]  # as `by_rating` has it
+    down = members[np.argsort(-np.round(elo[members], LAST_DIGIT), kind="stable")]  # in the order of `by_rating`
     factor = spread.factor[down]
     found = places_of(elo[down], factor, sha256, ELO_PER_NAT)
     apart = factor[:-1] - factor[1:]

@@ -15,12 +15,14 @@ from functools import cache
 from numpy.linalg import _umath_linalg
 
 SPELLINGS = ("scipy_openblas_{}_num_threads64_", "openblas_{}_num_threads64_", "openblas_{}_num_threads")
-"""How OpenBLAS is asked: in numpy's own wheels, with wide integers, as distributions build it."""
+"""Names of OpenBLAS's functions: in numpy's own wheels, with wide integers, and in distributions' builds."""
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Inside, numpy multiplies matrices with one thread, where its library is OpenBLAS; others are left alone."""
+    """Make numpy multiply matrices with one thread inside the block, if its library is OpenBLAS; other libraries are
+    left alone.
+    """
     threads = _threads()
     if threads is None:
         yield
@@ -36,8 +38,8 @@ def one_thread() -> Iterator[None]:
 
 @cache
 def _threads() -> tuple[Callable[[], int], Callable[[int], None]] | None:
-    """How to ask numpy's library for its threads, and how to choose their number; None: it is another library."""
-    library = ctypes.CDLL(_umath_linalg.__file__)  # what it is linked with is found through it
+    """The functions that read and set the number of threads of numpy's library, or None if it is another library."""
+    library = ctypes.CDLL(_umath_linalg.__file__)  # libraries that it is linked with are found through it
     for spelling in SPELLINGS:
         if hasattr(library, spelling.format("get")):
             return library[spelling.format("get")], library[spelling.format("set")]

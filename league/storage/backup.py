@@ -58,10 +58,10 @@ NAMED_BY = {
 """The columns that name blobs."""
 
 PARTIAL = "partial-"
-"""How the folder of a back-up is called until it is complete."""
+"""The prefix of a back-up's folder until it is complete."""
 
 COPIERS = 8
-"""Blobs on their way at a time: an object store far away is slow for each of them."""
+"""The number of blobs copied at a time: a remote object store is slow for each of them."""
 
 Progress = Callable[[int, int], None]
 """Called with the number of blobs done and of all."""
@@ -82,13 +82,13 @@ class Manifest:
     database_sha256: str
     tables: dict[str, TableSum]
     blobs: int
-    blobs_sha256: str  # of their names, sorted, a line each
+    blobs_sha256: str  # of their sorted names, one a line
     missing: list[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """One that is complete. `lost`: why each of the `missing` is, where it has just been made."""
+    """A complete back-up. `lost`: why each of the `missing` blobs is missing, if it has just been made."""
 
     path: Path
     manifest: Manifest
@@ -101,14 +101,14 @@ class Backup:
 
     @property
     def database(self) -> Path:
-        """The database as it was."""
+        """The file with the database at that time."""
         return self.path / DATABASE_FILE
 
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """The result of `prune`. `spared` is older than what was to be kept, and lacks nothing, as all younger ones do.
-    `unreadable`: why, for each one that it did not touch.
+    """The result of `prune`. `spared`: an older back-up that was kept because it lacks nothing and all newer ones do.
+    `unreadable`: the reasons, for each one that was not touched.
     """
 
     removed: int
@@ -130,7 +130,7 @@ def back_up(settings: Settings, folder: Path, progress: Progress = lambda *_: No
     with _alone(folder):
         taken_at = datetime.now(UTC)
         name = taken_at.strftime("%Y-%m-%dT%H-%M-%S.%fZ")
-        for left in folder.glob(f"{PARTIAL}*"):  # by one that was killed
+        for left in folder.glob(f"{PARTIAL}*"):  # left by a process that was killed
             shutil.rmtree(left)
         partial = Path(tempfile.mkdtemp(prefix=PARTIAL, dir=folder))
         try:
@@ -160,8 +160,8 @@ def back_up(settings: Settings, folder: Path, progress: Progress = lambda *_: No
 
 
 def prune(folder: Path, keep: int) -> Pruned:
-    """Remove all but the newest `keep` back-ups, and the blobs that no other one names; never the last one that lacked
-    nothing when it was made.
+    """Remove all but the newest `keep` back-ups, and the blobs that no other one names. Never remove the last one that
+    was complete when made.
     """
     with _alone(folder):
         found, unreadable = backups(folder)
@@ -177,7 +177,7 @@ def prune(folder: Path, keep: int) -> Pruned:
 
 
 def backups(folder: Path) -> tuple[list[Backup], dict[Path, str]]:
-    """The complete back-ups in a folder, the oldest first; and where there is one that cannot be read, why."""
+    """The complete back-ups in a folder, the oldest first, and the reason for each one that cannot be read."""
     found, unreadable = [], {}
     for path in _complete(folder):
         try:
@@ -188,7 +188,7 @@ def backups(folder: Path) -> tuple[list[Backup], dict[Path, str]]:
 
 
 def read_backup(path: Path) -> Backup:
-    """One back-up; of a folder with several the newest. Raises BadBackup."""
+    """Read one back-up, or the newest in a folder with several. Raises BadBackup."""
     if not (path / MANIFEST).exists():
         inside = _complete(path)
         if not inside:
@@ -206,7 +206,7 @@ def read_backup(path: Path) -> Backup:
 
 
 def _complete(folder: Path) -> list[Path]:
-    """Where back-ups are that got their names, the oldest first."""
+    """The folders of finished back-ups, the oldest first."""
     found = (path.parent for path in folder.glob(f"*/{MANIFEST}"))
     return sorted(path for path in found if not path.name.startswith(PARTIAL))
 
@@ -219,7 +219,7 @@ def _last_whole(gone: Sequence[Backup], kept: Sequence[Backup]) -> Backup | None
 
 
 def _sweep(folder: Path) -> None:
-    """Remove the blobs that no back-up names; none, while one of them cannot say which it does."""
+    """Remove the blobs that no back-up names. Remove none if a back-up cannot be read."""
     try:
         wanted = {name for path in _complete(folder) for name in named_blobs(path / DATABASE_FILE)}
     except sqlite3.Error:
@@ -230,7 +230,7 @@ def _sweep(folder: Path) -> None:
 
 
 def _snapshot(settings: Settings, file: Path) -> tuple[str, str, dict[str, TableSum]]:
-    """Write the database as it is now to an SQLite file; its kind, its revision, and what its tables hold."""
+    """Write the present database to an SQLite file. Return its kind, its revision, and the digests of its tables."""
     database = Database(settings)
     try:
         must_fit(database.engine, SchemaAge.OLDER)
@@ -250,12 +250,12 @@ def _snapshot(settings: Settings, file: Path) -> tuple[str, str, dict[str, Table
 def _copy_sqlite(engine: Engine, file: Path) -> None:
     with engine.connect() as connection, closing(sqlite3.connect(file)) as target:
         source = cast(sqlite3.Connection, connection.connection.driver_connection)
-        source.backup(target)  # in one step, so writers meanwhile are not in it
+        source.backup(target)  # in one step, so that no later write gets in
     into_one_file(file)
 
 
 def _convert(engine: Engine, wanted: str, file: Path) -> dict[str, TableSum]:
-    """Into an SQLite file with the same schema, made by the same migrations."""
+    """Convert to an SQLite file whose schema the same migrations made."""
     with league_in(file) as made, engine.connect().execution_options(isolation_level="REPEATABLE READ") as source:
         with made.engine.begin() as target:
             command.upgrade(migration_config(target), wanted)
@@ -282,7 +282,7 @@ def named_blobs(file: Path) -> list[str]:
 
 
 def _naming(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
-    """The tables, and columns of theirs, that name blobs; older schemas have fewer."""
+    """The tables and their columns that name blobs; older schemas have fewer."""
     for table, columns in NAMED_BY.items():
         there = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
         yield from ((table, column) for column in columns if column in there)
@@ -301,7 +301,8 @@ def owners(file: Path, names: Collection[str]) -> dict[str, str]:
 
 
 def copy_blobs(source: Blobs, target: Blobs | None, names: Sequence[str], progress: Progress) -> dict[str, str]:
-    """Copy what `target` does not have undamaged, each checked against its name; those that are lost, and why.
+    """Copy the blobs that `target` lacks or has damaged, each checked against its name. Return those that are lost, and
+    why.
 
     `target` None: check only.
 
@@ -326,7 +327,7 @@ def copy_blobs(source: Blobs, target: Blobs | None, names: Sequence[str], progre
             if why:
                 lost[name] = why
     if target is not None:
-        os.sync()  # what names them is written next; one wait for all of them
+        os.sync()  # before anything refers to the blobs, with one wait for all
     return lost
 
 
@@ -343,7 +344,7 @@ def file_sha256(file: Path) -> str:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """One back-up at a time in a folder."""
+    """Allow one back-up at a time in a folder."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

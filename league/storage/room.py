@@ -1,4 +1,4 @@
-"""How much space is left on our disks, and where blobs are if they are files."""
+"""The free space on our disks, and where blobs are stored if they are files."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class Room:
     free_bytes: int
     size_bytes: int
     free_files: int
-    size_files: int  # 0 where it makes inodes as it needs them
+    size_files: int  # 0: the file system creates inodes as needed
 
     @property
     def free_ratio(self) -> float:
-        """The smaller share of what both run out: bytes, and inodes, which millions of small blobs use up first."""
+        """The smaller free share of two resources: bytes, and inodes, which millions of small blobs use up first."""
         files = self.free_files / self.size_files if self.size_files else 1.0
         return min(self.free_bytes / max(1, self.size_bytes), files)
 
@@ -27,7 +27,7 @@ class Room:
 def room_at(folder: Path) -> Room:
     """Return the space on the file system of a folder. Raises OSError."""
     found = os.statvfs(folder)
-    # A full disk's reserve is root's alone, so it is no room of ours.
+    # Only root may use a full disk's reserve, so it does not count.
     return Room(
         free_bytes=found.f_bavail * found.f_frsize,
         size_bytes=found.f_blocks * found.f_frsize,
@@ -37,6 +37,6 @@ def room_at(folder: Path) -> Room:
 
 
 def blob_folder(url: str) -> Path | None:
-    """Return the folder in which a store of that URL keeps its blobs; None: it is not in a folder."""
+    """The folder in which a store of that URL keeps its blobs, or None if it uses none."""
     parts = urlsplit(url)
     return Path(unquote(parts.path)) if parts.scheme == "file" else None

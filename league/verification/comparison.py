@@ -22,10 +22,10 @@ TOLERANCE = 1e-6
 
 NAMES = frozenset({"bot", "author", "team", "language"})
 BESIDE = frozenset({"latency", "rules"})
-"""What is stored with a ranking for its page, and does not follow from the log."""
+"""Data stored with a ranking for its page, which does not follow from the log."""
 
 RULES = frozenset({"finals_log"})
-"""What a stored configuration has beside the model's."""
+"""The parts of a stored configuration besides the model's."""
 
 Standings = Mapping[str, Any]
 Row = Mapping[str, Any]
@@ -56,7 +56,7 @@ def model_of(stored: Mapping[str, Any]) -> RatingConfig:
     """The model's part of a stored configuration.
 
     Raises:
-        ValueError: it is another method's, with the end of a sentence.
+        ValueError: it belongs to another method; the text is the end of a sentence.
     """
     return RatingConfig.of_json({key: value for key, value in stored.items() if key not in RULES})
 
@@ -67,10 +67,10 @@ def differences(stored: Standings, made: Standings) -> tuple[str, ...]:
 
 
 def remade(standings: Standings, config: RatingConfig, log: Log, passed: Set[int]) -> dict[str, Any]:
-    """The standings with every figure that follows from the log made again, from the priors that stand in them; those
-    of versions that `passed` their gates follow from that.
+    """The standings with every figure that follows from the log recomputed, from the priors stored in them. The priors
+    of versions that `passed` their gates are recomputed too.
 
-    Of who was ranked by the finals' matches alone only the rating by the whole season is made again.
+    Of bots that were ranked by the finals' matches alone, only the rating by the whole season is recomputed.
     """
     standings = {**standings, **{kind: _widened(standings[kind], config, passed) for kind in ("rows", "unranked")}}
     versions = [*standings["rows"], *standings["unranked"]]
@@ -99,7 +99,7 @@ def remade(standings: Standings, config: RatingConfig, log: Log, passed: Set[int
 
 
 def _widened(rows: Sequence[Row], config: RatingConfig, passed: Set[int]) -> list[Row]:
-    """The rows with how closely each version is tied to the one before it."""
+    """The rows, with the width of each version's tie to the one before it."""
     return [
         row
         if row["parent_id"] is None
@@ -114,13 +114,13 @@ def _prior(row: Row) -> Prior:
 
 
 def _field(row: Row) -> tuple[int, bool, bool, bool, int | None]:
-    """What rows that are ranked against each other share (see `league.service.rankings.places`)."""
-    in_finals = (row["season_elo"] is None, row.get("finals_place"))  # which rankings of before do not have
+    """What rows that are ranked against each other have in common (see `league.service.rankings.places`)."""
+    in_finals = (row["season_elo"] is None, row.get("finals_place"))  # older rankings do not have these
     return row["division"], row["rank"] is None, row["finalist"], *in_finals
 
 
 def _figures(row: Row, entry: Rating, before: int = 0) -> Row:
-    """The row with its figures made again; so many places of its division are taken before its field."""
+    """The row with recomputed figures. `before`: places of its division that are taken already."""
     if row["season_elo"] is not None:
         return {**row, "season_elo": entry.elo, "season_se": entry.se}
     made: dict[str, Any] = {**row, **{name: getattr(entry, name) for name in FIGURES}}
@@ -132,7 +132,7 @@ def _figures(row: Row, entry: Rating, before: int = 0) -> Row:
 
 
 def _by_version(standings: Standings) -> dict[str, Any]:
-    """Rows by version instead of by place, so that one more does not look like a change of all below it."""
+    """The rows by version instead of by place, so that one additional row does not shift all others."""
     rows = {
         kind: {f"version {row['version_id']}": row for row in standings.get(kind, ())} for kind in ("rows", "unranked")
     }
@@ -140,7 +140,7 @@ def _by_version(standings: Standings) -> dict[str, Any]:
 
 
 def _differences(where: str, stored: Any, made: Any) -> Iterator[str]:
-    """Sentences, for each place where two documents differ."""
+    """Yield a sentence for each place where two documents differ."""
     if isinstance(stored, Mapping) and isinstance(made, Mapping):
         for key in sorted((stored.keys() | made.keys()) - NAMES):
             yield from _differences(f"{where}.{key}" if where else key, stored.get(key), made.get(key))

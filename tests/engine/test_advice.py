@@ -67,7 +67,7 @@ def test_an_expert_that_advises_on_its_own_match_agrees_with_itself_at_every_mov
     match = played(game, [seeded(new(seat), 7) for seat in range(seats)])
     for seat in range(seats):
         bot = new(0)
-        # As `Session` asks it, but with the draws of the one that played.
+        # As `Session` asks the bot, but with the draws of the one that played.
         same = session_of(match, seat, lambda message, bot=bot: bot(_drawing(message, 7)))  # type: ignore[misc]
         given = [prompt.reply.line for prompt in same.prompts()]
         own = [prompt.reply.line for prompt in match.prompts() if prompt.message.seat == seat]
@@ -101,7 +101,7 @@ def test_after_a_single_other_move_the_expert_plays_on_as_if_it_had_made_it(game
     moves = 0
 
     def deviates(message: Message) -> str | None:
-        """Asks the expert what to do, does something else at the third placing or scoring, and tells it so."""
+        """Asks the expert, plays something else at the third placing or scoring, and tells the expert so."""
         nonlocal moves
         for told in waiting:
             adviser(Message(0, told))

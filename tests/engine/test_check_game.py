@@ -43,7 +43,7 @@ def test_no_game_minds_spoilt_replies(name: str) -> None:
 
 # A small game to break ------------------------------------------------------------------------------------------
 
-COUNTER = itertools.count()  # what no game may look at
+COUNTER = itertools.count()  # no game may read this
 
 
 class Tricks:

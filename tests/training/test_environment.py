@@ -209,11 +209,11 @@ def test_rewards_are_the_share_of_others_beaten_less_the_share_that_won() -> Non
 @pytest.mark.parametrize(
     ("name", "bad", "fault"),
     [
-        ("yacht-auction", 3425, Fault.MALFORMED),  # a scoring where a bid is wanted
+        ("yacht-auction", 3425, Fault.MALFORMED),  # a scoring in place of a bid
         ("yacht-auction", "BID A 100001", Fault.ILLEGAL),
         ("yacht-auction", "B" * 5000, Fault.OVERFLOW),
         ("betris-large", 12, Fault.MALFORMED),
-        ("liars-dice", 180, Fault.ILLEGAL),  # a challenge, and there is no bid
+        ("liars-dice", 180, Fault.ILLEGAL),  # a challenge without a bid
     ],
 )
 def test_an_illegal_action_loses_as_under_the_judge(name: str, bad: int | str, fault: Fault) -> None:

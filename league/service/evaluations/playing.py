@@ -62,7 +62,7 @@ OPEN = (
     .where(Series.season_id == bindparam("season_id"), col(Series.state).in_(UNFINISHED))
     .where(col(Series.purpose).in_(OF_EVALUATIONS))
 )
-"""Asked after each series, and made once: to make it takes longer than to ask it."""
+"""Executed after each series, and built once: building it takes longer than executing it."""
 
 
 def plan_evaluation(session: Session, season: Season) -> list[int]:
@@ -72,19 +72,19 @@ def plan_evaluation(session: Session, season: Season) -> list[int]:
 
 
 def carry_on(session: Session, season: Season, row: Evaluation) -> list[int]:
-    """Carry a running evaluation on."""
+    """Continue a running evaluation."""
     gone = _gone(session, row)
     again = _settle(session, season, row, gone)
     while _unsettled(session, row) == 0:
         if not _draw(session, season, row, gone):
             _finish(session, row)
             return []
-        _settle(session, season, row, gone)  # a pairing with a bot that has left since
+        _settle(session, season, row, gone)  # settles pairings with bots that have left since
     return [*again, *_add_series(session, season, row)]
 
 
 def open_of_evaluation(session: Session, season_id: int) -> int:
-    """How many series of the season's evaluations wait or run."""
+    """The number of series of the season's evaluations that wait or run."""
     return session.exec(OPEN, params={"season_id": season_id}).one()
 
 
@@ -106,7 +106,7 @@ def meetings(session: Session, evaluation_id: int) -> list[Meeting]:
 
 
 def form_of(season: Season, row: Evaluation) -> Form:
-    """How it is played, with the matches of a pair in whole turns."""
+    """The form in which it is played, with the matches of a pair in whole turns."""
     matches = whole_groups(season.game, season.seats, row.matches)
     return Form(row.format, row.rounds, matches, row.keep, row.further, row.third_place, row.rules)
 
@@ -119,7 +119,7 @@ def standings_of(session: Session, row: Evaluation) -> list[Placed]:
 
 
 def players_of(session: Session, evaluation_id: int) -> tuple[list[int], set[int]]:
-    """The versions of the field, the best seed first, and those that are gone."""
+    """The versions of the field, the best seed first, and those that were taken out."""
     players = select(EvaluationPlayer.version_id, EvaluationPlayer.gone_after)
     players = players.where(EvaluationPlayer.evaluation_id == evaluation_id).order_by(col(EvaluationPlayer.seed))
     found = session.exec(players).all()
@@ -127,8 +127,9 @@ def players_of(session: Session, evaluation_id: int) -> tuple[list[int], set[int
 
 
 def _gone(session: Session, row: Evaluation) -> set[int]:
-    """Versions of bots that organisers took out of the season. One whose author withdraws it is played to the end:
-    nobody may choose in the middle of an evaluation whom unplayed matches are given to. Who is gone does not come back.
+    """The versions of bots that organisers removed from the season; a removed bot does not return to the evaluation. A
+    bot that its author withdraws plays to the end: otherwise authors could choose during an evaluation who gets the
+    points of unplayed matches.
     """
     absent = select(AbsentEntry.bot_id).where(AbsentEntry.season_id == row.season_id, AbsentEntry.reason != "")
     left = (
@@ -151,12 +152,12 @@ def _unsettled(session: Session, row: Evaluation) -> int:
 
 
 def _draw(session: Session, season: Season, row: Evaluation, gone: Collection[int]) -> bool:
-    """What is played next, by `league.pairing.tournament`; False: nothing is left."""
+    """Draw what is played next, by `league.pairing.tournament`. Return False if nothing is left."""
     seeded, _ = players_of(session, row.id)
     form = form_of(season, row)
     rounds = next_rounds(form, seeded, set(seeded) - set(gone), meetings(session, row.id))
     drawn = list(enumerate(rounds, last_round(session, row.id) + 1))
-    # In a round robin everybody sits out equally often.
+    # In a round robin every player sits out equally often, so a bye is worth nothing.
     bye_points = float(form.matches) if row.format is EvaluationFormat.SWISS else 0.0
     pairings = [
         {**_pairing(row.id, number, board), "first_id": first, "second_id": second}
@@ -174,7 +175,7 @@ def _draw(session: Session, season: Season, row: Evaluation, gone: Collection[in
 
 
 def last_round(session: Session, evaluation_id: int) -> int:
-    """The last that is drawn; 0: none is."""
+    """The number of the last round drawn; 0 if there is none."""
     drawn = select(func.max(EvaluationPairing.round)).where(EvaluationPairing.evaluation_id == evaluation_id)
     return session.exec(drawn).one() or 0
 
@@ -184,7 +185,7 @@ def _pairing(evaluation_id: int, number: int, board: int) -> dict[str, int]:
 
 
 def _add_series(session: Session, season: Season, row: Evaluation) -> list[int]:
-    """Series of pairings that have none yet, as many as there is room for."""
+    """Add series for pairings that have none yet, as far as there is room."""
     room = open_series_bound(session) - open_of_evaluation(session, season.id)
     if room <= 0:
         return []
@@ -217,7 +218,7 @@ def _series(session: Session, season: Season, row: Evaluation, pairing: Evaluati
 
 
 def _settle(session: Session, season: Season, row: Evaluation, gone: Collection[int]) -> list[int]:
-    """Write down the points of pairings that are over; new series, where matches of a stage are made up for."""
+    """Record the points of finished pairings. In a stage, return new series that replace missing matches."""
     of_it = col(Series.pairing_id) == EvaluationPairing.id
     unsettled = select(EvaluationPairing).where(
         EvaluationPairing.evaluation_id == row.id,
@@ -244,8 +245,8 @@ def _settle(session: Session, season: Season, row: Evaluation, gone: Collection[
 def _short(
     session: Session, pairings: Sequence[EvaluationPairing], gone: Collection[int], matches: int
 ) -> dict[int, int]:
-    """Of pairings that the service failed to play whole: how many matches are to be played in place of those that are
-    held or abandoned. There are never more than twice as many as there were to be, so no failure holds a stage up.
+    """For pairings whose matches the service failed to play in full: the number of matches that replace the held or
+    abandoned ones. A pairing has at most twice its planned matches, so no failure holds up a stage.
     """
     there = [one.id for one in pairings if one.first_id not in gone and one.second_id not in gone]
     ended: Any = col(Match.state).in_(WITH_RESULT)
@@ -264,7 +265,7 @@ def _short(
 
 
 def _finish(session: Session, row: Evaluation) -> None:
-    """Everybody has a place and the figures that it follows from, and it is over."""
+    """Record everybody's place and the figures behind it, and end the evaluation."""
     places = [{"player": one.player, "at": one.place, "by": one.figures} for one in standings_of(session, row)]
     mine = (col(EvaluationPlayer.evaluation_id) == row.id, col(EvaluationPlayer.version_id) == bindparam("player"))
     final = update(EvaluationPlayer).where(*mine).values(place=bindparam("at"), figures=bindparam("by"))

@@ -17,9 +17,9 @@ Points = tuple[float, float]
 def points_of(
     session: Session, pairings: Sequence[EvaluationPairing], gone: Collection[int] = (), matches: int = 0
 ) -> dict[int, Points]:
-    """Return the points of each pairing so far, by its id: win 1, draw 1/2, loss and own failure 0.
+    """The points of each pairing so far, by its id: win 1, draw 1/2, loss and own fault 0.
 
-    `matches`: how many it was to have, so that of those that are not played no more go to who is still there.
+    `matches`: the planned number, which limits the unplayed matches that count for a player whose opponent has left.
     """
     voided = select(VoidedMatch.match_id).where(col(VoidedMatch.match_id) == Match.id)
     statement = (
@@ -57,7 +57,7 @@ def points_of(
 
 
 def _taken(ranks: Mapping[int, int], pairing: EvaluationPairing) -> Points:
-    """From one match; a rank of 0 stands for an own failure."""
+    """The points of one match; rank 0 marks a fault."""
     assert pairing.second_id is not None, "a bye has no matches"
     one, other = ranks[pairing.first_id], ranks[pairing.second_id]
     if one == 0 or other == 0:

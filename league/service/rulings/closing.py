@@ -31,7 +31,7 @@ from deadheat.league.tables import Bot, Team, TeamMember, User
 log = logging.getLogger(__name__)
 
 ENDED = 200
-"""Accounts that an administrator is shown at a time."""
+"""The most ended accounts that an administrator is shown at a time."""
 
 CLOSED = "Its author closed the account."
 BANNED = "Its author was banned."
@@ -108,7 +108,9 @@ def _bots_of_nobody_else(session: Session, person: Person) -> list[int]:
 
 
 def _leave_teams(session: Session, person: Person) -> None:
-    """What the person leads goes to whoever has been in it longest; where there is nobody else, nothing changes."""
+    """Hand each team that the person leads to its longest-standing other member, and leave it. A team without other
+    members stays as it is.
+    """
     mine = select(Team).join(TeamMember, col(TeamMember.team_id) == Team.id).where(TeamMember.user_id == person.id)
     for team in session.exec(mine.order_by(col(Team.id))).all():
         if team.captain_id == person.id:

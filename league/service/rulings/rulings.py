@@ -29,7 +29,8 @@ from deadheat.league.tables import Attempt, Match, Participant, Season, Series, 
 
 
 def void_match(session: Session, organiser: Person, match_id: int, reason: str) -> bool:
-    """Take a finished match out of the log of results; False: it is out already, and stays so for the old reason.
+    """Take a finished match out of the log of results. Return False if it is out already, and stays so for the old
+    reason.
 
     Raises:
         NotAllowed, NotFound, OwnMatch, WrongState.
@@ -45,11 +46,11 @@ def void_match(session: Session, organiser: Person, match_id: int, reason: str) 
 
 
 def restore_match(session: Session, organiser: Person, match_id: int, reason: str) -> bool:
-    """The opposite of `void_match`; False: it was not voided.
+    """Reverse `void_match`. Return False if the match was not voided.
 
     Raises:
         NotAllowed, NotFound, OwnMatch.
-        WrongState: the same match was played, or is played, once more, and that one has not been voided.
+        WrongState: a replay of the match exists or is under way, and has not been voided.
     """
     organiser.must_organise()
     match = ruled_on(session, match_id)
@@ -64,11 +65,11 @@ def restore_match(session: Session, organiser: Person, match_id: int, reason: st
 
 
 def rejudge_match(session: Session, organiser: Person, match_id: int, reason: str) -> int:
-    """Play a finished match, which becomes void, or an unplayed one again: same versions, same seats, new dice. Returns
-    the new match's number.
+    """Play a finished match, which becomes void, or an unplayed one again, with the same versions and seats and new
+    dice. Return the new match's number.
 
-    The dice that were committed to for the match, of any attempt at it, may be known by then: of a deal's other
-    rotations and to whoever rules. New ones are as secret as those of any match that is planned.
+    The dice committed to for any attempt at the old match may be known by now, from the deal's other rotations or to
+    the person who rules. New dice are as secret as those of any planned match.
 
     Raises:
         NotAllowed, NotFound, OwnMatch.
@@ -86,7 +87,7 @@ def rejudge_match(session: Session, organiser: Person, match_id: int, reason: st
     if voided is None:
         voided = VoidedMatch(match_id=match_id, season_id=match.season_id, reason=reason, at=at)
     before = session.get_one(Series, match.series_id)
-    series = Series(season_id=match.season_id, queued_at=at, nudge_at=at, created_at=at)  # the next sweep enqueues it
+    series = Series(season_id=match.season_id, queued_at=at, nudge_at=at, created_at=at)  # enqueued by the next sweep
     series.purpose, series.round = before.purpose, before.round
     series.challenge_id, series.pairing_id = before.challenge_id, before.pairing_id
     if match.asked is not None:
@@ -105,7 +106,7 @@ def rejudge_match(session: Session, organiser: Person, match_id: int, reason: st
 
 
 def ruled_on(session: Session, match_id: int, *, or_unplayed: bool = False) -> Match:
-    """A match with a result, or one that we failed to play, in a season in which there are rulings.
+    """Return a match with a result, or one that we failed to play, in a season in which rulings are possible.
 
     Raises:
         NotFound, WrongState.
@@ -120,21 +121,23 @@ def ruled_on(session: Session, match_id: int, *, or_unplayed: bool = False) -> M
 
 
 def answer_held(session: Session, match_id: int, after: MatchState, **values: object) -> None:
-    """The organiser's answer for a match that waits for one. Raises WrongState: another one was quicker."""
+    """Store an organiser's answer for a held match. Raises WrongState if another organiser was faster."""
     if not move(session, Match, match_id, MatchState.HELD, after, finished_at=now(session), **values):
         raise WrongState(MatchState.DECIDED, "Another organiser has just decided this match.")
 
 
 def _begun(session: Session, match: Match) -> None:
-    """Raises WrongState: nobody tried to play it, for nobody wanted it any more; it is not for a ruling to want it."""
+    """Raises WrongState if the match was dropped before anybody tried to play it: a ruling must not revive a match that
+    is no longer needed.
+    """
     dropped = select(Attempt.cause).where(Attempt.series_id == match.series_id, col(Attempt.cause).in_(DROPPED))
     if session.exec(dropped).first() is not None:
         raise WrongState("dropped", "The match was dropped before it began and is no longer needed.")
 
 
 def _judging(session: Session, season_id: int, *, held: bool) -> None:
-    """The season's row is locked, so that nothing is ruled on while it closes. What a series that ran on after that has
-    left to an organiser is decided all the same: until then nothing is published.
+    """Lock the season's row, so that no ruling is made while the season closes. Held matches may be decided even after
+    it closed, because its standings are published only then.
     """
     state = session.exec(select(Season.state).where(Season.id == season_id).with_for_update(key_share=True)).first()
     if state is None:
@@ -144,7 +147,7 @@ def _judging(session: Session, season_id: int, *, held: bool) -> None:
 
 
 def _alone(session: Session, match: Match) -> None:
-    """No other playing of the same match counts or is on its way."""
+    """Raises WrongState if another playing of the same match counts or is under way."""
     others = (
         select(Match.id)
         .where(col(Match.id).in_(_playings(session, match)), Match.id != match.id)
@@ -156,7 +159,7 @@ def _alone(session: Session, match: Match) -> None:
 
 
 def _playings(session: Session, match: Match) -> set[int]:
-    """The first match, and all that were played in its place or in that of one of those."""
+    """The first match, and all matches that replaced it directly or through others."""
     first = match
     while first.repeats_id is not None:
         first = session.get_one(Match, first.repeats_id)
@@ -168,7 +171,7 @@ def _playings(session: Session, match: Match) -> set[int]:
 
 
 def _copy(session: Session, match: Match, series_id: int, at: datetime) -> Match:
-    """The same match, to be played once more with other dice."""
+    """Create the match again with other dice."""
     (dice,) = deal_dice(session, match.season_id, 1) if match.asked is None else drawn_dice(session, 1)
     again = Match(
         series_id=series_id,

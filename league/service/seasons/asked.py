@@ -57,15 +57,15 @@ from deadheat.league.states import ON_LADDER, ChallengeState, either
 from deadheat.league.tables import Bot, BotVersion, Challenge, Entry, Match, Participant, Season, Series, User
 
 OPEN_ASKED = 4
-"""Series of one season that wait or run at a time because somebody asked: enough for machines that idle."""
+"""The series of one season that wait or run at a time at authors' requests: enough for idle machines."""
 
 TESTED = ("elo0", "elo1", "alpha", "beta")
-"""Columns of the test."""
+"""The columns of the test."""
 
 ASKED = col(Challenge.asker_id).is_not(None)
 
 CHARGED = case((col(Challenge.state) == ChallengeState.RUNNING, Challenge.games_limit), else_=Challenge.games_planned)
-"""Games that a challenge is charged with."""
+"""The games that a challenge is charged with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Question:
 
 
 def ask(session: Session, author: Person, season_id: int, question: Question) -> AskedChallenge:
-    """Begin it, once the author's earlier ones in the season are over.
+    """Begin a challenge, which is played once the author's earlier ones in the season are over.
 
     Raises:
         NotFound: no such season, bot or version, or it is not the author's.
@@ -117,7 +117,7 @@ def ask(session: Session, author: Person, season_id: int, question: Question) ->
 
 
 def stop(session: Session, author: Person, challenge_id: int) -> AskedChallenge:
-    """End it by the wish of somebody whose bot's it is; what is being played is played to its end and counts.
+    """End a challenge at the wish of one of its bot's owners. Games in progress are played to the end and count.
 
     Raises:
         NotFound. WrongState: it is over.
@@ -131,13 +131,15 @@ def stop(session: Session, author: Person, challenge_id: int) -> AskedChallenge:
 
 
 def end_asked(session: Session, season_id: int, reason: str) -> None:
-    """End all that run in the season."""
+    """End all running challenges of the season."""
     for row in running(session, season_id, ASKED):
         _end(session, row, ChallengeState.ENDED, reason)
 
 
 def plan_asked(session: Session, season: Season) -> list[int]:
-    """Decide what can be decided, and make the next series of each author's oldest; the new series."""
+    """Decide the challenges that can be decided, plan the next series of each author's oldest one, and return the new
+    series.
+    """
     if season.unrated_games == 0:
         end_asked(session, season.id, "The season's organisers have switched unrated matches off.")
         return []
@@ -145,7 +147,7 @@ def plan_asked(session: Session, season: Season) -> list[int]:
     playing = busy(session, season.id, ASKED)
     served: set[int | None] = set()
     waiting: list[tuple[int, int, Challenge, Count]] = []
-    for challenge in running(session, season.id, ASKED):  # each author's oldest that is not over
+    for challenge in running(session, season.id, ASKED):  # the oldest running one of each author
         if challenge.asker_id in served:
             continue
         if challenge.id not in playing:
@@ -188,7 +190,7 @@ def asked_challenge(session: Session, viewer: Person | None, challenge_id: int) 
 
 
 def faults_in(session: Session, challenge_id: int) -> dict[int, int]:
-    """How many of a challenge's matches each version lost by a fault, by the version's id."""
+    """The number of a challenge's matches that each version lost by a fault, by the version's id."""
     statement = (
         select(Participant.version_id, func.count())
         .join(Match, col(Match.id) == Participant.match_id)
@@ -200,7 +202,7 @@ def faults_in(session: Session, challenge_id: int) -> dict[int, int]:
 
 
 def _end(session: Session, challenge: Challenge, state: ChallengeState, reason: str) -> bool:
-    """End one by no wish of its author, who is told; False: it was over."""
+    """End a challenge without its author's request, and notify the author. Return False if it was over."""
     if not end_challenge(session, challenge, state, reason):
         return False
     notices.challenge_over(session, challenge)
@@ -219,7 +221,7 @@ def _is_own(session: Session, author: Person, row: Challenge) -> bool:
 
 
 def _own_version(session: Session, author: Person, season: Season, bot_id: int, number: int | None) -> BotVersion:
-    """A version that the author may send; its bot need not be in the season, if nobody has taken it out."""
+    """The version that the author sends. Its bot need not be in the season, unless an organiser removed it."""
     bot = own_bot(session, author, bot_id)
     must_be_active(session, bot)
     if bot.game != season.game:
@@ -233,7 +235,7 @@ def _own_version(session: Session, author: Person, season: Season, bot_id: int, 
 
 
 def _opposing(session: Session, author: Person, season: Season, question: Question) -> BotVersion:
-    """The version to play against."""
+    """The version to play against, if the author may challenge it."""
     bot_id, number = question.opponent_id, question.opponent_version
     entry = session.exec(_entry(season.id, bot_id)).first()
     if is_own(session, author, bot_id) and (number is not None or entry is None):
@@ -252,7 +254,7 @@ def _entry(season_id: int, bot_id: int) -> SelectOfScalar[Entry]:
 
 
 def _check_season(session: Session, author: Person, season: Season, bot: Bot, games: int) -> None:
-    """Whether the season plays them, and the author and the bot's team have so many games left today."""
+    """Check that the season plays such games, and that the author and the bot's team have that many left today."""
     if season.state not in ON_LADDER:
         raise WrongState.of_season(season.state, f"unrated matches are played while it is {either(ON_LADDER)}")
     if season.unrated_games == 0:
@@ -268,13 +270,13 @@ def _check_season(session: Session, author: Person, season: Season, bot: Bot, ga
 
 
 def _by_team(bot: Bot) -> ColumnElement[bool]:
-    """The condition on a challenge that it is of a bot of the same team; of no challenge if the bot has none."""
+    """The condition that a challenge's candidate belongs to the bot's team; false if the bot has no team."""
     team = select(BotVersion.id).join(Bot, col(Bot.id) == BotVersion.bot_id).where(Bot.team_id == bot.team_id)
     return and_(literal(bot.team_id is not None), col(Challenge.candidate_id).in_(team), ASKED)
 
 
 def _end_of_absent(session: Session, season_id: int) -> None:
-    """End those of bots that were taken out, and those against bots that are out."""
+    """End the challenges of bots that organisers removed, and those against bots that no longer take part."""
     out = absent_entries(session, season_id)
     if not out:
         return
@@ -285,7 +287,7 @@ def _end_of_absent(session: Session, season_id: int) -> None:
 
 
 def _decide(session: Session, challenge: Challenge, count: Count) -> bool:
-    """Note how it stands; True: it is over."""
+    """End the challenge if its games decide it; return whether it is over."""
     verdict, limit = judge(session, challenge, count), challenge.games_limit
     tested = challenge.elo0 is not None
     between = f"{challenge.elo1:g} normalised Elo rather than by {challenge.elo0:g}" if tested else ""

@@ -39,15 +39,15 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How a challenge stands. `abandoned`: games that we failed to play, or that were dropped."""
+    """The score of a challenge. `abandoned`: games that we failed to play, or that were dropped."""
 
     wins: int = 0
     draws: int = 0
     losses: int = 0
     both_failed: int = 0
-    voided: int = 0  # by an organiser
+    voided: int = 0  # by organisers
     abandoned: int = 0
-    begun: int = 0  # of those that no organiser voided, the ones that the candidate began
+    begun: int = 0  # the games that the candidate began, without the voided ones
 
     @property
     def finished(self) -> int:
@@ -60,7 +60,7 @@ class Count:
         return self.finished + self.voided
 
     def plus(self, other: Count, *, own: bool) -> Count:
-        """With the games of another challenge of the same programs, of which what was abandoned does not count."""
+        """Return the sum of both counts. Abandoned games of the other challenge are left out unless it is `own`."""
         names = (one.name for one in fields(Count) if own or one.name != "abandoned")
         return replace(self, **{name: getattr(self, name) + getattr(other, name) for name in names})
 
@@ -77,8 +77,8 @@ def busy(session: Session, season_id: int, which: ColumnElement[bool]) -> set[in
 
 
 def _busy(season_id: int) -> Any:
-    """Running challenges with a series that is not finished, or a game that waits for an organiser: a test that went on
-    without it would not count it.
+    """Running challenges that have an unfinished series, or a game that waits for an organiser. Deciding a test earlier
+    would leave that game out.
     """
     going_on = (Challenge.season_id == season_id, Challenge.state == ChallengeState.RUNNING)
     return select(Challenge.id).where(*going_on, in_play())
@@ -86,7 +86,7 @@ def _busy(season_id: int) -> Any:
 
 def in_play() -> ColumnElement[bool]:
     """The condition on `Challenge` that a series of it waits or runs, or a game of it waits for an organiser."""
-    # Found by challenge: by season and state, all that the ladder has waiting would be read.
+    # Look series up by challenge: by season and state, the query would read all waiting series of the ladder.
     mine = col(Series.challenge_id) == Challenge.id
     played_for = exists().where(mine, col(Series.state).in_(UNFINISHED))
     held = exists().where(mine, col(Match.series_id) == Series.id, col(Match.state) == MatchState.HELD)
@@ -94,13 +94,13 @@ def in_play() -> ColumnElement[bool]:
 
 
 def plan_series(session: Session, season: Season, challenge: Challenge, count: Count) -> list[int]:
-    """Plan the next series of a running challenge, to be enqueued."""
+    """Plan the next series of a running challenge, and return the series to enqueue."""
     length = min(season.series_length, challenge.games_limit - count.played)
     asked = None
     if challenge.asker_id is not None:
         asked = Asked.PRIVATE if challenge.private else Asked.PUBLIC
     precedence = Precedence.NEW_VERSION if asked is None else Precedence.ASKED
-    candidate_begins = challenge.games_planned % 2 == 0  # seats change with every game, over all series
+    candidate_begins = challenge.games_planned % 2 == 0  # the first seat changes with every game, across series
     return add_games(
         session, season, challenge, length, candidate_begins=candidate_begins, precedence=precedence, asked=asked
     )
@@ -116,7 +116,7 @@ def add_games(
     precedence: Precedence,
     asked: Asked | None = None,
 ) -> list[int]:
-    """Add a series of that many games, which the two begin in turns; to be enqueued."""
+    """Add a series of that many games, in which the two take turns at the first seat; return the series to enqueue."""
     sides = (challenge.candidate_id, challenge.incumbent_id)
     made = add_series(
         session,
@@ -134,7 +134,7 @@ def add_games(
 
 
 def judge(session: Session, challenge: Challenge, count: Count) -> sprt.Verdict:
-    """Store the score and return the verdict; without a test, that is to continue."""
+    """Store the score, and return the verdict; without a test, it is always to continue."""
     challenge.wins, challenge.draws, challenge.losses = count.wins, count.draws, count.losses
     terms = terms_of(challenge)
     test = None if terms is None else sprt.test((count.losses, count.draws, count.wins), terms)
@@ -144,7 +144,7 @@ def judge(session: Session, challenge: Challenge, count: Count) -> sprt.Verdict:
 
 
 def end_challenge(session: Session, challenge: Challenge, state: ChallengeState, reason: str) -> bool:
-    """Nothing more of it is played; False: it was over."""
+    """End a challenge, so that nothing more of it is played. Return False if it was over."""
     at = now(session)
     if not move(session, Challenge, challenge.id, ChallengeState.RUNNING, state, reason=reason, ended_at=at):
         return False
@@ -163,8 +163,8 @@ def unplayable(count: Count) -> str:
 
 
 def count_games(session: Session, challenge: Challenge, tests: Sequence[Challenge]) -> Count:
-    """All games of the test so far, from the candidate's side. `tests`: the challenge, and earlier ones of the same two
-    programs, of which what was played counts, too.
+    """Count all games of the test so far, from the candidate's side. `tests`: the challenge, and earlier ones of the
+    same two programs, whose played games count too.
     """
     return total(challenge, tests, counts_of(session, challenge.season_id, tests))
 
@@ -204,11 +204,11 @@ def counts_of(session: Session, season_id: int, challenges: Sequence[Challenge])
 
 
 STANDING = ("wins", "draws", "losses", "both_failed")
-"""Kinds of games whose result stands."""
+"""The kinds of games whose result stands."""
 
 
 def _kind(match: Match, candidate: Participant, incumbent: Participant, voided: Collection[int]) -> str | None:
-    """As what a game counts: a field of `Count`; None: it waits for an organiser."""
+    """The field of `Count` in which a game counts, or None while it waits for an organiser."""
     if match.state not in WITH_RESULT:
         return "abandoned" if match.state is MatchState.ABANDONED else None
     assert candidate.rank is not None and incumbent.rank is not None, "a match with a result has ranks"
@@ -222,7 +222,7 @@ def _kind(match: Match, candidate: Participant, incumbent: Participant, voided: 
 
 
 def terms_of(row: Challenge) -> sprt.Terms | None:
-    """Its sequential test; None: it has none."""
+    """The terms of a challenge's sequential test, or None if it has none."""
     if row.elo0 is None or row.elo1 is None or row.alpha is None or row.beta is None:
         return None
     return sprt.Terms(row.elo0, row.elo1, sprt.Model.NORMALIZED, row.alpha, row.beta)

@@ -32,16 +32,16 @@ Gate = GateTerms | Literal["keep", "none"]
 def enter(
     session: Session, who: Person, season_id: int, bot_id: int, number: int | None = None, gate: Gate = "keep"
 ) -> EntryInfo:
-    """Let a bot take part, or choose another version of one that does. An organiser may let anybody's bot in; all else
-    is its author's choice, for organisers may compete. Where nothing changes, nothing is noted.
+    """Let a bot take part, or choose another version of a bot that does. An organiser may enter anybody's bot;
+    everything else is its author's choice, because organisers may compete. If nothing changes, nothing is recorded.
 
-    `number` None: its newest version that is ready, and from then on each newer one as soon as it is ready, or as it
-    has passed the entry's gate. A number is the author's own decision, and no gate stands in its way.
+    `number` None: the newest ready version, and from then on each newer one as soon as it is ready, or has passed the
+    entry's gate. A number is the author's own decision, which needs no gate.
 
     Raises:
         NotFound, WrongGame, NotReady.
         WrongState: the season takes no entries any more, or the bot is withdrawn or disqualified there, or retired, or
-            an organiser would choose for somebody else's bot.
+        an organiser would choose for somebody else's bot.
         NotAdmitted, TooMany: the season's entry rules, or too few points against its panel.
         TooSoon: the season is open, and the version that plays was chosen a moment ago.
         BadSetting: about the gate.
@@ -115,8 +115,8 @@ def entries(session: Session, season_id: int, after_bot: int = 0, limit: int = 1
 def entries_named(
     session: Session, season_id: int, named: str, *, skip: int = 0, limit: int = 100
 ) -> tuple[list[EntryInfo], int]:
-    """Entries with `named` in the name of their bot, author or team, by bot: those after the first `skip`, and how many
-    there are in all. Raises NotFound.
+    """Entries with `named` in the name of their bot, author or team, by bot: those after the first `skip`, and the
+    total number. Raises NotFound.
     """
     existing(session, Season, season_id)
     keys = (col(Bot.name_key), col(User.name_key), col(Team.name_key))
@@ -141,18 +141,19 @@ def entry_info(session: Session, season_id: int, bot_id: int) -> EntryInfo:
 
 
 def offer_version(session: Session, version_id: int) -> None:
-    """A version has become ready: entries of its bot have it play the panel, and if they follow the bot they take it
-    over, or send it to their gate.
+    """Offer a version that has become ready to the entries of its bot. They let it play the panel. An entry that
+    follows its bot also adopts it, or sends it to its gate.
 
-    Not where a newer one is ready already, and not in a season that does not take its language or no more versions.
+    This does nothing if a newer version is ready already, or if a season does not accept its language or any more
+    versions.
     """
     version = session.get_one(BotVersion, version_id, populate_existing=True)
     older = (Entry.bot_id == version.bot_id, Entry.version_id < version.id)
     statement = select(Entry).where(*older).execution_options(populate_existing=True)
     game = select(Bot.game).where(Bot.id == version.bot_id).scalar_subquery()
     going_on = select(Season.id).where(Season.game == game, col(Season.state).in_(GOING_ON))
-    # Each is locked before it is asked for the entry: it may be freezing or thawing now, the author choosing a version,
-    # or the bot entering with the version before.
+    # Lock each season before reading its entry: just now it may be freezing or thawing, the author may be choosing a
+    # version, or the bot may be entering with an older version.
     for season_id in session.exec(going_on.order_by(col(Season.id))).all():
         season = lock_season(session, season_id)
         entry = session.exec(statement.where(Entry.season_id == season_id)).first()
@@ -180,7 +181,7 @@ def offer_newest(session: Session, season: Season) -> None:
 
 
 def _offer(session: Session, season: Season, entry: Entry, version: BotVersion) -> None:
-    """A newer version is there."""
+    """Let an entry that follows its bot use a newer version; otherwise only test it against the panel."""
     if entry.follows:
         _choose(session, season, entry, version, by_gate=True)
     else:
@@ -188,8 +189,8 @@ def _offer(session: Session, season: Season, entry: Entry, version: BotVersion) 
 
 
 def _choose(session: Session, season: Season, entry: Entry, version: BotVersion, *, by_gate: bool) -> PanelRun | None:
-    """Make the version the one that plays, unless it lacks points against the season's panel: then how it stands there.
-    One that plays already needs none.
+    """Make the version active, or return its panel run if it lacks points against the season's panel. A version that is
+    already active needs no points.
     """
     run = arrive(session, season, entry, version)
     plays = version.id == entry.version_id and not entry.waits_for_panel
@@ -197,7 +198,7 @@ def _choose(session: Session, season: Season, entry: Entry, version: BotVersion,
         choose_version(session, season, entry, version, by_gate=by_gate)
         return None
     if entry.waits_for_panel:
-        entry.version_id = version.id  # nothing is drawn for it yet
+        entry.version_id = version.id  # no match has been drawn for it yet
         session.flush()
     return run
 
@@ -205,7 +206,7 @@ def _choose(session: Session, season: Season, entry: Entry, version: BotVersion,
 def _choose_by_author(
     session: Session, season: Season, entry: Entry, version: BotVersion, *, number: int | None, is_new: bool
 ) -> None:
-    """Choose a version by its number, or (None) the newest. Raises NotAdmitted: it lacks points."""
+    """Choose a version by its number, or the newest (None). Raises NotAdmitted if the chosen version lacks points."""
     run = _choose(session, season, entry, version, by_gate=number is None and not is_new)
     chosen = None if number is None else run
     if chosen is not None and chosen.state is ChallengeState.FAILED:
@@ -216,7 +217,7 @@ def _choose_by_author(
 
 
 def _must_leave_choices(entry: Entry | None, bot_id: int, number: int | None = None, gate: Gate = "keep") -> None:
-    """Raises WrongState: an organiser would choose more than that the bot takes part."""
+    """Raises WrongState if an organiser tries to choose more than the bot's participation."""
     if entry is not None:
         raise WrongState("entered", f"Bot number {bot_id} is already in this season; its author chooses the version.")
     for setting, is_chosen in (("version", number is not None), ("gate", gate != "keep")):
@@ -225,8 +226,8 @@ def _must_leave_choices(entry: Entry | None, bot_id: int, number: int | None = N
 
 
 def _pause_choosing(session: Session, season: Season, entry: Entry) -> None:
-    """Another version plays by its author's choice. The next choice has to wait as who has withdrawn does, for choosing
-    a version for each opponent would be choosing opponents. Raises TooSoon.
+    """Note that the author changed the active version. The next change has to wait, like a return after a withdrawal,
+    because choosing a version for each opponent would amount to choosing opponents. Raises TooSoon.
     """
     if entry.chosen_at is not None:
         check_pause(session, season, entry.chosen_at, "version", "newly chosen", "be changed")
@@ -235,7 +236,7 @@ def _pause_choosing(session: Session, season: Season, entry: Entry) -> None:
 
 
 def _bot(session: Session, who: Person, bot_id: int) -> Bot:
-    """Locked: whose it is decides what the season's rules say of it."""
+    """The bot, locked, because the season's rules depend on its owner."""
     session.exec(select(Bot.id).where(Bot.id == bot_id).with_for_update(key_share=True)).first()
     return existing(session, Bot, bot_id) if who.organises else own_bot(session, who, bot_id)
 
@@ -281,7 +282,7 @@ def _views(
 
 
 def _challengers(session: Session, season_id: int) -> dict[int, int]:
-    """The number of the version at each entry's gate."""
+    """The number of the version at each entry's promotion gate."""
     running = select(Challenge.entry_id, BotVersion.number).join(
         BotVersion, col(BotVersion.id) == Challenge.candidate_id
     )

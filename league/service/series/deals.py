@@ -26,7 +26,7 @@ from deadheat.league.tables import Match
 
 
 def withheld(session: Session, matches: Sequence[Match]) -> set[int]:
-    """The ids of those that share their dice with another match that is not over."""
+    """The ids of the matches that share their dice with another match that is not over."""
     waiting = col(Match.state) == literal_column(f"'{MatchState.SCHEDULED}'")  # word for word as in the index
     statement = (
         select(Match.commitment, func.count())

@@ -34,8 +34,8 @@ ABOUT = select(
 def write_outcomes(
     session: Session, job: SeriesJob, worker: str, outcomes: Sequence[MatchOutcome], at: datetime
 ) -> tuple[int, bool]:
-    """All of it, of the matches that were tried; the season's number, and whether somebody asked for the series, so
-    that it is in no ranking and no figure of a bot.
+    """Store the outcomes of the tried matches. Return the season's number, and whether an author asked for the series,
+    so that it affects no ranking and no figure of a bot.
     """
     season_id, purpose, asked = session.exec(ABOUT, params={"series_id": job.series_id}).one()
     results = [outcome for outcome in outcomes if outcome.result is not None]
@@ -114,7 +114,7 @@ def _write_details(session: Session, outcomes: Sequence[MatchOutcome]) -> None:
 
 
 def _columns(table: type[SQLModel], measured: Exit | Latency) -> dict[str, object]:
-    """The fields of a measured value that a table has columns for, under the same names."""
+    """The fields of a measured value for which a table has columns of the same names."""
     known = table.model_fields
     return {item.name: getattr(measured, item.name) for item in fields(measured) if item.name in known}
 
@@ -126,7 +126,9 @@ def _tail(stderr: bytes, limit_bytes: int) -> str:
 def _write_ledger(
     session: Session, job: SeriesJob, worker: str, season_id: int, outcomes: Sequence[MatchOutcome]
 ) -> None:
-    """The attempts at matches, each with the number of its seed; after a void one a match has the next."""
+    """Add attempts at matches to the ledger, each with the number of its seed. After a void attempt, a match uses the
+    next seed.
+    """
     judge: Mapping[str, object] = {Cause.HOST_UNFIT: list(job.unfit)} if job.unfit else {}
     seeds = {match.match_id: match.attempt for match in job.matches}
     ledger = [
@@ -153,7 +155,7 @@ def _write_ledger(
 
 
 def next_seed(session: Session, steps: int, *which: ColumnElement[bool]) -> None:
-    """Give tried matches a later seed of their lists, so that nothing learnt helps (ruling C-16)."""
+    """Give tried matches a later seed of their lists, so that nothing learnt from the attempt helps (ruling C-16)."""
     set_values(session, Match, *which, attempt=Match.attempt + steps)
 
 

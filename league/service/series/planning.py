@@ -34,7 +34,7 @@ def whole_groups(game: str, seats: int, matches: int) -> int:
 
 
 def series_at_once(season: Season) -> int:
-    """How many series `add_series` makes of the matches that are planned together, but for challenges."""
+    """The number of series that `add_series` makes of matches that are planned together, except for challenges."""
     return season.seats if same_deals(season.game) else 1
 
 
@@ -53,12 +53,12 @@ def add_series(
 ) -> list[int]:
     """Plan matches between different versions and return the ids of their series, to be enqueued after the commit.
 
-    Of two versions the first begins; after that they take turns. Where deals are shared there are as many series as
-    seats, and `matches` is cut to whole groups; fewer than one group, which is what a pair may still need when one of
-    its series was dropped, get fresh dice. So do challenges in every game, for their test takes matches as independent.
-    `asked`: somebody asked for them, and the dice are none of the season's.
+    Of two versions, the first begins; after that they take turns. If deals are shared, there are as many series as
+    seats, and `matches` is reduced to whole groups. Fewer matches than one group, which a pair may still need when one
+    of its series was dropped, get fresh dice. Challenges get fresh dice in every game, because their test takes matches
+    as independent. `asked`: an author asked for them, and the dice do not belong to the season.
     """
-    order = surroundings(session).entropy(SEED_BYTES)  # who follows whom round a table, and when which deal is played
+    order = surroundings(session).entropy(SEED_BYTES)  # decides the order round the table, and when each deal is played
     seats = len(versions)
     if same_deals(season.game) and purpose not in OF_CHALLENGES and matches >= seats:
         matches = whole_turns(matches, seats)
@@ -91,8 +91,8 @@ def add_series(
 
 
 def in_turns(session: Session, sets: Sequence[Sequence[int]]) -> list[int]:
-    """Have series that were planned together wait in turns, and return them in that order: where others wait too, the
-    rotations of a deal do not follow each other on one machine.
+    """Let series that were planned together wait in alternation with those of other tables, and return them in that
+    order, so that the rotations of a deal do not follow each other on one machine if others wait too.
     """
     ids = [series_id for series_id in chain(*zip_longest(*sets)) if series_id is not None]
     at = now(session)
@@ -112,7 +112,9 @@ TAKE_TURNS = update(Series).where(col(Series.id) == bindparam("series_id")).valu
 def _add_matches(
     session: Session, series: Series, plan: Sequence[Seating], dice: dict[int, Dice], asked: Asked | None
 ) -> None:
-    """`dice`: by deal, of the series that are planned together; those of each new deal are added."""
+    """Add the matches of a series. `dice` holds the dice of the deals that are planned together, and receives those of
+    each new deal.
+    """
     new = list(dict.fromkeys(seating.deal for seating in plan if seating.deal not in dice))
     drawn = deal_dice(session, series.season_id, len(new)) if asked is None else drawn_dice(session, len(new))
     dice.update(zip(new, drawn, strict=True))
@@ -143,7 +145,9 @@ def _add_matches(
 
 
 def _count(session: Session, season_id: int, versions: Sequence[int], plans: Sequence[Sequence[Seating]]) -> None:
-    """What pairing will know of it. The season's row is locked by whoever plans, so nobody else counts meanwhile."""
+    """Update the counts that pairing reads. The planner holds the lock on the season's row, so nobody else counts
+    meanwhile.
+    """
     planned = [seating for plan in plans for seating in plan]
     for one, other in combinations(versions, 2):
         low, high = pair_key(one, other)

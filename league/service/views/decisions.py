@@ -18,7 +18,7 @@ from deadheat.league.tables import Appeal, Entry, Match
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """How many things of one kind wait, and since when the oldest does."""
+    """The number of waiting things of one kind, and since when the oldest has waited."""
 
     count: int
     since: datetime | None
@@ -34,7 +34,7 @@ class SeasonWaits:
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """All of it. `resting`: by season, how many of its bots are resting because they failed too often."""
+    """All matters that wait. `resting`: by season, how many of its bots rest because they failed too often."""
 
     appeals: Waiting
     held: Waiting
@@ -60,7 +60,7 @@ def decisions(session: Session, organiser: Person, seasons: Iterable[SeasonInfo]
 
 
 def _why(session: Session, season: SeasonInfo) -> str:
-    """Say why a season does not continue by itself; empty: it does, or nothing is due."""
+    """Say why a season does not continue by itself; empty if it does, or if nothing is due."""
     if season.closes_at is None:
         over = season.state is SeasonState.FINALS and season.finals_done_at is not None
         return "Its finals are over. Close it to publish the standings." if over and not season.closes_when_done else ""

@@ -49,14 +49,15 @@ def matches(
     challenge_id: int | None = None,
     limit: int = 50,
 ) -> list[MatchInfo]:
-    """The newest matches first, those that come after the match `before`. `opponent_id`: only those of `bot_id`
-    against it. `challenge_id`: those of a challenge that the asker may see (`league.service.seasons.asked`); in all
-    other lists nothing is private.
+    """The newest matches first, those that come after the match `before`. `opponent_id`: only those of `bot_id` against
+    it. `challenge_id`: those of a challenge that the asker may see (`league.service.seasons.asked`); no other list
+    contains private matches.
 
-    Where matches that wait or are being played are among them, the newest is the last that was planned. Those that were
-    played (`state` done) come in the order of their ends, the last first: whole series end at once, and in any order.
-    So do, with `finished_since`, those that ended at that instant or later, done or abandoned. A result is seen a
-    moment after the end that it tells, so who follows looks back a little.
+    A list that may contain waiting or running matches is in the order of planning, the last planned first. A list of
+    played matches (`state` done) is in the order of their ends, the last first: whole series end at once, and in any
+    order. So is a list with `finished_since`, which contains those that ended at that instant or later, done or
+    abandoned. A result becomes visible a moment after the end that it states, so clients that follow look back a
+    little.
 
     Raises:
         BadCursor: of a list by end, if `before` is no match that has ended.
@@ -66,10 +67,10 @@ def matches(
     if bot_id is not None:
         statement = statement.join(Participant, col(Participant.match_id) == Match.id)
         statement = statement.where(Participant.bot_id == bot_id)
-        statement = statement.where(~_another_seat(bot_id, lambda seat, other: other < seat))  # versions of one meet
-        number = col(Participant.match_id)  # which has an index
+        statement = statement.where(~_another_seat(bot_id, lambda seat, other: other < seat))  # once per match
+        number = col(Participant.match_id)  # this column has an index
         if state is MatchState.DONE:
-            ended = col(Participant.finished_at)  # and so has this
+            ended = col(Participant.finished_at)  # so has this one
     if opponent_id is not None:
         statement = statement.where(_another_seat(opponent_id, lambda seat, other: other != seat))
     if season_id is not None:
@@ -100,14 +101,16 @@ def matches(
 
 
 def _another_seat(bot_id: int, where: Callable[[Any, Any], ColumnElement[bool]]) -> ColumnElement[bool]:
-    """Whether a bot has another seat of the participant's match, by its number and the participant's."""
+    """The condition that a bot has another seat in the participant's match. `where` compares the participant's seat
+    with it.
+    """
     other = aliased(Participant)
     there = (col(other.match_id) == col(Participant.match_id), col(other.bot_id) == bot_id)
     return exists().where(*there, where(col(Participant.seat), col(other.seat)))
 
 
 def _end(session: Session, match_id: int) -> datetime:
-    """When a match ended that a list is to go on after. Raises BadCursor."""
+    """The end of the match after which a list continues. Raises BadCursor."""
     found = session.exec(select(Match.finished_at).where(Match.id == match_id)).first()
     if found is None:
         raise BadCursor
@@ -138,7 +141,7 @@ def match_detail(session: Session, match_id: int, viewer: Person | None = None) 
 
 
 def attempts_at(session: Session, match_id: int, series_id: int) -> tuple[AttemptView, ...]:
-    """A match's own attempts, and what befell its series as a whole."""
+    """A match's own attempts, and failures of its series as a whole."""
     whole = (col(Attempt.series_id) == series_id) & col(Attempt.match_id).is_(None)
     ledger = select(Attempt).where((col(Attempt.match_id) == match_id) | whole).order_by(col(Attempt.id)).limit(200)
     rows = session.exec(ledger).all()
@@ -157,8 +160,8 @@ def attempts_at(session: Session, match_id: int, series_id: int) -> tuple[Attemp
 
 
 def transcript_of(session: Session, match_id: int, viewer: Person | None = None) -> str:
-    """The name of a match's transcript in the blob store; it holds the seed, so only of one whose dice may be told.
-    `viewer`: who must be allowed to see the match.
+    """The name of a match's transcript in the blob store. The transcript contains the seed, so it is given only if the
+    dice may be shown. `viewer`: the person who must be allowed to see the match.
 
     Raises:
         NotFound, WrongState.
@@ -172,7 +175,7 @@ def transcript_of(session: Session, match_id: int, viewer: Person | None = None)
 
 
 def must_be_told(session: Session, match: Match) -> None:
-    """Raises WrongState: another match with the same dice is not over."""
+    """Raise WrongState if another match with the same dice is not over."""
     if withheld(session, [match]):
         raise WrongState.withheld()
 
@@ -198,7 +201,7 @@ def own_seats(session: Session, owner: Person, match_id: int) -> dict[int, tuple
 
 
 def endings(session: Session, owner: Person, match_id: int) -> list[EndingView]:
-    """How the asker's own bots' processes ended, with their stderr; nothing while the dice are still played with.
+    """How the processes of the asker's own bots ended, with their stderr; nothing while the dice are still in use.
 
     Raises:
         NotFound: as `own_seats` does.
@@ -226,7 +229,7 @@ def seated(session: Session, match_ids: Sequence[int]) -> Iterable[tuple[Partici
 
 
 def _seats(session: Session, match_ids: Sequence[int], untold: set[int]) -> dict[int, tuple[SeatView, ...]]:
-    """By match. The words of a fault may tell a bid, so those of `untold` matches are left out."""
+    """The seats by match. What was wrong about a reply may reveal a bid, so it is left out for `untold` matches."""
     seats: dict[int, tuple[SeatView, ...]] = dict.fromkeys(match_ids, ())
     for row, bot, author, number in seated(session, match_ids):
         fault = None

@@ -14,7 +14,7 @@ from deadheat.league.states import MatchState
 from deadheat.league.tables import Bot, Entry, Match, Participant, RatingPoint, Season, User
 
 LOOKED_AT = 200
-"""The newest matches among which the one to watch is chosen."""
+"""The number of newest matches from which the one to watch is chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Leader:
 
 
 def leaders(session: Session, season_ids: Sequence[int]) -> dict[int, Leader]:
-    """The leader of each season that was ranked; of several divisions, that of the highest."""
+    """The leader of each ranked season; of several divisions, that of the highest."""
     newest = _last_seconds(session, season_ids)
     chosen = (col(RatingPoint.season_id), col(Bot.id), col(Bot.name), col(User.name), col(RatingPoint.elo))
     statement = (
@@ -37,13 +37,13 @@ def leaders(session: Session, season_ids: Sequence[int]) -> dict[int, Leader]:
         .join(User, col(User.id) == Bot.owner_id)
         .join(Entry, (col(Entry.bot_id) == Bot.id) & (col(Entry.season_id) == RatingPoint.season_id))
         .where(_at(newest), col(RatingPoint.rank) == 1)
-        .order_by(col(Entry.division).desc(), col(RatingPoint.elo), col(Bot.id).desc())  # the last one stays
+        .order_by(col(Entry.division).desc(), col(RatingPoint.elo), col(Bot.id).desc())  # the last one is kept
     )
     return {row[0]: Leader(*row[1:]) for row in session.connection().execute(statement)} if newest else {}
 
 
 def entry_counts(session: Session, season_ids: Sequence[int]) -> dict[int, int]:
-    """How many bots are in each season that has any."""
+    """The number of bots in each season that has any."""
     counted = select(Entry.season_id, func.count()).where(col(Entry.season_id).in_(season_ids))
     return dict(session.exec(counted.group_by(col(Entry.season_id))).all())
 
@@ -58,7 +58,7 @@ class Candidate:
 
     @property
     def worth(self) -> float:
-        """How good the players are and how close the result, each from 0 to 1."""
+        """How strong the players are and how close the result is, each from 0 to 1."""
         if not self.points or None in self.points:
             return -1.0
         scores = [float(Fraction(points)) for points in self.points if points is not None]
@@ -94,7 +94,7 @@ def worth_watching(session: Session) -> list[int]:
 
 
 def _places(session: Session, bots: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
-    """The newest place of each bot (season and bot)."""
+    """The latest place of each bot, by season and bot."""
     bots = set(bots)
     newest = _last_seconds(session, sorted({season_id for season_id, _ in bots}))
     if not newest:
@@ -105,7 +105,7 @@ def _places(session: Session, bots: Iterable[tuple[int, int]]) -> dict[tuple[int
 
 
 def _last_seconds(session: Session, season_ids: Sequence[int]) -> dict[int, int]:
-    """When each season was ranked last, in seconds of its age: a look into the index for each."""
+    """When each season was last ranked, in seconds of its age, read from the index."""
     last = select(func.max(RatingPoint.second)).where(RatingPoint.season_id == Season.id).scalar_subquery()
     rows = session.exec(select(Season.id, last).where(col(Season.id).in_(season_ids)))
     return {season_id: second for season_id, second in rows if second is not None}

@@ -21,7 +21,7 @@ from deadheat.league.tables import Attempt, Machine, Sample, Series, WorkerHost
 
 KEPT = timedelta(hours=25)
 GAP = timedelta(minutes=5)
-"""After a longer pause without a sample counting begins afresh: nothing is known of the time between."""
+"""After a longer pause without a sample, counting begins anew, because nothing is known of the time between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """One sample: `minutes` since the one before, series that wait, and the machines that reported, by number."""
+    """One sample: `minutes` since the previous one, waiting series, and the machines that reported, by number."""
 
     at: datetime
     minutes: float
@@ -45,7 +45,7 @@ class Moment:
 
 
 def take_sample(session: Session) -> bool:
-    """Keep this minute's sample; False: it is there already."""
+    """Store this minute's sample. Return False if it exists already."""
     minute = now(session).replace(second=0, microsecond=0)
     if session.exec(select(exists().where(col(Sample.at) >= minute))).one():
         return False
@@ -78,7 +78,7 @@ def samples(session: Session, asker: Person, hours: int) -> list[Moment]:
 
 
 def _counted(session: Session, since: int, newest: int) -> dict[str, list[int]]:
-    """By machine: attempts at matches that were played, and that were void."""
+    """By machine, the numbers of played and of void attempts at matches."""
     new = (Attempt.id > since, Attempt.id <= newest, col(Attempt.match_id).is_not(None))
     played_here = col(Attempt.cause) == Cause.PLAYED
     found = select(Attempt.worker, played_here, func.count()).where(*new)
@@ -90,7 +90,7 @@ def _counted(session: Session, since: int, newest: int) -> dict[str, list[int]]:
 
 
 def _machines(session: Session, counts: Mapping[str, list[int]]) -> dict[str, list[float]]:
-    """What is kept of each machine that is there, or played: the fields of `Ran`."""
+    """The sample of each machine that is alive or has played: the fields of `Ran`."""
     alive = now(session) - timedelta(seconds=settings_of(session).lease_seconds)
     numbered = select(Machine.id, WorkerHost).join(WorkerHost, col(WorkerHost.name) == Machine.name)
     return {

@@ -1,4 +1,4 @@
-"""Why a match is not in the log of results, for people: the other face of `league.service.ground.counting`."""
+"""Explains to people why a match is not in the log of results: the counterpart of `league.service.ground.counting`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def bearings(session: Session, matches: Sequence[Match]) -> dict[int, Bearing]:
 
 
 def why_not_played(attempts: Sequence[tuple[str, str]], rejudged_id: int | None) -> str:
-    """Sentences on an abandoned match, from the causes and details of its attempts, the oldest first."""
+    """Explain an abandoned match in sentences, from the causes and details of its attempts, the oldest first."""
     again = "" if rejudged_id is None else " " + _("It is replayed as match %(match_id)s.", match_id=rejudged_id)
     if not attempts:
         return _("The service failed.") + again
@@ -58,7 +58,7 @@ def why_not_played(attempts: Sequence[tuple[str, str]], rejudged_id: int | None)
 
 
 def _why(match: Match, purpose: Purpose, voided: VoidedMatch | None, disqualified: Sequence[str]) -> Uncounted | None:
-    """The first reason that holds: a ruling on the match itself, what it was played for, its result, who played."""
+    """The first reason that applies: a ruling on the match itself, its purpose, its result, or its players."""
     if voided is not None and voided.rejudged_id is not None:
         sentence = _(
             "An organiser has it replayed as match %(match_id)s: %(reason)s",
@@ -92,7 +92,7 @@ def _why(match: Match, purpose: Purpose, voided: VoidedMatch | None, disqualifie
 
 
 def _disqualified(session: Session, match_ids: Sequence[int]) -> Mapping[int, list[str]]:
-    """The names of disqualified bots in the matches that have any, by seat."""
+    """The names of disqualified bots, by seat, in the matches that have any."""
     statement = (
         select(Participant.match_id, Bot.name)
         .join(Match, col(Match.id) == Participant.match_id)

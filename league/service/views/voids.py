@@ -32,15 +32,17 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.tables import Attempt, Bot, BotVersion, Match, Participant
 
 LEAST_VOIDS = 3
-"""Fewer are never shown as too many."""
+"""Versions with fewer void attempts are never shown as having too many."""
 
 MOST_LIKELY = 0.001
-"""What is less likely by chance than this is shown to organisers. In a season of 100 innocent versions it befalls one
-in ten seasons: it is a reason to look, and no verdict."""
+"""Organisers are shown what is less likely by chance than this. In a season of 100 innocent versions it happens in one
+season of ten: it is a reason to look, and no verdict.
+"""
 
 NEWEST = 30_000
-"""Attempts of the whole league that are looked at. Counting all of a season of a million matches took seconds, and
-what a bot does now is what an organiser must see."""
+"""The number of the league's newest attempts that are examined. Counting all of a season of a million matches took
+seconds, and organisers must see what a bot does now.
+"""
 
 NO_BOTS_DOING = BLAMELESS - Cause.having(Trait.BY_BOTS)
 """Causes of a failed series that no bot can bring about."""
@@ -60,15 +62,15 @@ class Share:
 
     @property
     def stratum(self) -> tuple[int, bool]:
-        """The field within which it is compared."""
+        """The field within which a version is compared."""
         return self.machine, self.whole_series
 
 
 @dataclass(frozen=True, slots=True)
 class Excess:
-    """A version against the field. `attempts` at its matches; `voids`: those in which it was to answer, and its series
-    that failed as a whole. `expected`: how many it would have at the others' rates. `by_machine`: its own, by the
-    machine's number.
+    """A version compared with the field. `attempts` at its matches; `voids`: those in which it was to answer, and its
+    series that failed as a whole. `expected`: how many there would be at the others' rates. `by_machine`: its own, by
+    the machine's number.
     """
 
     version_id: int
@@ -85,7 +87,7 @@ class Excess:
 
 
 def excesses(shares: Sequence[Share]) -> list[Excess]:
-    """Every version to which such a failure is counted, the least likely first."""
+    """Every version with such failures, the least likely first."""
     attempts: dict[tuple[int, bool], int] = defaultdict(int)
     voids: dict[tuple[int, bool], int] = defaultdict(int)
     own: dict[int, list[Share]] = defaultdict(list)
@@ -115,7 +117,9 @@ def excesses(shares: Sequence[Share]) -> list[Excess]:
 
 
 def _binomial(trials: int, odds: float) -> NDArray[np.float64]:
-    """(trials + 1,): the chances of 0 to `trials` successes, each from its likelier neighbour, so none overflows."""
+    """The chances of 0 to `trials` successes, (trials + 1,). Each is computed from its likelier neighbour, so none
+    overflows.
+    """
     likeliest = min(trials, int((trials + 1) * odds))
     more, fewer = np.arange(likeliest + 1, trials + 1), np.arange(likeliest, 0, -1)
     above = np.cumprod((trials - more + 1) * odds / (more * (1 - odds)))
@@ -125,8 +129,8 @@ def _binomial(trials: int, odds: float) -> NDArray[np.float64]:
 
 
 def season_voids(session: Session, organiser: Person, season_id: int, least: int = 1) -> list[VersionVoids]:
-    """List the season's versions with void attempts or failed series among the league's newest attempts, the least
-    likely first; nothing where none has as many as `least`. Raises NotAllowed.
+    """The season's versions with void attempts or failed series among the league's newest attempts, the least likely
+    first; nothing if none has at least `least`. Raises NotAllowed.
     """
     organiser.must_organise()
     recent = _recent(season_id)
@@ -151,7 +155,9 @@ def season_voids(session: Session, organiser: Person, season_id: int, least: int
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """What counts for a version; `series_id`: where a series failed as a whole, `match_id` then being one of its."""
+    """A failure attributed to a version. With `series_id`, a series failed as a whole and `match_id` is one of its
+    matches.
+    """
 
     version_id: int
     worker: str
@@ -161,24 +167,25 @@ class _Failure:
 
 @dataclass(frozen=True, slots=True)
 class _Recent:
-    """The season's attempts by workers among the league's newest, as a table and what holds of its rows."""
+    """The season's attempts by workers among the newest of the league: a table and the conditions on its rows."""
 
     attempt: type[Attempt]
     season_id: int
 
     def where(self, *more: ColumnElement[bool]) -> tuple[ColumnElement[bool], ...]:
-        """These, and `more`."""
+        """Return the conditions together with `more`."""
         return (col(self.attempt.season_id) == self.season_id, col(self.attempt.worker).is_not(None), *more)
 
 
 def _recent(season_id: int) -> _Recent:
-    # Newest first and so many: a walk back from the table's end. A least id was looked for among all of the season's.
+    # A limit on the newest attempts makes the query walk back from the table's end. With a least id, it searched all
+    # attempts of the season.
     newest = select(Attempt).order_by(col(Attempt.id).desc()).limit(NEWEST)
     return _Recent(aliased(Attempt, newest.subquery()), season_id)
 
 
 def _void_matches(session: Session, recent: _Recent) -> list[_Failure]:
-    """Each to the version that was to answer."""
+    """Attribute each void attempt to the version that was to answer."""
     attempt = recent.attempt
     failed = recent.where(col(attempt.cause) != Cause.PLAYED, col(attempt.match_id).is_not(None))
     voids = session.exec(select(attempt).where(*failed).order_by(col(attempt.id))).all()
@@ -194,7 +201,7 @@ def _void_matches(session: Session, recent: _Recent) -> list[_Failure]:
 
 
 def _failed_series(session: Session, recent: _Recent) -> list[_Failure]:
-    """Each to all its versions."""
+    """Attribute each failed series to all its versions."""
     attempt = recent.attempt
     whole = recent.where(
         col(attempt.match_id).is_(None), col(attempt.series_id).is_not(None), col(attempt.cause).not_in(NO_BOTS_DOING)
@@ -220,9 +227,9 @@ def _failed_series(session: Session, recent: _Recent) -> list[_Failure]:
 
 
 def _shares(session: Session, recent: _Recent, failures: Sequence[_Failure]) -> list[Share]:
-    """Every version of the season on every machine."""
+    """The shares of every version of the season on every machine."""
     attempt = recent.attempt
-    # PostgreSQL would read all participants there ever were; matches that are played now are seldom old.
+    # PostgreSQL would read all participants of all times; matches that are played now are seldom old.
     oldest = session.exec(select(func.min(attempt.match_id)).where(*recent.where())).one() or 0
     counted = (
         select(Participant.version_id, attempt.worker, func.count(), func.count(col(attempt.series_id).distinct()))
