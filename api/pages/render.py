@@ -40,8 +40,9 @@ MAX_SHOWN = 300
 """The most characters of one cell."""
 
 
+@cache
 def templates() -> Jinja2Templates:
-    """The site's templates; an undefined name in a template is an error rather than empty text."""
+    """The site's templates, compiled once in a process; an undefined name in one is an error rather than empty text."""
     own = {"games": PrefixLoader({name: FileSystemLoader(game.path) for name, game in folders().items()})}
     environment = Environment(
         loader=ChoiceLoader([FileSystemLoader(SITE / "templates"), PrefixLoader(own)]),

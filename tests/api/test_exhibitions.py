@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from sqlmodel import Session as DatabaseSession
+from sqlmodel import col, select, update
 
 from deadheat.api.pages.player import exhibition as pages
 from deadheat.api.pages.player.turns import turn_of
@@ -25,8 +26,9 @@ from deadheat.league.service.jobs import advising, exhibiting, exhibitions
 from deadheat.league.service.jobs.exhibiting import ExhibitionJob
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import existing_user
+from deadheat.league.service.rankings.standings import refit
 from deadheat.league.states import JobState, Role
-from deadheat.league.tables import Exhibition
+from deadheat.league.tables import Bot, Exhibition, RatingPoint
 from tests.api.browser import PAGE, Browser
 from tests.api.site import Site
 
@@ -252,6 +254,20 @@ def test_who_cannot_sit_down_is_told_why(site: Site) -> None:
     assert f"/play/{job.exhibition_id}" in ada.answer.text, "and where the open one is"
     site.problem(404, site.client.get("/v1/exhibitions/99/replay"))
     ada.close()
+
+
+def test_everyone_sees_which_bots_there_are_the_strongest_first_and_signs_in_to_take_a_seat(site: Site) -> None:
+    season_id = site.world.season(2)
+    site.world.play_all()
+    with site.world.db.transaction() as session:
+        refit(session, season_id)
+        session.exec(update(RatingPoint).values(elo=1000 - col(RatingPoint.bot_id)))
+        session.exec(update(Bot).values(plays_people=True))
+        expected = session.exec(select(Bot.name).order_by(col(Bot.id))).all()
+    page = Browser(site).get("/play").text
+    assert sorted(expected, key=page.index) == [*expected] and page.count("rated ") == len(expected)
+    answer = site.client.get("/play?bot=1", follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/sign-in?next=%2Fplay%3Fbot%3D1")
 
 
 def test_an_author_closes_a_bot_to_people_and_opens_it_again(site: Site) -> None:

@@ -122,9 +122,10 @@ def _matches(connection: sqlite3.Connection, season_id: int, bots: int, matches:
     seated = f"SELECT i, seat, {_SEATS} AS place FROM n, (SELECT 0 AS seat UNION ALL SELECT 1)"
     connection.execute(
         "INSERT INTO participant (match_id, seat, version_id, bot_id, rank, points, fault, fault_command,"
-        f" fault_elapsed_ms, fault_why) {_NUMBERS} SELECT :first + i, seat, :first + place, :first + place,"
-        " 1 + (seat + i) % 2, '1000', CASE WHEN i % 97 = 0 AND seat = 0 THEN 'timeout' END, 'ROLL', 500.1, 'late'"
-        f" FROM ({seated})",
+        f" fault_elapsed_ms, fault_why, finished_at) {_NUMBERS}"
+        " SELECT :first + i, seat, :first + place, :first + place, 1 + (seat + i) % 2, '1000',"
+        " CASE WHEN i % 97 = 0 AND seat = 0 THEN 'timeout' END, 'ROLL', 500.1, 'late',"
+        f" :at FROM ({seated})",
         values,
     )
     connection.execute(

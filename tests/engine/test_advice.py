@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Generator, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from deadheat.engine import advice as engine_advice
 from deadheat.engine.advice import ADVISERS, LIMIT_NS, MAX_REPLAYED, Advice, Adviser, Move, Session, advice, seed_of
-from deadheat.engine.core import Message
+from deadheat.engine.chance import Chance
+from deadheat.engine.core import Message, Reply, Result, Seat, Step
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import bots_of
 from deadheat.engine.memory import MemoryTransport, Player
@@ -125,6 +127,35 @@ def test_the_same_match_and_bot_give_the_same_advice_again() -> None:
     one, two = (session_of(match, 1, expert("liars-dice")(number)) for number in (1, 2))
     assert encode(one) == encode(two)
     assert number_of(match, 1) != number_of(match, 2)
+
+
+class Announced:
+    """Yacht Auction whose READY says more, as that of a game with seats that differ."""
+
+    name, title, rules_version, seats, commands = "yacht-auction", "Announced", 1, range(2, 3), ("READY",)
+
+    def play(self, seats: int, chance: Chance) -> Generator[Step, Mapping[Seat, Reply], Result]:
+        """See `engine.core.Game`."""
+        play = GAMES["yacht-auction"].play(seats, chance)
+        first = next(play)
+        replies = yield Step(tuple(each._replace(line=f"{each.line} FIRST") for each in first.messages))
+        step = play.send(replies)
+        while True:
+            replies = yield step
+            try:
+                step = play.send(replies)
+            except StopIteration as stop:
+                return cast("Result", stop.value)
+
+
+def test_what_a_game_adds_to_ready_is_no_move() -> None:
+    players = [expert("yacht-auction")(seat) for seat in range(2)]
+    match = run_match(Announced(), 2, seed(1), MemoryTransport(players))
+    session = session_of(match, 0, expert("yacht-auction")(0))
+    told = [message.line for exchange in session.exchanges for message in exchange.messages]
+    assert told[1] == "READY FIRST"
+    assert "PLAYED OK" not in told
+    assert len(advice(match, 0, session, ADVISERS["yacht-auction"])) == len(list(session.prompts())) - 1
 
 
 def _toy(prompt: str, line: str, _state: object, _seat: int) -> Move:

@@ -6,6 +6,7 @@ send. A setting that is left empty becomes none if it may be none, and otherwise
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,6 +23,9 @@ SEATS = "seats"
 
 LINES = frozenset({"stages"})
 """Lists whose members are too long to stand side by side."""
+
+NAMED = re.compile("`([a-z_]+)`")
+"""The name of another setting in a description."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +63,15 @@ class Filled:
             return _("This can no longer be changed.")
         if self.term.setting.options:
             return ""
-        said = gettext(in_form(self.term))
+        said = NAMED.sub(_label, gettext(in_form(self.term)))
         if self.lines:
             return _("One per line. %(meaning)s", meaning=said)
         return _("Separated by commas. %(meaning)s", meaning=said) if self.term.kind is list else said
+
+
+def _label(named: re.Match[str]) -> str:
+    """The label of a setting that is named, in quotation marks."""
+    return f"\u201c{gettext(TERMS[named[1]].setting.label)}\u201d"
 
 
 def in_form(term: Term) -> str:

@@ -72,8 +72,10 @@ WAIT_SECONDS = 1.0
 
 
 @router.get("/play")
-def choose(shared: Shared, visit: Visiting, bot: Annotated[RowId | None, Query()] = None) -> Response:
-    """Show the bots to play against, and the form to take a seat."""
+def choose(shared: Shared, request: Request, visit: Present, bot: Annotated[RowId | None, Query()] = None) -> Response:
+    """Show everyone the bots to play against, and signed-in visitors the form to take a seat."""
+    if visit is None and bot is not None:
+        raise sign_in_first(request, shared)
     return _choose(shared, visit, bot)
 
 
@@ -215,12 +217,12 @@ def _count(word: str) -> int:
     return int(word) if word.isascii() and word.isdecimal() and len(word) < 3 else 0
 
 
-def _choose(shared: Services, visit: Visit, bot_id: int | None, complaint: Complaint | None = None) -> Response:
+def _choose(shared: Services, visit: Visit | None, bot_id: int | None, complaint: Complaint | None = None) -> Response:
     with shared.db.reading() as session:
         bot = bot_info(session, bot_id) if bot_id else None
         games = [(game, ready_bots(session, game, LISTED)) for game in sorted(GAMES)]
-        mine = exhibitions.exhibitions_of(session, visit.person, LISTED)
-        open_id = exhibitions.open_of(session, visit.person)
+        mine = [] if visit is None else exhibitions.exhibitions_of(session, visit.person, LISTED)
+        open_id = None if visit is None else exhibitions.open_of(session, visit.person)
     return private(
         shared,
         "play.html",

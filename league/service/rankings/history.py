@@ -57,11 +57,11 @@ def history(session: Session, season_id: int, bot_id: int) -> list[HistoryPoint]
         .join(BotVersion, col(BotVersion.id) == RatingPoint.version_id)
         .join(Season, col(Season.id) == RatingPoint.season_id)
         .where(RatingPoint.season_id == season_id, RatingPoint.bot_id == bot_id)
-        .order_by(col(RatingPoint.second))
     )
+    # Sorted here: asked for an order, SQLite would read the whole season in it, instead of the bot's index.
     return [
         HistoryPoint(began_at + timedelta(seconds=row.second), number, row.elo, row.low, row.high, row.rank)
-        for row, number, began_at in session.exec(statement)
+        for row, number, began_at in sorted(session.exec(statement), key=lambda found: found[0].second)
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -14,7 +15,7 @@ from deadheat.league.service.jobs.exhibitions import playable
 from deadheat.league.service.series.live import live_matches
 from deadheat.league.service.series.privacy import shown_series
 from deadheat.league.states import JobState, VersionState
-from deadheat.league.tables import Bot, BotVersion, Match, Participant, Season, Series, Team, User
+from deadheat.league.tables import Bot, BotVersion, Match, Participant, RatingPoint, Season, Series, Team, User
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +93,27 @@ def running_series(session: Session, limit: int) -> list[RunningSeries]:
 
 @dataclass(frozen=True, slots=True)
 class ReadyBot:
-    """A bot that can play, with its newest version that is ready."""
+    """A bot that can play, with its newest version that is ready, and its rating in its newest season, if any."""
 
     bot_id: int
     bot: str
     author: str
     number: int
+    elo: float | None
 
 
 def ready_bots(session: Session, game: str, limit: int) -> list[ReadyBot]:
-    """List bots that people may play against, the most recently updated first."""
+    """List bots that people may play against: of the most recently updated ones the strongest first."""
     newest = func.max(BotVersion.number)
+    rated = (
+        select(RatingPoint.elo)
+        .where(RatingPoint.bot_id == Bot.id)
+        .order_by(col(RatingPoint.season_id).desc(), col(RatingPoint.second).desc())
+        .limit(1)
+        .scalar_subquery()
+    )
     statement = (
-        sqlalchemy.select(col(Bot.id), col(Bot.name), col(User.name), newest)
+        sqlalchemy.select(col(Bot.id), col(Bot.name), col(User.name), newest, rated)
         .join_from(BotVersion, Bot, col(Bot.id) == col(BotVersion.bot_id))
         .join(User, col(User.id) == col(Bot.owner_id))
         .where(col(Bot.game) == game, col(Bot.plays_people).is_(True), active(), *playable())
@@ -112,7 +121,8 @@ def ready_bots(session: Session, game: str, limit: int) -> list[ReadyBot]:
         .order_by(func.max(BotVersion.id).desc())
         .limit(limit)
     )
-    return [ReadyBot(*row) for row in session.connection().execute(statement)]
+    found = [ReadyBot(*row) for row in session.connection().execute(statement)]
+    return sorted(found, key=lambda bot: -math.inf if bot.elo is None else bot.elo, reverse=True)
 
 
 def newest_versions(

@@ -90,7 +90,7 @@ def _own_series(session: Session, season_id: int, bot_id: int, version: int | No
         select(Match.series_id)
         .join(Participant, col(Participant.match_id) == Match.id)
         .where(Match.season_id == season_id, Match.state == MatchState.SCHEDULED, Participant.bot_id == bot_id)
-        .where(PLANNED)
+        .where(col(Participant.finished_at).is_(None), PLANNED)  # implied, and has an index
     )
     if version is not None:
         known = select(BotVersion.id).where(BotVersion.bot_id == bot_id, BotVersion.number == version)
@@ -196,14 +196,13 @@ def _no_more(season: Season, entry: EntryInfo, version: int | None) -> str:
 
 
 def _undrawn(season: Season, before: int) -> str:
-    """Describe a bot that takes part and has no match yet."""
+    """Describe a bot that takes part and has no match waiting."""
     if season.state is SeasonState.SCHEDULED:
         return _("It has no matches yet: the season has not opened.")
     if before:
         text = ngettext(
-            "It has no matches yet: %(count)s match of other bots is waiting, and more are drawn as these are played.",
-            "It has no matches yet: %(count)s matches of other bots are waiting, and more are drawn as these are "
-            "played.",
+            "It has no match waiting. %(count)s match of other bots is; more are drawn as these are played.",
+            "It has no match waiting. %(count)s matches of other bots are; more are drawn as these are played.",
             before,
         )
         return text % {"count": f"{before:,}"}
