@@ -86,6 +86,6 @@ def evaluation(
         boards=boards,
         board_pages=-(-drawn // ROWS_OF_ONE),
         picture=picture(info.bracket),
-        ties=figures(info.format, info.rules),
+        ties=figures(info.format, info.rules, info.tie_breaks),
         names=[name_of(tie, info.bracket[-1].round) for tie in info.bracket],
     )

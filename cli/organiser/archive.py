@@ -13,7 +13,7 @@ import json
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Annotated, Any
@@ -42,7 +42,8 @@ def archive(
     season: Annotated[int, typer.Argument(metavar="SEASON", help="The season's number.", min=1)],
     output: Annotated[Path, typer.Option("--output", "-o", help="The archive, such as season-1.zip.")],
 ) -> Iterator[Output]:
-    """Write everything public about a season into one file: its settings, tables, rankings, rulings, transcripts.
+    """Write everything public about a season into one file: its settings, tables, rankings, rulings, transcripts, and
+    the sources if it publishes them.
 
     `season verify` checks it without the server. Of a closed season every archive is the same, byte for byte; the audit
     log keeps the hash of an organiser's, and others are compared with it (exit code 1 if they differ).
@@ -99,15 +100,17 @@ def gather(client: Client, season_id: int) -> int:
             pass
     played = [row["match_id"] for row in rows(client, season_id, "matches") if row["state"] == MatchState.DONE]
     for match_id in track(played, "transcripts", console=err, transient=True, disable=not err.is_terminal):
-        _patiently(client, match_id)
+        _patiently(client.transcript, match_id)
+    for row in rows(client, season_id, "sources"):
+        _patiently(client.public_source, season_id, row["version_id"])
     return season_id
 
 
-def _patiently(client: Client, match_id: int) -> None:
-    """Ask for a transcript, and wait whenever the server says so: one address may not ask for thousands at once."""
+def _patiently(ask: Callable[..., bytes], *which: int) -> None:
+    """Ask for a file, and wait whenever the server says so: one address may not ask for thousands at once."""
     while True:
         try:
-            client.transcript(match_id)
+            ask(*which)
         except Refused as error:
             if not error.retry_after_seconds:
                 raise
@@ -120,7 +123,9 @@ def member(path: str, params: Mapping[str, Any] | None = None) -> str:
     """Return the name of the member that holds the answer to a request."""
     name = path.lstrip("/") + (f"/{urlencode(sorted(params.items()))}" if params else "")
     last = path.rpartition("/")[2]
-    return name if "." in last else f"{name}.jsonl" if last == "transcript" else f"{name}.json"
+    if "." in last or "/sources/" in name:
+        return name
+    return f"{name}.jsonl" if last == "transcript" else f"{name}.json"
 
 
 class Recording(Client):

@@ -45,8 +45,10 @@ class _Told:
         """The form in which it was played."""
         row = self.row
         format_ = EvaluationFormat(row["format"])
-        rules = row.get("rules", 1)
-        return Form(format_, row["rounds"], row["matches"], row["keep"], row["further"], row["third_place"], rules)
+        rules, chosen = row.get("rules", 1), row.get("tie_breaks")
+        ties = tuple(json.loads(chosen)) if chosen else None
+        further, third_place = row["further"], row["third_place"]
+        return Form(format_, row["rounds"], row["matches"], row["keep"], further, third_place, rules, ties)
 
     @property
     def seeded(self) -> list[int]:

@@ -315,6 +315,8 @@ def test_one_bot_alone_is_the_winner(world: World) -> None:
         ["round-robin third-place"],
         ["knockout further=1 matches=3"],
         ["swiss rounds=201"],
+        ["round-robin ties=coin"],
+        ["knockout ties=rounds_won"],
         None,
     ],
 )

@@ -19,7 +19,7 @@ from deadheat.league.service.ground.machines import machine_numbers
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import owned_by
-from deadheat.league.service.series.deals import withheld
+from deadheat.league.service.series.deals import dice_in_use, withheld
 from deadheat.league.service.series.privacy import SHOWN, may_see, must_see
 from deadheat.league.service.views.uncounted import Bearing, bearings, why_not_played
 from deadheat.league.states import MatchState
@@ -175,7 +175,7 @@ def transcript_of(session: Session, match_id: int, viewer: Person | None = None)
 
 
 def must_be_told(session: Session, match: Match) -> None:
-    """Raise WrongState if another match with the same dice is not over."""
+    """Raise WrongState if the dice and moves of the match are not public yet."""
     if withheld(session, [match]):
         raise WrongState.withheld()
 
@@ -207,7 +207,7 @@ def endings(session: Session, owner: Person, match_id: int) -> list[EndingView]:
         NotFound: as `own_seats` does.
     """
     seated = own_seats(session, owner, match_id)
-    if withheld(session, [session.get_one(Match, match_id)]):
+    if dice_in_use(session, [session.get_one(Match, match_id)]):
         return []
     chosen = (Ending.match_id == match_id, col(Ending.seat).in_(list(seated)))
     return [
