@@ -203,7 +203,7 @@ def tournament(game: GameFolder, folder: Path) -> Iterator[str]:
     bots = house_bots(game.rules.name)
     seats = game.rules.seats.start
     if len(bots) < max(seats, 2):
-        yield f"bots holds {len(bots)} of the {max(seats, 2)} bots of a match: beside random, write one that is stronger"
+        yield f"bots holds {len(bots)} of the {max(seats, 2)} bots of a match: write one that is stronger than random"
         return
     tables = comb(len(bots), seats)
     with tempfile.TemporaryDirectory(prefix="deadheat-game-", ignore_cleanup_errors=True) as work:
