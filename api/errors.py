@@ -145,12 +145,12 @@ async def league_error(request: Request, error: Exception) -> Response:
     if isinstance(error, errors.BadToken):
         headers["WWW-Authenticate"] = 'Bearer realm="deadheat"'
     if isinstance(error, errors.UploadTooLarge):
-        headers["Connection"] = "close"  # the rest of the body stays unread
+        headers["Connection"] = "close"  # the rest of the body is not read
     return problem(request, status, error.code, str(error), _data(error), headers)
 
 
 async def _database_away(request: Request, error: Exception) -> Response:
-    """Answer 503: the database restarts, or all its connections are taken. That passes, and is not the client's
+    """Answer 503: the database is restarting, or all its connections are in use. This passes and is not the client's
     mistake.
     """
     cause = getattr(error, "orig", None) or error
@@ -171,7 +171,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 
 def _allowed(routes: Sequence[Any], path: str) -> set[str]:
-    """Every method that this path answers to; the framework names those of the first route that has it."""
+    """Every method that this path answers; the framework names only those of the first matching route."""
     found = set[str]()
     for route in routes:
         if getattr(route, "methods", None) and route.path_regex.match(path):
@@ -180,7 +180,9 @@ def _allowed(routes: Sequence[Any], path: str) -> set[str]:
 
 
 async def _invalid_request(request: Request, error: Exception) -> Response:
-    """Malformed JSON is 400; well-formed but wrong is 422, with every complaint. What was sent is not repeated."""
+    """Answer 400 to malformed JSON, and 422 with every complaint to well-formed but invalid JSON. The input is not
+    repeated.
+    """
     assert isinstance(error, RequestValidationError)
     complaints = error.errors()
     if _of_a_page(request) and any(complaint["loc"][0] == "path" for complaint in complaints):
@@ -232,14 +234,14 @@ def _where(location: Sequence[Any]) -> str:
 
 
 def _field(location: Sequence[Any]) -> str:
-    """A field as people call it: without the part of the request that it is in, which has no name in a form, a command
-    or an address.
+    """The name of a field as people know it, without the part of the request that contains it: forms, commands and
+    addresses do not name that part.
     """
     return _where(location[1:] or location)
 
 
 def _data(error: errors.LeagueError) -> dict[str, Any]:
-    """The error's attributes that JSON can say; `what` and `name` are in the sentence already."""
+    """The error's attributes in JSON, without `what` and `name`, which the sentence already contains."""
     kept = {"reason", "scope", "limit_bytes", "limit", "state", "wanted", "known", "setting", "left", "mistakes"}
     kept |= {"retry_after_seconds"}
     return {name: value for name, value in vars(error).items() if name in kept}

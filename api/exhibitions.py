@@ -39,7 +39,7 @@ def told_table(table: Table) -> str:
 
 
 def told_of(info: ExhibitionInfo) -> str:
-    """How it ended."""
+    """Describe how the match ended."""
     if info.ranks is None:
         if info.resigned or info.cause == Cause.RESIGNED:
             return _("%(person)s resigned.", person=info.person)
@@ -70,7 +70,7 @@ def _failed(info: ExhibitionInfo) -> str:
 
 
 def moves_of(shared: Services, info: ExhibitionInfo) -> list[Scene]:
-    """The finished match in words."""
+    """Describe the finished match's moves."""
     transcript = transcript_of(shared, info)
     return [] if transcript is None else untimed(scenes(transcript, info.names)[:MAX_MOVES], info)
 

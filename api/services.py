@@ -247,5 +247,5 @@ class Services:
         """Tell a worker of a committed row. A broker that is away must not fail the request: the sweeper finds it."""
         try:
             self.queue.enqueue(life, row_id)
-        except Exception:  # brokers raise what they like, and none of it is the author's business
+        except Exception:  # brokers raise all sorts of exceptions, which do not concern the author
             log.warning("%s %d could not be enqueued; the sweeper will", life.queue, row_id, exc_info=True)

@@ -27,7 +27,7 @@ class Streams:
 
     @property
     def total(self) -> int:
-        """How many are open."""
+        """Return the number of open streams."""
         return self._open.total()
 
     def check(self, request: Request) -> None:

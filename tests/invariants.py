@@ -72,7 +72,7 @@ def every(table: type[Row]) -> SelectOfScalar[Row]:
 
 def broken(session: Session, blobs: Blobs) -> list[str]:
     """Everything that is wrong; whatever still waits or is being played is not, see `unfinished`."""
-    began_at = now(session)  # what is read is the database of this instant, however long the looking takes
+    began_at = now(session)  # all reads see the database of this instant, however long they take
     looked: list[Iterable[str]] = [
         misplaced_series(session),
         misplaced_matches(session),
@@ -206,7 +206,7 @@ def doubled_results(session: Session) -> Iterator[str]:
 
 
 def _wrong_seeds(matches: Iterable[Match], attempts: Iterable[Attempt]) -> Iterator[str]:
-    """Each attempt at a match has the next seed of its list."""
+    """Each attempt at a match has the next seed of the match's list."""
     by_match, by_series = defaultdict(list), defaultdict(list)
     for line in sorted(attempts, key=lambda line: line.id):
         if line.match_id is not None:
@@ -285,7 +285,7 @@ def _unproven_exhibition(row: Exhibition, blobs: Blobs) -> Iterator[str]:
 
 
 def _replayed(sha256: str | None, blobs: Blobs) -> Transcript | str:
-    """The transcript, if it follows from the rules, or what is wrong with it."""
+    """Return the transcript if it follows from the rules, or else what is wrong with it."""
     try:
         assert sha256 is not None, "it has no transcript"
         transcript = decode(blobs.get(sha256, MAX_TRANSCRIPT_BYTES))
@@ -405,7 +405,7 @@ def exceeded_quotas(session: Session) -> Iterator[str]:
     """No pair was planned more games than its season wants, and no season has more open series than it may have."""
     for pair, limit in session.exec(EXCEEDED):
         yield f"pair {(pair.season_id, pair.low_id, pair.high_id)}: {pair.games} games planned, {limit} wanted"
-    slots = sum(host.slots for host in hosts(session))  # also of machines that have gone since
+    slots = sum(host.slots for host in hosts(session))  # includes machines that have gone since
     for season_id, count in session.exec(OPEN_SERIES):
         if count > bound_with(slots):
             yield f"season {season_id} has {count} open series"

@@ -34,7 +34,7 @@ class Flow:
 
     @classmethod
     def begun(cls, act: Literal["in", "up", "link"], back: str, **more: Any) -> Flow:
-        """A new one."""
+        """Begin a new flow."""
         return cls(act, back, secret=secrets.token_urlsafe(32), **more)
 
     @classmethod

@@ -21,7 +21,7 @@ KEPT_SECONDS = 365 * 86_400
 _CHOSEN = re.compile(rb"(?:^|;)\s*" + COOKIE.encode() + rb"=([a-z]{2})\s*(?:;|$)")
 _SAME_FOR_ALL = ("/v1/", "/static/", "/healthz", "/readyz", "/metrics")
 _IN_WORDS = ("/replay", "/live")
-"""Documents of the API whose sentences are in the language that is asked for by name: `?language=ko`."""
+"""Documents of the API with sentences in a language that the address names: `?language=ko`."""
 
 _VARY = (b"vary", b"Accept-Language, Cookie")
 
@@ -48,7 +48,7 @@ class ReadersLanguage(Around):
 
 
 def _named(scope: Scope) -> str:
-    """The language that the address of a document names, else English."""
+    """The language that a document's address names, or English."""
     if scope["path"].endswith(_IN_WORDS):
         query: bytes = scope["query_string"]
         for name, value in parse_qsl(query.decode("latin-1")):

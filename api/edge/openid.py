@@ -168,7 +168,7 @@ class Provider:
         return str(claims["sub"])
 
     def _verified(self, token: str) -> dict[str, Any]:
-        """The claims of a token that one of the provider's keys has signed. Raises JoseError, ValueError."""
+        """The claims of a token with the signature of one of the provider's keys. Raises JoseError, ValueError."""
         registry = JWSRegistry(algorithms=ALGORITHMS)
         try:
             return jwt.decode(token, self._key_set(KEPT_SECONDS), ALGORITHMS, registry).claims
@@ -185,13 +185,15 @@ class Provider:
         return found
 
     def _key_set(self, seconds: float) -> KeySet:
-        """The provider's keys, not older than that."""
+        """The provider's keys, read at most so many seconds ago."""
         where = self._endpoint("jwks_uri")
         found: KeySet = self._kept("keys", seconds, lambda: self._keys(where))
         return found
 
     def _kept(self, name: str, seconds: float, ask: Callable[[], Any]) -> Any:
-        """What is known, if it is not older, or what the provider says now. Raises ProviderAway, ProviderRefused."""
+        """Return the stored value if it is not older than `seconds`, or else ask the provider. Raises ProviderAway,
+        ProviderRefused.
+        """
         if not self._asking.acquire(timeout=WAIT_SECONDS):
             raise ProviderAway
         try:
@@ -217,7 +219,7 @@ class Provider:
         return found
 
     def _keys(self, where: str) -> KeySet:
-        """Those of the kinds that `ALGORITHMS` need; a key that cannot be read is left out."""
+        """The keys of the kinds that `ALGORITHMS` need, without any that cannot be read."""
         listed = self._asked("GET", where).get("keys")
         keys = []
         for key in listed if isinstance(listed, list) else ():
@@ -227,7 +229,7 @@ class Provider:
         return KeySet(keys)
 
     def _endpoint(self, name: str) -> str:
-        """An address from the provider's document. Raises ProviderRefused: we do not go there."""
+        """An address from the provider's document. Raises ProviderRefused for an address that we must not contact."""
         where = self._discovered().get(name)
         if not isinstance(where, str):
             raise ProviderRefused(REFUSED)
@@ -240,7 +242,7 @@ class Provider:
     def _asked(
         self, method: str, where: str, form: Mapping[str, str] | None = None, headers: Mapping[str, str] | None = None
     ) -> dict[str, Any]:
-        """The provider's JSON. Raises ProviderAway, ProviderRefused."""
+        """Ask the provider for JSON. Raises ProviderAway, ProviderRefused."""
         body = None if form is None else urlencode(form)
         sent = {"Accept": "application/json", "User-Agent": "Deadheat", **(headers or {})}
         if body is not None:

@@ -59,7 +59,7 @@ _Answer = TypeVar("_Answer")
 
 
 class Rates:
-    """The limits of one deployment."""
+    """Counts requests against the limits of one deployment."""
 
     def __init__(self, settings: Settings) -> None:
         self._alone = _Limiter(MemoryStorage())
@@ -134,7 +134,7 @@ class Rates:
 
 
 class _Limit(Around):
-    """Refuses an address's requests over a budget."""
+    """Refuses requests of an address that has used up a budget."""
 
     def __init__(self, app: ASGIApp, rates: Rates) -> None:
         super().__init__(app)

@@ -115,7 +115,7 @@ def _chosen(parts: Sequence[Part], season_id: int | None) -> Part | None:
 
 
 def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> dict[str, Any]:
-    """Everything that the page shows of one season."""
+    """The page's section about one season."""
     board = shared.boards.newest(session, part.season_id)
     standings = board.standings
     row = next((row for row in standings["rows"] if row["bot_id"] == bot_id), None)
@@ -173,7 +173,7 @@ def compared(standings: Row, bot_id: int) -> list[tuple[Row, Row | None]]:
 
 
 def _by_cause(counts: Mapping[tuple[int, Fault], int]) -> dict[str, Counter[int]]:
-    """For each cause how often which version."""
+    """For each kind of fault, how often each version committed it."""
     found: dict[str, Counter[int]] = {}
     for (number, fault), count in sorted(counts.items()):
         found.setdefault(fault.value, Counter())[number] += count

@@ -28,7 +28,7 @@ _building = threading.Lock()
 
 @router.get("")
 def download(shared: Shared, request: Request) -> Response:
-    """How to install it."""
+    """Show how to install the command."""
     site = shared.settings.site_url.rstrip("/") or str(request.base_url).rstrip("/")
     wheel = f"{site}/download/{NAME}" if _can_build() else None
     page = render(shared, "download.html", wheel=wheel, site=site, file=NAME, version=__version__)
@@ -46,7 +46,7 @@ def wheel(name: str) -> Response:
 
 
 def _can_build() -> bool:
-    """Whether this server runs from its source tree: a package that was installed cannot be built again."""
+    """Whether this server runs from a source tree; an installed package cannot be built again."""
     return (TREE / "pyproject.toml").is_file()
 
 

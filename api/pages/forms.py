@@ -89,7 +89,7 @@ class Complaint:
 
 
 class NameForm(BaseModel):
-    """Somebody."""
+    """The form that names a person."""
 
     name: base.Name
 
@@ -129,11 +129,11 @@ async def fields(request: Request, shared: Shared) -> Fields:
     for name, value in sent.items():
         if not base.is_plain(value):
             raise HTTPException(422, f"{name!a}: {base.UNSEEN}")
-    return {name: value.replace("\r\n", "\n") for name, value in sent.items()}  # forms send a text's lines so
+    return {name: value.replace("\r\n", "\n") for name, value in sent.items()}  # forms send line breaks as CR LF
 
 
 async def _text(file: UploadFile) -> str:
-    """What a file says; empty where none was chosen. Its size is bounded with the body's."""
+    """The text of a file, or "" if none was chosen. The limit on the body limits its size too."""
     try:
         return (await file.read()).decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -228,7 +228,7 @@ def came_from(request: Request, shared: Services) -> str | None:
     try:
         origin = "{0.scheme}://{0.netloc}".format(urlsplit(address))
         ours = sessions.is_own(origin, request, shared.settings)
-    except ValueError:  # no address at all
+    except ValueError:  # not an address
         return None
     asking = {"type": "http", "method": "GET", "path": urlsplit(address).path, "root_path": "", "headers": []}
     shown = ours and any(route.matches(asking)[0] is Match.FULL for route in request.app.routes)
@@ -236,14 +236,14 @@ def came_from(request: Request, shared: Services) -> str | None:
 
 
 def _said(found: ErrorDetails) -> str:
-    """One complaint about a field, for people."""
+    """A complaint about a field, in words for people."""
     text = plainly(found)
     place = next((part + 1 for part in found["loc"][1:] if isinstance(part, int)), None)
     return text if place is None else _("Number %(place)s: %(text)s", place=place, text=text)
 
 
 def _marked(error: LeagueError) -> Fields:
-    """The field that a refusal is about, where it is about one."""
+    """The field to mark for a refusal, if it concerns one."""
     match error:
         case BadSetting():
             return {error.setting: f"{error.why[:1].upper()}{error.why[1:]}."}

@@ -37,7 +37,7 @@ RECENT = 10
 @router.get("/{name}")
 @everyones
 def game(shared: Shared, name: str) -> str:
-    """One game."""
+    """Show a game."""
     if name not in GAMES:
         raise NotFound("game", name)
     with shared.db.reading() as session:

@@ -39,14 +39,14 @@ MAX_RULINGS = 100
 
 @router.get("/matches/{match_id}")
 def match(shared: Shared, request: Request, viewer: Viewer, match_id: Id) -> Response:
-    """One match."""
+    """Show a match."""
     with shared.db.reading() as session:
         detail = match_detail(session, match_id, viewer)
         info = season_info(session, detail.season_id)
         near = neighbours(session, detail)
         rulings = audit_log(session, subject=f"match/{match_id}", limit=MAX_RULINGS)
     transcript = transcript_of(shared, detail)
-    moves = scenes(transcript, detail.names) if transcript else []  # the page does without where the store has lost it
+    moves = scenes(transcript, detail.names) if transcript else []  # the transcript may be lost
     content = render(
         shared,
         "match.html",
@@ -122,7 +122,7 @@ def _ruling(entry: AuditRecord) -> Ruling:
 
 
 def _watched(shared: Services, match: Match, viewer: Person | None) -> Telling | None:
-    """What is told of a match that is not over."""
+    """Describe a match that is not over."""
     if match.state is not MatchState.SCHEDULED:
         return None
     with shared.db.reading() as session:
@@ -131,7 +131,7 @@ def _watched(shared: Services, match: Match, viewer: Person | None) -> Telling |
 
 def ended(match: Match) -> str:
     """The result of a match that has one, as a sentence."""
-    if all(seat.fault for seat in match.seats):  # `rated` does not tell: at a promotion gate it is never set
+    if all(seat.fault for seat in match.seats):  # not `rated`, which is never set at a promotion gate
         return _("Nobody won.")
     winners = [name for name, seat in zip(match.names, match.seats, strict=True) if seat.rank == 1]
     return _("A draw.") if len(winners) == len(match.seats) else _("%(names)s won.", names=", ".join(winners))

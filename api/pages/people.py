@@ -33,7 +33,7 @@ Course = list[tuple[Part, Mapping[str, Any] | None, int]]
 @router.get("/authors/{name}")
 @everyones
 def author(shared: Shared, name: Annotated[str, Path(min_length=1, max_length=32)]) -> str:
-    """An author's bots."""
+    """Show an author's bots."""
     with shared.db.reading() as session:
         written, bots = careers.author_bots(session, name)
         teams = careers.teams_of_author(session, name)
@@ -47,7 +47,7 @@ def author(shared: Shared, name: Annotated[str, Path(min_length=1, max_length=32
 @router.get("/teams/{team_id}")
 @everyones
 def team(shared: Shared, team_id: Id) -> str:
-    """A team's bots and members."""
+    """Show a team's bots and members."""
     with shared.db.reading() as session:
         info = team_info(session, team_id)
         bots = careers.team_bots(session, team_id)

@@ -40,8 +40,9 @@ MAX_SHOWN = 300
 """Characters of one cell."""
 
 
+@cache
 def templates() -> Jinja2Templates:
-    """The site's templates; a name that a template misspells is an error, not an empty place."""
+    """The site's templates, compiled once in a process; a name that one misspells is an error, not an empty place."""
     own = {"games": PrefixLoader({name: FileSystemLoader(game.path) for name, game in folders().items()})}
     environment = Environment(
         loader=ChoiceLoader([FileSystemLoader(SITE / "templates"), PrefixLoader(own)]),
@@ -51,7 +52,7 @@ def templates() -> Jinja2Templates:
         extensions=["jinja2.ext.i18n"],
     )
     environment.policies["ext.i18n.trimmed"] = True
-    # The extension's own method:
+    # The extension adds this method:
     environment.install_gettext_callables(gettext, ngettext, newstyle=True)  # type: ignore[attr-defined]
     environment.globals |= {
         "language": language,
@@ -112,7 +113,7 @@ def everyones(make: Callable[..., str], media_type: str = "text/html") -> Callab
 
 
 def render(shared: Services, name: str, **values: Any) -> str:
-    """The page's text."""
+    """Return the page's text."""
     return shared.pages.get_template(name).render(**values)
 
 
@@ -149,7 +150,7 @@ def ms(nanoseconds: float) -> str:
 
 
 def instant(at: datetime) -> str:
-    """UTC to the second."""
+    """Format a time in UTC to the second."""
     return f"{at:%Y-%m-%d %H:%M:%S} UTC"
 
 
@@ -189,7 +190,7 @@ def differences(season: Season) -> list[str]:
     """Say where the season's game differs from its rules, in the reader's language."""
     try:
         return variants.differences(variants.rules(season.game, season.variant))
-    except (KeyError, variants.BadVariant):  # of a game, or of bounds, that are not here (any more)
+    except (KeyError, variants.BadVariant):  # the game or its bounds are unknown here
         return list(season.variant or ())
 
 
@@ -258,7 +259,7 @@ def size(count_bytes: int) -> str:
 
 
 def places(row: Mapping[str, Any]) -> str:
-    """The interval of a place."""
+    """Format the interval of a place."""
     low, high = row["rank_low"], row["rank_high"]
     if low is None:
         return "\u2013"

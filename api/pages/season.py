@@ -49,9 +49,7 @@ Row = Mapping[str, Any]
 class Chosen(base.Query):
     """The filter of a leaderboard: part of a bot's, an author's or a team's name, a language, a division."""
 
-    model_config = ConfigDict(
-        extra="ignore", frozen=True
-    )  # whoever passes a link on may have added something of their own
+    model_config = ConfigDict(extra="ignore", frozen=True)  # a shared link may carry unknown parameters
 
     q: Annotated[str, Query(max_length=64)] = ""
     language: Annotated[str, Query(max_length=32)] = ""
@@ -133,7 +131,7 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
 
 
 def _absent(absent: Sequence[AbsentBot], rows: Sequence[Row]) -> Mapping[str, Sequence[AbsentBot]]:
-    """Those that the ranking does not show (any more), by the reason."""
+    """The bots that the ranking does not show, by reason."""
     ranked = {row["bot_id"] for row in rows}
     unseen = [bot for bot in absent if bot.bot_id not in ranked]
     kinds = {kind.value: [bot for bot in unseen if bot.absence is kind] for kind in Absence}
@@ -141,7 +139,9 @@ def _absent(absent: Sequence[AbsentBot], rows: Sequence[Row]) -> Mapping[str, Se
 
 
 def _progress(session: Session, season_id: int, totals: Row | None) -> Progress:
-    """What was played as the ranking counted it, for that of a large season takes a second; the rest as it is now."""
+    """The matches as the ranking counted them, because counting takes a second in a large season; the rest as it is
+    now.
+    """
     if totals is None:
         return season_progress(session, season_id)
     entries, scheduled, held = season_waiting(session, season_id)

@@ -57,7 +57,7 @@ class SeatBar:
 @router.get("/statistics")
 @everyones
 def statistics(shared: Shared, season_id: Id) -> str:
-    """The figures beside the ranking."""
+    """Show the figures beside the ranking."""
     with shared.db.reading() as session:
         info = season_info(session, season_id)
         board = shared.boards.newest(session, season_id)
@@ -76,7 +76,7 @@ def statistics(shared: Shared, season_id: Id) -> str:
 
 @router.get("/matrix")
 def matrix(season_id: Id) -> RedirectResponse:
-    """The page's former address."""
+    """Redirect from the page's former address."""
     return RedirectResponse(f"/seasons/{season_id}/statistics", 308)
 
 

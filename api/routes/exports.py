@@ -100,7 +100,7 @@ def _csv(pages: Iterator[list[Row]]) -> Iterator[str]:
     headed = False
     for rows in pages:
         text = io.StringIO()
-        writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC)  # whatever a reader takes for a separator
+        writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC)  # whatever separator a reader assumes
         if rows and not headed:
             csv.writer(text).writerow(rows[0])
             headed = True

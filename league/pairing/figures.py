@@ -1,11 +1,11 @@
-"""The figures that decide between players of an evaluation with equal points, each said once.
+"""The figures that decide between players of an evaluation with equal points. Each is defined once.
 
-`RULES` says which decide in which format, the first deciding first, unless an organiser chose others (`CHOICE`). Of
-each figure more is better; after the last the better seed decides. The order of places, the records, the site's columns
-and the terminal's follow from this table.
+`RULES` lists for each format the figures that decide, the first deciding first, unless an organiser chose others
+(`CHOICE`). Higher values are better; after the last figure, the better seed decides. The order of places, the records,
+the site's columns and the terminal's follow from this table.
 
-An evaluation keeps the version of the rules under which it began (`Form.rules`). So rules that have landed stay as they
-are, and other figures, or another order, are a further version: the last, which is the one for new evaluations.
+An evaluation keeps the version of the rules under which it began (`Form.rules`). So published rules never change; other
+figures, or another order, are a new version, and new evaluations use the last.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from deadheat.league.states import EvaluationFormat
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """Two players in a round, `first` in seat 0 of the first match, and the points that each took.
+    """A meeting of two players in a round, `first` in seat 0 of the first match, and the points that each took.
 
     `second` None: a bye, whose points are the first's.
     """
@@ -134,7 +134,7 @@ RULES: Sequence[Mapping[EvaluationFormat, tuple[Figure, ...]]] = (
         EvaluationFormat.KNOCKOUT: (TIES_WON,),
     },
 )
-"""By version, from 1."""
+"""The rules by version, counted from 1."""
 
 NEWEST = len(RULES)
 

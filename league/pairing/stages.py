@@ -23,7 +23,7 @@ from deadheat.league.states import EvaluationFormat
 from deadheat.league.terms import STAGE
 
 MOST = {"rounds": 200, "matches": 1000, "keep": 10_000, "further": 2000}
-"""Of each number."""
+"""The largest value of each number."""
 
 WORDS = {
     EvaluationFormat.SWISS: "Swiss",
@@ -34,7 +34,7 @@ WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A line, understood. `further`: matches; `keep` 1 is the winner."""
+    """A parsed line. `further`: matches; `keep` 1 is the winner."""
 
     format: EvaluationFormat
     rounds: int | None = None
@@ -69,7 +69,7 @@ class Stage:
 
 
 def stages(declared: Sequence[str] | None) -> list[Stage]:
-    """Read the lines of stages; each looks like `STAGE`."""
+    """Read the lines of stages; each matches `STAGE`."""
     return [_stage(line) for line in declared or ()]
 
 
@@ -86,7 +86,7 @@ def _stage(line: str) -> Stage:
 
 
 def stage_faults(declared: Sequence[str]) -> Iterator[str]:
-    """Why finals cannot be played so: ends of sentences."""
+    """Return why finals cannot be played in these stages, as ends of sentences."""
     for number, line in enumerate(declared, 1):
         if not re.fullmatch(STAGE, line):
             yield f'number {number} is not like "round-robin matches=6 keep=10"'

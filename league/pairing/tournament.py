@@ -50,8 +50,8 @@ class Form:
 
 
 def next_rounds(form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]) -> list[Drawn]:
-    """Draw what comes next, now that everything drawn before is settled: one round, or all of a round robin; none: it
-    is over.
+    """Draw what comes next, once everything drawn before is settled: one round, or all of a round robin. Returns
+    nothing if the tournament is over.
 
     `seeded`: all players, the best seed first; `present`: those that were not taken out.
     """

@@ -42,7 +42,7 @@ class Provider:
         self.asked: list[str] = []
         self.codes: dict[str, dict[str, str]] = {}
         self.signing: Any = None
-        self.token: str | None = None  # instead of its own
+        self.token: str | None = None  # replaces the provider's own token
         self.turn_key(first_key())
 
     def turn_key(self, key: RSAKey) -> None:

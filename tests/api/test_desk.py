@@ -54,6 +54,7 @@ def test_a_season_is_made_changed_opened_and_closed(boss: Browser) -> None:
     assert boss.page.text.count("Winter")
     path = boss.answer.url.path
     assert "scheduled" in boss.page.text
+    assert "rounded like \u201cMatches per series\u201d" in boss.page.text, "a setting is called what the form calls it"
     page = boss.submit(f"{path}/settings", 422, languages="cobol")
     assert "cobol is unknown" in page.text
     boss.submit(f"{path}/settings", languages="python, c", admission="invited", closes_at="", games_per_pair="20")

@@ -118,7 +118,7 @@ def all_games(matches: int, rounds: int) -> int:
 
 
 def _missed(spent_ms: Mapping[str, float]) -> int:
-    """Say of each game whether its matches of two seats are as quick as they should be; return how many are not."""
+    """Report for each game whether its matches of two seats are fast enough; return how many are not."""
     missed = 0
     for name, spent in spent_ms.items():
         target_ms = TARGETS_MS.get(name, OTHERS_MS)
@@ -167,7 +167,7 @@ LINES: dict[Claim | None, str] = {None: CHALLENGE} | {
     for quantity in range(1, 31)
     for face in range(1, 7)
 }
-REPLIES = {claim: Reply(line, 0) for claim, line in LINES.items()}  # what rules are given, as textarena is given a text
+REPLIES = {claim: Reply(line, 0) for claim, line in LINES.items()}  # rules get a reply, as textarena gets a text
 
 
 def play_rules(seed: int) -> int:

@@ -51,7 +51,7 @@ PRIOR_SD_ELO = 350.0
 SPREAD_ELO = 200.0
 DRAWS = 0.2
 
-PLACING_TARGET = 0.75  # of the games; ideal, with every opponent an equal, would be 0.66
+PLACING_TARGET = 0.75  # a share of the games; the ideal, with only equal opponents, would be 0.66
 TAU_TARGET = 0.01
 SPEED_TARGET = 10.0
 GROWTH_TARGET = 2.0
@@ -161,7 +161,7 @@ class Way(Protocol):
     """A way of pairing a field for a round, in which each of n bots plays about one series."""
 
     def __call__(self, chance: Generator, elo: Floats, games: Floats) -> list[tuple[int, int]]:
-        """About n / 2 pairs, from the ratings of now and the games that each pair has played."""
+        """Draw about n / 2 pairs, from the current ratings and the games of each pair."""
 
 
 def at_random(chance: Generator, elo: Floats, games: Floats) -> list[tuple[int, int]]:
@@ -254,7 +254,7 @@ def season(
     strength = field.normal(0, SPREAD_ELO, bots)
     p = 1 / (1 + 10 ** (-(strength[:, None] - strength[None, :] + cyclic(field, bots)) / 400))
     np.fill_diagonal(p, 0)
-    truth = strengths(1000 * p, np.zeros(bots))  # so many games that the prior does not matter
+    truth = strengths(1000 * p, np.zeros(bots))  # enough games to make the prior irrelevant
     chance = np.random.default_rng([3, number])
     wins = np.zeros((bots, bots))
     elo = np.zeros(bots)
@@ -264,7 +264,7 @@ def season(
             wins[one, other] += won
             wins[other, one] += series_length - won
         elo = strengths(wins, elo)
-    from scipy.stats import kendalltau  # a second of CPU for whoever collects tests
+    from scipy.stats import kendalltau  # importing it would cost every test collection a second of CPU
 
     return float(kendalltau(elo, truth).statistic)
 
@@ -280,7 +280,7 @@ def coming_and_going(events: int) -> int:
         ladder.come(bot, chance.gauss(1500, SPREAD_ELO))
     bots = 20
     waited: dict[int, int] = {}
-    line: dict[int, int] = {}  # how many were there when one began to wait
+    line: dict[int, int] = {}  # how many were in the queue when each one joined it
     worst_wait = worst_link = 0.0
     apart, since = ladder.parts(), 0
     for _ in range(events):

@@ -116,7 +116,7 @@ def tricks(field: Field, spinners: Spinners, matches: int) -> int:
                 f"    points {points / 2}, without the trick {fair / 2}; the opponent convicted: {outcomes['opponent']}"
             )
             missed += voids > 0 or points > fair or outcomes["opponent"] > 0
-            missed += a_cpu > 0 and habit == "AIMS" and past == 0  # then it did not aim
+            missed += a_cpu > 0 and habit == "AIMS" and past == 0  # then it did not aim correctly
     return missed
 
 

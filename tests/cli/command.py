@@ -27,7 +27,7 @@ RANDOM = str(bots_of(GAME) / "random" / "main.py")
 def deadheat(*arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "deadheat.cli.main", *arguments]
     environment = {"PYTHONPATH": str(ROOT / "src"), "PATH": "/usr/local/bin:/usr/bin:/bin"} | environment
-    with tempfile.TemporaryDirectory() as home:  # where transcripts go that nobody asked to keep
+    with tempfile.TemporaryDirectory() as home:  # holds transcripts that nobody asked to keep
         environment |= {"HOME": home, "TMPDIR": home, "DEADHEAT_LOCK_DIR": home}
         done = subprocess.run(
             command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120, check=False

@@ -45,7 +45,7 @@ def requests_of(method: str, server: Line) -> list[Asked]:
             if name != "self" and (parameter.default is inspect.Parameter.empty)
         }
         with Client(server.url, "t") as client, pytest.raises(Refused):
-            list(getattr(client, method)(**chosen))  # an iterator asks when it is asked
+            list(getattr(client, method)(**chosen))  # an iterator sends its request when it is read
     return server.asked
 
 

@@ -57,7 +57,7 @@ def test_a_token_of_another_league_is_replaced_and_one_that_opens_is_kept(world:
     file, backups = tmp_path / "data" / "organiser.token", str(tmp_path / "backups")
 
     def started() -> str:
-        """The token, once the server has been started."""
+        """Return the token after starting the server once."""
         with closing(Database(world.settings)) as database:
             assert organiser_token.keep_token(database, file) == ""
             assert organiser_token.standing(database, file) is Standing.GOOD

@@ -42,7 +42,7 @@ class Collector:
                 self.end_headers()
 
             def log_message(self, *_: object) -> None:
-                """Nothing."""
+                """Log nothing."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
         self.url = f"http://127.0.0.1:{self._server.server_port}/v1/traces"

@@ -45,7 +45,7 @@ class Watched:
     log: Path
 
 
-@pytest.fixture(scope="package")  # no longer: its servers would take time from all tests that follow
+@pytest.fixture(scope="package")  # a wider scope would keep its servers running during all later tests
 def watched(tmp_path_factory: pytest.TempPathFactory, engine_required: None) -> Iterator[Watched]:
     if shutil.which("prometheus") is None:
         pytest.skip("no prometheus is installed (Debian: prometheus)")
@@ -123,7 +123,7 @@ def start_prometheus(folder: Path, target: int, alertmanager: int | None = None)
         f"--config.file={folder}/prometheus.yml",
         f"--storage.tsdb.path={folder}/tsdb",
         f"--web.listen-address=127.0.0.1:{port}",
-        "--rules.alert.resend-delay=1s",  # what fires before Alertmanager is known is said again
+        "--rules.alert.resend-delay=1s",  # alerts that fire before Alertmanager is known are sent again
     ]
     with (folder / "prometheus.log").open("wb") as log:
         return Watcher(subprocess.Popen(command, stdout=log, stderr=log), port)

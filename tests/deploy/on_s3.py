@@ -79,7 +79,7 @@ def is_made(bucket: str) -> bool:
 def test_blobs_are_stored_found_and_missed(store: str) -> None:
     blobs = Blobs(store)
     blobs.check()
-    for content in (bytes(20_000_000), os.urandom(20_000_000)):  # in one piece, for it shrinks, and in parts
+    for content in (bytes(20_000_000), os.urandom(20_000_000)):  # sent in one piece, because it shrinks, and in parts
         name = blobs.put(content)
         assert blobs.has(name)
         assert blobs.get(name, 20_000_000) == content

@@ -83,7 +83,7 @@ def calls_of(names: str) -> frozenset[str]:
     return frozenset(found)
 
 
-@cache  # all units that filter allow the same
+@cache  # all units with a filter allow the same calls
 def imported_under(how: str, calls: frozenset[str]) -> subprocess.CompletedProcess[str]:
     """What API, housekeeping and scheduler load, in a process that may make these calls only."""
     modules = ("api.app", "workers.tasks", "workers.leader", "league.service.rankings.results")

@@ -46,7 +46,7 @@ def copy_of_the_project(folder: Path) -> Path:
     for name in listed.stdout.split("\0"):
         if name and (file := ROOT / name).exists():
             compiled = (file.parent / "__pycache__").glob(f"{file.stem}.*.pyc") if file.suffix == ".py" else ()
-            for each in (file, *compiled):  # with their times, by which what is compiled is known to be so still
+            for each in (file, *compiled):  # with their times, which show that a compiled file is current
                 copy = folder / each.relative_to(ROOT)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(each, copy, follow_symlinks=False)

@@ -43,7 +43,7 @@ def test_no_game_minds_spoilt_replies(name: str) -> None:
 
 # A small game to break ------------------------------------------------------------------------------------------
 
-COUNTER = itertools.count()  # what no game may look at
+COUNTER = itertools.count()  # no game may read this
 
 
 class Tricks:
@@ -317,13 +317,13 @@ BUGS = {
     "a fault by another name": "fault (exited|overflow) is kept as timeout",
     "a fault of both": r"faults of seats \[0\] end as",
     "a winner who failed": "seat 0 has failed, and yet the ranks are",
-    "ranks after everybody has failed": "all have failed at once, and yet it ranks",
+    "ranks after everybody has failed": "all have failed: all must rank 1 and score None",
     "ranks from 0": "do not say for each seat how many are before it",
     "a rank too many": "do not say for each seat how many are before it",
     "a hole in the ranks": "do not say for each seat how many are before it",
     "points in floats": "are not an int or a Fraction for each seat",
     "a point too many": "are not an int or a Fraction for each seat",
-    "half points": "all have failed at once",
+    "half points": "all have failed: all must rank 1",
     "a hand sent to all": "a leak, or an event is missing",
     "a hand without an event": "a leak, or an event is missing",
     "a hand that its event gives to the wrong seat": "a leak, or an event is missing",

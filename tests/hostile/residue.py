@@ -77,7 +77,7 @@ class Traces:
 
     def _processes(self) -> Iterator[str]:
         for folder in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):  # it ended meanwhile
+            with suppress(OSError):  # it has just ended
                 told = (folder / "cgroup").read_text() + (folder / "cmdline").read_text().replace("\0", " ")
                 status = dict(line.split(":", 1) for line in (folder / "status").read_text().splitlines())
                 users = set(map(int, status["Uid"].split() + status["Gid"].split()))
@@ -145,7 +145,7 @@ class Ours:
 
     def _children(self) -> Iterator[str]:
         for task in Path("/proc/self/task").iterdir():
-            with suppress(OSError):  # a thread that has ended
+            with suppress(OSError):  # the thread has ended
                 yield from (f"child {pid}" for pid in (task / "children").read_text().split())
 
 

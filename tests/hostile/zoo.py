@@ -69,11 +69,11 @@ class MatchExpectation(_Strict):
     """
 
     faults: list[str]
-    commands: list[str] | None = None  # at which command it was committed
-    ends: list[str] | None = None  # its process: "exit N", "signal N", "killed" by us, or "lost" with its box
+    commands: list[str] | None = None  # the command at which the fault was committed
+    ends: list[str] | None = None  # how its process ended: "exit N", "signal N", "killed" by us, or "lost" with its box
     tried: int | None = None  # a probe writes `tried: NAME` for each attempt, `BREACH: NAME` if it succeeded
     rare: frozenset[str] = frozenset()  # attempts that may fail even unconfined: not every kernel and machine has these
-    granted: frozenset[str] = frozenset()  # attempts that succeed, in a kernel that is the box's own
+    granted: frozenset[str] = frozenset()  # attempts that succeed in a kernel of the box's own
 
 
 class UploadExpectation(_Strict):
@@ -92,7 +92,7 @@ class BuildExpectation(_Strict):
 
 class _Case(_Strict):
     title: str = Field(min_length=10)
-    make: bool = False  # the upload is made by make.py instead of lying in bot/
+    make: bool = False  # make.py creates the upload, instead of bot/
 
 
 class MatchCase(_Case):
@@ -116,7 +116,7 @@ class BuildCase(_Case):
 
     kind: Literal["build"]
     game: str = "yacht-auction"
-    seconds: int | None = None  # lower limits than the product's, where they would cost the suite a minute
+    seconds: int | None = None  # lower than the product's limit, which would cost the suite a minute
     memory_mib: int | None = None
     expect: BuildExpectation
 
@@ -186,7 +186,7 @@ class Zoo:
     """A worker's surroundings, and the honest opponent, for a whole session."""
 
     def __init__(self, folder: Path, kept: Path | None = None) -> None:
-        """`kept`: where programs are that runs of these tests have built; None: each is built anew."""
+        """`kept`: the folder of programs that earlier runs of these tests built; None: build each one anew."""
         self.settings = Settings(data_dir=folder)
         self._kept = kept
         self.context = Context(self.settings)
@@ -195,8 +195,8 @@ class Zoo:
         self._versions = itertools.count(1)
         self._honest: dict[str, ProgramRef] = {}
         with self.context.slots.take():
-            pass  # from now on its lock file is there
-        own_times()  # and the referee's own counter is open
+            pass  # the lock file exists from now on
+        own_times()  # the referee's own counter is open from now on
 
     def close(self) -> None:
         """Close the connections to the engine."""

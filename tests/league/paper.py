@@ -22,7 +22,7 @@ class Ladder:
     there: dict[int, Entrant] = field(default_factory=dict)
     series: list[Proposal] = field(default_factory=list)
     games: Counter[PairKey] = field(default_factory=Counter)
-    first: Counter[tuple[int, int]] = field(default_factory=Counter)  # (who, against whom) in seat 0
+    first: Counter[tuple[int, int]] = field(default_factory=Counter)  # (player, opponent) in seat 0
     opponents: dict[int, set[int]] = field(default_factory=dict)
     linked: dict[int, int] = field(default_factory=dict)
 

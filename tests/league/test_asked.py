@@ -312,7 +312,7 @@ def test_who_may_ask_for_what(league: League) -> None:
     with pytest.raises(errors.NotFound):
         league.ask(who=league.other)  # somebody else's bot
     with pytest.raises(errors.NotFound):
-        league.ask(opponent_id=league.world.bot()[1])  # it does not play there
+        league.ask(opponent_id=league.world.bot()[1])  # it is not in that season
     with pytest.raises(errors.BadSetting, match="your own bots"):
         league.ask(opponent_version=1)
     with pytest.raises(errors.BadSetting, match="against itself"):

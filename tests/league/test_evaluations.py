@@ -92,10 +92,10 @@ def test_a_swiss_begins_at_its_time_and_is_played_to_its_standings(world: World)
     rounds = [[(one.first_id, one.second_id) for one in pairings(world, number)] for number in (1, 2, 3)]
     assert rounds[0] == [(1, 2), (3, 4), (5, None)]
     assert [len(one) for one in rounds] == [3, 3, 3]
-    assert len({one[-1][0] for one in rounds}) == 3  # another bye each time
+    assert len({one[-1][0] for one in rounds}) == 3  # a different bye each time
     assert places(world, row.id)[0] == 1
     with world.db.reading() as session:
-        assert season_log(session, season_id).games == 20  # of the ladder alone
+        assert season_log(session, season_id).games == 20  # only the ladder's
         assert session.exec(select(func.sum(Pair.games))).one() == 20
         told = session.exec(select(Notice).where(Notice.kind == NoticeKind.EVALUATION_DONE)).all()
         assert [(one.about["place"], one.about["players"], one.about["seed"]) for one in told] == [
@@ -119,7 +119,7 @@ def test_final_standings_are_read_as_they_were_computed_a_page_at_a_time(
     assert [one.points for one in kept.standings] == [one.points for one in computed]
     two = {kept.standings[1].version_id, kept.standings[3].version_id}
     assert world.read(views.evaluation, row.id, two, skip=1, limit=1).standings == [kept.standings[3]]
-    with world.db.transaction() as session:  # as of an evaluation that ended before figures were kept
+    with world.db.transaction() as session:  # like an evaluation that ended before figures were stored
         session.connection().execute(update(EvaluationPlayer).values(figures=None))
     assert world.read(views.evaluation, row.id) == kept
     assert world.read(views.evaluation, row.id, two, skip=1, limit=1).standings == [kept.standings[3]]

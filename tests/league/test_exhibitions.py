@@ -540,7 +540,7 @@ def test_who_leaves_while_we_have_failed_has_either_not_played_or_resigned(world
     assert look(world, person, waiting).info.cause == Cause.LEFT
     person, job = begun(world)
     with monkeypatch.context() as patch:
-        patch.setattr(exhibitions, "abandon", lambda *_: False)  # it goes back to the queue at this very moment
+        patch.setattr(exhibitions, "abandon", lambda *_: False)  # the job returns to the queue at this very moment
         world.write(exhibiting.release_exhibition, job, "w1", Failure(Cause.WORKER_STOPPED))
         world.write(exhibitions.resign, person, job.exhibition_id)
     job = claim(world, job.exhibition_id)

@@ -101,7 +101,7 @@ def test_a_flood_of_new_bots_takes_half_of_the_series() -> None:
         (proposal,) = season.plan()
         for version in last_seen:
             last_seen[version] = 0 if version in proposal.versions else last_seen[version] + 1
-        # Of those that came, the ones planned once stand in line as well: the line grows by one each time.
+        # Of the newcomers, those planned once wait in line as well, so the line grows by one each time.
         assert max(last_seen.values()) <= 2 * (10 + number)
 
 

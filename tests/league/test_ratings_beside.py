@@ -52,7 +52,7 @@ TABLES = st.lists(
 )
 
 
-@examples(25)  # a general optimiser takes its time
+@examples(25)  # a general optimiser is slow
 @given(TABLES, st.sampled_from(Ranks))
 def test_the_second_column_is_the_most_likely_by_the_definition(lines: list[Line], ranks: Ranks) -> None:
     found = second(rate(log(lines), RatingConfig(ranks=ranks)))

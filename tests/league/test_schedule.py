@@ -84,7 +84,7 @@ def play(world: World, series_ids: Sequence[int]) -> None:
 
 
 def refit(world: World, season_id: int) -> None:
-    world.clock.turn(600)  # whatever finished lately is in this ranking, and no longer looked for beside it
+    world.clock.turn(600)  # this ranking includes what ended lately, so it is not searched for any more
     world.write(standings.refit, season_id)
     world.clock.turn(600)
 
@@ -197,7 +197,7 @@ def test_no_deal_is_shown_before_it_was_played_from_every_seat(world: World) -> 
 
     (job,) = claimed(world, [first])
     check(0)
-    world.write(release_series, job, "w1", Failure("dirty-box"))  # given back, to be played from the start
+    world.write(release_series, job, "w1", Failure("dirty-box"))  # given back, to be played again from the start
     check(0)
     for series_id in (first, second):
         (job,) = claimed(world, [series_id])
@@ -438,7 +438,7 @@ def test_a_tick_reads_the_pairs_of_those_alone_whose_turn_it_is(world: World) ->
     begun, pairs = asked_by_a_tick(world)
     assert pairs
     assert all("_id IN (SELECT bot_version.id" in one or "pair.high_id = " in one for one in pairs), pairs
-    assert len(pairs) <= 3 * begun  # both sides of who began, and the row that is counted up
+    assert len(pairs) <= 3 * begun  # both sides of the bot that began, and the row that is incremented
 
 
 def test_the_stored_seed_decides_whom_chance_picks(world: World) -> None:

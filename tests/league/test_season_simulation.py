@@ -130,7 +130,7 @@ class Chaos:
         self.world.clock.turn(self.chance.choice([1, 10, 40]))
         with self.world.db.transaction() as session:
             self.known += sweep(session)[SERIES]
-            record_check(session, self.world.host, {}, (), 0)  # the machine's engine is there again
+            record_check(session, self.world.host, {}, (), 0)  # the machine's engine has recovered
             due, over = seasons_to_refit(session), seasons_to_publish(session)
         for season_id in due:
             self.world.write(refit, season_id)

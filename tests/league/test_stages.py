@@ -144,7 +144,7 @@ def test_further_matches_end_as_soon_as_two_are_apart(world: World) -> None:
     in_finals(world, 2, "round-robin matches=2 further=100")
     play(world, lambda match: won(match, match.seats.index(2)))
     (stage,) = stages(world)
-    # With that of its one round there are eight comparisons, all for the same one.
+    # Together with its only round there are eight comparisons, all in favour of the same bot.
     assert [one.round for one in pairings(world, stage.id)] == [1, 2, 3, 4, 5, 6, 7, 8]
     assert finals_places(world) == {2: 1, 1: 2}
 

@@ -136,7 +136,7 @@ def test_a_date_does_not_cut_finals_off(world: World) -> None:
     world.clock.turn(2 * HOUR)
     world.tick()
     assert state(world, season_id) is SeasonState.FROZEN
-    assert waits_for(world, season_id) == ["finals that are not over"]  # which nobody has begun
+    assert waits_for(world, season_id) == ["finals that are not over"]  # nobody has begun them
     world.write(set_season_state, world.boss, season_id, SeasonState.FINALS)
     world.write(refit, season_id)
     made = world.tick()

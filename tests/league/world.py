@@ -117,7 +117,7 @@ class World:
         with self.db.transaction() as session:
             ensure_organiser(session, "boss")
         with self.db.transaction() as session:
-            announce_games(session)  # as an API that starts
+            announce_games(session)  # as an API does when it starts
             host_arrives(session, self.host, "image")
             record_check(session, self.host, {}, (), 0)
 
@@ -133,7 +133,7 @@ class World:
 
     def draw(self, count: int) -> bytes:
         """Random bytes."""
-        return (self.entropy or self._chance.randbytes)(count)  # which may have been chosen since
+        return (self.entropy or self._chance.randbytes)(count)  # a test may have chosen it since
 
     def close(self) -> None:
         """Close every connection."""
@@ -302,7 +302,7 @@ def migrated_file() -> Path:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     database = Database(settings(folder))
     database.migrate()
-    database.close()  # the last connection takes the write-ahead log back into the file
+    database.close()  # the last connection merges the write-ahead log into the file
     return folder / "deadheat.sqlite3"
 
 

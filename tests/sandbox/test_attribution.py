@@ -239,7 +239,7 @@ def test_counters_are_read_from_every_kind_of_host(tmp_path: Path, version: str)
     assert cgroup.killed_for_memory() is None
     kills = root / ("x/memory.events" if version == "v2" else "memory/x/memory.oom_control")
     kills.write_text("oom 3\noom_kill 9\n")
-    assert cgroup.killed_for_memory() is Blame.HOST  # one more was killed, and not for the container's limit
+    assert cgroup.killed_for_memory() is Blame.HOST  # one more was killed, but not because of the container's limit
     (root / ("x/cpu.stat" if version == "v2" else "cpuacct/x/cpuacct.usage")).write_text(
         "usage_usec 5\n" if version == "v2" else "5000\n"
     )
@@ -293,7 +293,7 @@ def verdict(tmp_path: Path, work: str, beside: int, freeze: bool = False) -> tup
     sandbox = DockerSandbox(Settings().image, tmp_path / "run")
     box = sandbox.open(Program(folder, ("/usr/bin/python3", "main.py"), "test"), Limits(cpus="0"))
     try:
-        # A long watch, so that a loaded machine ends in a verdict too.
+        # A long watch, so that even a loaded machine reaches a verdict.
         transport = PipeTransport([box.start()], watch_factor=20)
         assert transport.exchange([Message(0, "pass", 20 * NS_PER_S)])[0].line == "done"
         with strangers(beside, cpu=0), _realtime(), frozen(tmp_path) if freeze else contextlib.nullcontext():

@@ -61,7 +61,7 @@ def test_an_engine_in_a_user_namespace_is_refused(option: str, how: str) -> None
     refuse_user_namespaces({"SecurityOptions": ["name=seccomp,profile=default", "name=cgroupns"]})
     with pytest.raises(SandboxError, match=f"{how}.*cannot get users of their own") as refused:
         refuse_user_namespaces({"SecurityOptions": ["name=seccomp,profile=default", option]})
-    assert refused.value.cause == "no-runtime"  # a worker does not wait for it to be well
+    assert refused.value.cause == "no-runtime"  # a worker does not wait for it to recover
 
 
 NO_PARSER = APIError(

@@ -63,7 +63,7 @@ def inside(owner: str, others: str | None = None) -> dict[str, frozenset[str]]:
 
 RECORD, WORDS, LINK = "transcript 9 of a challenge", "words of a challenge", "match 9 of a challenge"
 STDERR = "stderr of a challenge"
-BEFORE_IT = "match 8 of a challenge"  # of the same series
+BEFORE_IT = "match 8 of a challenge"  # in the same series
 
 TABLE: tuple[Line, ...] = (
     Line("GET", "/healthz", ALL),
@@ -292,7 +292,7 @@ TABLE: tuple[Line, ...] = (
         Line("GET", f"/v1/exhibitions/{{exhibition_id}}/{what}", OPEN)
         for what in ("replay", "verification", "transcript", "advice")
     ),
-    Line("GET", "/play", "in 200 200 200 200"),
+    Line("GET", "/play", ALL),
     Line("POST", "/play", "in 303 409 303 303", form={"bot": "3", "table": "1-2"}),
     Line("GET", "/play/{exhibition_id}", "in 404 200 404 404"),
     Line("GET", "/play/{exhibition_id}/document", "in 404 200 404 404"),

@@ -62,7 +62,7 @@ class Arena:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Nothing is open."""
+        """Close nothing, because nothing is open."""
 
     def open(self) -> None:
         """Takes its time."""
@@ -79,7 +79,7 @@ class Arena:
         attempt: int = 1,
     ) -> Played:
         """As `sandbox.arena.Arena.play`; bots take chances, so no two attempts are alike."""
-        for wait in (self.simulator.idle, self.simulator.idle, self.simulator.pause):  # harm at the end tells most
+        for wait in (self.simulator.idle, self.simulator.idle, self.simulator.pause):  # harm at the end reveals most
             between()
             wait(self.simulator.chance.uniform(0, 3))
         self._maybe_void(seating)
@@ -109,7 +109,7 @@ class Arena:
         return Played(run_match(game, seats, seed, beside(_Bots(exchange)), about), {})
 
     def _maybe_void(self, seating: Sequence[int]) -> None:
-        """Mostly while one seat is to answer; seldom it is the machine that has failed."""
+        """Sometimes void the attempt, mostly while one seat is to answer, and rarely because the machine failed."""
         chance = self.simulator.chance
         if self.simulator.happens(self.simulator.weather.void):
             cause = chance.choice(["host-unknown", "host-memory", "host-memory", "watch-ended"])
@@ -117,7 +117,7 @@ class Arena:
             raise TransportError(cause, "simulated", **({} if seat is None else {"seat": seat}))
 
     def _player(self, program: Program) -> Player:
-        """The house's random bot. In a trial it does as its text says, elsewhere it sometimes falls silent."""
+        """Return the house's random bot. In a trial it follows its source text; elsewhere it sometimes falls silent."""
         play = RANDOM_BOT(self.simulator.chance.getrandbits(32))
         if program.label.startswith("house:"):
             return play
@@ -128,13 +128,13 @@ class Arena:
 
 @dataclass(frozen=True, slots=True)
 class _Bots:
-    """A transport that is one function."""
+    """A transport made of one function."""
 
     exchange: Callable[[Sequence[Message]], Mapping[Seat, Reply]]
 
 
 def _mute(_: Message) -> None:
-    """Says nothing."""
+    """Say nothing."""
 
 
 @dataclass(frozen=True, slots=True)

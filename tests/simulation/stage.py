@@ -78,7 +78,7 @@ class League:
             programs = [f"built {version_id}".encode() for version_id in session.exec(select(BotVersion.id))]
             found = session.exec(select(User, Bot.id).join(Bot, col(Bot.owner_id) == User.id).order_by(col(Bot.id)))
             bots = [(Person(user.id, user.name, Role.AUTHOR), bot_id) for user, bot_id in found]
-        world.close()  # the last connection takes the write-ahead log back into the file
+        world.close()  # the last connection merges the write-ahead log into the file
         file = folder / "deadheat.sqlite3"
         with contextlib.closing(sqlite3.connect(file)) as connection:
             connection.execute("PRAGMA journal_mode = DELETE")
@@ -155,7 +155,7 @@ class StormyDatabase(Database):
 
 
 def _hurry(connection: sqlite3.Connection, _record: object) -> None:
-    """No power fails here, and no reader meets a writer: what SQLite does about either is left out."""
+    """Skip SQLite's protection against power failures and concurrent readers, which do not occur here."""
     for pragma in ("journal_mode = MEMORY", "synchronous = OFF"):
         connection.execute(f"PRAGMA {pragma}").close()
 

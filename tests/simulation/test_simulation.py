@@ -49,7 +49,7 @@ def test_a_seed_decides_everything(stage: Stage) -> None:
 
 @pytest.fixture(autouse=True)
 def _silence() -> Iterator[None]:
-    """A storm is loud."""
+    """Turn logging off, because a storm logs a lot."""
     logging.disable(logging.CRITICAL)
     yield
     logging.disable(logging.NOTSET)

@@ -48,7 +48,7 @@ class League:
         self.site, self.matches, self.url = site, matches, url
 
 
-@pytest.fixture(scope="module")  # no longer: while it runs, nothing else in this process can have an event loop
+@pytest.fixture(scope="module")  # while it runs, nothing else in this process can have an event loop
 def browser() -> Iterator[Browser]:
     if CHROMIUM is None:
         pytest.skip("no Chromium is installed (Debian: chromium-headless-shell)")

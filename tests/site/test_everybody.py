@@ -49,7 +49,7 @@ class Everything(League):
         return [*dict.fromkeys([*shown, *(self._added() if role == "anonymous" else ())])]
 
     def _added(self) -> list[str]:
-        """What only real transcripts fill."""
+        """Return the pages that only real transcripts fill."""
         matches = [f"/matches/{match_id}" for match_id in (*self.matches.values(), self.held)]
         return [*matches, f"/matches/{self.matches['yacht-auction']}#move-3", *(f"/games/{game}" for game in GAMES)]
 
@@ -62,7 +62,7 @@ class Everything(League):
         return signed_in_as(self, user_id)
 
     def _held(self) -> int:
-        """Of a match at which we failed twice while the same seat was to answer."""
+        """Return a held match: it failed twice through our fault while the same seat was to answer."""
         world = self.site.world
         season = world.season(2, series_length=6, games_per_pair=6)
         world.tick()

@@ -76,7 +76,7 @@ class Worker(threading.Thread):
         with self.context.database.reading() as session:
             state = exhibitions.exhibition(session, exhibition_id).state
         if state is JobState.QUEUED:
-            self._queue.exhibitions.append(exhibition_id)  # the machine was too busy: as the sweeper would
+            self._queue.exhibitions.append(exhibition_id)  # the machine was too busy: do as the sweeper would
         elif not self.stops:
             give_advice(self.context, exhibition_id)
 
@@ -104,7 +104,7 @@ def opponent(league: League, game: str, name: str = "random") -> int:
     version_id = world.upload(owner, bot_id)
     job = world.building(version_id)
     assert world.write(finish_build, job, BuildOutcome(program, "", ""))
-    season_id = world.season(0, game=game)  # people play against what plays in a season
+    season_id = world.season(0, game=game)  # people play against bots of a season
     world.write(enter, owner, season_id, bot_id)
     return bot_id
 
@@ -530,7 +530,7 @@ def test_a_refused_move_keeps_what_was_chosen_and_resigning_ends_it(
 
 
 def test_who_signs_out_in_another_tab_is_told_at_the_table_and_comes_back_to_it(visit: Open, league: League) -> None:
-    page = seated(signed_in(visit("/"), "double"), opponent(league, "yacht-auction"))  # and no worker takes it
+    page = seated(signed_in(visit("/"), "double"), opponent(league, "yacht-auction"))  # no worker takes it
     another = page.context.new_page()
     another.goto("/account")
     another.get_by_role("button", name="Sign out").click()

@@ -113,7 +113,7 @@ def test_a_season_is_made_played_watched_doubted_and_ruled_on(
     ada = signs_up(opens, "ada")
     bot_id = uploads(ada, "hopper")
     board = opens("/about/ratings")
-    with board.expect_request("**/events"):  # it listens, and is told
+    with board.expect_request("**/events"):  # the page listens and gets an event
         board.goto(f"/seasons/{season}")
     enters(ada, season)
     rivals.enter(seasons)
@@ -198,7 +198,7 @@ def uploads(page: Page, bot: str) -> int:
     )
     page.evaluate("window.before = document.querySelector('[data-part=state]').textContent")
     expect(page.locator("[data-part=state]")).to_have_text("ready")
-    # The page as it stands when it is over; on a busy machine it may have been over before anybody looked.
+    # The page as rendered after the end; on a busy machine the match may have ended before anybody looked.
     assert page.evaluate("window.before") in {None, "ready"}
     expect(page.locator("[data-part=log]")).to_contain_text("--- stderr ---")
     expect(page.locator("[data-part=log]")).to_contain_text(SHOWN)

@@ -160,7 +160,7 @@ def test_a_machine_that_always_fails_costs_a_person_no_more_than_a_match_of_bots
     monkeypatch.setattr(PipeTransport, "exchange", failing)
     for voids in range(1, world.settings.match_attempts + 1):
         assert info(world, exhibition_id).state is JobState.QUEUED
-        world.write(record_check, world.host, {}, (), 0)  # it was doubted, and found fit again
+        world.write(record_check, world.host, {}, (), 0)  # it was in doubt and has been found fit again
         play_exhibition(world.context, exhibition_id)
         if voids < world.settings.match_attempts:
             assert info(world, exhibition_id).voids == voids

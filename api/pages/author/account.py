@@ -93,7 +93,7 @@ class CloseForm(BaseModel):
 
 
 class PasswordForm(BaseModel):
-    """Another password, or the first."""
+    """The form to change the password, or to set the first one."""
 
     password: str = ""
     new_password: schemas.Password
@@ -147,7 +147,7 @@ def door(shared: Services, name: str, complaint: Complaint | None, back: str) ->
 
 @router.get("/sign-in")
 def sign_in_page(shared: Shared, visit: Present, next_path: Next = None) -> Response:
-    """Name and password."""
+    """Show the form to sign in with name and password."""
     return onward(local_path(next_path)) if visit else door(shared, "sign-in", None, local_path(next_path))
 
 
@@ -169,7 +169,7 @@ def sign_in(shared: Shared, request: Request, sent: Sent) -> Response:
 
 @router.get("/sign-up")
 def sign_up_page(shared: Shared, visit: Present, next_path: Next = None) -> Response:
-    """A new account."""
+    """Show the form for a new account."""
     return onward(local_path(next_path)) if visit else door(shared, "sign-up", None, local_path(next_path))
 
 
@@ -197,7 +197,7 @@ def sign_out(shared: Shared, request: Request, posted: Submitted) -> Response:
 
 @router.get("/account")
 def account(shared: Shared, visit: Visiting) -> Response:
-    """All that is one's own."""
+    """Show everything that belongs to the account."""
     return account_page(shared, visit)
 
 
@@ -254,7 +254,7 @@ def close(shared: Shared, request: Request, posted: Submitted) -> Response:
 @router.post("/account/teams")
 @posting("team", account_page)
 def create_team(shared: Shared, posted: Submitted) -> Response:
-    """A team of one."""
+    """Create a team with one member."""
     body = checked(schemas.TeamRequest, posted.fields)
     with shared.db.transaction() as session:
         teams.create_team(session, posted.visit.person, body.name)

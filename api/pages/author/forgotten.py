@@ -41,7 +41,7 @@ def _ask(shared: Services, complaint: Complaint | None = None, *, asked: bool = 
 
 @router.get("/forgotten")
 def ask_page(shared: Shared) -> Response:
-    """Name the account."""
+    """Show the form to name the account."""
     return _ask(shared)
 
 
@@ -58,7 +58,7 @@ def ask(shared: Shared, request: Request, sent: Sent) -> Response:
 
 @router.get("/reset")
 def reset_page(shared: Shared, link: Annotated[ResetLink, Query()]) -> Response:
-    """Choose another password."""
+    """Show the form to choose another password."""
     return _reset(shared, link)
 
 
@@ -71,7 +71,7 @@ def _reset_again(complaint: Complaint, shared: Services, sent: Fields, **_: Any)
 @posting("reset", _reset_again)
 def reset(shared: Shared, request: Request, sent: Sent) -> Response:
     """Have another password; every browser is signed out and every token ended."""
-    shared.rates.sign_up(request)  # a guess, or a hash to compute
+    shared.rates.sign_up(request)  # counts as a sign-up: it may be a guess, and costs a hash
     body = checked(ResetForm, {name: sent.get(name, "") for name in ResetForm.model_fields})
     with shared.db.transaction() as session:
         forgotten.reset_password(session, body.channel, body.until, body.token, body.password)

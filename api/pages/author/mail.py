@@ -16,7 +16,7 @@ router = APIRouter(prefix="/mail", include_in_schema=False)
 
 
 class Token(base.Query):
-    """The token in a link."""
+    """The token in a confirmation link."""
 
     channel: base.RowId
     token: Annotated[str, Query(max_length=64)]

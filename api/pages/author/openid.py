@@ -85,7 +85,7 @@ def link(shared: Shared, request: Request, posted: Submitted) -> Response:
 @router.post("/account/openid/unlink")
 @posting("openid", account.account_page)
 def unlink(shared: Shared, request: Request, posted: Submitted) -> Response:
-    """End the link."""
+    """Remove the account's link to its identity."""
     provider = _provider(shared)
     confirm(shared, request, posted.visit, posted.fields.get("password", ""))
     with shared.db.transaction() as session:
@@ -117,7 +117,7 @@ def come_back(shared: Shared, request: Request, visit: Present) -> Response:
 
 
 def _enter(shared: Services, request: Request, flow: Flow, subject: str) -> Response:
-    """Sign in, or up. An identity that has an account opens that one, also where another name was just chosen."""
+    """Sign in or up. An identity that already has an account opens it, even if another name was chosen just now."""
     issuer, back = _provider(shared).issuer, local_path(flow.back)
     person: Person | None
     with shared.db.transaction() as session:
@@ -131,7 +131,7 @@ def _enter(shared: Services, request: Request, flow: Flow, subject: str) -> Resp
 
 
 def _link(shared: Services, visit: Visit | None, user_id: int, subject: str) -> Response:
-    """Whoever began it must still be signed in, in the same browser."""
+    """Link an identity to the account that began the flow, which must still be signed in, in the same browser."""
     if visit is None or visit.person.id != user_id:
         raise ProviderRefused(_("You are not signed in to the account that was to be linked. Sign in and begin again."))
     with shared.db.transaction() as session:
@@ -140,7 +140,7 @@ def _link(shared: Services, visit: Visit | None, user_id: int, subject: str) -> 
 
 
 def _away(shared: Services, request: Request, act: Any, back: str, **more: Any) -> Response:
-    """A page that leads on by itself: the content policy lets no form be sent on to another site."""
+    """A page that forwards by itself, because the content policy lets no form lead to another site."""
     provider = _provider(shared)
     flow = Flow.begun(act, back, **more)
     answer = private(shared, "openid.html", None, None, address=provider.address(flow), host=provider.host)

@@ -48,7 +48,7 @@ MAX_NOTES = 1000
 
 _Seat = Annotated[int, Path(ge=0, le=255)]
 _Where = tuple[int, int | None]
-"""A move of the replay, and the round that it is in."""
+"""A move of the replay, and its round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ def _own(
 
 
 def _ended(match: Match, seat: int) -> str:
-    """The result of a match that is done, as a sentence; else empty."""
+    """The result of a finished match in a sentence; empty before."""
     ranks = [other.rank for other in match.seats if other.rank is not None]
     if len(ranks) < len(match.seats):
         return ""
@@ -174,7 +174,7 @@ def _ended(match: Match, seat: int) -> str:
 
 
 def _convictions(attempts: Sequence[AttemptView], seat: int) -> Iterator[str]:
-    """What the judge's counters said when this seat missed a deadline, as sentences."""
+    """The judge's evidence for each deadline that this seat missed, in sentences."""
     for attempt in attempts:
         found = attempt.evidence.get("timeouts") if attempt.cause == "played" else None
         for row in found if isinstance(found, list) else []:

@@ -59,7 +59,7 @@ UNDERWAY = frozenset({VersionState.UPLOADED, VersionState.BUILDING})
 
 
 def _playing(panels: Sequence[PanelResult]) -> bool:
-    """Whether a page with these results is to be kept current."""
+    """Whether a page with these results should refresh itself."""
     return any(panel.state is ChallengeState.RUNNING for panel in panels)
 
 
@@ -87,7 +87,7 @@ def _workshop(shared: Services, visit: Visit, bot_id: int, complaint: Complaint 
 
 @router.get("/upload")
 def workshop(shared: Shared, visit: Visiting, bot_id: Id) -> Response:
-    """Uploading, versions, seasons."""
+    """Show uploads, versions and seasons of a bot."""
     return _workshop(shared, visit, bot_id)
 
 
@@ -163,7 +163,7 @@ def take_part(shared: Shared, posted: Submitted, bot_id: Id, season_id: Id, verb
 @router.post("/change")
 @posting("bot", _workshop)
 def change(shared: Shared, posted: Submitted, bot_id: Id) -> Response:
-    """Another name, another description."""
+    """Change a bot's name or description."""
     body = checked(BotForm, posted.fields)
     with shared.db.transaction() as session:
         change_bot(session, posted.visit.person, bot_id, name=body.name, description=body.description)

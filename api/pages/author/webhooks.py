@@ -22,7 +22,7 @@ VERBS = {"remove": channels.remove_channel, "switch-on": channels.switch_on, "te
 
 
 class WebhookForm(BaseModel):
-    """A new webhook."""
+    """The form for a new webhook."""
 
     url: str
 

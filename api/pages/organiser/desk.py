@@ -83,7 +83,7 @@ MATCH_VERBS: Mapping[str, Callable[[Services, Person, int, shapes.Reason], objec
 
 
 class MatchForm(shapes.Reason):
-    """A ruling on a match."""
+    """The form for a ruling on a match."""
 
     match: base.RowId
     verb: str = Field(pattern=f"^({'|'.join(MATCH_VERBS)})$")
@@ -110,7 +110,7 @@ class NewcomerForm(BaseModel):
 
 
 class BotForm(BaseModel):
-    """A bot by its number."""
+    """The form that names a bot by its number."""
 
     bot: base.RowId
 
@@ -240,7 +240,7 @@ def new_season(shared: Shared, visit: Visiting, previous: Annotated[base.RowId |
 
 
 def _appeal_again(complaint: Complaint, shared: Services, visit: Visit, appeal_id: int, **_given: Any) -> Response:
-    return _desk(shared, visit, complaint, appeal_id - 1)  # so that it is among those shown
+    return _desk(shared, visit, complaint, appeal_id - 1)  # so that the page shows this appeal
 
 
 def _new_season_again(complaint: Complaint, shared: Services, visit: Visit, posted: Posted) -> Response:
@@ -252,7 +252,7 @@ def _new_season_again(complaint: Complaint, shared: Services, visit: Visit, post
 @router.post("/seasons")
 @posting("season", _new_season_again)
 def create_season(shared: Shared, posted: Submitted) -> Response:
-    """A scheduled season."""
+    """Create a scheduled season."""
     body = checked(schemas.SeasonRequest, season_form.read(posted.fields))
     season = api_seasons.create_season(shared, posted.visit.person, body, Response())
     return onward(f"/desk/seasons/{season.id}")
@@ -271,7 +271,7 @@ def rule_newcomers(shared: Shared, posted: Submitted) -> Response:
 @router.post("/announcements")
 @posting("announce", _desk)
 def announce(shared: Shared, posted: Submitted) -> Response:
-    """Tell everyone."""
+    """Publish an announcement."""
     api_announcements.announce(shared, posted.visit.person, checked(shapes.AnnouncementRequest, posted.fields))
     return onward("/desk#announcements")
 

@@ -64,7 +64,7 @@ def declare_season(shared: Shared, posted: Submitted, season: Which = None) -> R
 
 
 def _sent(posted: Posted) -> str:
-    """The file that was chosen, else what was typed."""
+    """The chosen file's text, or else the text that was typed."""
     return posted.fields.get("file") or posted.fields.get("document", "")
 
 

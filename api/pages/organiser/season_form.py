@@ -6,6 +6,7 @@ A setting that is left empty becomes none if it may be none, and otherwise does 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,6 +23,9 @@ SEATS = "seats"
 
 LINES = frozenset({"stages"})
 """Lists whose members are too long to stand side by side."""
+
+NAMED = re.compile("`([a-z_]+)`")
+"""The name of another setting in a description."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,7 @@ class Filled:
 
     @property
     def options(self) -> list[tuple[str, str]]:
-        """The options with their labels."""
+        """Return the options with their labels."""
         return [(value, gettext(label)) for value, label in self.term.setting.options.items()]
 
     @property
@@ -59,10 +63,15 @@ class Filled:
             return _("This can no longer be changed.")
         if self.term.setting.options:
             return ""
-        said = gettext(in_form(self.term))
+        said = NAMED.sub(_label, gettext(in_form(self.term)))
         if self.lines:
             return _("One per line. %(meaning)s", meaning=said)
         return _("Separated by commas. %(meaning)s", meaning=said) if self.term.kind is list else said
+
+
+def _label(named: re.Match[str]) -> str:
+    """The label of a setting that is named, in quotation marks."""
+    return f"\u201c{gettext(TERMS[named[1]].setting.label)}\u201d"
 
 
 def in_form(term: Term) -> str:
@@ -108,7 +117,7 @@ def _division(line: str) -> dict[str, str]:
 
 
 def _shown(name: str, value: object) -> str:
-    """A setting as a form has it."""
+    """A setting's value in the form."""
     match value:
         case None:
             return ""

@@ -93,7 +93,7 @@ def _row(pen: ImageDraw.ImageDraw, seat: SeatView, top: float, room: float) -> N
 
 
 def _chart(pen: ImageDraw.ImageDraw, figures: Sequence[Sequence[float | None]]) -> None:
-    """The lead of two seats, or a line for each; the same as in the viewer."""
+    """The chart of the viewer: the lead of two seats, or a line for each of more."""
     left, top, right, bottom = CHART
     step = (right - left) / max(len(figures) - 1, 1)
     if len(figures[0]) == 2:

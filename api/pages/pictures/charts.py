@@ -176,7 +176,7 @@ def _times(first: datetime, span: float) -> Iterator[tuple[datetime, str]]:
 
 
 def _versions(points: Sequence[HistoryPoint]) -> Iterator[tuple[datetime, int]]:
-    """Where another version begins to be rated."""
+    """Yield when each version began to be rated."""
     number = None
     for point in points:
         if point.version != number:

@@ -68,7 +68,7 @@ def timelines(moments: Sequence[Moment], until: datetime, hours: int, names: Map
     ]
     there = sorted({number for moment in moments for number in moment.machines} & names.keys())
     if len(there) < 2:
-        return found  # the league's charts are those of its one machine
+        return found  # with one machine, its charts would repeat those of the league
     shown = there[:MOST_MACHINES]
     return found + [
         drawn(_("Matches a minute on %(machine)s", machine=names[number]), "", _rate_on(number)) for number in shown
@@ -86,7 +86,7 @@ def _only(moment: Moment, number: int) -> Mapping[int, Ran]:
 
 
 def _binned(moments: Sequence[Moment], until: datetime, hours: int) -> list[tuple[datetime, list[Moment]]]:
-    """The samples of each step, with its end."""
+    """The samples of each step, with the end of the step."""
     step, bins = STEPS[hours], dict[int, list[Moment]]()
     for moment in moments:
         bins.setdefault(int((until - moment.at) / step), []).append(moment)

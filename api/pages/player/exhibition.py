@@ -72,8 +72,10 @@ WAIT_SECONDS = 1.0
 
 
 @router.get("/play")
-def choose(shared: Shared, visit: Visiting, bot: Annotated[RowId | None, Query()] = None) -> Response:
-    """Bots to play against, and the form to take a seat."""
+def choose(shared: Shared, request: Request, visit: Present, bot: Annotated[RowId | None, Query()] = None) -> Response:
+    """Bots to play against, for everyone; the form to take a seat, for who has signed in."""
+    if visit is None and bot is not None:
+        raise sign_in_first(request, shared)
     return _choose(shared, visit, bot)
 
 
@@ -98,13 +100,13 @@ def exhibition(shared: Shared, request: Request, visit: Present, exhibition_id: 
     """One's own table, or a match that is over."""
     with shared.db.reading() as session:
         info = exhibitions.exhibition(session, exhibition_id)
-    if visit is None and info.state in UNFINISHED:  # perhaps its person, signed out since
+    if visit is None and info.state in UNFINISHED:  # this may be its player, who has signed out since
         raise sign_in_first(request, shared)
     return _page(shared, visit, exhibition_id)
 
 
 def _page_again(complaint: Complaint, shared: Services, visit: Visit, exhibition_id: int, **_given: Any) -> Response:
-    # A move that the rules refuse is no error of the page's.
+    # A move that the rules refuse is not an error of the page.
     return _page(shared, visit, exhibition_id, replace(complaint, status=200))
 
 
@@ -122,7 +124,7 @@ def move(shared: Shared, posted: Submitted, exhibition_id: Id) -> Response:
             line = turn_of(table.info.game, prompt, state, table.info.seat).line(posted.fields)
             exhibitions.answer(session, visit.person, exhibition_id, table.turn, line)
     _wait_for_the_bot(shared, visit, exhibition_id)
-    return onward(f"/play/{exhibition_id}")  # a form that was out of date: the page shows what is asked now
+    return onward(f"/play/{exhibition_id}")  # if the form was out of date, the page shows the current question
 
 
 @router.post("/play/{exhibition_id}/resign")
@@ -178,7 +180,7 @@ class Tables:
 
 
 def _wait_for_the_bot(shared: Services, visit: Visit, exhibition_id: int) -> None:
-    """Mostly it answers in a moment, and the next page can show it at once."""
+    """Wait a moment for the bot, which usually answers in time for the next page."""
     before = _version(shared, visit, exhibition_id)
     ends = time.monotonic() + WAIT_SECONDS
     while time.monotonic() < ends and _version(shared, visit, exhibition_id) == before:
@@ -211,16 +213,16 @@ def _bot(posted: Posted) -> int:
 
 
 def _count(word: str) -> int:
-    """A small number that was chosen; 0, which nothing takes: it is none."""
+    """Parse a small number from a form; 0 if it is not one, which no field accepts."""
     return int(word) if word.isascii() and word.isdecimal() and len(word) < 3 else 0
 
 
-def _choose(shared: Services, visit: Visit, bot_id: int | None, complaint: Complaint | None = None) -> Response:
+def _choose(shared: Services, visit: Visit | None, bot_id: int | None, complaint: Complaint | None = None) -> Response:
     with shared.db.reading() as session:
         bot = bot_info(session, bot_id) if bot_id else None
         games = [(game, ready_bots(session, game, LISTED)) for game in sorted(GAMES)]
-        mine = exhibitions.exhibitions_of(session, visit.person, LISTED)
-        open_id = exhibitions.open_of(session, visit.person)
+        mine = [] if visit is None else exhibitions.exhibitions_of(session, visit.person, LISTED)
+        open_id = None if visit is None else exhibitions.open_of(session, visit.person)
     return private(
         shared,
         "play.html",
@@ -242,7 +244,7 @@ def _page(shared: Services, visit: Visit | None, exhibition_id: int, complaint: 
         if info.state in UNFINISHED:
             if visit is None or visit.person.id != info.user_id:
                 raise NotFound("exhibition", exhibition_id)
-            # At the same instant: the table of a match that ended in between would never hear that it is over.
+            # Read the table at the same instant: it would never learn that a match ended in between.
             return _table(shared, visit, exhibitions.table(session, visit.person, exhibition_id), complaint)
     return _over(shared, visit, info)
 

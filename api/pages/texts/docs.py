@@ -81,7 +81,7 @@ def about(shared: Shared, name: str) -> str:
 @router.get("/search")
 @everyones
 def search(shared: Shared, q: Annotated[str, Query(max_length=64)] = "") -> str:
-    """Pages, rules, bots and people."""
+    """Search pages, rules, bots and people."""
     wanted = q.strip()
     bots: list[Bot] = []
     people: list[str] = []
@@ -142,7 +142,7 @@ def _around(text: str, words: Sequence[str]) -> Markup:
 
 @cache
 def _sections(reader: str) -> tuple[Section, ...]:
-    """All texts, cut at their headings; made once for each language."""
+    """All texts, divided at their headings, once for each language."""
     pages = [(gettext(TITLES[name]), f"/about/{name}", "", _source(name)) for name in ABOUT]
     for name, game in GAMES.items():
         path = protocol_of(name, reader)
@@ -168,5 +168,5 @@ def _source(name: str) -> str:
         return (DOCS / f"{name}.md").read_text(encoding="utf-8")
     before, heading, after = (DOCS / "authors.md").read_text(encoding="utf-8").partition(VERDICTS)
     assert heading, f"after {len(before)} characters docs/authors.md has no verdicts"
-    section = after.partition("\n## ")[0].replace("\n### ", "\n## ")  # no step is left out below the title
+    section = after.partition("\n## ")[0].replace("\n### ", "\n## ")  # skip no level of headings
     return f"{heading.removeprefix('#')}{section}"

@@ -1,4 +1,4 @@
-"""Evaluations as flat tables: whoever has them can draw every round and place everybody again."""
+"""Evaluations as flat tables, from which anybody can draw every round and compute every place again."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from deadheat.league.tables import Season
 from deadheat.league.words import Exported
 
 ROWS = 500
-"""Rows of one page, where they are small."""
+"""The rows of a page of small rows."""
 
 
 def export_page(session: Session, scope: Scope, table: Exported, after: int = 0) -> Page:

@@ -31,8 +31,8 @@ def move(
     *conditions: Any,
     **values: Any,
 ) -> bool:
-    """Set `after` and `values` if the row is still in `before` and every condition holds; False: it was not. The caller
-    that gets True owns the step. The database decides a race, by the row's lock.
+    """Set `after` and `values` if the row is still in `before` and every condition holds; return whether it was. A
+    caller that gets True owns the step. The row's lock in the database decides a race.
     """
     assert states.allowed(before, after), f"{before!r} -> {after!r}"
     here = (col(table.id) == row_id, col(table.state) == before)
@@ -40,7 +40,9 @@ def move(
 
 
 def set_values(session: Session, table: type[SQLModel], *which: ColumnElement[bool], **values: Any) -> int:
-    """Set values of the rows that meet the conditions; how many they were. Rows in memory stay as they were read."""
+    """Set values in the rows that meet the conditions, and return their number. Rows in memory keep the values that
+    were read.
+    """
     session.flush()
     computed = {name: values.pop(name) for name in [*values] if isinstance(values[name], ExpressionElementRole)}
     statement = update(table).where(*which)
@@ -59,7 +61,7 @@ def set_each(session: Session, statement: Update, rows: Sequence[Mapping[str, An
 
 
 def flush_unless_taken(session: Session, taken: LeagueError) -> None:
-    """Write what was added or changed; where it is not unique as it must be, raise `taken`."""
+    """Write what was added or changed; raise `taken` if it violates a unique constraint."""
     try:
         session.flush()
     except IntegrityError as error:
@@ -67,7 +69,7 @@ def flush_unless_taken(session: Session, taken: LeagueError) -> None:
 
 
 def existing(session: Session, table: type[Row], row_id: int) -> Row:
-    """The row of that number. Raises NotFound."""
+    """Return the row with that number. Raises NotFound."""
     row = session.get(table, row_id)
     if row is None:
         raise NotFound(table.__name__.lower(), row_id)
@@ -90,7 +92,7 @@ def lock_season(session: Session, season_id: int) -> Season:
 
 
 def lock_enterable(session: Session) -> None:
-    """Lock every season that takes entries; an entry made meanwhile waits, and then sees the changes."""
+    """Lock every season that accepts entries; an entry made meanwhile waits, and then sees the changes."""
     enterable = select(Season.id).where(col(Season.state).in_(ENTERABLE)).order_by(col(Season.id))
     session.exec(enterable.with_for_update(key_share=True)).all()
 
@@ -105,9 +107,7 @@ def insert_rows(session: Session, table: type[SQLModel], rows: Sequence[Mapping[
 
 
 def insert_new(session: Session, table: type[SQLModel], rows: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Insert those of the rows that are not there yet, by any constraint on what is unique; their ids. All have the
-    same columns.
-    """
+    """Insert those of the rows that violate no unique constraint, and return their ids. All have the same columns."""
     if not rows:
         return []
     session.flush()

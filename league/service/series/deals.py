@@ -30,7 +30,7 @@ from deadheat.league.tables import Match, RatingSnapshot, Season
 
 
 def withheld(session: Session, matches: Sequence[Match]) -> set[int]:
-    """The ids of those whose dice and moves are not public yet."""
+    """The ids of the matches whose dice and moves are not public yet."""
     later = (col(Season.id).in_({match.season_id for match in matches}), Season.transcripts == TranscriptsFrom.CLOSED)
     final = exists().where(col(RatingSnapshot.season_id) == Season.id, col(RatingSnapshot.final).is_(True))
     hidden = set(session.exec(select(Season.id).where(*later, ~final)).all())
@@ -38,7 +38,7 @@ def withheld(session: Session, matches: Sequence[Match]) -> set[int]:
 
 
 def dice_in_use(session: Session, matches: Sequence[Match]) -> set[int]:
-    """The ids of those that share their dice with another match that is not over."""
+    """The ids of the matches that share their dice with another match that is not over."""
     waiting = col(Match.state) == literal_column(f"'{MatchState.SCHEDULED}'")  # word for word as in the index
     statement = (
         select(Match.commitment, func.count())

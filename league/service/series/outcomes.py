@@ -34,8 +34,8 @@ ABOUT = select(
 def write_outcomes(
     session: Session, job: SeriesJob, worker: str, outcomes: Sequence[MatchOutcome], at: datetime
 ) -> tuple[int, bool]:
-    """All of it, of the matches that were tried; the season's number, and whether somebody asked for the series, so
-    that it is in no ranking and no figure of a bot.
+    """Store the outcomes of the tried matches. Return the season's number, and whether an author asked for the series,
+    so that it affects no ranking and no figure of a bot.
     """
     season_id, purpose, asked = session.exec(ABOUT, params={"series_id": job.series_id}).one()
     results = [outcome for outcome in outcomes if outcome.result is not None]
@@ -155,7 +155,7 @@ def _write_ledger(
 
 
 def next_seed(session: Session, steps: int, *which: ColumnElement[bool]) -> None:
-    """Give tried matches a later seed of their lists, so that nothing learnt helps (ruling C-16)."""
+    """Give tried matches a later seed of their lists, so that nothing learnt from the attempt helps (ruling C-16)."""
     set_values(session, Match, *which, attempt=Match.attempt + steps)
 
 
