@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from deadheat.league.errors import BadSetting, NotFound, WrongState
@@ -16,6 +19,8 @@ from deadheat.league.service.views.matches import endings, match_detail, matches
 from deadheat.league.states import SeasonState, SourcesFrom, TranscriptsFrom
 from deadheat.league.words import Exported
 from tests.league.world import World
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "export.md"
 
 
 def published(world: World, season_id: int) -> None:
@@ -61,6 +66,8 @@ def test_sources_of_versions_that_played_are_public_with_the_standings(world: Wo
     rows, _ = world.read(export_page, Scope(season_id), Exported.SOURCES)
     played = {row["version_id"] for row in rows}
     assert len(played) == 2, "not the panel's"
+    section = PAGE.read_text(encoding="utf-8").partition("## `sources`")[2]
+    assert re.findall(r"`([a-z0-9_]+)`", "".join(re.findall(r"^\| (`.*?) \|", section, re.MULTILINE))) == list(rows[0])
     for version_id in range(1, 4):
         if version_id in played:
             assert world.read(public_source, season_id, version_id).source_sha256
