@@ -157,6 +157,20 @@ class FinalsLog(StrEnum):
     FINALS = "finals"  # the finals alone: everyone starts anew
 
 
+class TranscriptsFrom(StrEnum):
+    """When everybody may read the transcripts of a season's matches, and watch them."""
+
+    PLAYED = "played"
+    CLOSED = "closed"  # once the final standings are published
+
+
+class SourcesFrom(StrEnum):
+    """When everybody may read the sources of the versions that played in a season."""
+
+    NEVER = "never"
+    CLOSED = "closed"  # once the final standings are published
+
+
 class Admission(StrEnum):
     """The rules for entering a season."""
 

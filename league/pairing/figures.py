@@ -1,8 +1,8 @@
 """The figures that decide between players of an evaluation with equal points. Each is defined once.
 
-`RULES` lists for each format the figures that decide, the first deciding first. Higher values are better; after the
-last figure, the better seed decides. The order of places, the records, the site's columns and the terminal's follow
-from this table.
+`RULES` lists for each format the figures that decide, the first deciding first, unless an organiser chose others
+(`CHOICE`). Higher values are better; after the last figure, the better seed decides. The order of places, the records,
+the site's columns and the terminal's follow from this table.
 
 An evaluation keeps the version of the rules under which it began (`Form.rules`). So published rules never change; other
 figures, or another order, are a new version, and new evaluations use the last.
@@ -11,7 +11,7 @@ figures, or another order, are a new version, and new evaluations use the last.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from deadheat.engine.language import N_
@@ -138,7 +138,31 @@ RULES: Sequence[Mapping[EvaluationFormat, tuple[Figure, ...]]] = (
 
 NEWEST = len(RULES)
 
+CHOICE: Mapping[str, Figure] = {
+    figure.name: figure
+    for figure in (ROUNDS_WON, OPPONENTS_POINTS, EARLY_POINTS, OPPONENTS_EARLY_POINTS, SONNEBORN_BERGER)
+}
+"""What an organiser may choose from, for any format but a knock-out."""
 
-def figures(format_: EvaluationFormat, rules: int) -> tuple[Figure, ...]:
-    """Return a format's figures under a version of the rules, in the order in which they decide."""
-    return RULES[rules - 1][format_]
+
+def figures(format_: EvaluationFormat, rules: int, chosen: Sequence[str] | None = None) -> tuple[Figure, ...]:
+    """Return the figures in the order in which they decide: those that were chosen, or a format's under a version of
+    the rules.
+    """
+    return RULES[rules - 1][format_] if chosen is None else tuple(CHOICE[name] for name in chosen)
+
+
+def named(chosen: Sequence[str]) -> str:
+    """Chosen figures as people read them in a sentence, the first deciding first."""
+    return ", then ".join(CHOICE[name].heading for name in chosen)
+
+
+def choice_faults(format_: EvaluationFormat, chosen: Sequence[str]) -> Iterator[str]:
+    """Why ties cannot be broken by these; none: by the rules. Ends of sentences."""
+    if chosen and format_ is EvaluationFormat.KNOCKOUT:
+        yield "a knock-out has no tie-breaks"
+    for name in chosen:
+        if name not in CHOICE:
+            yield f"there is no tie-break {name}; choose from {', '.join(CHOICE)}"
+    if len(set(chosen)) < len(chosen):
+        yield "each tie-break decides once"

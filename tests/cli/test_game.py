@@ -37,7 +37,7 @@ def change(file: Path, old: str, new: str) -> None:
 
 
 def parts(folder: Path) -> tuple[int, dict[str, list[str]]]:
-    """What `check` answers: its exit code, and the complaints about each part."""
+    """Return the exit code of `check`, and the complaints about each part."""
     done = deadheat("game", "check", str(folder), "--json")
     answers: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
     return done.returncode, {each["part"]: each["complaints"] for each in answers if "part" in each}
@@ -178,7 +178,7 @@ def test_the_check_wants_a_house_bot_for_each_seat(monkeypatch: pytest.MonkeyPat
 
 @pytest.fixture
 def address(written: Path) -> Iterator[str]:
-    """Where `serve` shows the game."""
+    """The address at which `serve` shows the game."""
     command = [sys.executable, "-m", "deadheat.cli.main", "game", "serve", str(written), "--port", "0"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT / "src")}

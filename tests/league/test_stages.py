@@ -49,7 +49,7 @@ def in_finals(world: World, bots: int, *stages: str, **settings: Any) -> int:
 
 
 def play(world: World, outcome: Outcome = lower_wins) -> None:
-    """Until nothing is planned any more."""
+    """Play until nothing is planned."""
     while made := world.tick():
         for series_id in made:
             if (job := world.claim(series_id)) is not None:
@@ -315,6 +315,8 @@ def test_one_bot_alone_is_the_winner(world: World) -> None:
         ["round-robin third-place"],
         ["knockout further=1 matches=3"],
         ["swiss rounds=201"],
+        ["round-robin ties=coin"],
+        ["knockout ties=rounds_won"],
         None,
     ],
 )

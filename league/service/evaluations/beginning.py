@@ -176,7 +176,8 @@ def _begin(session: Session, season: Season, declared: DeclaredEvaluation, due_a
     field = _seeded(session, season)
     many = len(field)
     rounds = declared.rounds if declared.format is EvaluationFormat.SWISS else many - 1 + many % 2
-    form = Form(declared.format, max(rounds or 0, 0), declared.matches)
+    ties = None if declared.tie_breaks is None else tuple(declared.tie_breaks)
+    form = Form(declared.format, max(rounds or 0, 0), declared.matches, tie_breaks=ties)
     row = _add(session, season, declared.name, form, field, rated=declared.counts, due_at=due_at, who=who)
     if many < 2:
         end_evaluation(session, row, EvaluationState.CANCELLED, TOO_FEW, who)

@@ -108,7 +108,8 @@ def meetings(session: Session, evaluation_id: int) -> list[Meeting]:
 def form_of(season: Season, row: Evaluation) -> Form:
     """The form in which it is played, with the matches of a pair in whole turns."""
     matches = whole_groups(season.game, season.seats, row.matches)
-    return Form(row.format, row.rounds, matches, row.keep, row.further, row.third_place, row.rules)
+    ties = None if row.tie_breaks is None else tuple(row.tie_breaks)
+    return Form(row.format, row.rounds, matches, row.keep, row.further, row.third_place, row.rules, ties)
 
 
 def standings_of(session: Session, row: Evaluation) -> list[Placed]:
@@ -264,11 +265,28 @@ def _short(
     return found
 
 
-def _finish(session: Session, row: Evaluation) -> None:
-    """Record everybody's place and the figures behind it, and end the evaluation."""
+def keep_standings(session: Session) -> bool:
+    """Keep the figures of an evaluation that ended before they were kept; False: there is none left."""
+    ended = select(Evaluation).where(Evaluation.state == EvaluationState.DONE)
+    without = exists().where(
+        col(EvaluationPlayer.evaluation_id) == Evaluation.id, col(EvaluationPlayer.figures).is_(None)
+    )
+    row = session.exec(ended.where(without).limit(1)).first()
+    if row is not None:
+        _keep(session, row)
+    return row is not None
+
+
+def _keep(session: Session, row: Evaluation) -> None:
+    """Record everybody's place and the figures behind it."""
     places = [{"player": one.player, "at": one.place, "by": one.figures} for one in standings_of(session, row)]
     mine = (col(EvaluationPlayer.evaluation_id) == row.id, col(EvaluationPlayer.version_id) == bindparam("player"))
     final = update(EvaluationPlayer).where(*mine).values(place=bindparam("at"), figures=bindparam("by"))
     set_each(session, final, places)
+
+
+def _finish(session: Session, row: Evaluation) -> None:
+    """Record the final standings, and end the evaluation."""
+    _keep(session, row)
     end_evaluation(session, row, EvaluationState.DONE, "", SYSTEM)
     evaluation_done(session, row)

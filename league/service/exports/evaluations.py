@@ -10,7 +10,7 @@ from deadheat.league.tables import Bot, BotVersion, Evaluation, EvaluationPairin
 
 EVALUATION = (
     "number", "name", "format", "rounds", "matches", "rated", "stage", "keep", "further", "third_place", "rules",
-    "state", "reason", "due_at",
+    "tie_breaks", "state", "reason", "due_at",
 )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from sqlmodel import Session
 
-from deadheat.league.service.exports import evaluations, matches, season
+from deadheat.league.service.exports import evaluations, matches, season, sources
 from deadheat.league.service.exports.pages import Page, Scope
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.tables import Season
@@ -42,4 +42,5 @@ _READERS: Mapping[Exported, Callable[[Session, Scope, int, int], Page]] = {
     Exported.PARTICIPANTS: matches.participants,
     Exported.LATENCIES: matches.latencies,
     Exported.ATTEMPTS: matches.attempts,
+    Exported.SOURCES: sources.sources,
 }

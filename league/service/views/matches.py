@@ -19,7 +19,7 @@ from deadheat.league.service.ground.machines import machine_numbers
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import owned_by
-from deadheat.league.service.series.deals import withheld
+from deadheat.league.service.series.deals import dice_in_use, withheld
 from deadheat.league.service.series.privacy import SHOWN, may_see, must_see
 from deadheat.league.service.views.uncounted import Bearing, bearings, why_not_played
 from deadheat.league.states import MatchState
@@ -49,9 +49,8 @@ def matches(
     challenge_id: int | None = None,
     limit: int = 50,
 ) -> list[MatchInfo]:
-    """The newest matches first, those that come after the match `before`. `opponent_id`: only those of `bot_id` against
-    it. `challenge_id`: those of a challenge that the asker may see (`league.service.seasons.asked`); no other list
-    contains private matches.
+    """The newest matches first, after the match `before`. `opponent_id`: only those of `bot_id` against it.
+    `challenge_id`: those of a challenge that the asker may see; no other list contains private matches.
 
     A list that may contain waiting or running matches is in the order of planning, the last planned first. A list of
     played matches (`state` done) is in the order of their ends, the last first: whole series end at once, and in any
@@ -175,7 +174,7 @@ def transcript_of(session: Session, match_id: int, viewer: Person | None = None)
 
 
 def must_be_told(session: Session, match: Match) -> None:
-    """Raise WrongState if another match with the same dice is not over."""
+    """Raise WrongState if the dice and moves of the match are not public yet."""
     if withheld(session, [match]):
         raise WrongState.withheld()
 
@@ -207,7 +206,7 @@ def endings(session: Session, owner: Person, match_id: int) -> list[EndingView]:
         NotFound: as `own_seats` does.
     """
     seated = own_seats(session, owner, match_id)
-    if withheld(session, [session.get_one(Match, match_id)]):
+    if dice_in_use(session, [session.get_one(Match, match_id)]):
         return []
     chosen = (Ending.match_id == match_id, col(Ending.seat).in_(list(seated)))
     return [
