@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -93,11 +94,17 @@ def played(league: World, plan: Plan) -> int:
     ledger = Ledger(league.db)
     contest = Contest(league, ledger, plan.teams, plan.line, plan.slots, plan.match_seconds)
     print(f"{plan.name}: {plan.teams} teams, {plan.line.words}; {plan.slots} slots", flush=True)
-    late = contest.play()
-    print(ledger.table())
-    print(f"    {contest.series} series, {contest.matches} matches; {late.sentence}")
-    faults = [*late.faults, *second.differences(league)]
-    print(f"    Draws and standings of {second.counted(league)}: {'as' if not faults else 'NOT as'} computed again.")
+    recount = second.Recount(league)
+
+    def day_ends(late: Lateness) -> None:
+        recount.go_on()
+        print(f"{league.clock.now:%Y-%m-%d %H:%M}, after {time.process_time():.0f} s of CPU:")
+        print(ledger.table())
+        print(f"    {contest.series} series, {contest.matches} matches; {late.sentence}")
+        wrong = [*late.faults, *recount.faults]
+        print(f"    {second.counted(league)}, computed again: {len(wrong)} things are wrong so far.", flush=True)
+
+    faults = [*contest.play(day_ends).faults, *recount.go_on()]
     slow = 0
     for line, cpu_ms in pages.costs(league, contest.season_id):
         print(line)
