@@ -16,6 +16,7 @@ robin, 5 matches a pair), `final` (23 teams, round robin every 15 minutes for si
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import tempfile
 import time
@@ -77,6 +78,7 @@ def main() -> int:
     parser.add_argument("--only", action="append", help="one contest; may be given again")
     parser.add_argument("--postgresql", action="store_true", help="instead of SQLite")
     chosen = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # `played` then says how far it came
     wrong = 0
     for plan in plans(chosen.days or (1 if chosen.short else 10), chosen.teams, chosen.short):
         if not chosen.only or plan.name in chosen.only:
@@ -104,7 +106,12 @@ def played(league: World, plan: Plan) -> int:
         wrong = [*late.faults, *recount.faults]
         print(f"    {second.counted(league)}, computed again: {len(wrong)} things are wrong so far.", flush=True)
 
-    faults = [*contest.play(day_ends).faults, *recount.go_on()]
+    try:
+        faults = [*contest.play(day_ends).faults, *recount.go_on()]
+    except SystemExit:
+        print("Ended early.")
+        day_ends(contest.late)
+        raise
     slow = 0
     for line, cpu_ms in pages.costs(league, contest.season_id):
         print(line)

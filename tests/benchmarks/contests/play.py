@@ -85,7 +85,7 @@ class Contest:
         self._free = slots
         self._playing: list[tuple[datetime, int, SeriesJob]] = []
         self._waiting: list[int] = []  # messages about series
-        self._late = Lateness()
+        self.late = Lateness()
         self._day_ends: Callable[[Lateness], None]
         self._running = False  # an evaluation
         self._ended_at = world.clock.now  # when the newest series was over
@@ -150,7 +150,7 @@ class Contest:
                 self._plan()
                 look_at = self._next_look(look_at)
                 if look_at > clock.now + TICK and self.line.next_due(clock.now) is None:
-                    return self._late
+                    return self.late
             self._claim()
 
     def _next_look(self, at: datetime) -> datetime:
@@ -182,7 +182,7 @@ class Contest:
         ran, self._running = self._running, after.evaluations > after.done
         self._waiting += made
         if ran and not self._running and self._is_last_of_day():
-            self._day_ends(self._late)
+            self._day_ends(self.late)
 
     def _name(self, before: State, after: State, made: Sequence[int]) -> str:
         if after.evaluations > before.evaluations:
@@ -197,16 +197,16 @@ class Contest:
         now = self.world.clock.now
         if after.evaluations > before.evaluations:
             could = max(after.due_at, self._ended_at) if after.evaluations > 1 else after.due_at
-            self._late.evaluations.append(now - could)
+            self.late.evaluations.append(now - could)
             if self._ended_at > after.due_at:
-                self._late.held_up.append(self._ended_at - after.due_at)
+                self.late.held_up.append(self._ended_at - after.due_at)
             if before.due_at < after.due_at and before.evaluations:
                 between = self.line.newest_due(before.due_at, after.due_at - timedelta(microseconds=1))
                 while between is not None:
-                    self._late.unplayed += 1
+                    self.late.unplayed += 1
                     between = self.line.newest_due(before.due_at, between - timedelta(microseconds=1))
         elif after.rounds > before.rounds and after.rounds > 1:
-            self._late.rounds.append(now - self._ended_at)
+            self.late.rounds.append(now - self._ended_at)
 
     # Playing ------------------------------------------------------------------------------------------------------
 
