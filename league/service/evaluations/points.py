@@ -28,6 +28,7 @@ def points_of(
     ranks: dict[int, dict[int, dict[int, int]]] = {pairing.id: {} for pairing in pairings}
     missing: dict[int, set[int]] = {pairing.id: set() for pairing in pairings}
     for pairing_id, match_id, state, version, rank, fault in results:
+        assert pairing_id is not None, "they are found by it"
         if state not in WITH_RESULT:
             if state == MatchState.ABANDONED:
                 missing[pairing_id].add(match_id)

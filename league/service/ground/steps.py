@@ -23,6 +23,9 @@ from deadheat.league.tables import Season, Staged
 
 Row = TypeVar("Row", bound=SQLModel)
 
+DIALECTS: Mapping[str, Any] = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
+"""Each database's own INSERT, which says what to do with a row that is there."""
+
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 _IS = "is_"
 """Begins the name of a parameter that a column must be equal to; the one that it is set to has the column's name."""
@@ -35,7 +38,7 @@ def move(
     before: StrEnum,
     after: StrEnum,
     *conditions: ColumnElement[bool],
-    where: Mapping[str, Any] = NOTHING,
+    where: Any = NOTHING,
     **values: Any,
 ) -> bool:
     """Set `after` and `values` if the row is still in `before` and every condition holds; False: it was not. The caller
@@ -50,7 +53,7 @@ def set_values(
     session: Session,
     table: type[SQLModel],
     *conditions: ColumnElement[bool],
-    where: Mapping[str, Any] = NOTHING,
+    where: Any = NOTHING,
     **values: Any,
 ) -> int:
     """Set values of the rows that meet the conditions; how many they were. Rows in memory stay as they were read.
@@ -172,8 +175,25 @@ def insert_new(session: Session, table: type[SQLModel], rows: Sequence[Mapping[s
 
 @cache
 def _insert_or_leave(table: type[SQLModel], dialect: str) -> Insert:
-    insert_or_leave = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}[dialect]
-    return insert_or_leave(table).on_conflict_do_nothing().returning(table.__table__.c.id)  # type: ignore[attr-defined,no-any-return]
+    return DIALECTS[dialect](table).on_conflict_do_nothing().returning(table.__table__.c.id)  # type: ignore[attr-defined,no-any-return]
+
+
+def insert_or_add(
+    session: Session, table: type[SQLModel], key: Sequence[str], rows: Sequence[Mapping[str, Any]]
+) -> None:
+    """Insert rows, in one batch; where one of the same `key` is there, add the values of the other columns to its own."""
+    if rows:
+        session.flush()
+        statement = _insert_or_add(table, session.get_bind().dialect.name, tuple(key), tuple(rows[0].keys() - {*key}))
+        session.connection().execute(statement, rows)
+
+
+@cache
+def _insert_or_add(table: type[SQLModel], dialect: str, key: tuple[str, ...], counts: tuple[str, ...]) -> Insert:
+    inserted = DIALECTS[dialect](table)
+    more = {name: getattr(table, name) + inserted.excluded[name] for name in counts}
+    statement: Insert = inserted.on_conflict_do_update(index_elements=key, set_=more)
+    return statement
 
 
 def touch_log(session: Session, season_id: int) -> None:

@@ -24,6 +24,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import cache
+from typing import Any
 
 from sqlalchemy import Update, bindparam
 from sqlalchemy import select as columns
@@ -260,7 +261,7 @@ SEATED = (
     .where(col(Match.series_id) == bindparam("series_id"), col(Match.state) == MatchState.SCHEDULED)
     .order_by(col(Match.number), col(Participant.seat))
 )
-PROGRAMS = (
+PROGRAMS: Any = (
     columns(
         col(BotVersion.id),
         col(BotVersion.number),

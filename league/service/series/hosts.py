@@ -135,7 +135,8 @@ def host_seen(session: Session, host: Host, steal_share: float = 0.0, late_secon
 
 def due_check(session: Session, host: Host) -> Fitness | None:
     """Return the fitness of a machine that is due for a check; None: it is not due."""
-    return session.exec(DUE, params={**told_of(session, host), "at": now(session)}).first()
+    found = session.exec(DUE, params={**told_of(session, host), "at": now(session)}).first()
+    return None if found is None else Fitness(found)
 
 
 DUE = select(WorkerHost.fitness).where(HERE, col(WorkerHost.check_due_at) <= bindparam("at", type_=UtcDateTime))

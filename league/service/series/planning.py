@@ -10,21 +10,22 @@ commitment (`league.service.series.deals`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import chain, combinations, zip_longest
 
-from sqlalchemy import bindparam, tuple_
+from sqlalchemy import bindparam
 from sqlalchemy import select as columns
-from sqlmodel import Session, col, select, update
+from sqlmodel import Session, col, update
 
 from deadheat.engine.chance import SEED_BYTES, commitment
 from deadheat.engine.games import same_deals
 from deadheat.league.database import now, settings_of, surroundings
 from deadheat.league.pairing.pairs import pair_key
 from deadheat.league.pairing.seating import Seating, rotations, seatings, whole_turns
-from deadheat.league.service.ground.steps import insert_rows
+from deadheat.league.service.ground.steps import insert_or_add, insert_rows
 from deadheat.league.service.series.dice import deal_dice, drawn_dice
 from deadheat.league.states import OF_CHALLENGES, UNRATED, Asked, MatchState, Precedence, Purpose
 from deadheat.league.tables import BotVersion, Match, Pair, Participant, Season, Series
@@ -188,19 +189,17 @@ BOTS = columns(col(BotVersion.id), col(BotVersion.bot_id)).where(
 def _count(
     session: Session, season_id: int, tables: Sequence[Table], plans: Sequence[Sequence[Sequence[Seating]]]
 ) -> None:
-    """What pairing will know of it. The season's row is locked by whoever plans, so nobody else counts meanwhile."""
-    keys = {pair_key(*two) for table in tables for two in combinations(table.versions, 2)}
-    known = select(Pair).where(
-        Pair.season_id == season_id, tuple_(col(Pair.low_id), col(Pair.high_id)).in_(sorted(keys))
-    )
-    rows = {(row.low_id, row.high_id): row for row in session.exec(known)}
-    for key in sorted(keys - rows.keys()):
-        rows[key] = Pair(season_id=season_id, low_id=key[0], high_id=key[1], games=0, lead=0)
-        session.add(rows[key])
+    """What pairing will know of it."""
+    games: Counter[tuple[int, int]] = Counter()
+    lead: Counter[tuple[int, int]] = Counter()
     for table, plan in zip(tables, plans, strict=True):
         planned = [*chain(*plan)]
-        for two in combinations(table.versions, 2):
-            row = rows[pair_key(*two)]
-            row.games += len(planned)
+        for key in (pair_key(*two) for two in combinations(table.versions, 2)):
+            games[key] += len(planned)
             if len(table.versions) == 2:
-                row.lead += sum(1 if seating.seats[0] == row.low_id else -1 for seating in planned)
+                lead[key] += sum(1 if seating.seats[0] == key[0] else -1 for seating in planned)
+    rows = [
+        {"season_id": season_id, "low_id": low, "high_id": high, "games": count, "lead": lead[low, high]}
+        for (low, high), count in sorted(games.items())
+    ]
+    insert_or_add(session, Pair, ("season_id", "low_id", "high_id"), rows)

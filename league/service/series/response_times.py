@@ -92,7 +92,7 @@ def latency_by_version(session: Session, season_id: int) -> dict[str, dict[str, 
     }
 
 
-def _changed(row: Row[Any], latencies: Sequence[Latency]) -> dict[str, Any]:
+def _changed(row: Row[*tuple[Any, ...]], latencies: Sequence[Latency]) -> dict[str, Any]:
     counts = added([_counts(row.counts), *(latency.counts for latency in latencies)])
     return {
         "season_id": row.season_id,
