@@ -114,7 +114,7 @@ def number_in(text: str) -> int | None:
 @contextmanager
 def ending_in_order() -> Iterator[None]:
     """Let SIGTERM end a command in order during a block, as Ctrl-C does."""
-    if current_thread() is not main_thread():  # where no signal arrives, nor can be listened for
+    if current_thread() is not main_thread():  # only the main thread receives signals and may set handlers
         yield
         return
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -111,8 +111,8 @@ class Session:
 
 
 def _asked(match: Transcript, seat: Seat) -> Iterator[tuple[int, list[str], str]]:
-    """The exchanges in which the seat gave an answer that counted: the number, the lines that it had read since the
-    one before (the last is the prompt), and its answer.
+    """Yield each exchange whose answer by the seat counted: its number, the lines that the seat had read since its last
+    answer (the prompt is the last of them), and the answer.
     """
     last = match.last_prompt(seat) if seat in match.result.faults else None
     lines: list[str] = []
@@ -140,7 +140,7 @@ def advice(match: Transcript, seat: Seat, session: Transcript, adviser: Adviser)
         before = bisect_right(exchanges, number)
         if lines[-1] == "READY" or answer is None or not before:
             continue
-        if answer != line:  # what was played, the rules have taken
+        if answer != line:  # the rules have accepted the line that was played
             left -= number
             if left < 0:
                 break
@@ -154,7 +154,7 @@ def advice(match: Transcript, seat: Seat, session: Transcript, adviser: Adviser)
 
 
 def _shows(shown: Sequence[Scene], first: int, seat: Seat) -> int:
-    """The first scene from there on that shows what came of the seat's answer."""
+    """Return the number of the first scene, from `first` on, that shows the consequence of the seat's answer."""
     first = min(first, len(shown) - 1)
     together = takewhile(lambda scene: scene.exchange == shown[first].exchange, shown[first:])
     theirs = (any(answer.seat == seat for answer in scene.answers) for scene in together)

@@ -56,11 +56,11 @@ from deadheat.engine.trial import (
 
 __all__ = ["Bot", "NotConforming", "check_game"]
 
-MATCHES = 3  # honest ones for each number of seats
-SAMPLE = 40  # at most so many faults, changed draws and changed replies for each number of seats
+MATCHES = 3  # honest matches for each number of seats
+SAMPLE = 40  # the most faults, changed draws and changed replies to try for each number of seats
 
-FAULTS = tuple(fault for fault in Fault if fault not in FOUND_BY_RULES)  # those that are injected as such
-BAD_LINES = ("", "?", "\x00", "\udcff", "9" * 4000, "[" * 4000)  # no game has a use for any of these
+FAULTS = tuple(fault for fault in Fault if fault not in FOUND_BY_RULES)  # the others are injected as faults
+BAD_LINES = ("", "?", "\x00", "\udcff", "9" * 4000, "[" * 4000)  # no game accepts any of these lines
 
 T = TypeVar("T")
 
@@ -108,7 +108,9 @@ def _check_with(game: Game, new_bot: Callable[[int], Bot], seats: int) -> None:
 
 
 def _check_side_by_side(game: Game, *matches: Match) -> None:
-    """State that is kept on the game object, or in its module, is shared by all matches that a worker plays."""
+    """Interleave matches: state kept on the game object or in its module is shared by all matches that a worker
+    plays.
+    """
     plays = [game.play(match.seats, Chance(match.seed)) for match in matches]
     come: list[Step | Result] = [next(play) for play in plays]
     for number in range(max(len(match.steps) for match in matches)):
@@ -120,7 +122,7 @@ def _check_side_by_side(game: Game, *matches: Match) -> None:
 
 
 def _check_faults(game: Game, match: Match, new_bot: Callable[[int], Bot]) -> None:
-    """One seat at a time at every place, then everybody who is asked at once; the kinds of faults take turns."""
+    """Let one seat fail at every place, then all who are asked at once; the kinds of faults take turns."""
     places = [(number, seat) for number, replies in enumerate(match.replies) for seat in replies]
     kinds: list[Fault | str] = [*FAULTS, *BAD_LINES]
     injected = [(number, [seat]) for number, seat in _spread(places)]
@@ -133,7 +135,7 @@ def _check_faults(game: Game, match: Match, new_bot: Callable[[int], Bot]) -> No
 
 
 class _Faulty:
-    """Lets bots play, but some seats fail at one exchange; whoever has failed must be left alone."""
+    """Lets bots play, but makes some seats fail at one exchange. A seat that has failed must not be asked again."""
 
     def __init__(self, bots: Bots, at: int, bad: Mapping[Seat, Fault | str]) -> None:
         self.bots = bots
@@ -194,7 +196,7 @@ def _told(step: Step, seat: Seat) -> list[tuple[str, int | None]]:
 
 
 def _spread(things: Sequence[T]) -> list[T]:
-    """All of them, or SAMPLE of them from the first to the last."""
+    """Return all places, or SAMPLE of them spread evenly from the first to the last."""
     if len(things) <= SAMPLE:
         return list(things)
     return [things[n * (len(things) - 1) // (SAMPLE - 1)] for n in range(SAMPLE)]

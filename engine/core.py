@@ -54,7 +54,7 @@ class Fault(StrEnum):
     OVERFLOW = "overflow"  # a line longer than MAX_LINE_BYTES
     MALFORMED = "malformed"  # a line that is not in the protocol's grammar
     ILLEGAL = "illegal"  # a grammatical line that the rules forbid
-    UNEXPECTED = "unexpected"  # output that nobody asked for
+    UNEXPECTED = "unexpected"  # output that no prompt asked for
     MEMORY = "memory"  # killed for exceeding its memory limit
 
 

@@ -94,7 +94,7 @@ def spoilt(line: str, said: Sequence[str], chance: random.Random) -> str:
 
 
 def _numbers_changed(word: str, chance: random.Random) -> str:
-    """Change a digit of a word, wherever it has one."""
+    """Replace one digit of a word; swap the case of a word without digits."""
     digits = [place for place, mark in enumerate(word) if mark.isdigit()]
     if not digits:
         return word.swapcase()
@@ -103,7 +103,9 @@ def _numbers_changed(word: str, chance: random.Random) -> str:
 
 
 def _put(game: Game, honest: Match, place: Place, line: str) -> bool:
-    """Repeat the match up to the place, reply with the line there, and go on as before for as long as that fits."""
+    """Repeat the match up to the place, reply with the line there, and continue with the honest replies while they
+    fit.
+    """
     try:
         match = play_match(game, honest.seats, honest.seed, _Instead(honest, place, line))
     except NotConforming as wrong:
@@ -111,7 +113,7 @@ def _put(game: Game, honest: Match, place: Place, line: str) -> bool:
             f"after the reply {line[:80]!r} of seat {place[1]} at exchange {place[0]}: {wrong}"
         ) from wrong
     if match.result is None:
-        return False  # it was a move, and another match than the honest one
+        return False  # the line was a legal move and led to another match
     where = f"the reply {line[:80]!r} of seat {place[1]} at exchange {place[0]}"
     faults = match.result.faults
     if not faults.keys() <= {place[1]} or any(fault not in FOUND_BY_RULES for fault in faults.values()):
@@ -122,7 +124,9 @@ def _put(game: Game, honest: Match, place: Place, line: str) -> bool:
 
 
 class _Instead:
-    """Gives the replies of an honest match up to one that is another, and none after it: they need not fit any more."""
+    """Gives the replies of an honest match up to the replaced one, and none after it, because they may no longer
+    fit.
+    """
 
     def __init__(self, honest: Match, place: Place, line: str) -> None:
         self.honest = honest

@@ -34,7 +34,7 @@ def language() -> str:
 
 def gettext(message: str) -> str:
     """The message in the reader's language, placeholders unfilled."""
-    return _catalogue.get().gettext(message) if message else ""  # the empty message is a catalogue's own head
+    return _catalogue.get().gettext(message) if message else ""  # an empty message would return the catalogue's header
 
 
 def ngettext(one: str, more: str, count: int) -> str:
@@ -43,7 +43,7 @@ def ngettext(one: str, more: str, count: int) -> str:
 
 
 def _(message: str, /, **values: object) -> str:
-    """The message in the reader's language, with values in the places of `%(name)s`."""
+    """Translate the message into the reader's language, and insert the values for `%(name)s`."""
     return gettext(message) % values if values else gettext(message)
 
 

@@ -19,7 +19,7 @@ from deadheat.engine.transcript import Transcript
 
 _NOTE = re.compile(r"^# note(?: (\d{1,6}):)? +(\S.*)$", re.MULTILINE)
 _LEFT_OUT = re.compile(r"^\[\.\.\. \d+ bytes left out \.\.\.\]$", re.MULTILINE)
-"""As the boxes write it (sandbox/stderr.py, sandbox/images/init.c)."""
+"""The line that the sandbox writes in place of bytes it dropped (sandbox/stderr.py, sandbox/images/init.c)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def notes(stderr: str, transcript: Transcript, told: Sequence[Scene], seat: Seat
 
 
 def _scenes_of_answers(transcript: Transcript, told: Sequence[Scene], seat: Seat) -> Iterator[int]:
-    """For each prompt of the seat after READY, the scene with its consequence: that has its answer, or is the next."""
+    """For each prompt of the seat after READY, yield the scene that contains its answer, or else the next scene."""
     scene = 0
     for number, exchange in enumerate(transcript.exchanges):
         if not any(m.seat == seat and m.limit_ns is not None and m.command != "READY" for m in exchange.messages):

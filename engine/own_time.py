@@ -87,7 +87,7 @@ class Evidence:
         return self._without_quota(delay_ns)
 
     def _delay_alone_ns(self) -> int:
-        """For how long the first thread waited while nothing else of the bot ran."""
+        """Return how long the first thread waited while nothing else of the bot ran."""
         if self.delay_ns is None or self.cpu_ns is None or self.leader_cpu_ns is None:
             return 0
         leader_ns = self.delay_ns + self.leader_cpu_ns

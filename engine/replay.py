@@ -110,7 +110,7 @@ def _numbers(variant: Mapping[str, int]) -> str:
 
 
 def _doubt(reply: Reply, limit_ns: int) -> str | None:
-    """Why no honest referee can have recorded this reply (rulings C-02, C-03, C-09), or None."""
+    """Say why no honest referee can have recorded this reply (rulings C-02, C-03, C-09); None if one can."""
     if (reply.line is None) != (reply.fault is not None):
         return "is neither a line nor a fault"
     if reply.fault in FOUND_BY_RULES:
@@ -142,19 +142,19 @@ def _difference(asked: Sequence[Message], recorded: Sequence[Message]) -> str:
 
 
 def _seats(seats: Iterable[Seat]) -> str:
-    """Some seats, as people count them."""
+    """Name some seats, counted from 1."""
     numbers = " and ".join(str(seat_number(seat)) for seat in sorted(seats))
     return f"seats {numbers}" if numbers else "no seat"
 
 
 def _line(message: Message) -> str:
-    """What is sent to whom, in words."""
+    """Describe a line and the seat that it is sent to."""
     within = "" if message.limit_ns is None else f" with a limit of {message.limit_ns} ns"
     return f'"{message.line}" to seat {seat_number(message.seat)}{within}'
 
 
 def _words(result: Result) -> str:
-    """A result, by seat."""
+    """Describe a result, seat by seat."""
     faults = [f", seat {seat_number(seat)} {fault}" for seat, fault in sorted(result.faults.items())]
     scored = "no points" if result.points is None else f"points {' : '.join(map(points, result.points))}"
     return f"places {' : '.join(map(str, result.ranks))}, {scored}{''.join(faults)}"

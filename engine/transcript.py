@@ -48,10 +48,10 @@ MAX_TRANSCRIPT_BYTES = 64 * 1024 * 1024
 MAX_EXCHANGES = 100_000
 """A bound on every match: the longest game in the house ends below 30,000 exchanges."""
 
-_spelled = json.JSONEncoder(separators=(",", ":")).encode  # json.dumps would make an encoder for every line
+_spelled = json.JSONEncoder(separators=(",", ":")).encode  # json.dumps would create an encoder for every line
 
 _FRACTION = re.compile(r"-?[0-9]{1,20}/[0-9]{1,20}")
-# Not what Fraction() itself accepts: "1e999999999" is a short text and a number that fills the memory.
+# Stricter than Fraction(), which accepts "1e999999999": a short text whose value fills the memory.
 
 
 class BadTranscript(Exception):
@@ -141,7 +141,7 @@ def _encode(transcript: Transcript, version: int) -> bytes:
 
 
 def _chained(text: str, before: bytes) -> bytes:
-    """An object's text with the hash of the line before as its last key."""
+    """Return an object's text with the hash of the previous line as its last key."""
     return f'{text[:-1]},"prev":"{hashlib.sha256(before).hexdigest()}"}}'.encode("ascii")
 
 
@@ -243,7 +243,7 @@ def encode_reply(seat: Seat, reply: Reply) -> str:
 
 
 def _encode_evidence(evidence: Evidence) -> str:
-    """`earlier_ns` only where there is any: transcripts from before 2026-11-23 do not have it."""
+    """Encode evidence. `earlier_ns` is left out if there is none: transcripts from before 2026-11-23 do not have it."""
     left_out = {"wall_ns"} if evidence.earlier_ns else {"wall_ns", "earlier_ns"}
     return _spelled({name: value for name, value in asdict(evidence).items() if name not in left_out})
 
@@ -294,7 +294,7 @@ def _attempt(value: object) -> int:
 
 
 def _whole(value: object) -> int:
-    if type(value) is not int:  # True and 2.0 are equal to whole numbers, and are none here
+    if type(value) is not int:  # True and 2.0 equal integers but are not accepted as such
         raise TypeError(f"{type(value).__name__} instead of a whole number")
     return value
 

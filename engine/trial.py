@@ -71,14 +71,14 @@ class Enough(Exception):
 
 
 class _Exactly(dict[Seat, Reply]):
-    """The replies of the prompted seats, and of no others."""
+    """Requires replies of exactly the prompted seats."""
 
     def __missing__(self, seat: Seat) -> Reply:
         raise NotConforming(f"it looks for a reply of seat {seat}, which it did not prompt")
 
 
 class _Traced(Chance):
-    """Counts the draws, and changes one of them."""
+    """Counts the draws and changes one of them."""
 
     __slots__ = ("changed", "draws")
 
@@ -114,7 +114,7 @@ def play_match(game: Game, seats: int, seed: bytes, answer: Answer, changed_draw
             _check_step(step, game.commands, seats, number)
             replies = answer(number, step)
             match.replies.append(replies)
-            # Last seat first: which of several replies came first must not matter.
+            # Last seat first: the order of the replies must not matter.
             step = advance(play, _Exactly(reversed(list(replies.items()))), f"after exchange {number}")
     except Enough:
         return match
@@ -132,7 +132,7 @@ def advance(play: Play, replies: Replies | None, when: str) -> Step | Result:
         raise NotConforming(f"{when} it returns {stop.value!r} and not a Result") from None
     except NotConforming:
         raise
-    except Exception as error:  # what a game raises, whatever it is, is what we are looking for
+    except Exception as error:  # catch everything: any exception of the game is a finding
         raise NotConforming(f"{when} it raises {type(error).__name__}: {error}") from error
 
 
@@ -145,7 +145,7 @@ class Bots:
         self.others: dict[Place, str | None] = {}
 
     def __call__(self, number: int, step: Step) -> Replies:
-        """Everybody hears every line; replies take up to a hundredth of their limit."""
+        """Deliver every line to its bot; each reply takes up to a hundredth of its limit."""
         replies: dict[Seat, Reply] = {}
         for message in step.messages:
             if message.line == "FINISH":

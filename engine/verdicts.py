@@ -43,7 +43,7 @@ VERDICTS: Mapping[Fault, Verdict] = {
     Fault.MEMORY: Verdict(N_("killed for using more than its memory"), N_("use less")),
 }
 
-COMPUTED = 0.5  # of the limit, in CPU time: then it was thinking
+COMPUTED = 0.5  # share of the limit; a bot that used more CPU time was thinking
 
 
 def ending(transcript: Transcript, seat: Seat) -> str:

@@ -49,7 +49,7 @@ class Found:
 
 
 class _Unusable(Exception):
-    """A folder holds no game that can be played; the text says why."""
+    """Raised for a folder that holds no playable game; the text says why."""
 
 
 def find() -> Found:
@@ -86,7 +86,7 @@ def digest(folder: Path) -> str:
 
 
 def _places() -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Every place of a game, in words, and what gets its `GameFolder` from there."""
+    """Yield every place of a game, in words, and what its `GameFolder` is found in."""
     for module in iter_modules(__path__):
         if module.ispkg:
             yield f"The game in games/{module.name}", partial(_of_package, f"{__name__}.{module.name}")
@@ -98,7 +98,7 @@ def _places() -> Iterator[tuple[str, Callable[[], Any]]]:
 
 
 def _folders(path: Path) -> list[Path]:
-    """The game's folder that is named, or all in the folder that is named."""
+    """Return the named folder if it is a game's, or else all games' folders in it."""
     inside = [each.parent for each in sorted(path.glob("*/__init__.py"))]
     return [path] if (path / "__init__.py").is_file() or not inside else inside
 
@@ -142,10 +142,10 @@ def _game_of(module: ModuleType) -> Any:
 
 
 def _checked(game: Any) -> GameFolder:
-    """Return it if it can be used. Raises _Unusable."""
+    """Return the game if it can be used. Raises _Unusable."""
     if not isinstance(game, GameFolder):
         raise _Unusable("its GAME is no GameFolder")
-    rules: Any = game.rules  # it was written by others, and nobody has checked its types
+    rules: Any = game.rules  # untyped: others wrote it, and nobody has checked its types
     version = rules.rules_version
     if not isinstance(rules.name, str) or not NAME.fullmatch(rules.name) or len(rules.name) > MOST_NAME:
         raise _Unusable(f"its name {rules.name!r} must be small letters and digits, parted by hyphens")

@@ -65,7 +65,7 @@ class Blobs:
                 packed.seek(0)
                 with _answering():
                     obstore.put(self._store, _path(name), packed)
-        self._to_disk(name)  # also where another process has just written it, and does this a moment later
+        self._to_disk(name)  # even if another process has just written it and is about to do this itself
         return name
 
     def has(self, name: str) -> bool:
@@ -137,7 +137,7 @@ class Blobs:
             raise BlobDamaged(_CHECK_NAME, "the store returned different content from what was written")
 
     def _pieces(self, name: str) -> Iterator[bytes]:
-        """A blob as it lies there. Raises BlobMissing, BlobsAway."""
+        """The stored bytes of a blob. Raises BlobMissing, BlobsAway."""
         try:
             with _answering():
                 return iter(obstore.get(self._store, _path(name)).stream())
@@ -145,7 +145,9 @@ class Blobs:
             raise BlobMissing(name) from error
 
     def _to_disk(self, name: str) -> None:
-        """See to it that a file of ours outlives the power; other stores say that a blob is there when it is safe."""
+        """Write a file of ours through to the disk, so that it survives a power failure. Other stores confirm only what
+        is safe.
+        """
         if self._folder is None:
             return
         file = self._folder / _path(name)
@@ -176,20 +178,20 @@ class Blobs:
 
 @contextmanager
 def _answering() -> Iterator[None]:
-    """What the store cannot do is one kind of error; what it does not have stays FileNotFoundError."""
+    """Turn every failure of the store into BlobsAway; a blob that is missing stays FileNotFoundError."""
     try:
         yield
     except BaseError as error:
-        raise BlobsAway(str(error).partition("\n")[0]) from error  # what follows is obstore's own innards
+        raise BlobsAway(str(error).partition("\n")[0]) from error  # the following lines are obstore's internals
 
 
 def _unreadable(name: str, error: BaseError) -> BlobDamaged:
-    """It is there, and the store gives no more than a part of it: a bad sector, say."""
+    """The error for a blob that exists but can be read only in part, because of a bad sector for example."""
     return BlobDamaged(name, f"it cannot be read ({error})")
 
 
 class _Reader(io.RawIOBase):
-    """A store's stream of pieces as a file, which is what the decompressor reads."""
+    """Presents a store's stream of pieces as a file, which the decompressor reads."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
@@ -236,6 +238,6 @@ def to_disk(path: Path) -> None:
 
 
 def _path(name: str) -> str:
-    """Where a blob lies: folders of a 256th of all, so that none gets large."""
+    """The path of a blob, in one of 256 folders so that none grows large."""
     assert _NAME.fullmatch(name), f"not a blob's name: {name!r}"
     return f"{name[:2]}/{name}.zst"

@@ -22,12 +22,12 @@ from deadheat.engine.language import N_
 class Trait(Flag):
     """Properties of a cause."""
 
-    TOLD = auto()  # its details are our own words, and public
+    TOLD = auto()  # its details are in our own words, and public
     BLAMELESS = auto()  # the job would have succeeded elsewhere or later, so the attempt is not counted against it
     MACHINE = auto()  # the machine can play nothing at present, so it gets nothing until it is checked
     CONDEMNS = auto()  # a watch on that machine reached its end, so the machine is unfit until its check passes
     BY_BOTS = auto()  # a bot may have caused it, although it counts against no series
-    DROPPED = auto()  # nobody wanted the job any more
+    DROPPED = auto()  # nobody wanted the job any longer
 
 
 class Cause(StrEnum):
@@ -37,7 +37,7 @@ class Cause(StrEnum):
     sentence: str
 
     def __new__(cls, word: str, traits: Trait = Trait(0), sentence: str = "") -> Self:  # noqa: B008  immutable
-        """A member, whose value is the word."""
+        """Create a member whose value is the word."""
         cause = str.__new__(cls, word)
         cause._value_ = word
         cause.traits, cause.sentence = traits, sentence
@@ -52,7 +52,7 @@ class Cause(StrEnum):
     WATCH_ENDED = "watch-ended", Trait.TOLD | Trait.CONDEMNS
     HOST_STARVED = "host-starved", Trait.TOLD  # until 2026-11
     REFEREE_LATE = "referee-late", Trait.TOLD  # until 2026-11
-    HOST_UNFIT = (  # also the key, in the evidence of a match, of why its machine should not have judged it
+    HOST_UNFIT = (  # also a key in a match's evidence: why its machine should not have judged it
         "host-unfit",
         Trait.TOLD | Trait.BLAMELESS,
         N_("A machine was found unfit to judge: it could not be checked."),
@@ -84,7 +84,7 @@ class Cause(StrEnum):
     LEASE_EXPIRED = "lease-expired", Trait(0), N_("The worker stopped reporting.")
     WORKER_STOPPED = "worker-stopped", Trait.TOLD | Trait.BLAMELESS  # deliberately: the job was handed back
 
-    # Nobody wanted it any more: not a failure.
+    # Nobody wanted the job any longer, which is not a failure.
     ENTRY_ABSENT = "entry-absent", Trait.TOLD | Trait.DROPPED
     CHALLENGE_OVER = "challenge-over", Trait.TOLD | Trait.DROPPED
     EVALUATION_OVER = "evaluation-over", Trait.TOLD | Trait.DROPPED
@@ -94,7 +94,7 @@ class Cause(StrEnum):
     # A person's match was not played to its end.
     NO_WORKER = "no-worker"  # no worker took it in time
     LEFT = "left"  # the person left before it began
-    RESIGNED = "resigned"  # the person left after that, while no worker had it
+    RESIGNED = "resigned"  # the person left later, while no worker had the match
 
     UNKNOWN = "unknown", Trait(0), N_("The service failed; its log says how.")
 

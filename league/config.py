@@ -223,7 +223,7 @@ class Settings(BaseSettings):
         """Whether this address may read the metrics."""
         try:
             found = ip_address(address)
-        except ValueError:  # a Unix socket, so a proxy that is not trusted
+        except ValueError:  # a Unix socket: a proxy that is not trusted
             return False
         known = getattr(found, "ipv4_mapped", None) or found
         return any(known in network for network in self.metrics_from)

@@ -82,7 +82,7 @@ class Surroundings:
     settings: Settings
     clock: Clock
     entropy: Callable[[int], bytes]
-    reading: Callable[[], AbstractContextManager[Session]]  # a session beside the present one, for long reads
+    reading: Callable[[], AbstractContextManager[Session]]  # a session beside the current one, for long reads
 
 
 def surroundings(session: Session) -> Surroundings:
@@ -112,7 +112,7 @@ class ServerClock:
         self._told_at = 0.0
 
     def __call__(self) -> datetime:
-        """Now. Late by the time that an answer takes, and never early."""
+        """The time now: late by at most the time that the answer took, never early."""
         with self._lock:
             asked_at = time.monotonic()
             if self._told is None or asked_at - self._told_at > ASK_CLOCK_SECONDS:
@@ -131,12 +131,12 @@ class Database:
         clock: Clock | None = None,
         entropy: Callable[[int], bytes] = secrets.token_bytes,
     ) -> None:
-        """`clock` None: the server's, or this machine's where there is none."""
+        """Without a `clock`, use the server's, or this machine's if the server has none."""
         engine = _engine(settings.database)
         on_server = engine.dialect.name == "postgresql"
         steady = {"isolation_level": "REPEATABLE READ"} if on_server else {}
         self._readers, self._writers = engine.execution_options(**steady), engine.execution_options(immediate=True)
-        self.engine = engine.execution_options()  # for whoever needs no session; it has the listener to itself
+        self.engine = engine.execution_options()  # for callers that need no session; the listener is on this copy only
         event.listen(self.engine, "begin", _begin)
         clock = clock or (ServerClock(self.engine) if on_server else utc_now)
         self._surroundings = Surroundings(settings, clock, entropy, self.reading)
@@ -201,11 +201,11 @@ def _engine(url: str) -> Engine:
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
-    connection.isolation_level = None  # BEGIN is ours alone, see the module's text
+    connection.isolation_level = None  # only we send BEGIN, see the module's text
     for pragma in (
         f"busy_timeout = {BUSY_TIMEOUT_MS}",
         "journal_mode = WAL",
-        "synchronous = FULL",  # NORMAL would lose the last commits with the power, and we have answered 202
+        "synchronous = FULL",  # NORMAL would lose the last commits in a power failure, and we have answered 202
         "foreign_keys = ON",
     ):
         connection.execute(f"PRAGMA {pragma}").close()
@@ -218,7 +218,9 @@ def _begin(connection: Connection) -> None:
 
 
 class _Session(Session):
-    """Begins by itself: with any listener on its engine, each of its statements would take up to half as long again."""
+    """A session that sends BEGIN itself: any listener on its engine would make each statement up to half as long
+    again.
+    """
 
 
 @event.listens_for(_Session, "after_begin")

@@ -240,7 +240,7 @@ _WITHOUT = {
     "held": "is held until an organiser decides on it",
     "decided": "was decided by an organiser and has no transcript",
 }
-"""How messages describe a match without a played result, by state."""
+"""How messages describe a match that has no played result, by state."""
 
 
 class WrongGame(LeagueError):

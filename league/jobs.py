@@ -31,7 +31,7 @@ class ProgramRef:
     label: str  # bot name and version number, for transcripts and logs
     program_sha256: str
     language: str
-    entry: str = ""  # file that the program starts with; empty: the language's usual one
+    entry: str = ""  # the file that the program starts with; empty: the language's usual one
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class MatchJob:
     match_id: int
     seed: bytes
     seats: tuple[int, ...]
-    attempt: int = 1  # which seed of the list that `seed` stands for: see engine.chance.attempt_seed
+    attempt: int = 1  # the number of `seed` in the match's list: see engine.chance.attempt_seed
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +53,11 @@ class SeriesJob:
     game: str
     programs: Mapping[int, ProgramRef]  # by version id
     matches: tuple[MatchJob, ...]
-    host: Host = Host("", "")  # where it was claimed; nowhere in tests without a database
-    unfit: tuple[str, ...] = ()  # why that host should not judge; only where DEADHEAT_JUDGE_UNFIT lets it
+    host: Host = Host("", "")  # where it was claimed; empty in tests without a database
+    unfit: tuple[str, ...] = ()  # why that host should not judge; only if DEADHEAT_JUDGE_UNFIT permits it
     waited_seconds: float = 0.0  # from queued to claimed
     season_id: int = 0  # none in tests without a database
-    variant: Sequence[str] | None = None  # of its season, see `league.terms`
+    variant: Sequence[str] | None = None  # the season's, see `league.terms`
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +118,6 @@ class MatchOutcome:
     transcript_sha256: str | None
     faults: tuple[FaultRecord, ...] = ()
     latencies: tuple[Latency, ...] = ()
-    exits: Mapping[Seat, Exit] = field(default_factory=dict)  # as the boxes measured them
+    exits: Mapping[Seat, Exit] = field(default_factory=dict)  # according to the boxes
     attempts: tuple[AttemptRecord, ...] = ()
     rules_version: int | None = None

@@ -67,7 +67,7 @@ def fold(folder: Path) -> None:
             if number is None or _lives(number):
                 continue
             kind = file.stem.partition("_")[0]
-            if kind != "gauge":  # ours say what a process has now, which is nothing
+            if kind != "gauge":  # our gauges say what a process has now: after its end, nothing
                 _add(file, folder / f"{kind}_{GONE}.db")
             file.unlink()
 
@@ -90,12 +90,12 @@ def _add(file: Path, total: Path) -> None:
         try:
             for key, value, at, _ in MmapedDict.read_all_values_from_file(str(file)):  # type: ignore[no-untyped-call]
                 sums.write_value(key, sums.read_value(key)[0] + value, at)  # type: ignore[no-untyped-call]
-        except (RuntimeError, struct.error):  # its process was killed when it had just made it
+        except (RuntimeError, struct.error):  # its process was killed just after it created the file
             log.warning("%s cannot be read, and what it counted is lost", file)
 
 
 def _process(file: Path) -> int | None:
-    """The number of the process that writes to a file, whose name ends with it; None: none does."""
+    """The number of the process that writes to a file, taken from the end of its name; None if no process does."""
     number = file.stem.rpartition("_")[2]
     return int(number) if number.isdigit() else None
 

@@ -88,7 +88,7 @@ def is_inside(host: str) -> bool:
 
 
 def _wrapped(address: IPv4Address | IPv6Address) -> list[IPv4Address]:
-    """The IPv4 addresses that an IPv6 address leads to."""
+    """The IPv4 addresses that are embedded in an IPv6 address."""
     if isinstance(address, IPv4Address):
         return []
     return [one for one in (address.ipv4_mapped, address.sixtofour, *(address.teredo or ())) if one is not None]

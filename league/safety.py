@@ -73,11 +73,11 @@ def _isolation(settings: Settings) -> Iterator[Unsafe]:
 
 
 def _secrets(settings: Settings) -> Iterator[Unsafe]:
-    """Of the servers that hold everything (database) or decide what workers do (broker)."""
+    """Check the passwords of the servers that hold everything (database) or decide what workers do (broker)."""
     for name, url in (("DATABASE", settings.database_url), ("BROKER", settings.broker_url)):
         parts = urlsplit(url)
         if parts.hostname is None or (name == "BROKER" and is_loopback(parts.hostname)):
-            continue  # a file, a socket; Redis on this machine is no wider open than the machine
+            continue  # a file, a socket, or a Redis on this machine, which is as safe as the machine
         weakness = _weakness(unquote(parts.password or ""), unquote(parts.username or ""))
         if weakness:
             yield Unsafe(
@@ -88,7 +88,7 @@ def _secrets(settings: Settings) -> Iterator[Unsafe]:
 
 
 def _weakness(password: str, user: str) -> str:
-    """What is wrong with a password that no person types; empty: nothing."""
+    """Say what is wrong with a password that no person types; empty: nothing."""
     plain = password.lower()
     if not password:
         return "is empty"

@@ -123,7 +123,7 @@ def read(text: str) -> Read:
         tables = tomllib.loads(text)
     except UnicodeEncodeError:
         return Read(Declaration(), (("", "it is not UTF-8"),))
-    except (ValueError, RecursionError) as error:  # a number of 5,000 digits is a ValueError of its own
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits raises a plain ValueError
         return Read(Declaration(), (("", f"it is not TOML: {_clause(str(error))}"),))
     mistakes: list[Mistake] = []
     given = dict(_keys(tables, mistakes))
@@ -137,7 +137,7 @@ def read(text: str) -> Read:
 
 
 def _keys(tables: Mapping[str, Any], mistakes: list[Mistake]) -> Iterator[tuple[str, Any]]:
-    """The known keys of all tables with their values."""
+    """Yield the known keys of all tables with their values."""
     for table, content in tables.items():
         if table in LISTS:
             yield table, content
@@ -163,7 +163,7 @@ def _unknown(word: str, known: Iterable[str]) -> str:
 
 def _zone(name: object, mistakes: list[Mistake]) -> ZoneInfo | None:
     if not isinstance(name, str):
-        return None  # of the wrong type it is complained of with all others
+        return None  # a wrong type is reported with all other mistakes
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
@@ -173,7 +173,7 @@ def _zone(name: object, mistakes: list[Mistake]) -> ZoneInfo | None:
 
 
 def _plain(given: Mapping[str, Any], zone: ZoneInfo | None, mistakes: list[Mistake]) -> Iterator[tuple[str, Any]]:
-    """The values as JSON has them."""
+    """Yield the values in the form of JSON."""
     for name, value in given.items():
         term = TERMS.get(name)
         if term is not None and term.optional and value == NONE:
@@ -191,7 +191,7 @@ def _plain(given: Mapping[str, Any], zone: ZoneInfo | None, mistakes: list[Mista
 
 
 def _plain_evaluation(number: int, given: object, zone: ZoneInfo | None, mistakes: list[Mistake]) -> object:
-    """One of the evaluations, with its dates as JSON has them."""
+    """One of the evaluations, with its dates in the form of JSON."""
     if not isinstance(given, dict):
         return given
     plain = dict(given)
@@ -222,7 +222,7 @@ def _date(value: object, zone: ZoneInfo | None) -> datetime | str:
 
 
 def _checked(plain: Mapping[str, Any], mistakes: list[Mistake]) -> Declaration:
-    """What of the values is as it must be. As JSON, so that nothing passes for what it is not, such as "5" for 5."""
+    """Return the values that are valid. They are checked as JSON, so that no other type passes, such as "5" for 5."""
     try:
         return Declaration.model_validate_json(json.dumps(plain, default=str), strict=True)
     except ValidationError as error:
@@ -233,7 +233,7 @@ def _checked(plain: Mapping[str, Any], mistakes: list[Mistake]) -> Declaration:
 
 
 def _why(found: Mapping[str, Any]) -> str:
-    """What is wrong with a value, and with which part of it."""
+    """Say what is wrong with a value, and which part of it is wrong."""
     parts = (f"number {part + 1}" if isinstance(part, int) else part for part in found["loc"][1:])
     where = ", ".join(parts)
     return f"{where}: {_clause(plainly(found))}" if where else _clause(plainly(found))
@@ -268,7 +268,7 @@ def write(season: Mapping[str, Any]) -> str:
 
 
 def _spelled(value: object) -> str:
-    """A value in TOML; a text in the way of JSON, which for texts without control characters is TOML's, too."""
+    """A value in TOML. A text is written as JSON, which is also TOML if the text has no control characters."""
     match value:
         case None:
             return _spelled(NONE)

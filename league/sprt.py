@@ -88,7 +88,7 @@ class Terms:
     beta: float = 0.05
 
     def __post_init__(self) -> None:
-        if not -MOST_ELO <= self.elo0 < self.elo1 <= MOST_ELO:  # False for what is not a number, too
+        if not -MOST_ELO <= self.elo0 < self.elo1 <= MOST_ELO:  # also false for NaN
             raise ValueError(f"elo0 must be below elo1, and both between {-MOST_ELO} and {MOST_ELO}")
         if not (0 < self.alpha < 0.5 and 0 < self.beta < 0.5):
             raise ValueError("alpha and beta must lie between 0 and 0.5")
@@ -139,7 +139,7 @@ def log_likelihood_ratio(counts: Sequence[int], terms: Terms) -> float:
     if terms.model is Model.LOGISTIC:
         under = [_given_mean(scores, observed, 1 / (1 + 10 ** (-elo / 400))) for elo in (terms.elo0, terms.elo1)]
     else:
-        # The mean of a pair's two games deviates less than that of one by the square root of two.
+        # The mean of a pair's two games deviates less than one game by the square root of two.
         per_t = NORMALIZED_ELO_PER_T / math.sqrt(_games_of_one_result(counts))
         under = [_given_t(scores, observed, elo / per_t) for elo in (terms.elo0, terms.elo1)]
     return float(seen.sum() * np.sum(observed * np.log(under[1] / under[0])))
@@ -150,11 +150,11 @@ def _games_of_one_result(counts: Sequence[int]) -> int:
 
 
 def _given_mean(values: Vector, observed: Vector, mean: float) -> Vector:
-    """The most likely distribution with that mean: p = observed / (1 + x (value - mean)), x from the constraint.
+    """The most likely distribution with that mean: p = observed / (1 + x (value - mean)), with x from the constraint.
 
-    x is the one root of a decreasing function on the interval in which every probability is positive. Near an end of
-    it a probability that is hardly seen decides, so the root is counted from the end to which it is nearer: x is
-    -(1 - z) / edge, where `edge` is the value, less the mean, whose probability is without bound at that end.
+    x is the only root of a decreasing function on the interval in which every probability is positive. Near an end of
+    the interval, a value that was hardly observed decides, so the root is measured from the nearer end: x is -(1 - z) /
+    edge, where `edge` is the deviation from the mean whose probability is unbounded at that end.
     """
     away = values - mean
     least, most = float(away.min()), float(away.max())
@@ -165,11 +165,11 @@ def _given_mean(values: Vector, observed: Vector, mean: float) -> Vector:
 
 
 def _root(chances: Sequence[float], ratios: Sequence[float]) -> float:
-    """The z in (0, 1] at which the sum of chance x ratio / (1 - ratio + z x ratio) is 0: decreasing in z, without bound
-    at 0 (some ratio is 1, none is above) and not above 0 at 1.
+    """The z in (0, 1] at which the sum of chance x ratio / (1 - ratio + z x ratio) is 0. The sum decreases in z; it is
+    unbounded at 0 (some ratio is 1, none is above) and not above 0 at 1.
 
-    Steps are Newton's for 1 / z, in which the sum is nearly straight close to 0; the interval is halved where one would
-    leave it.
+    Steps are Newton's for 1 / z, in which the sum is nearly straight close to 0; a step that would leave the interval
+    halves it instead.
     """
     low, high, z = 0.0, 1.0, 1.0
     for _ in range(MOST_STEPS):
@@ -195,8 +195,8 @@ def _root(chances: Sequence[float], ratios: Sequence[float]) -> float:
 def _given_t(scores: Vector, observed: Vector, t: float) -> Vector:
     """The most likely distribution whose mean is t deviations above 1/2.
 
-    At the maximum it is one with a given mean of other values, which depend on its own mean and deviation: the
-    iteration of Van den Bergh's section 4.1.
+    At the maximum it equals the distribution with a given mean of other values, which depend on its own mean and
+    deviation: the iteration of Van den Bergh's section 4.1.
     """
     found: Vector = np.full(len(scores), 1 / len(scores))
     strides = max(1, math.ceil(abs(t) / STRIDE_T))

@@ -17,15 +17,15 @@ from deadheat.engine.language import N_
 
 
 class _Ladder(StrEnum):
-    """Words in order, each allowing everything that the earlier ones allow."""
+    """Words in ascending order; each allows everything that the earlier ones allow."""
 
     def allows(self, wanted: Self) -> bool:
-        """Whether who has this may do what needs that one."""
+        """Whether this word permits what requires `wanted`."""
         return self in type(self).allowing(wanted)
 
     @classmethod
     def allowing(cls, wanted: Self) -> tuple[Self, ...]:
-        """Those that allow it."""
+        """The words that permit what requires `wanted`."""
         ladder = tuple(cls)
         return ladder[ladder.index(wanted) :]
 
@@ -36,7 +36,7 @@ class Role(_Ladder):
     made: str
 
     def __new__(cls, word: str, made: str) -> Self:
-        """A member, whose value is the word."""
+        """Create a member whose value is the word."""
         role = str.__new__(cls, word)
         role._value_ = word
         role.made = made
@@ -56,7 +56,7 @@ class NewcomerRule(StrEnum):
     """The rules for sign-up."""
 
     OPEN = "open"  # everybody
-    CODE = "code"  # who has the code that the organisers give out
+    CODE = "code"  # people who have the code that the organisers give out
     CLOSED = "closed"  # nobody
 
 
@@ -72,8 +72,8 @@ class Scope(_Ladder):
 
     READ = "read"
     SUBMIT = "submit"  # make bots, upload versions, enter seasons: what an author's CI needs
-    AUTHOR = "author"  # all of an author's own affairs
-    FULL = "full"  # organising too, where the owner may
+    AUTHOR = "author"  # everything that an author may do
+    FULL = "full"  # organising too, if the owner may
 
 
 class VersionState(StrEnum):
@@ -91,7 +91,7 @@ class JobState(StrEnum):
     QUEUED = "queued"  # waits for a worker
     RUNNING = "running"  # a worker holds the lease
     DONE = "done"
-    ABANDONED = "abandoned"  # the service failed too often, nobody took it, or nobody wanted it any more
+    ABANDONED = "abandoned"  # the service failed too often, nobody took it, or nobody wanted it any longer
 
 
 class MatchState(StrEnum):
@@ -100,8 +100,8 @@ class MatchState(StrEnum):
     SCHEDULED = "scheduled"
     DONE = "done"
     HELD = "held"  # we failed at it too often; it waits for an organiser
-    DECIDED = "decided"  # an organiser did: there is a result, and no transcript
-    ABANDONED = "abandoned"  # it is not played: nobody wants it any more, or an organiser left it
+    DECIDED = "decided"  # by an organiser: there is a result but no transcript
+    ABANDONED = "abandoned"  # it is not played: nobody wants it any longer, or an organiser decided so
 
 
 class SeasonState(StrEnum):
@@ -109,9 +109,9 @@ class SeasonState(StrEnum):
 
     SCHEDULED = "scheduled"  # bots may enter, nothing is played
     OPEN = "open"
-    FROZEN = "frozen"  # no entries, no other versions; the ladder goes on and settles
-    FINALS = "finals"  # who qualified plays the finals, and nothing else is played
-    CLOSED = "closed"  # what runs is played to its end, then the standings are published
+    FROZEN = "frozen"  # no entries and no other versions; the ladder plays the rest of its matches
+    FINALS = "finals"  # only the finals are played, by the qualified bots
+    CLOSED = "closed"  # running matches are played to the end, then the standings are published
 
     @property
     def words(self) -> str:
@@ -138,7 +138,7 @@ class Ranks(StrEnum):
     """The results that a ranking counts at tables of three or more; with two seats both are the same."""
 
     PLACEMENT = "placement"  # every pair of places is a comparison
-    WINS = "wins"  # who was first beat everyone; how the others placed themselves says nothing
+    WINS = "wins"  # the winner beat everyone; the order of the others means nothing
 
 
 class FinalsFormat(StrEnum):
@@ -147,14 +147,14 @@ class FinalsFormat(StrEnum):
     NONE = "none"  # the ladder decides
     ROUND_ROBIN = "round-robin"
     SWISS = "swiss"
-    STAGES = "stages"  # one after the other, each with fewer bots, as the season's `stages` say
+    STAGES = "stages"  # several in turn, each with fewer bots, according to the season's `stages`
 
 
 class FinalsLog(StrEnum):
     """The matches that rank the finalists."""
 
-    SEASON = "season"  # all of the season, finals included: most information, for versions did not change since
-    FINALS = "finals"  # those of the finals alone: a fresh start for everyone
+    SEASON = "season"  # the whole season with its finals: the most information, because versions have not changed since
+    FINALS = "finals"  # the finals alone: everyone starts anew
 
 
 class Admission(StrEnum):
@@ -170,45 +170,45 @@ class Purpose(StrEnum):
 
     LADDER = "ladder"
     FINALS = "finals"
-    PANEL = "panel"  # a version that has just arrived against a bot of the season's panel; never rated
-    CHALLENGE = "challenge"  # a version against another: the one that it is to replace, or somebody asked; never rated
-    EVALUATION = "evaluation"  # an evaluation that counts for nothing but its own standings
-    RATED_EVALUATION = "rated-evaluation"  # one whose matches are rated, too
+    PANEL = "panel"  # a new version against a bot of the season's panel; never rated
+    CHALLENGE = "challenge"  # two versions, at a promotion gate or because an author asked; never rated
+    EVALUATION = "evaluation"  # an evaluation that counts only for its own standings
+    RATED_EVALUATION = "rated-evaluation"  # an evaluation whose matches are rated too
 
 
 class Asked(StrEnum):
     """The visibility of a match at an author's request. It is never rated, and counts in no figure of a bot."""
 
     PUBLIC = "public"
-    PRIVATE = "private"  # the people of the bot that asked, and organisers
+    PRIVATE = "private"  # only the people behind the bot that asked, and organisers
 
 
 class Precedence(IntEnum):
     """The ranks of series in the queue, see `league.service.series.turns`. They are stored."""
 
-    PLACEMENT = 0  # begun for a version that is being placed, or that nothing links to the field yet
-    NEW_VERSION = 1  # another one with a version that is being placed, or at a promotion gate
+    PLACEMENT = 0  # begun for a version that is being placed, or that is not linked to the field yet
+    NEW_VERSION = 1  # any other series with a version that is being placed, or at a promotion gate
     ORDINARY = 2
-    ASKED = 3  # unrated, because somebody asked
-    EVALUATION = 4  # of an evaluation, which has a timetable
-    PANEL = 5  # of a version that has just arrived
+    ASKED = 3  # unrated: an author asked for it
+    EVALUATION = 4  # part of an evaluation, which has a timetable
+    PANEL = 5  # a new version against the panel
 
 
 class ChallengeState(StrEnum):
     """A version against another, at an entry's promotion gate, because somebody asked, or against a season's panel."""
 
     RUNNING = "running"
-    PASSED = "passed"  # it is stronger, or has the panel's minimum; at a gate, it plays now
+    PASSED = "passed"  # it is stronger, or has the panel's minimum; after a gate, it is the active version
     FAILED = "failed"
-    ENDED = "ended"  # without a verdict: out of games, the season froze, or a newer version came
+    ENDED = "ended"  # no verdict: out of games, the season froze, or a newer version came
 
 
 class EvaluationFormat(StrEnum):
     """The format of an evaluation, or of a stage of the finals."""
 
-    SWISS = "swiss"  # in each round those with equal scores
+    SWISS = "swiss"  # each round pairs equal scores
     ROUND_ROBIN = "round-robin"  # everybody meets everybody once
-    KNOCKOUT = "knockout"  # who loses is out; only as a stage
+    KNOCKOUT = "knockout"  # the loser is out; only as a stage
 
 
 class EvaluationState(StrEnum):
@@ -216,7 +216,7 @@ class EvaluationState(StrEnum):
 
     RUNNING = "running"
     DONE = "done"  # its standings are final
-    CANCELLED = "cancelled"  # by an organiser, by the season's course, or for want of bots
+    CANCELLED = "cancelled"  # by an organiser, by the season's end, or for lack of bots
 
 
 class AppealState(StrEnum):
@@ -238,15 +238,15 @@ class ChannelKind(StrEnum):
 class DeliveryState(StrEnum):
     """A notice on its way through a channel."""
 
-    WAITING = "waiting"  # to be tried, for the first time or again
+    WAITING = "waiting"  # to be tried for the first time, or again
     SENT = "sent"
-    FAILED = "failed"  # it was tried too often, or the channel is switched off
+    FAILED = "failed"  # after too many tries, or because the channel was switched off
 
 
 class Fitness(StrEnum):
     """A machine's fitness to judge. Any may follow any other, because each check decides again."""
 
-    UNCHECKED = "unchecked"  # it just started, and its check is not done
+    UNCHECKED = "unchecked"  # it has just started, and its check has not ended
     FIT = "fit"
     UNFIT = "unfit"  # must not judge; `reasons` say why
 
@@ -255,7 +255,7 @@ class Absence(StrEnum):
     """Why an entered bot does not take part (any more)."""
 
     WITHDRAWN = "withdrawn"  # by its author or an organiser: no new matches; those played count
-    DISQUALIFIED = "disqualified"  # by an organiser: no new matches; none of its matches counts
+    DISQUALIFIED = "disqualified"  # by an organiser: no new matches, and none of its matches counts
 
 
 ENTERABLE = (SeasonState.SCHEDULED, SeasonState.OPEN)
@@ -370,7 +370,7 @@ LIVES: Mapping[type[StrEnum], Mapping[StrEnum, frozenset[StrEnum]]] = {
     },
     MatchState: {
         MatchState.SCHEDULED: frozenset({MatchState.DONE, MatchState.HELD, MatchState.ABANDONED}),
-        MatchState.HELD: frozenset({MatchState.DECIDED, MatchState.ABANDONED}),  # played again, it is another match
+        MatchState.HELD: frozenset({MatchState.DECIDED, MatchState.ABANDONED}),  # played again, it is a new match
         MatchState.DONE: frozenset(),
         MatchState.DECIDED: frozenset(),
         MatchState.ABANDONED: frozenset(),

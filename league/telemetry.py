@@ -120,7 +120,7 @@ def _span(what: str, kind: Kind, ids: Mapping[str, Any]) -> Iterator[None]:
 
 
 def _attributes(ids: Mapping[str, Any]) -> dict[str, Any]:
-    """Our names under our prefix; the field's (with a dot) as they are."""
+    """Prefix our own names; standard names (with a dot) stay as they are."""
     return {name if "." in name else f"{SCOPE}.{name}": value for name, value in ids.items()}
 
 
@@ -133,7 +133,7 @@ class _Json(JsonFormatter):
         super().__init__("%(message)s", timestamp="time")
 
     def add_fields(self, log_data: dict[str, Any], record: logging.LogRecord, message_dict: dict[str, Any]) -> None:
-        """See the class."""
+        """Add the fields that the class describes."""
         log_data["level"] = record.levelname
         log_data["logger"] = record.name
         log_data["process"] = record.process
@@ -141,7 +141,7 @@ class _Json(JsonFormatter):
         if trace := headers().get("traceparent"):
             log_data["trace"] = trace.split("-")[1]
         super().add_fields(log_data, record, message_dict)
-        log_data.pop("color_message", None)  # uvicorn's, for terminals
+        log_data.pop("color_message", None)  # uvicorn's, meant for terminals
 
 
 def _send_traces(url: str, service: str, name: str) -> None:

@@ -15,7 +15,7 @@ from deadheat.sandbox.languages import LANGUAGES, LanguageError, detect
 
 MAX_FILENAME = 100
 _FILENAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]*")
-"""Filenames are shown to people and given to tools, so they are kept simple."""
+"""Filenames are shown to people and passed to tools, so only simple ones are allowed."""
 
 
 def accept(

@@ -17,9 +17,9 @@ class Uncounting(StrEnum):
     """Why a match that was played to its end is not in the log of results."""
 
     VOIDED = "voided"
-    REJUDGED = "rejudged"  # voided, and another is played in its place
-    GATE = "gate"  # it decided about a version, not about a rank
-    PANEL = "panel"  # likewise
+    REJUDGED = "rejudged"  # voided and replayed
+    GATE = "gate"  # it decides about a version, not about a rank
+    PANEL = "panel"  # it decides about a version, not about a rank
     ASKED = "asked"  # an author asked for it
     EVALUATION = "evaluation"  # it was played in an evaluation that counts for nothing else
     NO_WINNER = "no-winner"
@@ -34,8 +34,8 @@ class NoticeKind(StrEnum):
     GATE_PASSED = "gate-passed"
     GATE_FAILED = "gate-failed"
     PANEL_PLAYED = "panel-played"
-    CHALLENGE_OVER = "challenge-over"  # unrated matches that were asked for
-    FAULT = "fault"  # the first match of a version in a season that it lost by a fault
+    CHALLENGE_OVER = "challenge-over"  # the unrated matches that the author asked for
+    FAULT = "fault"  # the first match that a version lost by a fault in a season
     MANY_FAULTS = "many-faults"  # in a season where no bot rests
     RESTED = "rested"
     EVALUATION_DONE = "evaluation-done"

@@ -154,9 +154,7 @@ def _opened(file: BinaryIO, bounds: Bounds) -> zipfile.ZipFile:
 
 
 def _check_directory(file: BinaryIO, bounds: Bounds) -> None:
-    """Check the directory's size as stated at the archive's end and found as `zipfile` does, which will parse that
-    much.
-    """
+    """Check the directory's size, read from the archive's end as `zipfile` reads it, which will parse that much."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - _END.size - _MAX_COMMENT_BYTES - _END64_LOCATOR_BYTES))
     tail = file.read()
@@ -246,7 +244,7 @@ def _check_path(path: str) -> None:
 
 
 def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
-    """Yield what really comes out, never more than was declared; compare its checksum at the end."""
+    """Yield the decompressed content, never more than was declared, and compare its checksum at the end."""
     left = info.file_size
     try:
         with archive.open(info) as file:

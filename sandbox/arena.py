@@ -56,8 +56,8 @@ class Arena:
         referee_cpus: Collection[int] = (),
         favoured: bool = True,
     ) -> None:
-        """`referee_cpus` are processors without bots, if there are any. A referee that is not `favoured` runs like any
-        other program, wherever the kernel puts it; own time alone then gives back what that costs a bot.
+        """`referee_cpus` are processors without bots, if there are any. A referee that is not `favoured` runs on any
+        processor, like an ordinary program; the bots' own time then makes up for what they lose by it.
         """
         self._sandbox = sandbox
         self._programs = programs
@@ -200,7 +200,7 @@ class Arena:
 
 
 class _Pausing:
-    """A transport that allows other work between exchanges."""
+    """A transport that lets other work run between exchanges."""
 
     def __init__(self, transport: Transport, between: Callable[[], None]) -> None:
         self._transport = transport
@@ -212,7 +212,7 @@ class _Pausing:
 
 
 class _Resting:
-    """A transport for bots that rest between two exchanges."""
+    """A transport for bots that are paused between two exchanges."""
 
     def __init__(
         self,
@@ -230,7 +230,7 @@ class _Resting:
 
 
 class _Placed:
-    """A transport for programs that do not have the first seats: the n-th program has the n-th of `places`."""
+    """A transport for programs that do not have the first seats: the n-th program has the n-th seat of `places`."""
 
     def __init__(self, transport: Transport, places: Sequence[Seat]) -> None:
         self._transport = transport

@@ -36,7 +36,7 @@ class Blame(StrEnum):
 
     BOT = "bot"
     HOST = "host"
-    UNKNOWN = "unknown"  # nobody is convicted on it
+    UNKNOWN = "unknown"  # never counts against a bot
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ class Limits:
     open_files: int = 256
     file_bytes: int = 64 * 1024 * 1024
     cpus: str = ""
-    building: bool = False  # with the image's compilers and what they need of the kernel; no match is played there
+    building: bool = False  # has the image's compilers and the system calls that they need; no match is played in it
     scratch: Mapping[str, str] = field(default_factory=dict)  # further tmpfs mounts: path -> options
 
     @property
@@ -130,7 +130,7 @@ class Channel:
     stdin_fd: int
     stdout_fd: int
     meter: Meter = field(default_factory=NoMeter)
-    out_of_memory: Callable[[], Blame | None] = lambda: None  # whose limit a process of the run was killed for
+    out_of_memory: Callable[[], Blame | None] = lambda: None  # whose limit a killed process of the run exceeded
     unsent: bytes = b""
     unread: bytearray = field(default_factory=bytearray)
 
@@ -141,7 +141,7 @@ class Exit(Measured):
 
     exit_code: int | None
     signal: int | None
-    lingered: bool  # had to be killed
+    lingered: bool  # the program had to be killed
     stderr: bytes
 
 

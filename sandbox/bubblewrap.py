@@ -52,7 +52,7 @@ SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/
 """Where programs and their libraries are. Of /etc a bot sees only what these need to start."""
 
 SETTINGS = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/mono")
-JAVA = "java*"  # below /etc, where Debian's Java has its settings
+JAVA = "java*"  # below /etc, where Debian keeps Java's settings
 DEVICES = ("null", "zero", "full", "random", "urandom")
 INSIDE = "/bot"
 NOBODY = 1000
@@ -70,7 +70,9 @@ user's, so the limit of a bot would be exceeded by a browser."""
 
 _STDIN, _STDOUT, _STDERR, _INFO, _READER = 3, 4, 5, 6, 7
 _SCRIPT = 'echo && read -r _ && exec "$@" <&3 >&4 2>&5 3<&- 4>&- 5>&- 7<&-'
-"""What the shell does; its input and output are the socket. Not every shell knows a descriptor of two digits."""
+"""The shell script that starts the bot; its input and output are the socket. Not every shell accepts descriptors of two
+digits.
+"""
 
 _CREDENTIALS = struct.Struct("3i")  # process, user and group; see unix(7)
 
@@ -79,10 +81,10 @@ class BubblewrapSandbox:
     """See `sandbox.box.Sandbox`. Bots run on the processors of the process that opens them."""
 
     def __init__(self) -> None:
-        """Try it.
+        """Start bubblewrap once to see that it works.
 
         Raises:
-            SandboxError: this machine has no bubblewrap or does not let this user use it; the text names a cure.
+            SandboxError: this machine has no bubblewrap, or does not let this user use it; the text names a remedy.
         """
         if os.geteuid() == 0:
             raise SandboxError("no-start", "bubblewrap does not confine what root starts: use an ordinary account")
@@ -105,7 +107,7 @@ class BubblewrapSandbox:
 
 
 class _Box(LocalBox):
-    """A plain program's box, but for how a run begins and ends."""
+    """The box of a plain program; only the beginning and the end of a run differ."""
 
     def __init__(self, bwrap: str, program: Program, limits: Limits) -> None:
         super().__init__(program)
@@ -141,7 +143,7 @@ class _Box(LocalBox):
                 ours.send(b"\n")
                 return _Confined(bwrap, init, bot)
             except (OSError, ValueError, KeyError) as error:
-                ours.close()  # whatever has begun then ends by itself
+                ours.close()  # if anything has started, it now ends by itself
                 if not wait(bwrap, PATIENCE_S):
                     os.kill(bwrap, signal.SIGKILL)
                 os.waitpid(bwrap, 0)
@@ -151,7 +153,7 @@ class _Box(LocalBox):
 
 @contextlib.contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Let no signal break off the beginning of a run: bwrap's half would be left without the other."""
+    """Block signals while a run begins: an interruption would leave bwrap half started."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
     try:
         yield
@@ -160,7 +162,7 @@ def _undisturbed() -> Iterator[None]:
 
 
 def _spawned(arguments: list[str], descriptors: Mapping[int, int]) -> int:
-    """Start bwrap with these descriptors under these numbers and no others, out of the way of a terminal's Ctrl-C."""
+    """Start bwrap with exactly these descriptors under these numbers, out of reach of a terminal's Ctrl-C."""
     high = [(fcntl.fcntl(ours, fcntl.F_DUPFD_CLOEXEC, 10), number) for number, ours in descriptors.items()]
     try:
         return os.posix_spawn(
@@ -181,9 +183,11 @@ def _spawned(arguments: list[str], descriptors: Mapping[int, int]) -> int:
 
 
 def _inheritable() -> Iterator[int]:
-    """Yield what this process would leave to a program: what it was given, and locks (`sandbox.host.processors`)."""
+    """Yield the descriptors that a program would inherit from this process: those it was given, and locks
+    (`sandbox.host.processors`).
+    """
     for fd in (int(path.name) for path in Path("/proc/self/fd").iterdir()):
-        with contextlib.suppress(OSError):  # the folder's own
+        with contextlib.suppress(OSError):  # the descriptor of the listed folder itself
             if os.get_inheritable(fd):
                 yield fd
 
@@ -197,7 +201,7 @@ def _await(fd: int) -> None:
 
 
 def _said(complaints: int) -> str:
-    """Return what bwrap has to say; whoever else has the other end may still be ending."""
+    """Return what bwrap reports; the process at the other end may still be ending."""
     os.set_blocking(complaints, False)
     try:
         return os.read(complaints, 1000).decode("utf-8", "replace").strip()
@@ -206,7 +210,7 @@ def _said(complaints: int) -> str:
 
 
 def _init(told: int) -> int:
-    """Return a descriptor of the namespace's process 1, which bwrap names in a piece of JSON."""
+    """Return a descriptor of the namespace's process 1, which bwrap names in JSON."""
     text = b""
     while b"}" not in text:
         _await(told)
@@ -217,7 +221,7 @@ def _init(told: int) -> int:
 
 
 def _first_word(ours: socket.socket) -> int:
-    """Wait until the bot could begin, and return its process's number on this host."""
+    """Wait until the bot could start, and return the number of its process on this host."""
     _await(ours.fileno())
     data, extra, _, _ = ours.recvmsg(1, socket.CMSG_SPACE(_CREDENTIALS.size))
     if not data:
@@ -227,7 +231,7 @@ def _first_word(ours: socket.socket) -> int:
 
 
 def _limit(pid: int, limits: Limits) -> None:
-    """Limit what every process of a bot may use, as far as an ordinary user can."""
+    """Limit what each process of a bot may use, as far as an ordinary user can."""
     data_bytes = limits.memory_bytes * DATA_FACTOR
     values = {
         resource.RLIMIT_DATA: data_bytes,
@@ -241,7 +245,7 @@ def _limit(pid: int, limits: Limits) -> None:
         _, most = resource.prlimit(pid, kind)
         least = value if most == resource.RLIM_INFINITY else min(value, most)
         resource.prlimit(pid, kind, (least, least))
-    Path(f"/proc/{pid}/oom_score_adj").write_text("1000")  # the first to go where memory runs out; it may undo that
+    Path(f"/proc/{pid}/oom_score_adj").write_text("1000")  # killed first when memory runs out; the bot may undo that
 
 
 @cache
@@ -303,7 +307,9 @@ def _confined(directory: Path, limits: Limits) -> Iterator[str]:
 
 
 def _cure() -> str:
-    """Name what this machine's administrator can do, if the kernel says what keeps ordinary users from namespaces."""
+    """Name what this machine's administrator can do, if the kernel reports what keeps ordinary users from
+    namespaces.
+    """
     for name, refusing, cure in _SWITCHES:
         with contextlib.suppress(OSError):
             if Path("/proc/sys", name).read_text().strip() == refusing:

@@ -128,8 +128,8 @@ class _Listening:
 def _run(
     box: Box, channel: Channel, listening: _Listening, between: Callable[[], None]
 ) -> tuple[bytes, str | None, Exit]:
-    """Return the output, why it is refused, and how the build ended. If the box does not survive its program's running
-    out of memory (see `sandbox.runtimes`), only the reason and what was heard remain.
+    """Return the output, the reason for a refusal, and how the build ended. If the box does not survive when its
+    program runs out of memory (see `sandbox.runtimes`), only the reason and the output so far remain.
     """
 
     def meanwhile() -> None:
@@ -167,7 +167,7 @@ def _check(why: str | None, end: Exit, log: str, recipe: Recipe) -> None:
 
 
 def _collect(channel: Channel, give_up_at: float, between: Callable[[], None]) -> tuple[bytes, str | None]:
-    """Return everything the build writes to its output, or why it is refused."""
+    """Return everything that the build writes to its output, or the reason for a refusal."""
     chunks: list[bytes] = []
     total = 0
     poller = select.poll()

@@ -19,8 +19,9 @@ from deadheat.sandbox.box import Exit
 
 _READ_BYTES = 4096
 _SHORT_BYTES = 400
-"""Enough for what is read at every prompt; up to this size Python has the memory at hand, which saves a tenth of a
-read."""
+"""Enough for what is read at every prompt. Python allocates up to this size without asking the system, which saves a
+tenth of a read.
+"""
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 SLACK_BYTES = 1024 * 1024
 """How near its limit a container's peak counts as reaching it, because charges come in batches."""
@@ -188,8 +189,8 @@ class Cgroup:
         return leader
 
     def _first_child(self, pid: int) -> int | None:
-        """Return the first in the kernel's list, which is the oldest. Without CONFIG_PROC_CHILDREN, return the oldest
-        process that came after this one.
+        """Return the first child in the kernel's list, which is the oldest. Without CONFIG_PROC_CHILDREN, return the
+        oldest process that started after this one.
         """
         try:
             found = [int(word) for word in (self._proc / f"{pid}/task/{pid}/children").read_text().split()]
@@ -247,7 +248,7 @@ def _paths(table: str, root: Path) -> dict[str, Path]:
         _, controllers, path = line.split(":", 2)
         for controller in controllers.split(","):
             if not controller:
-                if path == "/":  # the root group: the runtime made none for its container
+                if path == "/":  # the root group: the runtime made no group for the container
                     continue
                 unified = root / "unified"
                 base = unified if unified.is_dir() else root
@@ -282,7 +283,7 @@ def sweep_unified(kept: Path, root: Path = Path("/sys/fs/cgroup")) -> None:
     """Remove the groups of `join_unified` left by a killed owner: those whose name is not in `kept`."""
     for group in (root / "unified" / OWN_GROUPS).glob("*/"):
         if not (kept / group.name).exists():
-            with contextlib.suppress(OSError):  # another owner's, and in use
+            with contextlib.suppress(OSError):  # it belongs to another owner and is in use
                 group.rmdir()
 
 
@@ -312,7 +313,7 @@ def _integer(fd: int) -> int | None:
 
 
 def _pressure_full_ns(text: bytes) -> int | None:
-    """Return the total of the line "full", the last one; the file has microseconds."""
+    """Return the total of the line "full", the last one, which the file states in microseconds."""
     at = text.rfind(b"full ")
     return None if at < 0 else int(text[text.rindex(b"=") + 1 :]) * 1000
 
@@ -337,7 +338,7 @@ class Leader:
 
     def __init__(self, pid: int, proc: Path = Path("/proc")) -> None:
         self._fd: int | None = None
-        with contextlib.suppress(OSError):  # it may have already ended, or this kernel does not count
+        with contextlib.suppress(OSError):  # it may have ended, or this kernel does not count
             self._fd = os.open(f"{proc}/{pid}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
 
     def text(self) -> bytes:

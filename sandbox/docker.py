@@ -65,7 +65,7 @@ WAKING_TRIES, WAKING_PAUSE_S = 5, 0.1
 """How often the engine is asked to resume a container, with pauses that double: three seconds in all. A busy engine may
 fail briefly, and a person waits for this box."""
 
-INIT_CAPABILITIES = ["KILL", "SETUID", "SETGID", "SETPCAP"]  # init's alone; it drops them all before the bot starts
+INIT_CAPABILITIES = ["KILL", "SETUID", "SETGID", "SETPCAP"]  # only init's; it drops them all before the bot starts
 PLAYING_CAPABILITIES = [*INIT_CAPABILITIES, "SYS_ADMIN"]  # to mount, and to make process namespaces
 PAGE_BYTES = 4096
 PIPE_BYTES = 64 * 1024  # the kernel's own default
@@ -104,18 +104,18 @@ class DockerSandbox:
     """Opens boxes on the engine that the environment names (DOCKER_HOST, or the local socket)."""
 
     def __init__(self, image: str, run_dir: Path, runtime: str = "") -> None:
-        """`run_dir` must be on a file system that this process and the engine see under the same path; `runtime` is one
-        that the engine knows ("": its default).
+        """`run_dir` must be on a file system that this process and the engine see under the same path. `runtime` is one
+        that the engine knows; "" is its default.
 
         Raises:
-            SandboxError: no engine answers, it does not have the image or a runtime that works, or it maps users.
+            SandboxError: no engine answers, it lacks the image or a runtime that works, or it maps users.
         """
         self._image = image
         self._run_dir = run_dir.resolve()
         self._run_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
             self._client = docker.APIClient(**kwargs_from_env(), version="auto", timeout=ENGINE_TIMEOUT_S)
-            self._client.trust_env = False  # an engine is behind no proxy; to look for one took a tenth of each request
+            self._client.trust_env = False  # engines have no proxy; the search took a tenth of each request
             self._client.inspect_image(image)
             info = self._client.info()
             refuse_user_namespaces(info)
@@ -199,7 +199,7 @@ class DockerBox:
         self._stop_timeout_s = 0.0
         self._acknowledged = b""
         self._favoured = True
-        self._resting: bool | None = False  # None: the engine failed, so it is unknown
+        self._resting: bool | None = False  # None: unknown, because the engine failed
         self._served = False
         self._opened_with = image, program, limits
         self._folder = LockedFolder(run_dir, "box")
@@ -253,7 +253,7 @@ class DockerBox:
         else:
             self._wake(self._container)
             self._resting = False
-        if self._cgroup is not None:  # what cannot be frozen keeps running behind everything else on its processors
+        if self._cgroup is not None:  # an unfreezable container keeps running behind everything else
             self._cgroup.favour(self._favoured and not yes)
 
     def _try_to_freeze(self, container: str) -> None:
@@ -270,7 +270,7 @@ class DockerBox:
                 self._client.unpause(container)
                 return
             except _EngineFailure as error:
-                if self._runs(container):  # the engine refuses to wake a container that does not rest
+                if self._runs(container):  # the engine refuses to wake a container that is not paused
                     return
                 if tried == WAKING_TRIES or isinstance(error, NotFound):
                     raise SandboxError("engine", f"the container could not be resumed: {error}") from error
@@ -333,7 +333,7 @@ class DockerBox:
             self._remove_container(self._container)
             self._container = None
         if self._own_group is not None:
-            with contextlib.suppress(OSError):  # there is none, or `sweep_unified` will remove it
+            with contextlib.suppress(OSError):  # it does not exist, or `sweep_unified` will remove it
                 self._own_group.rmdir()
             self._own_group = None
 
@@ -342,7 +342,8 @@ class DockerBox:
         directory.mkdir(mode=0o700)
         for name in FIFOS:
             os.mkfifo(directory / name, 0o600)
-        # Where we write, opened for both directions, so that opening never waits and the bot's end can come and go.
+        # We open the pipes that we write to in both directions, so that opening never waits and the bot's end may close
+        # and reopen.
         for name, flags in (("ctl", os.O_RDWR), ("in", os.O_RDWR), ("ack", 0), ("out", 0), ("err", 0)):
             self._fds[name] = os.open(directory / name, flags | os.O_NONBLOCK | os.O_CLOEXEC)
 
@@ -425,7 +426,7 @@ class DockerBox:
                 return
             except _EngineFailure:
                 continue
-        with contextlib.suppress(*_EngineFailure):  # created, but never started: nothing ran that could end
+        with contextlib.suppress(*_EngineFailure):  # created but never started: nothing ran
             self._client.remove_container(container, force=True)
 
 
@@ -463,15 +464,16 @@ def host_config(client: docker.APIClient, directory: Path, limits: Limits, runti
         log_config=LogConfig(type="none"),
         auto_remove=True,
     )
+    # see `_to_be_killed_first`; playing bots have no /proc
     # The library has no arguments for these.
-    config["ReadonlyPaths"] = [] if plays else ["/proc"]  # all of it, see `_to_be_killed_first`; a playing bot has none
+    config["ReadonlyPaths"] = [] if plays else ["/proc"]  # all of it: see `_to_be_killed_first`; playing bots have none
     config["MaskedPaths"] = MASKED.split()
     runtime.adapt(config, limits)
     return config
 
 
 def _to_be_killed_first(pid: int) -> None:
-    """Make the kernel, when out of memory, kill a build's first process before init, however small it makes itself: a
+    """Make the kernel, when out of memory, kill a build's first process before init, however little memory it uses: a
     dead init looks like our failure. The process cannot undo this, because its /proc is read-only. In matches init does
     this.
     """
@@ -490,6 +492,6 @@ def copy_program(source: Path, target: Path) -> None:
 
 
 def _size_bytes(folder: Path) -> int:
-    """Return the space that the files below take in a file system in memory."""
+    """Return the space that the files below take in a memory file system."""
     sizes = (path.stat().st_size for path in folder.rglob("*") if path.is_file())
     return sum(-(-size // PAGE_BYTES) * PAGE_BYTES for size in sizes)

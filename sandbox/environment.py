@@ -85,13 +85,13 @@ def _question(recipe: Recipe) -> str:
 
 
 def _language(recipe: Recipe, version: str) -> dict[str, object]:
-    """Describe a language, with the commands for a bot that starts with the usual file."""
+    """Describe a language, with the commands for a bot whose first file has the usual name."""
     told = {name: getattr(recipe, name) for name in ("name", "title", "suffixes", "entries", "build")}
     return {**told, "version": version, "run": shlex.join(recipe.run)}
 
 
 def _running(limits: Limits) -> dict[str, int]:
-    """Return what a bot has in a match."""
+    """Describe what a bot has in a match."""
     names = ("memory_bytes", "processes", "tmp_bytes", "open_files", "file_bytes")
     return {
         **{name: getattr(limits, name) for name in names},

@@ -64,7 +64,7 @@ def sweep_folders(parent: Path, *purposes: str, young_seconds: float = YOUNG_SEC
     swept = 0
     for purpose in purposes:
         for path in parent.glob(f"{purpose}-*"):
-            with contextlib.suppress(OSError):  # BlockingIOError: its owner lives; otherwise it is already gone
+            with contextlib.suppress(OSError):  # BlockingIOError: its owner lives; any other: it is already gone
                 if time.time() - path.stat().st_mtime < young_seconds:
                     continue
                 fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 MANIFEST = "deadheat.toml"
-MAX_MANIFEST_BYTES = 4 * 1024  # the time to read one may grow with the square of its size: 0.15 s
+MAX_MANIFEST_BYTES = 4 * 1024  # the time to parse one may grow with the square of its size, to 0.15 s here
 
 
 class LanguageError(Exception):
@@ -80,7 +80,7 @@ class Recipe:
 
 
 def _filled(recipe: Recipe, entry: str) -> Recipe:
-    """Return the commands with the first file in place of its placeholders."""
+    """Return the commands with the first file's name in place of its placeholders."""
     stem = entry[: entry.rfind(".")] if "." in entry.rsplit("/", 1)[-1] else entry
     values = {"{entry}": entry, "{stem}": stem, "{class}": stem.replace("/", ".")}
     build, run = recipe.build, list(recipe.run)
@@ -91,8 +91,8 @@ def _filled(recipe: Recipe, entry: str) -> Recipe:
 
 
 # The virtual machines keep three quarters of a box's gigabyte (sandbox.box.BOT_MEMORY_BYTES) for a program's own data.
-# A box has one processor, so they are told to collect garbage on the program's own thread if they would not detect this
-# themselves.
+# A box has one processor, so machines that would not detect this are told to collect garbage on the program's own
+# thread.
 _TYPES = "--skipLibCheck --typeRoots /usr/share/nodejs/@types --types node"
 _RECIPES = (
     Recipe(
@@ -100,8 +100,8 @@ _RECIPES = (
         title="Python 3",
         suffixes=(".py",),
         entries=("main.py",),
-        # Finds syntax errors now, and saves every process of every match the compilation of its modules. -I: no file of
-        # the author is imported, not even a module named like one that the compiler uses.
+        # Compiling now finds syntax errors, and saves every process of every match from compiling its modules. -I: none
+        # of the author's files is imported, not even a module that shares its name with one of the compiler's.
         build="/usr/bin/python3 -I -m compileall -q --invalidation-mode unchecked-hash .",
         run=("/usr/bin/python3", "{entry}"),
         tools=("/usr/bin/python3",),
@@ -110,7 +110,7 @@ _RECIPES = (
     Recipe(
         name="pypy",
         title="PyPy 3",
-        suffixes=(),  # its programs look like Python's
+        suffixes=(),  # its programs cannot be told from Python's
         entries=("main.py",),
         build="/usr/bin/pypy3 -I -m compileall -q --invalidation-mode unchecked-hash .",
         run=("/usr/bin/pypy3", "{entry}"),
@@ -261,7 +261,7 @@ def _read_manifest(text: str) -> tuple[str, str]:
         raise LanguageError("bad-manifest", f"{MANIFEST} is larger than {MAX_MANIFEST_BYTES} bytes.")
     try:
         manifest = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # not every error of the parser is of its own class
+    except (ValueError, RecursionError) as error:  # the parser also raises errors that are not of its own class
         raise LanguageError("bad-manifest", f"{MANIFEST} is not TOML: {error}.") from error
     if unknown := sorted(set(manifest) - {"language", "entry"}):
         raise LanguageError("bad-manifest", f"{MANIFEST} has unknown keys: {', '.join(unknown)[:200]}.")
@@ -293,7 +293,7 @@ def _found_entry(recipe: Recipe, names: Sequence[str]) -> str:
 
 
 def _match(recipe: Recipe, names: Sequence[str], *, exact: bool) -> str:
-    """Return the file that the recipe starts with, "" if there is none."""
+    """Return the file that the recipe starts with, or "" if there is none."""
     at_root = sorted(name for name in names if "/" not in name)
     for pattern in recipe.entries:
         for name in at_root:

@@ -148,7 +148,7 @@ class LocalBox:
 
 
 class _Plain:
-    """A subprocess of ours. See `Running`."""
+    """One of our subprocesses. See `Running`."""
 
     def __init__(self, program: Program, environment: Mapping[str, str], stdin: int, stdout: int, stderr: int) -> None:
         marked = mark()
@@ -191,7 +191,7 @@ class _Plain:
         return (code, None) if code >= 0 else (None, -code)
 
     def _kill(self, pid: int) -> bool:
-        """Kill a process if it is one of the run's; say whether it was."""
+        """Kill a process if it belongs to the run; return whether it did."""
         try:
             fd = os.pidfd_open(pid)
         except OSError:  # it has ended
@@ -215,7 +215,7 @@ class _Plain:
 
 
 def _since(first: int) -> Iterator[int]:
-    """Yield the numbers of processes that may have begun after this one; the kernel counts them upwards."""
+    """Yield the numbers of processes that may have started after this one; the kernel counts them upwards."""
     with open("/proc/loadavg", "rb", buffering=0) as file:  # noqa: PTH123  a third of what a Path costs
         last = int(file.read().split()[-1])
     if first <= last < first + MOST_NEW:

@@ -27,13 +27,13 @@ exec 3<&0
     done
 } &
 """
-"""In the background, so that it is nobody's child here. Three rounds, because those that are killed may just have made
-another process.
+"""Runs in the background, so that it is no child of this process. It takes three rounds, because a process may start
+another just before it is killed.
 """
 
 _numbers = itertools.count()
 _prefix = ""
-"""The beginning of all marks of this process; empty: nobody watches over it yet."""
+"""The prefix of all marks of this process; empty while nothing watches over it."""
 
 _pipe = -1
 
@@ -57,7 +57,7 @@ def _watch() -> None:
             stdin=theirs,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,  # out of the way of Ctrl-C, and of what kills a whole group
+            start_new_session=True,  # out of reach of Ctrl-C and of signals to the whole group
             check=True,
         )
     finally:
@@ -66,7 +66,7 @@ def _watch() -> None:
 
 
 def _forget() -> None:
-    """Leave the parent's watcher to the parent."""
+    """Leave the parent's watcher to the parent, after a fork."""
     global _prefix, _pipe
     if _prefix:
         os.close(_pipe)

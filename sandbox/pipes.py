@@ -68,9 +68,9 @@ BEAT_NS = 5 * NS_PER_S
 
 @dataclass(slots=True)
 class _Open:
-    """A prompt that is not answered yet. `wake_ns`: when to check it next even if it is silent; `silent_ns`: until when
-    it certainly had no answer; `earlier_ns`: the stolen time by the counters when they were last read before that;
-    `referee_ns`: our wait for a CPU inside its write.
+    """A prompt that is not answered yet. `wake_ns`: when to check it next, even if it is silent. `silent_ns`: the last
+    instant at which it certainly had no answer. `earlier_ns`: the stolen time according to the counters when they were
+    last read before that. `referee_ns`: how long we waited for a CPU while writing it.
     """
 
     seat: Seat
@@ -92,22 +92,22 @@ class _Open:
         return self.started_ns + self.limit_ns
 
     def evidence(self, at_ns: int, unseen_ns: int = 0) -> Evidence:
-        """Return what happened to the seat until now, when its answer may have been there for `unseen_ns`."""
+        """Return what happened to the seat until now, if its answer may have been waiting for `unseen_ns`."""
         meter, wall_ns = self.channel.meter, at_ns - self.started_ns
         after = meter.counters(fresh=at_ns > self.deadline_ns)
         return between(meter.marked(), after, wall_ns, self.referee_ns, unseen_ns, self.earlier_ns if unseen_ns else 0)
 
     def note(self, evidence: Evidence) -> None:
-        """Keep the stolen time so far if there is still no answer; later unseen time is added to it."""
+        """Note the stolen time so far if there is still no answer; later unseen time is added to it."""
         now_ns = monotonic_ns()
         if not self.ear.poll(0):
             self.silent_ns, self.earlier_ns = now_ns, evidence.counted_ns
 
 
-@dataclass(slots=True)  # not frozen: that would double the cost of making one
+@dataclass(slots=True)  # not frozen: that would double the time to create one
 class _Round:
-    """One round of listening. `found`: descriptors that were ready at once, after we had been away; `delay_ns`: how
-    long we waited for a CPU meanwhile.
+    """One round of listening. `found`: descriptors that were ready at once after we had been away. `delay_ns`: how long
+    we waited for a CPU meanwhile.
     """
 
     ready: Container[int]
@@ -163,7 +163,7 @@ class PipeTransport:
         return replies
 
     def _in_order(self, batches: Sequence[tuple[Seat, Sequence[Message]]]) -> Sequence[tuple[Seat, Sequence[Message]]]:
-        """Put seats with notices only first, then those that were slow to write to: no clock runs yet."""
+        """Put seats that get only notices first, then those that were slow to write to, before any clock runs."""
         if len(batches) == 1 or (not self._slow and all(batch[-1].limit_ns is not None for _, batch in batches)):
             return batches
         return sorted(batches, key=lambda batch: (_asks(batch[1]), -self._slow.get(batch[0], 0)))
@@ -241,8 +241,8 @@ class PipeTransport:
         return self._decided(prompt, stamp_ns, ended, end, unseen_ns if unseen_ns > NOISE_NS else 0)
 
     def _paused_ns(self, seat: Seat, read_ns: int) -> int:
-        """Return how much of a read this host may have caused. A long read means that we stood still or that the bot
-        holds the pipe: from the second time on, the bot is to blame.
+        """Return how much of a read this host may have caused. A long read means either that we were stopped or that
+        the bot holds the pipe: from the second time on, the bot is to blame.
         """
         if read_ns > NOISE_NS and seat in self._slow:
             return min(read_ns, self._waited_ns())
@@ -251,12 +251,12 @@ class PipeTransport:
         return read_ns
 
     def _decided(self, prompt: _Open, stamp_ns: int, ended: bool, end: int, unseen_ns: int) -> Reply:
-        """Decide on a line, or the end of all lines: time first (ruling C-02), then the content."""
+        """Decide on a line, or on the end of the output: time first (ruling C-02), then the content."""
         channel, elapsed_ns = prompt.channel, stamp_ns - prompt.started_ns
         evidence = None
-        if elapsed_ns > min(NOISE_NS, prompt.limit_ns):  # anything shorter is neither late nor stolen
+        if elapsed_ns > min(NOISE_NS, prompt.limit_ns):  # a shorter time is neither late nor stolen
             evidence = prompt.evidence(stamp_ns, unseen_ns)
-        if ended and (fault := _gone(channel, prompt.seat)) is Fault.MEMORY:  # the bot's doing, whatever the time
+        if ended and (fault := _gone(channel, prompt.seat)) is Fault.MEMORY:  # the bot's fault, whatever the time
             return _reply(prompt, stamp_ns, evidence, fault=fault)
         if evidence is not None and evidence.own_ns > prompt.limit_ns:
             if evidence.frozen or evidence.signal == "none":
@@ -309,7 +309,7 @@ class PipeTransport:
 
 
 def _next_look(now_ns: int, deadline_ns: int) -> int:
-    """When to look at a silent seat: halfway to its deadline, a last time `LOOK_NS` before it, then at it."""
+    """Return when to look at a silent seat: halfway to its deadline, once more `LOOK_NS` before it, then at it."""
     left_ns = deadline_ns - now_ns
     return deadline_ns - max(LOOK_NS, left_ns // 2) if left_ns > LOOK_NS else deadline_ns
 
@@ -317,7 +317,7 @@ def _next_look(now_ns: int, deadline_ns: int) -> int:
 def _reply(
     prompt: _Open, stamp_ns: int, evidence: Evidence | None, line: str | None = None, fault: Fault | None = None
 ) -> Reply:
-    """Return what is kept of an answer, or of a bot that gave none; with evidence only if time was taken or ran out."""
+    """Return what is recorded of an answer or of its absence; with evidence only if time was stolen or ran out."""
     stolen_ns = evidence.stolen_ns if evidence else 0
     if not stolen_ns and fault is not Fault.TIMEOUT:
         evidence = None
@@ -349,7 +349,7 @@ def _early(channel: Channel, seat: Seat) -> Fault | None:
 
 
 def _read(channel: Channel) -> bool:
-    """Read the bot's output, at most READ_BYTES; return whether it has ended, with no whole line left."""
+    """Read at most READ_BYTES of the bot's output. Return whether it has ended with no complete line left."""
     try:
         data = os.read(channel.stdout_fd, READ_BYTES)
     except BlockingIOError:
@@ -366,7 +366,7 @@ def _gone(channel: Channel, seat: Seat) -> Fault:
 
 
 def _flush(channel: Channel) -> None:
-    """Write what the pipe takes. A reader that is gone shows as end of file on its output, not here."""
+    """Write what the pipe accepts. If the reader is gone, end of file on its output will show it, not an error here."""
     try:
         while channel.unsent:
             channel.unsent = channel.unsent[os.write(channel.stdin_fd, channel.unsent) :]
@@ -389,17 +389,17 @@ _wake_ns = attrgetter("wake_ns")
 
 
 def _sleep(prompts: Sequence[_Open], now_ns: int, all_ears: select.poll | None) -> Container[int]:
-    """Wait for output (or room for unsent input) until a seat is due to be checked. Return the ready descriptors.
+    """Wait for output (or for room for unsent input) until a seat is due to be checked. Return the ready descriptors.
     `all_ears` listens to just these seats, if there is such a poller.
 
-    poll counts in whole milliseconds and Python rounds up, which would make us up to 1 ms late. So poll gets only the
-    whole milliseconds, and select, which counts in microseconds, the rest.
+    poll counts in whole milliseconds and Python rounds up, which would make us up to 1 ms late. So poll waits the whole
+    milliseconds only, and select, which counts in microseconds, waits the rest.
     """
     first = prompts[0] if len(prompts) == 1 else min(prompts, key=_wake_ns)
     left_ns = max(0, first.wake_ns - now_ns)
     poller = first.ear if len(prompts) == 1 else all_ears
     writes = [prompt.channel.stdin_fd for prompt in prompts if prompt.channel.unsent]
-    if poller is None or writes or left_ns < NS_PER_MS:  # hardly ever: otherwise no lists and no separate poller
+    if poller is None or writes or left_ns < NS_PER_MS:  # rarely; the usual case needs no lists and no separate poller
         reads = [prompt.channel.stdout_fd for prompt in prompts]
         if 0 < left_ns < NS_PER_MS and max(reads + writes) < 1024:
             readable, writable, _ = select.select(reads, writes, [], left_ns / NS_PER_S)

@@ -27,7 +27,7 @@ from deadheat.sandbox.box import SandboxError
 
 RESIDENT_LABEL = "deadheat.resident"
 MEMORY_OPTIONS = "mode=755,nr_inodes=100000"
-# IPC_LOCK locks beyond every limit.
+# IPC_LOCK: lock memory beyond every limit.
 CAPABILITIES = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "IPC_LOCK", "MKNOD"]
 CONFLICT = 409
 COPY = "cp -a /play/. /resident/"
@@ -39,8 +39,9 @@ it fails because of this, it is tried again, and the copy continues meanwhile.""
 LOOK_SECONDS = 0.1
 
 _complete: set[tuple[str, str]] = set()
-"""The lives of keepers that this process has seen complete. Only for other lives is the engine asked for processes: it
-runs ps on the host, which no match should pay for."""
+"""The lives of keepers that this process has seen complete. The engine lists processes by running ps on the host, for
+which no match should pay; so it is asked only about other lives.
+"""
 
 
 def resident_tree(client: docker.APIClient, image_id: str) -> Mount:
@@ -73,7 +74,7 @@ def _wait_for_the_copy(client: docker.APIClient, name: str) -> None:
 
 
 def _life(client: docker.APIClient, name: str) -> tuple[str, str]:
-    """Return which container it is, and since when it runs: a restarted one may have to copy again."""
+    """Identify a container and when it started: a restarted one may have to copy again."""
     found = client.inspect_container(name)
     state = found["State"]
     if not state["Running"]:
@@ -84,7 +85,7 @@ def _life(client: docker.APIClient, name: str) -> tuple[str, str]:
 
 
 def _copies(client: docker.APIClient, name: str) -> bool:
-    # Its shell also has these words while the copy lasts.
+    # While the copy lasts, its shell has these words in its arguments too.
     return any(COPY in " ".join(process) for process in client.top(name)["Processes"])
 
 
@@ -113,5 +114,5 @@ def _create_keeper(client: docker.APIClient, image_id: str, name: str) -> None:
             host_config=config,
         )
     except APIError as error:
-        if error.status_code != CONFLICT:  # another worker was quicker
+        if error.status_code != CONFLICT:  # another worker was faster
             raise

@@ -81,22 +81,22 @@ _OF_BUILDS = """
 flock get_mempolicy mbind pidfd_open set_mempolicy statfs sysinfo timer_create timer_delete
 timer_getoverrun timer_gettime timer_settime timerfd_create timerfd_gettime timerfd_settime
 """
-"""The calls of builds that are forbidden in a match; the reasons are above."""
+"""The calls that builds may use and matches may not; the reasons are above."""
 
 _AF_UNIX = 1
 _NAMESPACES = 0x7E02_0080  # every CLONE_NEW* flag
 _CLONE_NEWPID, _CLONE_PIDFD = 0x2000_0000, 0x1000
 _SO_PASSPIDFD, _SO_LAST = 76, 96
-_SO_COOKIES = (57, 71, 77)  # of sockets and of their namespace, and their peers' processes
-# Linux, its 32-bit and legacy variants, addresses that are not random (what init chooses for bots), and "tell me".
+_SO_COOKIES = (57, 71, 77)  # cookies of sockets and of their namespace, and the peers' processes
+# Linux, its 32-bit and legacy variants, addresses without randomisation (init's choice for bots), and the query.
 _PERSONALITIES = (0x0, 0x8, 0x20000, 0x20008, 0x40000, 0xFFFF_FFFF)
-_ARGUMENT = 2**64 - 1  # every bit of it
+_ARGUMENT = 2**64 - 1  # all its bits
 _EPERM, _ENOSYS, _EAFNOSUPPORT = 1, 38, 97
 
 _F_GETLK = 5
-_FCNTL_LOCKS = (5, 6, 7, 36, 37, 38)  # of a process, and of an open file
+_FCNTL_LOCKS = (5, 6, 7, 36, 37, 38)  # locks of a process, and of an open file
 _F_SETPIPE_SZ = 1031
-_FCNTL_BUT_LOCKS = (*range(8, 18), *range(1027, 1031), *range(1032, 1041))  # owners and signals; seals, hints
+_FCNTL_BUT_LOCKS = (*range(8, 18), *range(1027, 1031), *range(1032, 1041))  # owners and signals; seals; hints
 _FADV_DONTNEED, _FADV_NOREUSE = 4, 5
 _MADV_MERGEABLE, _MADV_LAST = 12, 24  # 25 is MADV_COLLAPSE
 _STATX_MOUNTS = 0x1000 | 0x4000  # numbers of mounts
@@ -135,7 +135,7 @@ def profile(building: bool = False, says_eperm: bool = False, playing: bool = Fa
             "action": "SCMP_ACT_ERRNO",
             "errnoRet": _EAFNOSUPPORT,
         },
-        # clone's flags are an argument; those of clone3 are in memory, where no filter can see them.
+        # The flags of clone are an argument; those of clone3 are in memory, which no filter can read.
         _if_masked("clone", 0, clone_flags | _CLONE_PIDFD),
         {"names": absent, "action": "SCMP_ACT_ERRNO", "errnoRet": _ENOSYS},
     ]
@@ -147,7 +147,7 @@ def profile(building: bool = False, says_eperm: bool = False, playing: bool = Fa
     rules += _only("madvise", 2, {*range(_MADV_LAST + 1)} - {_MADV_MERGEABLE})
     rules += _only("setrlimit", 0, {*range(_RLIMITS)} - {_RLIMIT_CORE})
     rules += _only("prlimit64", 1, {*range(_RLIMITS)} - {_RLIMIT_CORE})
-    rules.append(_if_argument(["prlimit64"], 2, 0, "SCMP_CMP_EQ"))  # it only asks
+    rules.append(_if_argument(["prlimit64"], 2, 0, "SCMP_CMP_EQ"))  # a query only
     rules += _only("getsockopt", 2, {*range(_SO_LAST)} - {*_SO_COOKIES})
     rules += _only("setsockopt", 2, {*range(_SO_LAST)} - {_SO_PASSPIDFD})
     rules += _only("prctl", 0, (*range(_PR_SCHED_CORE), _PR_GET_AUXV, _PR_SET_VMA))
@@ -163,8 +163,8 @@ def profile(building: bool = False, says_eperm: bool = False, playing: bool = Fa
 def _only(name: str, index: int, values: Iterable[int]) -> list[dict[str, object]]:
     """Allow a call if this argument is one of `values`.
 
-    Make one rule for each block of 2^n values that begins at a multiple of 2^n, because every container pays for each
-    rule when its filter is sent, parsed and compiled.
+    Make one rule for each block of 2^n values that begins at a multiple of 2^n: every container pays for each rule when
+    its filter is sent, parsed and compiled.
     """
     rules, left = [], set(values)
     while left:
@@ -177,7 +177,7 @@ def _only(name: str, index: int, values: Iterable[int]) -> list[dict[str, object
 
 
 def _if_masked(name: str, index: int, bits: int, value: int = 0) -> dict[str, object]:
-    """Allow a call if these bits of this argument are those of `value`."""
+    """Allow a call if these bits of this argument equal those of `value`."""
     return _if_argument([name], index, bits, "SCMP_CMP_MASKED_EQ", value)
 
 

@@ -25,8 +25,8 @@ class Stderr:
     """The file that a program gets as its stderr. Close it."""
 
     def __init__(self) -> None:
-        self.fd = os.memfd_create("stderr")  # a third of what a file in /tmp costs, and nothing to clean up
-        fcntl.fcntl(self.fd, fcntl.F_SETFL, os.O_APPEND)  # its writes go to the end, also after a cut
+        self.fd = os.memfd_create("stderr")  # a third of the cost of a file in /tmp, and needs no removal
+        fcntl.fcntl(self.fd, fcntl.F_SETFL, os.O_APPEND)  # writes go to the end, even after the file is cut
         self._head = b""
         self._left_out = 0
 

@@ -20,7 +20,7 @@ from deadheat.training.view import View
 Observation = dict[str, Any]
 """``observation``: the numbers of a `View`; ``action_mask``: 1 for each legal action, all 0 when it is not asked."""
 
-KEPT_REPLIES = 8192  # more than the actions of any game; lines that are not actions may be any
+KEPT_REPLIES = 8192  # more than the actions of any game; lines that are not actions have no bound
 
 
 class Environment:
@@ -123,7 +123,7 @@ class Environment:
         return view.line(number)
 
     def _tell(self) -> None:
-        """Give the rules all replies, and pass on what they say, until somebody is asked or the match is over."""
+        """Give the rules all replies, and record what they say, until a seat is asked or the match is over."""
         try:
             while True:
                 replies = self._replies
@@ -148,7 +148,7 @@ class Environment:
                 asked.append(seat)
 
     def _end(self, result: Result) -> None:
-        """Reward each seat with the share of the others that it beat, minus the share that beat it."""
+        """Reward each seat with the share of the other seats that it beat, minus the share that beat it."""
         self._result = result
         others = len(result.ranks) - 1
         for seat, agent in enumerate(self.agents):

@@ -152,7 +152,7 @@ def _trial(
     cpus: Sequence[int],
     between: Callable[[], None],
 ) -> Played:
-    """Play one match, the candidate in that seat and house bots in all others."""
+    """Play one match with the candidate in that seat and house bots in all others."""
     house = Program(bots_of(job.game) / HOUSE_BOT, LANGUAGES["python"].run, f"house:{HOUSE_BOT}")
     programs = [candidate if place == seat else house for place in range(seats)]
     limits = [bot_limits(cpus, player) for player in range(seats)]
@@ -168,7 +168,7 @@ def _trial(
 def _play(
     arena: Arena, game: Game, seating: Sequence[int], about: Mapping[str, object], between: Callable[[], None]
 ) -> Played:
-    """Play a match; repeat it with other dice if we spoiled it."""
+    """Play a match, and repeat it with other dice if an attempt is void."""
     attempt = 0
     while True:
         attempt += 1
@@ -195,8 +195,8 @@ def _reason(context: Context, played: Played, seat: Seat) -> str:
 
 
 def _must_be_fit(context: Context) -> None:
-    """Raise if this machine is known to be unfit: it convicts nobody of being slow. (Without a keeper, fitness is
-    unknown.)
+    """Raise if this machine is known to be unfit, because an unfit machine may not call a bot slow. (Without a keeper,
+    fitness is unknown.)
     """
     with context.database.reading() as session:
         reasons = unfit_reasons(session, context.host)

@@ -51,7 +51,7 @@ class Order:
 START = Order(CHATTER, limit_ms=START_MS)
 EARLY = Order(sleep(LIMIT_MS - MARGIN_MS))
 LATE = Order(sleep(LIMIT_MS + MARGIN_MS), guilty=True)
-BUSY = Order(work(LIMIT_MS / 10))  # little enough for a busy host, where otherwise all attempts would be void
+BUSY = Order(work(LIMIT_MS / 10))  # a small share, because otherwise every attempt on a busy host would be void
 NOTHING = Order(CHATTER)
 ENDLESS = Order(SPIN, guilty=True)
 

@@ -157,10 +157,10 @@ def run(context: Context, job: ExhibitionJob, heartbeat: Callable[[], None]) -> 
                 except TransportError as error:
                     voids += 1
                     log.warning("exhibition %d is void: %s: %s", job.exhibition_id, error.cause, error.detail)
-                    if Trait.CONDEMNS in Cause(error.cause).traits:  # even if this process ends before it reports more
+                    if Trait.CONDEMNS in Cause(error.cause).traits:  # even if this process reports nothing more
                         insist(context, partial(blame_host, host=context.host, cause=error.cause, detail=error.detail))
                     if error.cause in ELSEWHERE or not person.told(error.cause):
-                        raise  # nothing can be played here, or it has failed too often
+                        raise  # nothing can be played here, or the match has failed too often
                     wait_for_quiet(voids, heartbeat)
 
 
@@ -221,7 +221,7 @@ class Person:
             time.sleep(LOOK_SECONDS)
 
     def _look(self) -> Heard | None:
-        """Look for the answer. None: the database does not answer, and may come back before the lease ends."""
+        """Look for the answer. Return None if the database does not answer; it may come back before the lease ends."""
         try:
             with self._context.database.reading() as session:
                 heard = hear_person(session, self._job)
@@ -234,7 +234,7 @@ class Person:
 
 
 class _Table:
-    """A transport that asks bots for their seats and the person for the other one."""
+    """A transport that asks bots for their seats and a person for the remaining one."""
 
     def __init__(self, bots: Transport, person: Person) -> None:
         self._bots = bots

@@ -18,10 +18,10 @@ from deadheat.league.measured import Sums
 
 
 class _Handler(WSGIRequestHandler):
-    timeout = 10  # seconds, for clients that never finish a request
+    timeout = 10  # seconds, after which a client that never finishes its request is dropped
 
     def log_message(self, *_: object) -> None:
-        """Nothing."""
+        """Log nothing."""
 
 
 def expose(settings: Settings, folder: Path, port: int) -> WSGIServer:

@@ -57,7 +57,7 @@ def failure_of(life: Life, what: str, error: Exception) -> Failure:
     cause, detail = cause_of(error), detail_of(error)
     metrics.task_failures.labels(life.queue, cause).inc()
     if not isinstance(error, TransportError):
-        # A traceback is logged only if it may be a mistake, and not for a full store.
+        # Log a traceback only for what may be a mistake of ours, and not for a full store.
         log.error("%s failed: %s: %s", what, cause, detail, exc_info=None if isinstance(error, BlobsAway) else error)
         return Failure(cause, detail)
     broken = Trait.MACHINE in Cause(cause).traits
@@ -116,7 +116,7 @@ class Heartbeat:
         self._due_at = time.monotonic() + HEARTBEAT_SECONDS
 
     def __call__(self) -> None:
-        """Raises LeaseLost if the work is no longer ours, and Stopping if it must be handed back."""
+        """Extend the lease. Raises LeaseLost if the work is no longer ours, and Stopping if it must be handed back."""
         stopping.look()
         self.renew()
 

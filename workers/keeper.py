@@ -67,7 +67,7 @@ class Keeper:
         self._beat_at = 0.0
         self._sweep_at = 0.0
         self._late: deque[float] = deque([0.0], maxlen=round(LATE_SECONDS / HEARTBEAT_SECONDS))
-        self._appeared: set[int] = set()  # seasons
+        self._appeared: set[int] = set()  # numbers of seasons
 
     def run(self) -> None:
         """Run until the process is told to stop."""
@@ -119,7 +119,7 @@ class Keeper:
         with self._context.database.reading() as session:
             going_on = seasons_going_on(session)
         for season_id in going_on.keys() - self._appeared:
-            if going_on[season_id] in GAMES:  # otherwise a version that knows more games plays it
+            if going_on[season_id] in GAMES:  # otherwise a version that knows this game plays the season
                 metrics.appear(going_on[season_id], season_id)
             self._appeared.add(season_id)
 
@@ -142,7 +142,7 @@ class Keeper:
             return due_check(session, self._context.host)
 
     def _report(self, rounds: int) -> Report | str:
-        """Return what the check found, or why there was none."""
+        """Return what the check found, or why it found nothing."""
         try:
             sandbox = self._context.sandbox
             with self._context.slots.take(self.beat) as cpus:
@@ -155,7 +155,7 @@ class Keeper:
         return {"image": asdict(sandbox.image())} if isinstance(sandbox, DockerSandbox) else {}
 
     def _tell(self, report: Report | str, reasons: tuple[str, ...], again_seconds: float, seconds: float) -> None:
-        """Tell the operator, in the terminal and the log."""
+        """Tell the operator, on the terminal and in the log."""
         name = self._context.host.name
         if isinstance(report, Report):
             for finding in report.findings:

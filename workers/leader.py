@@ -55,7 +55,7 @@ class RedisLease:
         """See `Lease`."""
         held, self._held = self._held, False
         if held:
-            with contextlib.suppress(LockError):  # it ran out, or Redis forgot it
+            with contextlib.suppress(LockError):  # it expired, or Redis lost it
                 self._held = bool(self._lock.reacquire())
         if not self._held:
             self._held = bool(self._lock.acquire())
@@ -104,7 +104,7 @@ class LedScheduler(Scheduler):
     """
 
     def __init__(self, *arguments: Any, lease: Lease, alive_file: Path | None = None, **options: Any) -> None:
-        """`alive_file` is touched with every beat, whoever leads."""
+        """`alive_file` is touched at every beat, whoever leads."""
         self._lease = lease
         self._alive_file = alive_file
         self._led: bool | None = None
@@ -146,5 +146,5 @@ class LedScheduler(Scheduler):
 
 
 def _ahead() -> float:
-    """Return by how many seconds the wall clock is ahead of the monotonic one."""
+    """Return how many seconds the wall clock is ahead of the monotonic one."""
     return time.time() - time.monotonic()

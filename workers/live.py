@@ -74,7 +74,7 @@ class Broadcast:
 
 
 class _Overheard:
-    """A transport that passes on what came back."""
+    """A transport that publishes the replies it returns."""
 
     def __init__(self, transport: Transport, broadcast: Broadcast) -> None:
         self._transport = transport

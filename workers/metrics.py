@@ -88,8 +88,8 @@ TASK_CAUSES = (Cause.DATABASE_AWAY, Cause.BLOBS_AWAY, Cause.ENGINE, Cause.NO_ENG
 
 
 def _appear() -> None:
-    """Start counters at zero and not with their first event, because a rate cannot see a counter appear. An unforeseen
-    cause is seen from its second event on.
+    """Create counters at zero rather than at their first event, because a rate cannot see a counter appear. An
+    unforeseen cause counts from its second event on.
     """
     for game in GAMES:
         for cause in (Cause.PLAYED, *HOST_CAUSES):
@@ -138,19 +138,21 @@ def record(transcripts: Sequence[Transcript], season_id: int) -> None:
 def _record_replies(game: str, season_id: int, command: str, found: Sequence[Prompt]) -> None:
     replies = [prompt.reply for prompt in found]
     prompts.labels(game, season_id, command).inc(len(found))
-    past_deadline.labels(game, command).inc(sum(map(verdicts.past_deadline, found)))  # it begins at zero, as do the
-    stolen = [reply.stolen_ns / NS_PER_S for reply in replies if reply.stolen_ns]  # times of which there are none
+    past_deadline.labels(game, command).inc(sum(map(verdicts.past_deadline, found)))  # these counters begin at zero
+    stolen = [reply.stolen_ns / NS_PER_S for reply in replies if reply.stolen_ns]  # only times above zero
     _observe(stolen_seconds.labels(game, command), stolen)
     _observe(reply_seconds.labels(game, command), [reply.own_ns / NS_PER_S for reply in replies])
     _observe(deadline_used_ratio.labels(game, command), [verdicts.used(prompt) for prompt in found])
     if used := [reply.cpu_ns / NS_PER_S for reply in replies if reply.cpu_ns is not None]:
         _observe(reply_cpu_seconds.labels(game, command), used)
     if late := [reply.late_ns / NS_PER_S for reply in replies if reply.fault is Fault.TIMEOUT]:
-        _observe(referee_late_seconds.labels(game), late)  # of other replies nobody had to wake up at a certain instant
+        _observe(referee_late_seconds.labels(game), late)  # other replies did not have to wake anybody at a set instant
 
 
 def _observe(histogram: Histogram, values: Sequence[float]) -> None:
-    """As `histogram.observe` for each value, but with one write per bucket: the library has no call for that."""
+    """Observe each value as `histogram.observe` does, but with one write per bucket: the library has no call for
+    that.
+    """
     bounds, buckets, total = histogram._upper_bounds, histogram._buckets, histogram._sum  # noqa: SLF001
     for bucket, count in Counts(bisect_left(bounds, value) for value in values).items():
         buckets[bucket].inc(count)

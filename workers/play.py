@@ -165,13 +165,13 @@ def play_match(
         )
     except TransportError as error:
         if error.cause in BLAMELESS:
-            raise  # nothing can be played here, and this match is not the cause
+            raise  # nothing can be played here, which is not this match's fault
         log.warning("match %d is void: %s: %s %s", match.match_id, error.cause, error.detail, error.evidence)
         detail = error.detail[:MAX_DETAIL]
         return Run(match, None, AttemptRecord(started_at_ns, time.time_ns(), error.cause, detail, error.evidence))
     except (LeaseLost, stopping.Stopping):
         raise
-    except Exception as error:  # our mistake; a bot may have triggered it, so it counts against this match only
+    except Exception as error:  # our mistake; a bot may have triggered it, so only this match pays for it
         log.exception("match %d is void by a mistake of ours", match.match_id)
         detail = str(error)[:MAX_DETAIL]
         return Run(match, None, AttemptRecord(started_at_ns, time.time_ns(), cause_of(error), detail, {}))

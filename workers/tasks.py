@@ -70,7 +70,7 @@ class Guarded(Task):  # type: ignore[type-arg]  # it has no type arguments when 
     """Does nothing in a database that another version of Deadheat has migrated; the sweep finds the work again."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """Carry it out, or step aside."""
+        """Run the task, or decline it."""
         counted_as = str(self.name).removeprefix("deadheat.")
         try:
             must_fit(context().database.engine)
@@ -81,7 +81,7 @@ class Guarded(Task):  # type: ignore[type-arg]  # it has no type arguments when 
         try:
             with telemetry.carrying_out(str(self.name), self.request.headers or {}):
                 done = super().__call__(*arguments, **options)
-        except Exception as error:  # Celery logs it
+        except Exception as error:  # Celery logs the error
             metrics.task_failures.labels(counted_as, cause_of(error)).inc()
             raise
         if counted_as in metrics.SCHEDULED:
@@ -92,7 +92,7 @@ class Guarded(Task):  # type: ignore[type-arg]  # it has no type arguments when 
 @setup_logging.connect
 def _log_to_stderr(**_: Any) -> None:
     telemetry.begin_logs(Settings())
-    if Settings().log_level != "DEBUG":  # they log every nudge, ten times a minute without any work
+    if Settings().log_level != "DEBUG":  # they log every nudge: ten a minute even without work
         for chatty in ("celery", "kombu"):
             logging.getLogger(chatty).setLevel(logging.WARNING)
 
@@ -105,14 +105,14 @@ def _root_is_no_mistake(**_: Any) -> None:
 
 @worker_process_init.connect
 def _fresh_connections(**_: Any) -> None:
-    context.cache_clear()  # nothing opened before the fork may be used after it
+    context.cache_clear()  # resources opened before the fork must not be used after it
     telemetry.begin_traces(Settings(), "worker")
     stopping.listen()
 
 
 @worker_ready.connect
 def _look_at_the_image(**_: Any) -> None:
-    enqueue_environment()  # in a process of the pool, because this one only hands out work
+    enqueue_environment()  # run it in a process of the pool, because this process only hands out work
 
 
 @app.task(name="deadheat.environment", base=Guarded)
@@ -144,7 +144,7 @@ def ask_for_more(series_id: int) -> None:
             season_id = low_after(session, series_id)
         if season_id is not None:
             enqueue_plan(season_id)
-    except Exception:  # what was played is stored; brokers may raise anything, and the next tick plans anyway
+    except Exception:  # the matches played are stored; brokers may raise anything, and the next tick plans anyway
         log.warning("no more series were asked for after series %d; the next tick will", series_id, exc_info=True)
 
 
@@ -170,7 +170,7 @@ def tick() -> None:
 
 
 _in_vain_until: dict[int, float] = {}
-"""By season: when a requested planning may be worth its cost again, on the monotonic clock."""
+"""For each season, the monotonic time from which a requested planning may be worth its cost again."""
 
 
 @app.task(name="deadheat.plan", base=Guarded)
@@ -188,7 +188,7 @@ def plan(season_id: int) -> None:
 
 def make_series(season_ids: Iterable[int]) -> bool:
     """Plan these seasons, nudge workers for the new series, and return whether there are any."""
-    made = list(chain(*apart("tick", season_ids, go_on)))  # all before a broker can fail
+    made = list(chain(*apart("tick", season_ids, go_on)))  # collect everything first, before a broker can fail
     for series_id in made:
         enqueue(SERIES, series_id)
     return bool(made)

@@ -113,7 +113,7 @@ COLUMNS: Columns[AskedChallenge] = (
 
 
 def _where(client: Client, number: int, bot: str) -> tuple[Season, Bot]:
-    """Return the season and the user's bot that are meant: what is not said must leave no choice."""
+    """Return the season and the user's bot that the arguments name. An omitted argument must leave no choice."""
     own = [one for one in client.bots() if one.versions]
     if bot:
         found = find_bot(client, bot, client.season(number).game if number else "")
@@ -139,7 +139,7 @@ def _where(client: Client, number: int, bot: str) -> tuple[Season, Bot]:
 
 
 def _opponent(client: Client, season: Season, wanted: str) -> int:
-    """Return the number of a bot in the season, or of one of the user's that is not in it."""
+    """Return the number of a bot in the season, or of one of the user's own bots outside it."""
     if (number := number_in(wanted)) is not None:
         return number
     for one in client.bots():
@@ -160,7 +160,7 @@ def _bounds(text: str) -> dict[str, float]:
 
 
 def _over(client: Client, found: AskedChallenge, timeout: int) -> AskedChallenge:
-    """Return the challenge once it is over and its last series is played; tell meanwhile how far it is."""
+    """Wait until the challenge is over and its last series is played, and return it; report progress meanwhile."""
     patience = Patience(timeout, f"challenge {found.id} is not over")
     told = -1
     while True:
@@ -195,8 +195,8 @@ def _asked(made: AskedChallenge) -> Iterator[RenderableType]:
 
 
 def _shown(client: Client, found: AskedChallenge, report: Path | None) -> Output:
-    """Show a challenge as a tournament is shown, and write its report where it is wanted."""
-    from deadheat.cli.tournament.of_league import lines, standings_of, write_report  # bring the ratings' numpy
+    """Show a challenge as a tournament is shown, and write its report if one is wanted."""
+    from deadheat.cli.tournament.of_league import lines, standings_of, write_report  # they import the ratings' numpy
     from deadheat.cli.tournament.standings import summary
 
     matches: list[Match] = list(client.challenge_matches(found.id))

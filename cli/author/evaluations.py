@@ -53,7 +53,7 @@ def _shown(found: EvaluationDetail) -> Iterator[RenderableType]:
 
 
 def _ties(found: EvaluationDetail) -> Iterable[Column[EvaluationStanding]]:
-    """Columns of what breaks ties; none where the server has rules that this command does not know."""
+    """Return the columns of the tie-breaks; none if the server follows rules that this command does not know."""
     known = RULES[found.rules - 1].get(found.format, ()) if found.rules <= NEWEST else ()
     return map(_column, known)
 

@@ -44,7 +44,7 @@ SLOWEST = 5
 ASKED_WIDTH = 28
 STDERR_LINES = 12
 KILLED = "It was still running after a second and was killed. The result stands. Exit when you read FINISH."
-LOCAL_BOT = "my_bot.py"  # a placeholder for a program that is not where the transcript says
+LOCAL_BOT = "my_bot.py"  # stands for a program that is not where the transcript says
 
 
 @says
@@ -73,7 +73,7 @@ def explain(
 
 
 def _only_failure(transcript: Transcript) -> int:
-    """Return the only seat that failed, from 1; end the command unless there is exactly one."""
+    """Return the only seat that failed, counted from 1; end the command unless there is exactly one."""
     if len(transcript.result.faults) != 1:
         fail("a file does not say which seat is yours; choose one with --seat", USAGE)
     return seat_number(next(iter(transcript.result.faults)))
@@ -264,7 +264,7 @@ def _cpu(reply: Reply) -> str:
 
 
 def _stderr(file: Path, seat: Seat) -> bytes | None:
-    """Return the seat's stderr; None: there is none beside the transcript."""
+    """Return the seat's stderr, or None if there is none beside the transcript."""
     try:
         with stderr_path(file, seat).open("rb") as stream:
             return stream.read(STDERR_KEPT_BYTES)

@@ -283,7 +283,7 @@ def published(client: Client, match: Match) -> bytes:
 
 
 def _own_endings(client: Client, match_id: int) -> list[EndingView]:
-    """Return the endings of the user's bots; none without a token, or for a user who did not play."""
+    """Return how the user's bots ended; nothing without a token, or for a user who did not play."""
     if not client.has_token:
         return []
     try:

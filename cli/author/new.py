@@ -26,10 +26,10 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 """Of a bot at a league."""
 
 _LINK = re.compile(r"\[([^]]*)\]\((?!https?:|#)[^)]*\)")
-"""A link to another page, which stays behind; its text is group 1."""
+"""A link to another page, which is not copied along; group 1 is its text."""
 
 _PAGE = re.compile(r"[\w/]*\bprotocol\.md")
-"""How a starter cites the page about its game, which is put beside it under the game's name."""
+"""How a starter refers to the page about its game, which is copied beside it under the game's name."""
 
 
 class Language(StrEnum):
@@ -73,10 +73,10 @@ def new(
 
 
 def _check(folder: Path, entry: str) -> None:
-    """Refuse a folder whose files would make it unclear which one is the bot."""
+    """Refuse a folder whose files would leave it unclear which of them is the bot."""
     names = [path.name for path in folder.iterdir() if path.is_file()]
     if entry in names or "deadheat.toml" in names:
-        return  # the one is refused when it is opened, the other settles every doubt
+        return  # opening an existing entry file fails later; a manifest settles which file is the bot
     try:
         detect(folder.name, [*names, entry], None)
     except LanguageError:
@@ -84,7 +84,7 @@ def _check(folder: Path, entry: str) -> None:
 
 
 def _rules_beside(game: str, folder: Path) -> Path | None:
-    """Put the page about the game beside the bot, which cites it, unless it is there already."""
+    """Put the page about the game, which the bot's text cites, beside the bot unless it is there already."""
     page, copy = protocol_of(game), folder / f"{game}.md"
     if page is None:
         return None
@@ -94,7 +94,7 @@ def _rules_beside(game: str, folder: Path) -> Path | None:
 
 
 def _steps(game: str, folder: Path, rules: Path | None) -> tuple[tuple[str, str], ...]:
-    """Return the next steps: purpose and command."""
+    """Return the next steps, each as a purpose and a command."""
     bot = str(folder)
     name = folder.resolve().name
     name = name if NAME.fullmatch(name) else "my-bot"

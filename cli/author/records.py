@@ -80,7 +80,7 @@ def export(
 
 
 def _save(pieces: Iterable[bytes], path: Path) -> None:
-    """Write all of it or nothing, so that a partial file never looks complete."""
+    """Write the whole file or nothing, so that a partial file never looks complete."""
     if path.exists() and not path.is_file():  # a device or a pipe, which no file must replace
         with path.open("wb") as target:
             target.writelines(pieces)

@@ -84,7 +84,7 @@ def submit(
         fail("--wait waits for matches in a season; choose one with --season", USAGE)
     filename, content = read_bot(bot)
     if season:
-        client.season(season)  # before a gate is played and the bot sent for nothing
+        client.season(season)  # fails before a gate is played and the bot uploaded in vain
     if gate is not None:
         client.me()
         _must_pass(gate, game, bot, sandbox)
@@ -103,7 +103,7 @@ def submit(
 
 
 def _must_pass(gate: Path, game: str, bot: Path, sandbox: Backend) -> None:
-    """Play a gate as `deadheat tournament` does, told on stderr; end the command unless every condition is met."""
+    """Play a gate as `deadheat tournament` does, reporting on stderr; end the command unless every condition is met."""
     words = ["tournament", game, str(bot), "--gate", str(gate), "--sandbox", sandbox.value]
     played = subprocess.run([sys.executable, "-m", "deadheat.cli.main", *words], stdout=sys.stderr, check=False)
     if played.returncode == REFUSED:

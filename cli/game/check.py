@@ -40,7 +40,7 @@ def check(folder: Folder) -> Iterator[Output]:
             _lines(part, complaints, time.monotonic() - began),
         )
         if grave and part == "rules":
-            break  # everything else plays by them
+            break  # every other part depends on the rules
     yield Output(
         {"game": game.rules.name, "right": not failed},
         f"{game.rules.title}: {'something must be fixed' if failed else 'all in order'}.",
@@ -49,7 +49,7 @@ def check(folder: Folder) -> Iterator[Output]:
 
 
 def _parts(game: GameFolder, folder: Folder) -> Iterator[Look]:
-    """Yield each part with what looks at it."""
+    """Yield each part and the function that checks it."""
     random = folder / "bots" / RANDOM / "main.py"
     if not random.is_file():
         yield "rules", lambda: [f"there is no {random}: every game has a random bot, and is checked with it"]

@@ -130,13 +130,13 @@ def forms(game: GameFolder, folder: Path, matches: Sequence[Transcript]) -> Iter
 
 
 def _form(game: GameFolder, form: Form, seen: Unfinished, message: Message, kinds: set[str]) -> Iterator[str]:
-    names = [str(seat) for seat in range(len(seen.exchanges[0].messages))]  # READY to all of them
+    names = [str(seat) for seat in range(len(seen.exchanges[0].messages))]  # every seat is sent READY
     state = scenes_so_far(game.rules, seen, names)[-1].state
     turn = form(message.line, state, message.seat)
     kinds.add(turn.kind)
     if json.loads(json.dumps(turn.offer)) != turn.offer:
         yield f"the offer of the form for {message.command} is not JSON: lists and texts as keys, no tuples"
-    with contextlib.suppress(Unfilled):  # nothing was filled in; anything else is a crash
+    with contextlib.suppress(Unfilled):  # expected, because the form is empty; any other exception is a crash
         turn.line({})
 
 
@@ -222,7 +222,7 @@ def tournament(game: GameFolder, folder: Path) -> Iterator[str]:
             try:
                 said, errors = running.communicate(timeout=TOURNAMENT_SECONDS)
             except subprocess.TimeoutExpired:
-                running.send_signal(signal.SIGINT)  # what was played counts
+                running.send_signal(signal.SIGINT)  # interrupt it; the games played so far count
                 said, errors = running.communicate()
     games = [told for told in map(json.loads, said.splitlines()) if "players" in told]
     for told in games:
@@ -241,7 +241,7 @@ def _faults(games: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _order(games: Sequence[Mapping[str, Any]], bots: Sequence[str]) -> Iterator[str]:
-    """Compare each bot with random: its share of their games, and twice the error of that."""
+    """Compare each bot with random: its share of their games, and twice the error of that share."""
     stronger = False
     for bot in bots:
         ranks = [dict(zip(game["players"], game["ranks"], strict=True)) for game in games]

@@ -91,7 +91,7 @@ def _handler(folder: Path) -> type[BaseHTTPRequestHandler]:
     one_at_a_time = Lock()
 
     class Handler(BaseHTTPRequestHandler):
-        """Answers the three addresses of this page, and no others."""
+        """Answers this page's three addresses and no others."""
 
         def do_GET(self) -> None:
             match self.path.partition("?")[0]:

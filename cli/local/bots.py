@@ -44,7 +44,7 @@ def prepare(game: Game, name: str, sandbox: Sandbox, folder: Path) -> Program:
         if path.is_file() and not _is_source(path):
             return _executable(path, name, folder)
         return _built(path, name, sandbox, folder)
-    except OSError as error:  # no permission, a name that is too long, a socket in the folder, a full disk
+    except OSError as error:  # missing permission, a long name, a socket in the folder, a full disk
         raise BadBot(f"{name} cannot be copied: {_why(error)}") from error
 
 
@@ -66,7 +66,7 @@ def _built(path: Path, name: str, sandbox: Sandbox, folder: Path) -> Program:
 
 
 def _as_here(recipe: Recipe, sandbox: Sandbox) -> Recipe:
-    """Start a plain program with the author's own Python where the system brings none, as with one of uv or pyenv."""
+    """Start a plain program with the author's own Python if the system has none, as with the Python of uv or pyenv."""
     if recipe.name != "python" or not isinstance(sandbox, LocalSandbox) or Path(recipe.tools[0]).exists():
         return recipe
     return recipe.started_by(shutil.which("python3") or sys.executable)
@@ -89,7 +89,7 @@ def locate(game: Game, name: str) -> Path:
 
 def _why(error: OSError) -> str:
     if isinstance(error, shutil.Error) and error.args and isinstance(error.args[0], list):
-        source, _, why = error.args[0][0]  # one of perhaps many
+        source, _, why = error.args[0][0]  # the first of possibly many
         return f"{source}: {why}"
     return error.strerror or str(error)
 

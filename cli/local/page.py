@@ -142,12 +142,12 @@ def save(file: Path, pieces: Iterable[str]) -> None:
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(file)) from error
     finally:
-        with contextlib.suppress(OSError):  # there is none: it was renamed, or could not be made
+        with contextlib.suppress(OSError):  # it does not exist: it was renamed, or could not be created
             unfinished.unlink()
 
 
 def _exchanges(transcript: Transcript) -> Iterator[Mapping[str, Any]]:
-    """Yield the lines with their times in whole microseconds, in the form of a transcript's lines."""
+    """Yield the lines and their times in whole microseconds, as a transcript's lines have them."""
     for number, exchange in enumerate(transcript.exchanges):
         yield {
             "n": number,
@@ -173,13 +173,13 @@ def _drawn() -> list[str]:
 
 
 def _board(game: str, file: str) -> str:
-    """Read a file that a game brings for browsers; empty: it brings none."""
+    """Read one of a game's files for browsers; empty if the game has none."""
     path = folders()[game].path / "web" / file
     return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
 def _script(sources: Mapping[str, str]) -> str:
-    """Make one script of modules, which are named as others import them."""
+    """Join modules, named as others import them, into one script."""
     modules = "".join(
         f'modules["{name}"] = (() => {{\n{_function_body(text)}}})();\n' for name, text in sources.items()
     )

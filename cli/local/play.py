@@ -54,10 +54,10 @@ from deadheat.league.causes import Cause
 from deadheat.sandbox.arena import Arena, Played
 from deadheat.sandbox.box import Program, Sandbox, bot_limits
 
-HOPELESS = (Cause.NO_ENGINE, Cause.NO_IMAGE, Cause.NO_START)  # our failures that another attempt would only repeat
+HOPELESS = (Cause.NO_ENGINE, Cause.NO_IMAGE, Cause.NO_START)  # our own failures, which another attempt would repeat
 
 REDRAW_SECONDS = 0.2
-STDERR_LINES = 8  # of a bot that did not get past READY
+STDERR_LINES = 8  # shown for a bot that did not get past READY
 
 
 class Backend(StrEnum):
@@ -69,7 +69,7 @@ class Backend(StrEnum):
 
 
 def _usual() -> Backend:
-    """Return containers where what they need is installed; an author's install plays plain programs."""
+    """Choose containers if all that they need is installed; otherwise, as in an author's install, plain programs."""
     try:
         return Backend.DOCKER if find_spec("docker") and find_spec("pydantic_settings") else Backend.LOCAL
     except ModuleNotFoundError:
@@ -226,7 +226,7 @@ class Run:
             print_json(_match_object(number, seed, transcript, voids, path))
 
     def _keep_endings(self, path: Path, transcript: Transcript, played: Played) -> None:
-        """Keep what each seat wrote to stderr, and which were killed after FINISH (which a failed seat is not sent)."""
+        """Keep each seat's stderr, and which seats were killed after FINISH (a seat that failed is not sent FINISH)."""
         for seat in range(transcript.seats):
             ended = played.exits.get(seat)
             killed = ended is not None and ended.lingered and seat not in transcript.result.faults
@@ -234,7 +234,7 @@ class Run:
             self.killed[seat] += killed
             if ended is not None and ended.stderr:
                 stderr_path(path, seat).write_bytes(ended.stderr)
-            else:  # from an earlier match of that name
+            else:  # left by an earlier match with the same name
                 stderr_path(path, seat).unlink(missing_ok=True)
 
     def _note(self, path: Path, transcript: Transcript) -> None:
@@ -244,7 +244,7 @@ class Run:
                 self.telling = path, faulted or 0
 
     def _tell_partings(self, number: int, transcript: Transcript) -> None:
-        """Say where a match leaves the recording of one of its bots."""
+        """Report the match in which the replies of a recorded bot no longer fit."""
         for seat, (then, its_seat) in self.recordings.items():
             if (exchange := parting(then, its_seat, transcript, seat)) is not None:
                 failed = (

@@ -16,7 +16,7 @@ from deadheat.sandbox.box import Program
 
 RECORDED = "recorded:"
 PLAYER = Path(__file__).with_name("recorded_bot.py")
-RUN = ("/usr/bin/python3", PLAYER.name)  # the interpreter of the judge's image, as in sandbox.languages
+RUN = ("/usr/bin/python3", PLAYER.name)  # the interpreter of the judge image, as in sandbox.languages
 
 
 class BadBot(Exception):

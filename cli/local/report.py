@@ -141,7 +141,7 @@ def _show_times(console: Console, bots: Sequence[str], clock: Clock) -> None:
 
 
 def _row(label: str, times: Times, ascii_only: bool) -> Text:
-    """Make one command's histogram and its numbers, 80 columns wide."""
+    """Format one command's histogram and its numbers, 80 columns wide."""
     bars = ASCII_BARS if ascii_only else BARS
     most = max(times.buckets)
     row = Text(f"  {label:8.8}")

@@ -67,7 +67,7 @@ class Score:
     """Matches in which a recorded bot failed."""
     recorded: Collection[Seat] = ()
     """The seats of recorded bots."""
-    faults: Counter[tuple[Seat, Fault, str]] = field(default_factory=Counter)  # with the prompt's command
+    faults: Counter[tuple[Seat, Fault, str]] = field(default_factory=Counter)  # keyed with the prompt's command
     _shares: list[_Sum] = field(default_factory=list)
     _points: list[_Sum] = field(default_factory=list)
 
@@ -166,7 +166,7 @@ def _estimate(sums: _Sum) -> Estimate | None:
         return None
     seen = max(0.0, sums.squares - n * mean * mean)
     possible = n * mean * (1 - mean)
-    # This many plain wins and losses would carry as much information.
+    # The number of plain wins and losses that would carry as much information.
     worth = n * (possible + VARIANCE_PRIOR) / (seen + VARIANCE_PRIOR)
     z2 = NORMAL_95**2
     centre = (mean + z2 / (2 * worth)) / (1 + z2 / worth)

@@ -118,7 +118,7 @@ def _of(by_seat: dict[Seat, dict[str, Times]], seat: Seat, command: str) -> Time
 
 
 def _banked(transcript: Transcript, seat: Seat) -> list[Prompt]:
-    """Return the prompts of a seat whose limit is the rest of its bank: all but READY (ruling C-11)."""
+    """Return a seat's prompts that are limited by the rest of its bank: all except READY (ruling C-11)."""
     return [p for p in transcript.prompts() if p.message.seat == seat and p.message.command != "READY"]
 
 

@@ -36,7 +36,7 @@ def read(file: Path) -> Transcript:
 
 
 def _sane(data: bytes) -> Transcript:
-    """Decode a transcript and check that nothing in it would harm a program that shows it."""
+    """Decode a transcript, and check that it contains nothing that would harm a program that shows it."""
     if data.startswith(_ZSTANDARD):
         try:
             import zstandard

@@ -53,7 +53,7 @@ def view(file: File, output: Written = None, server: Server = "", token: Token =
 
 
 def _report(folder: Path, output: Path | None) -> Path:
-    from deadheat.cli.tournament import report  # its numpy takes longer to import than a match to show
+    from deadheat.cli.tournament import report  # its numpy takes longer to import than a match takes to show
 
     try:
         return report.write(folder, output)
@@ -62,7 +62,7 @@ def _report(folder: Path, output: Path | None) -> Path:
 
 
 def _looked(file: Path, server: str, token: str) -> Looked:
-    """Load the transcript; end the command unless it is what the rules say, because only then its form is known."""
+    """Load the transcript, and end the command unless it follows the rules: the viewer relies on its form."""
     if str(file) == "-":
         name = "standard input"
         looked = Looked(name, parsed(sys.stdin.buffer.read(MAX_TRANSCRIPT_BYTES + 1), name))

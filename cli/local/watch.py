@@ -93,7 +93,7 @@ def verify(file: File, server: Server = "", token: Token = "") -> Iterator[Outpu
 
 
 def _disagreements(looked: Looked) -> list[str]:
-    """List, as clauses, where the transcript, the match and its season differ; none for a file."""
+    """List, as clauses, where the transcript disagrees with the match and its season; nothing for a file."""
     if looked.match is None or looked.season is None:
         return []
     match, season = looked.match, looked.season
@@ -105,7 +105,7 @@ def _disagreements(looked: Looked) -> list[str]:
 
 
 def _verified(looked: Looked) -> Iterator[str]:
-    """Say what was found, what that covers, and what it does not."""
+    """Yield what was found, what the check covers, and what it does not."""
     transcript, taken = looked.transcript, Taken.of(looked.transcript.prompts())
     yield f"{looked.name}: verified, {counted(len(transcript.exchanges), 'exchange')} of {transcript.game}."
     yield from (f"  {_ending(transcript, seat)}" for seat in range(transcript.seats))
@@ -136,10 +136,10 @@ def _ending(transcript: Transcript, seat: int) -> str:
 
 
 def _compared(looked: Looked) -> str:
-    """Say what the transcript was compared with, or why with nothing."""
+    """Name what the transcript was compared with, or say why it was compared with nothing."""
     if looked.match is None:
         about = looked.transcript.about
-        if "sandbox" in about:  # our own commands write it, and no league does
+        if "sandbox" in about:  # only our own commands write this key; a league does not
             return "It was played outside a league, so there is no record to compare it with."
         number = about.get("match")
         ask = command("verify", str(number) if type(number) is int else "NUMBER")

@@ -141,7 +141,7 @@ def _line(made: Backup) -> str:
 
 
 def _note_lost(made: Backup, lost: Mapping[str, str]) -> None:
-    """Say what a back-up could not get or has lost, whose it is, and why. The manifest has the whole list."""
+    """Report what a back-up could not get or has lost, whose it is, and why. The manifest has the whole list."""
     from deadheat.league.storage.backup import owners
 
     whose = owners(made.database, lost.keys()) if lost else {}
@@ -152,7 +152,7 @@ def _note_lost(made: Backup, lost: Mapping[str, str]) -> None:
 
 
 def _token_line(settings: Settings) -> str:
-    """Say how the organiser gets in now."""
+    """Say how the organiser signs in from now on."""
     from deadheat.league.database import Database
     from deadheat.league.service.rulings.operators import Standing
 
@@ -176,7 +176,7 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def _one_sentence() -> Iterator[None]:
-    """Report what is wrong with a back-up or the deployment as an error of the command."""
+    """Report a fault of a back-up or of the deployment as an error of the command, in one sentence."""
     from obstore.exceptions import BaseError
     from sqlalchemy.exc import SQLAlchemyError
 

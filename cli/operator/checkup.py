@@ -190,7 +190,7 @@ def check_disk(settings: Settings) -> Iterator[Finding]:
     """Check for room where we write: our own files, and blobs if they are files."""
     folders = {}
     own = settings.data_dir.absolute()
-    if own.exists() or not settings.database_url:  # with a database and a store elsewhere, only workers write there
+    if own.exists() or not settings.database_url:  # with both elsewhere, only workers write here
         # In a worker's container only `run` lies outside the container.
         folders[_there(own / "run" if (own / "run").is_dir() else own)] = "DEADHEAT_DATA_DIR"
     blobs = blob_folder(settings.blobs)
@@ -257,7 +257,7 @@ def check_running(settings: Settings) -> Iterator[Finding]:
 
 
 def _scheduler(settings: Settings) -> Finding:
-    """Check whether a scheduler leads: then no other can."""
+    """Check whether a scheduler leads, which keeps any other from leading."""
     from redis.exceptions import RedisError
 
     from deadheat.workers.leader import lease_of
@@ -355,7 +355,7 @@ def check_fitness(settings: Settings) -> Iterator[Finding]:
 
 
 def _image_recipe(variant: str) -> str | None:
-    """Return the hash that deploy/images/build gives this variant; None if its sources are not here."""
+    """Return the hash that deploy/images/build gives this variant, or None if its sources are not here."""
     folder = ROOT / "deploy" / "images"
     variants = ["core"] if variant == "core" else ["core", variant]
     names = ["build", "play.py", *(f"{name}.packages" for name in variants), *(f"{name}.play" for name in variants)]
@@ -375,7 +375,7 @@ def _database(settings: Settings) -> Database | None:
 
 
 def _clock_status() -> int | None:
-    """Return the kernel's status of its clock (adjtimex(2)); None: it says nothing."""
+    """Return the kernel's status of its clock (adjtimex(2)), or None if it reports nothing."""
     words = (ctypes.c_long * 64)()  # struct timex: a mode, offset, frequency, two errors, then the status
     if ctypes.CDLL(None, use_errno=True).adjtimex(ctypes.byref(words)) < 0:
         return None

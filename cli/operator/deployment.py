@@ -62,7 +62,7 @@ def api(
 ) -> None:
     """Run the API alone."""
     chosen = {"DEADHEAT_HOST": host, "DEADHEAT_PORT": "" if port is None else str(port)}
-    os.environ.update({name: value for name, value in chosen.items() if value})  # whatever we start reads these
+    os.environ.update({name: value for name, value in chosen.items() if value})  # child processes read these
     settings = starting.safe_settings()
     if descriptor < 0:
         starting.check_port(settings)
@@ -88,7 +88,7 @@ def api(
         http=guarded(settings),
         lifespan="on",
         ws="none",
-        log_config=None,  # as in all our processes
+        log_config=None,  # as in all our processes, logging is already set up
         access_log=False,
         server_header=False,
         proxy_headers=False,  # api.app trusts those that the settings name
@@ -98,7 +98,7 @@ def api(
 
 
 def _share_port(settings: Settings, processes: int) -> None:
-    """Listen, and let this many children answer. While one restarts, another takes its connections."""
+    """Listen on one port that this many children share. While one restarts, another accepts its connections."""
     starting.tell_metrics(settings.metrics_dir)
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     with socket.create_server((settings.host, settings.port), family=family, backlog=2048) as listening:
@@ -148,7 +148,7 @@ def worker(
 
 
 def _named(queues: str) -> list[str]:
-    """Return the names of those queues, each once, with `jobs` expanded."""
+    """Return the names of those queues without repetition, with `jobs` expanded."""
     from deadheat.league.service.jobs.kinds import KINDS
 
     jobs = [life.queue for life in KINDS if life.takes_slot]
@@ -190,7 +190,7 @@ def keeper() -> None:
     """Keep this machine's fitness to judge known: the part of a worker that looks after its host."""
     settings = Settings()
     starting.set_multiprocess(settings)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # exits every `with`, so no container stays behind
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # exiting leaves every `with`, so no container stays behind
     from deadheat.workers.context import context
     from deadheat.workers.keeper import Keeper
 

@@ -60,7 +60,7 @@ def fork(words: Sequence[str]) -> Forked | None:
     """
     sys.stdout.flush()
     sys.stderr.flush()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPED)  # the copy must not handle one as its parent does
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPED)  # the copy must not handle a signal as its parent does
     try:
         if pid := os.fork():
             return Forked(pid)
@@ -74,11 +74,11 @@ def fork(words: Sequence[str]) -> Forked | None:
 
 
 def _show(words: Sequence[str]) -> None:
-    """Have `ps`, and whoever waits for our processors, see these words in place of the parent's, as far as there is
-    room.
+    """Make `ps`, and processes that wait for our processors, show these words in place of the parent's, as far as they
+    fit.
     """
     fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
     start, end = int(fields[ARG_START]), int(fields[ARG_END])
-    if room := end - start:  # 0: not for us to know
+    if room := end - start:  # 0: the kernel does not let us know
         shown = "\0".join(words).encode()[: room - 1]
         ctypes.memmove(start, shown.ljust(room, b"\0"), room)

@@ -186,7 +186,7 @@ def warm() -> None:
     for module in PARTS:
         import_module(module)
     gc.collect()
-    gc.freeze()  # else the first collection of each part writes to all that it shares with the others
+    gc.freeze()  # otherwise each part's first collection writes to all the pages that it shares with the others
 
 
 def slot_count(settings: Settings) -> int:

@@ -62,7 +62,7 @@ class Tree:
     environment: dict[str, str]
     finish_seconds: float = FINISH_SECONDS
     alive_file: Path | None = None  # touched while every child runs
-    pass_fds: tuple[int, ...] = ()  # descriptors passed to new interpreters beside stdin, stdout and stderr
+    pass_fds: tuple[int, ...] = ()  # descriptors passed to new interpreters besides stdin, stdout and stderr
     forks: bool = False
     children: list[Child] = field(default_factory=list)
     stopping: bool = False
@@ -93,7 +93,7 @@ class Tree:
         return born.arguments[len(DEADHEAT) :] if born else []
 
     def _look(self) -> Child | None:
-        """Start what does not run, and wait a moment. In a child that is forked here, return it at once."""
+        """Start the children that do not run, and wait a moment. In a child forked here, return that child at once."""
         for child in self.children:
             if self._keep(child):
                 return child
@@ -107,21 +107,21 @@ class Tree:
     def _fold(self) -> None:
         """Add up the counts of ended processes, and remove their files."""
         from deadheat.league import (
-            measured,  # late, because prometheus_client reads its environment when it is imported
+            measured,  # imported late, because prometheus_client reads its environment on import
         )
 
         self.fold_at = time.monotonic() + measured.FOLD_SECONDS
         if folder := self.environment.get("PROMETHEUS_MULTIPROC_DIR"):
             try:
                 measured.fold(Path(folder))
-            except OSError as error:  # no room, or the folder was removed: matches are played anyway
+            except OSError as error:  # the disk is full or the folder was removed: matches continue
                 log.warning("the counts of processes that have ended could not be merged: %s", error)
 
     def _on_signal(self, *_: object) -> None:
         self.stopping = True
 
     def _keep(self, child: Child) -> bool:
-        """Start a child that does not run, and return whether this process is that child."""
+        """Start a child if it does not run, and return whether this process is that child."""
         if child.process is not None and child.process.poll() is not None:
             log.error("%s ended with code %s; starting it again", child.name, child.process.returncode)
             child.process = None
@@ -129,7 +129,7 @@ class Tree:
             child.started_at = time.monotonic()
             try:
                 child.process = self._fork(child) if self.forks else self._begin(child)
-            except OSError as error:  # no memory, or too many files: the others continue
+            except OSError as error:  # out of memory or of files: the other children continue
                 log.error("%s cannot be started, trying again: %s", child.name, error)
             else:
                 return child.process is None

@@ -108,7 +108,7 @@ def house(
 
 
 def _nudge(version_ids: Sequence[int]) -> None:
-    """Have them built at once. Where the queue is away, the sweep finds them within a minute."""
+    """Have the versions built at once. If the queue is unreachable, the sweep finds them within a minute."""
     from deadheat.league.service.jobs.builds import BUILDS
     from deadheat.workers.broker.queue import enqueue
 
@@ -120,7 +120,7 @@ def _nudge(version_ids: Sequence[int]) -> None:
 
 
 def _upload(game: str, name: str) -> Version | None:
-    """Return the new version; None: there is one of the same file."""
+    """Return the new version, or None if the bot has a version of the same file."""
     from deadheat.league.blobs import Blobs
     from deadheat.league.service.bots.bots import add_version, bots_of, create_bot
     from deadheat.league.service.rulings import operators
@@ -146,7 +146,7 @@ def _upload(game: str, name: str) -> Version | None:
 
 @contextmanager
 def _league() -> Iterator[Session]:
-    """Open a transaction on the database that the settings name; report errors in a sentence."""
+    """Open a transaction on the database that the settings name; report each error in a sentence."""
     from deadheat.league.database import Database
 
     try:

@@ -66,13 +66,15 @@ def archive(
 
 
 def _logged(client: Client, season_id: int, digest: str) -> bool | None:
-    """Whether the audit log has this hash, an organiser's with this one; None: it has none."""
+    """Return whether the audit log has this hash. If the log has none, an organiser adds this one; anybody else gets
+    None.
+    """
     known = {json.loads(one.data)["sha256"] for one in client.audit(f"archive/{season_id}")}
     if not known:
         try:
             client.note_archive(season_id, digest)
         except Refused as error:
-            if error.status not in (401, 403, 409):  # no organiser, or not published
+            if error.status not in (401, 403, 409):  # not an organiser, or the season is not published
                 raise
             return None
         return True
@@ -102,7 +104,7 @@ def gather(client: Client, season_id: int) -> int:
 
 
 def _patiently(client: Client, match_id: int) -> None:
-    """Ask for a transcript, and wait as long as the server says: one address may not ask for thousands at once."""
+    """Ask for a transcript, and wait whenever the server says so: one address may not ask for thousands at once."""
     while True:
         try:
             client.transcript(match_id)

@@ -34,8 +34,8 @@ BACK = {"entry-rejoined", "entry-reinstated"}
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """A series of the finals' rounds: the versions in the seats of its first match, and the places in all of them.
-    `spoilt`: one of its matches was not played as planned, or somebody ruled on it.
+    """A table of the finals: one series, with the versions in the seats of its first match and the places in each
+    match. `spoilt`: one of its matches was not played as planned, or has a ruling.
     """
 
     round: int
@@ -47,7 +47,9 @@ class _Table:
 
 @dataclass(frozen=True, slots=True)
 class _Finals:
-    """The finals as the tables and the public log tell them. `left`: since when who was out, and until when."""
+    """The finals according to the archive's tables and the public log. `left`: when which bot left (true) or came
+    back.
+    """
 
     season: Row
     tables: Sequence[_Table]
@@ -55,13 +57,13 @@ class _Finals:
     seed: bytes | None
 
     def field(self, entries: Sequence[Row], at: datetime | None) -> list[int]:
-        """The finalists of a division who were there at that instant (None: at the end), the best seed first."""
+        """Return a division's finalists who took part at that instant (None: at the end), the best seed first."""
         out = {bot_id: gone for when, bot_id, gone in self.left if at is None or when <= at}
         return [row["version_id"] for row in entries if not out.get(row["bot_id"])]
 
     @property
     def is_over(self) -> bool:
-        """Whether all of it was played."""
+        """Whether the finals were played to the end."""
         return bool(self.season["finals_done_at"])
 
 
@@ -96,7 +98,7 @@ def _left(archived: Archived) -> Iterator[tuple[datetime, int, bool]]:
 
 
 def _tables(archived: Archived) -> Iterator[_Table]:
-    """In the order in which they were drawn, without those that replace others after a ruling."""
+    """Yield the tables in the order of their draw, without those that replace others after a ruling."""
     season_id = archived.season_id
     seats: dict[int, dict[int, int]] = defaultdict(dict)
     ranks: dict[int, dict[int, int]] = defaultdict(dict)
@@ -119,7 +121,7 @@ def _tables(archived: Archived) -> Iterator[_Table]:
 
 
 def _round_robin(told: _Finals, entries: Sequence[Row]) -> tuple[str, list[str]]:
-    """Everybody has met everybody, each pair in the round of the tables for those who were there."""
+    """Say what is wrong if not everybody met everybody, each pair in the round due for those who took part."""
     finalists = {row["version_id"] for row in entries}
     of_it = [table for table in told.tables if finalists.issuperset(table.seated)]
     wrong = []
@@ -139,7 +141,7 @@ def _round_robin(told: _Finals, entries: Sequence[Row]) -> tuple[str, list[str]]
 
 
 def _swiss(told: _Finals, entries: Sequence[Row]) -> tuple[str, list[str]]:
-    """Each round follows from those before it."""
+    """Say what is wrong with rounds that do not follow from those before them."""
     finalists = {row["version_id"] for row in entries}
     of_it = [table for table in told.tables if finalists.issuperset(table.seated)]
     rounds = swiss_rounds(told.season["finals_rounds"], len(finalists)) if len(finalists) >= told.season["seats"] else 0
@@ -184,7 +186,7 @@ def _drawn(told: _Finals, field: Sequence[int], before: Sequence[_Table], rounds
 
 
 def _fits(seated: Sequence[tuple[int, ...]], due: Sequence[tuple[int, ...]], told: _Finals) -> bool:
-    """Whether the same tables were drawn. Of two at a table the first sits there by lot, if its seed is told."""
+    """Return whether the same tables were drawn. With a known seed, lots decide who sits first at a table of two."""
     if told.season["seats"] == 2 and told.seed is not None and not same_deals(told.season["game"]):
         return sorted(seated) == sorted(due)
     return {frozenset(one) for one in seated} == {frozenset(one) for one in due}

@@ -34,7 +34,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """An evaluation as the tables tell it: its players by seed, and its pairings by round and board."""
+    """An evaluation according to the archive's tables: players by seed, pairings by round and board."""
 
     row: Row
     players: Sequence[Row]
@@ -42,7 +42,7 @@ class _Told:
 
     @property
     def form(self) -> Form:
-        """How it was played."""
+        """The form in which it was played."""
         row = self.row
         format_ = EvaluationFormat(row["format"])
         rules = row.get("rules", 1)
@@ -55,20 +55,20 @@ class _Told:
 
     @property
     def going_on(self) -> list[int]:
-        """Who goes on to the next stage, the best first, by the places that are told."""
+        """The versions that advance to the next stage, the best first, according to the recorded places."""
         there = [one for one in self.players if one["gone_after"] is None and one["place"] is not None]
         return [one["version_id"] for one in sorted(there, key=lambda one: one["place"])][: self.row["keep"]]
 
     def present(self, number: int) -> set[int]:
-        """Who was there when the round of that number was drawn."""
+        """Return the versions that took part when that round was drawn."""
         gone = {one["version_id"]: one["gone_after"] for one in self.players}
         if self.row["stage"] is not None:
             return {version for version, after in gone.items() if after is None or after >= number}
-        seated = [one for one in self.drawn if one["round"] == number]  # of evaluations of before nothing else tells it
+        seated = [one for one in self.drawn if one["round"] == number]  # older evaluations record this nowhere else
         return {one[place] for one in seated for place in ("first_id", "second_id")} - {None}
 
     def meetings(self) -> list[Meeting]:
-        """What was played, as the rules have it."""
+        """Return the pairings that were played, in the form that the rules take."""
         return [
             Meeting(
                 one["round"], one["first_id"], one["second_id"], one["first_points"] or 0.0, one["second_points"] or 0.0
@@ -106,7 +106,7 @@ def _told(archived: Archived) -> list[_Told]:
 
 
 def _of_rounds(told: _Told) -> Iterator[str]:
-    """What of its draw and its places does not follow from what was before."""
+    """Yield a sentence for each part of the draw and the places that does not follow from the rounds before."""
     played = told.meetings()
     drawn = {number: list(found) for number, found in groupby(played, lambda one: one.round)}
     number = 1
@@ -136,7 +136,7 @@ def _of_rounds(told: _Told) -> Iterator[str]:
 
 
 def _taken(archived: Archived) -> Mapping[int, list[Mapping[int, float]]]:
-    """For each pairing that has matches the points of each by version; none where somebody ruled on one of them."""
+    """Return, for each pairing with matches, the points of each match by version; none if one of them has a ruling."""
     season_id = archived.season_id
     pairing = {
         row["series_id"]: row["pairing_id"]
@@ -158,7 +158,7 @@ def _taken(archived: Archived) -> Mapping[int, list[Mapping[int, float]]]:
 
 
 def _points(seats: Sequence[Row]) -> Mapping[int, float]:
-    """Win 1, draw 1/2, loss and own failure 0."""
+    """Return the points by version: win 1, draw 1/2, loss or own fault 0."""
     one, other = seats
     ahead = other["rank"] - one["rank"]
     shares = (1.0, 0.0) if ahead > 0 else (0.0, 1.0) if ahead < 0 else (0.5, 0.5)
@@ -200,7 +200,9 @@ def finals(archived: Archived) -> Checked:
 
 
 def _first_field(entries: Sequence[Row], told: Sequence[_Told]) -> list[int]:
-    """Who plays the first stage, the best seed first: by the last evaluation that was done, then by the ladder."""
+    """Return the field of the first stage, the best seed first: by the last completed evaluation, then by the
+    ladder.
+    """
     done = [one for one in told if one.row["stage"] is None and one.row["state"] == EvaluationState.DONE]
     last = max(done, key=lambda one: int(one.row["number"]), default=None)
     places = {} if last is None else {one["bot_id"]: one["place"] for one in last.players if one["place"] is not None}
@@ -228,7 +230,7 @@ def _of_stages(season: Row, field: list[int], told: Sequence[_Told]) -> Iterator
 
 
 def _of_places(archived: Archived, entries: Sequence[Row], told: Sequence[_Told]) -> Iterator[str]:
-    """Places in the finals by their stages, and by them those of the ranking."""
+    """Check the places in the finals against the stages, and those in the ranking against the finals."""
     places: dict[int, int] = {}
     for one in told:
         if one.row["state"] == EvaluationState.DONE:

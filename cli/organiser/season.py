@@ -279,7 +279,7 @@ def _division_line(division: Division) -> str:
 
 
 def _rounded(season: Season) -> list[str]:
-    """Say where what is played differs from the settings."""
+    """Report where the matches that are played differ from the settings."""
     return [season.rounded] if season.rounded else []
 
 
@@ -302,7 +302,7 @@ def _changed(changed: Season, body: dict[str, Any]) -> Iterator[str]:
 
 
 def _playing(entry: Entry) -> str:
-    """Say which version plays, and what newer ones do."""
+    """Report which version plays, and how newer ones stand."""
     if not entry.follows:
         return f"{entry.version}, no other"
     at_gate = f", {entry.challenger} at the gate" if entry.challenger else ", gate"
@@ -327,7 +327,7 @@ def _state(season: Season) -> str:
 
 
 def _finals(season: SeasonDetail) -> Iterator[str]:
-    """Say how far the finals are, in a line for each division or stage."""
+    """Report the progress of the finals, a line for each division or stage."""
     names = {division.number: division.name for division in season.divisions}
     for part in season.finals_progress:
         where = f"{names[part.division]}: " if len(names) > 1 else ""
@@ -343,7 +343,7 @@ def _finals(season: SeasonDetail) -> Iterator[str]:
 
 
 def _next_date(season: Season) -> str:
-    """Say what happens next by date."""
+    """Report what happens at the next date."""
     known = season.state in tuple(SeasonState)  # a newer server may know more states
     for _, setting, date in dated_steps(season, season.state if known else SeasonState.SCHEDULED):
         return f"{setting.removesuffix('_at')} {instant(date)}"

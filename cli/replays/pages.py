@@ -61,7 +61,7 @@ def pages(transcript: Transcript, view: View) -> Iterator[Page]:
     """Yield a page per round of a verified transcript, then its end."""
     names = [named(transcript, seat, NAME_WIDTH) for seat in range(transcript.seats)]
     *played, last = scenes(transcript, names)
-    told: set[tuple[int, Seat]] = set()  # seats whose answers of an exchange were shown, with all their consequences
+    told: set[tuple[int, Seat]] = set()  # seats whose answer in an exchange was shown together with its consequences
     for number, found in groupby(played, key=lambda scene: scene.round or 0):
         yield Page(number, Group(*_round(number, list(found), view, names, told), Text()))
     sheet = [] if view.sheet is None else [view.sheet(transcript)]
@@ -84,7 +84,7 @@ def _round(
 
 
 def _took(answers: Sequence[Answer]) -> str:
-    """Say how long each answer took, and after a plus what its host took."""
+    """Return how long each answer took, followed by a plus sign and the time that the host took."""
     shown = []
     for answer in answers:
         own_ns, stolen_ns = ((answer.elapsed_ms - answer.stolen_ms) * NS_PER_MS, answer.stolen_ms * NS_PER_MS)

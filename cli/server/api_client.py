@@ -415,7 +415,7 @@ class Client:
 
 
 def _given(chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was chosen as an address has it: without what says nothing."""
+    """Return the chosen parameters as a query has them, without those that are empty."""
     return {name: "true" if value is True else value for name, value in chosen.items() if value}
 
 
@@ -453,8 +453,8 @@ def _reader(shape: Any) -> SchemaValidator:
 
 
 def _open(schema: Any) -> Any:
-    """Loosen a schema for servers of other versions: an unknown enumeration word stays text, a missing nullable field
-    is null, and bounds are left to the server.
+    """Loosen a schema for servers of other versions: an unknown enumeration value stays text, a missing nullable field
+    is null, and checking bounds is left to the server.
     """
     if isinstance(schema, list):
         return [_open(part) for part in schema]
@@ -469,7 +469,7 @@ def _open(schema: Any) -> Any:
             )
         case "nullable":
             return core_schema.with_default_schema(opened, default=None)
-        case "model":  # the class itself would be read by its own schema, whatever is loosened here
+        case "model":  # the class would validate with its own schema, not with the loosened one
             made = opened["cls"].model_construct
             return core_schema.no_info_after_validator_function(lambda read: made(**read[0]), opened["schema"])
     return opened

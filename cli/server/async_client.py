@@ -26,7 +26,7 @@ Result = TypeVar("Result")
 def _awaited(
     method: Callable[Concatenate[Client, Given], Result],
 ) -> Callable[Concatenate[AsyncClient, Given], Coroutine[Any, Any, Result]]:
-    """Make a coroutine of a method."""
+    """Turn a method into a coroutine."""
 
     @wraps(method)
     async def call(self: AsyncClient, /, *args: Given.args, **given: Given.kwargs) -> Result:
@@ -38,7 +38,7 @@ def _awaited(
 def _iterated(
     method: Callable[Concatenate[Client, Given], Iterator[Item]],
 ) -> Callable[Concatenate[AsyncClient, Given], AsyncIterator[Item]]:
-    """Make an asynchronous iterator of a method that yields."""
+    """Turn a generator method into an asynchronous iterator."""
 
     @wraps(method)
     async def walk(self: AsyncClient, /, *args: Given.args, **given: Given.kwargs) -> AsyncIterator[Item]:

@@ -74,10 +74,10 @@ def watch(
     """Show matches as they end, preceded by the build of your newest version and its panel."""
     patience = Patience(timeout, "not all matches have ended" if matches else "nobody pressed Ctrl-C")
     if season:
-        client.season(season)  # one that does not exist is said at once
+        client.season(season)  # report an unknown season at once
     bot_id = find_bot(client, bot, season=season)
     news = News(client, bot_id, season, newest_end(client))
-    news.look()  # matches that ended before are not news
+    news.look()  # matches that ended earlier are not news
     own = bot and number_in(bot) is None and any(one.id == bot_id for one in client.bots())
     newest = client.versions(bot_id)[:1] if own else []
     for version in newest if newest and not newest[0].ended else ():

@@ -110,7 +110,7 @@ def _keep(login: profiles.Profile | None) -> None:
 
 
 def _revoke(login: profiles.Profile) -> bool:
-    """Say whether the token is certainly invalid now. A token made elsewhere is left to its maker."""
+    """Return whether the token is certainly invalid now. A token created elsewhere is left to its creator."""
     if login.token_id is None:
         return True
     try:

@@ -37,12 +37,12 @@ from urllib3.filepost import encode_multipart_formdata
 from urllib3.util import Url, make_headers, parse_url
 
 CONNECT_TIMEOUT_S = 10
-TIMEOUT_S = 60  # for a piece that is sent, and between two pieces of an answer
+TIMEOUT_S = 60  # for sending a piece, and between two pieces of an answer
 RETRY_WAITS_S = (0.25, 1.0, 3.0)
 RETRIED_STATUS = frozenset({502, 503, 504})
 SUCCESS = range(200, 300)
 PIECE_BYTES = 64 * 1024
-MAX_SPARE = 8  # idle connections that are kept, as many as an asynchronous client usually needs at once
+MAX_SPARE = 8  # idle connections kept: as many as an asynchronous client usually needs at once
 PORTS = {"http": 80, "https": 443}
 EXAMPLE = "https://league.example"
 
@@ -84,7 +84,7 @@ def address(server: str) -> Url:
 
 
 def _ascii(server: str) -> str:
-    """Spell a host's international name as the network does."""
+    """Encode an international host name as the network requires."""
     scheme, _, rest = server.partition("://")
     place, slash, path = rest.partition("/")
     host, colon, port = place.partition(":")
@@ -127,7 +127,7 @@ class Wire:
         return response
 
     def _patiently(self, method: str, url: str, body: bytes | None, kind: str) -> BaseHTTPResponse:
-        """Send a request, again where the module's text allows it, and return the answer, whatever it is."""
+        """Send a request, and repeat it where the module's text allows; return the answer, whatever its status."""
         waits = iter(RETRY_WAITS_S)
         while True:
             try:
@@ -164,7 +164,7 @@ class Wire:
 
 
 def _pools(url: Url) -> PoolManager:
-    """Make the connections to an address, through the environment's proxy for it if there is one."""
+    """Create the connections to an address, through the environment's proxy for it if there is one."""
     from urllib.request import getproxies, proxy_bypass
 
     proxies = getproxies()
@@ -199,7 +199,7 @@ class _SecurePool(HTTPSConnectionPool):
 
 
 def _connect(connection: HTTPConnection, connect: Callable[[], None]) -> None:
-    """Connect; whatever fails here, TLS included, says by its type that the server has not heard a request."""
+    """Connect. The type of any error here, including TLS errors, says that the server has not received a request."""
     try:
         connect()
     except (OSError, SSLError) as error:
@@ -216,7 +216,7 @@ def _may_ask_again(method: str, error: HTTPError) -> bool:
 
 
 def _root(error: BaseException) -> BaseException:
-    """Return what the system or the protocol said, without what the library wraps around it."""
+    """Return the message of the system or protocol, without the library's wrapping."""
     inner = error.__cause__ or next((part for part in reversed(error.args) if isinstance(part, Exception)), None)
     return error if inner is None else _root(inner)
 
@@ -236,7 +236,7 @@ def _body(json: Any = None, files: Mapping[str, tuple[str, bytes]] | None = None
 
 
 def _other_api(response: BaseHTTPResponse) -> Refused | None:
-    """Make a `Refused` if the server states an incompatible API version."""
+    """Return a `Refused` if the server states an incompatible API version."""
     theirs = response.headers.get("Deadheat-API", "")
     if not theirs or theirs.partition(".")[0] == API.partition(".")[0]:
         return None
@@ -248,7 +248,7 @@ def _other_api(response: BaseHTTPResponse) -> Refused | None:
 
 
 def _refusal(response: BaseHTTPResponse) -> Refused | None:
-    """Make a `Refused` of the server's sentence, or a default without one; None for success."""
+    """Return a `Refused` with the server's sentence, or with a default one; None for success."""
     status = response.status
     if status in SUCCESS:
         return None

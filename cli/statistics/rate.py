@@ -184,7 +184,7 @@ def _season(season_id: int) -> Output:
 
 def _checked(season_id: int, server: str | None) -> Output:
     """Check that the stored ranking follows from its configuration and the log, and that the dice are those that the
-    season had committed to; end with 1 if not.
+    season committed to; end with 1 if not.
     """
     if server is None:
         from deadheat.league.service.rankings.recount import dice_check, recount

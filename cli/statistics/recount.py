@@ -57,7 +57,7 @@ def dice_of(client: Client, season_id: int) -> DiceCheck:
             row["commitment"],
             row["seed"],
             seats.get(row["match_id"], ()),
-            row.get("asked") is not None,  # which servers of before do not tell
+            row.get("asked") is not None,  # older servers do not send it
         )
         for row in matches
     )

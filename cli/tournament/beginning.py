@@ -149,7 +149,7 @@ def _game(name: str, variant: Sequence[str]) -> Game:
 
 
 def _field(game: Game, asked: Asked) -> tuple[Gate | None, list[str], int]:
-    """Return the gate, all bots by name, and how many of them, the last ones, are a gate's panel."""
+    """Return the gate, all bots by name, and how many bots, at the end of the list, are a gate's panel."""
     names = field.named(game, asked.bots)
     if asked.gate is None:
         return None, names, 0
@@ -165,7 +165,7 @@ def _gate_facts(gate: Gate | None, asked: Asked) -> dict[str, Any] | None:
 
 
 def _check_gate(gate: Gate | None, request: Request) -> None:
-    """Refuse conditions on nobody, and those that could never be met."""
+    """Refuse conditions that concern no bot, and those that can never be met."""
     if gate is None:
         return
     for pattern in conditions.unmatched(gate, request.labels[-request.panel :]):
@@ -232,7 +232,7 @@ def _built(
     built: Callable[[Bot], None],
     given: Sequence[str],
 ) -> list[Bot]:
-    """Build the bots; those that only `house:*` among the `given` words named may be missing."""
+    """Build the bots. A bot that fails to build is left out if only `house:*` among the `given` words names it."""
     optional = {name for name in names if name.startswith(HOUSE)}.difference(given)
     bots: list[Bot] = []
     for bot in field.build_all(game, names, sandbox, path, known, optional):

@@ -202,7 +202,7 @@ class Run:
             def look() -> None:
                 if runner.waits and not screen.wanted and runner.waits not in told:
                     note(f"for processors. Taken: {'; '.join(runner.waits)}", "waiting")
-                    told.add(runner.waits)  # once: tournaments take turns every few seconds
+                    told.add(runner.waits)  # only once: tournaments take turns every few seconds
                 screen.waits = runner.waits
                 screen.draw()
 
@@ -217,7 +217,7 @@ class Run:
                 self.broke = str(error)
 
     def _ended(self, line: str) -> bool:
-        """Append a game's line; say whether enough is known."""
+        """Append a game's line, and return whether enough is known."""
         self.built.folder.append(line)
         self.standings.add(json.loads(line))
         if self.as_json:
@@ -271,7 +271,7 @@ class Run:
             raise typer.Exit(REFUSED)
 
     def _choice(self, verdicts: Collection[str]) -> list[Rating]:
-        """Return the ratings of those among whom somebody may choose the best; none where the first bot is tested."""
+        """Return the ratings of the bots to choose the best from; none if the first bot is tested."""
         request, ratings = self.built.request, self.standings.ratings(now=True)
         if request.gate is not None:
             return [rating for rating in ratings if rating.player in verdicts]
@@ -318,7 +318,7 @@ def _sandbox_of(backend: str, work: Path) -> Sandbox:
 
 
 def _workers_sandbox(backend: str, work: Path) -> Sandbox:
-    """Open a sandbox in a worker, without saying again what it does not confine."""
+    """Open a sandbox in a worker without repeating what it does not confine."""
     if backend == Backend.LOCAL:
         return LocalSandbox()
     own = work / str(os.getpid())
@@ -350,7 +350,7 @@ def _bounds(text: str) -> tuple[float, float] | None:
 
 @contextmanager
 def _sentences() -> Iterator[None]:
-    """End the command with one sentence, whatever goes wrong."""
+    """End the command with one sentence, whatever fails."""
     try:
         yield
     except (Unplayable, BadFolder, BadGate) as error:

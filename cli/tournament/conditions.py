@@ -110,7 +110,7 @@ def read(file: Path) -> Gate:
 
 
 def _where(location: Sequence[int | str]) -> str:
-    """Name a field of a gate's file, with conditions counted from 1; deeper are only the types that it could have."""
+    """Name a field of a gate's file, counting conditions from 1. Deeper parts only name the possible types."""
     words: list[str] = []
     for part in location[:3]:
         words[-1:] = [f"{words[-1]} {part + 1}"] if isinstance(part, int) else [*words[-1:], part]
@@ -194,7 +194,7 @@ def _named(standings: Standings, panel: Sequence[int], given: str | list[str]) -
 
 
 def _fits(label: str, pattern: str) -> bool:
-    """Say whether a pattern means a bot: by its label, or by the name that it shares with others."""
+    """Return whether a pattern matches a bot, by its label or by the name that it shares with others."""
     return fnmatchcase(label, pattern) or fnmatchcase(shared_name(label), pattern)
 
 
@@ -242,7 +242,7 @@ def _not_worse(standings: Standings, candidate: int, reference: int, against: Se
     values = dict(zip(compared, holm([sign_flip(found) for found in differences.values()]), strict=True))
     shown = []
     for bot, found in differences.items():
-        change = 25 * sum(found) / len(found)  # half points of two games, in percent of a point
+        change = 25 * sum(found) / len(found)  # half points of two games, as a percentage of a point
         value = "hardly any to lose" if bot in unshown and values[bot] >= LEVEL else f"p {values[bot]:.3f}"
         shown.append(f"{standings.labels[bot]} {change:+.1f} points of 100 ({value})")
     pairs = counted(min(map(len, compared.values())), "pair")
@@ -253,13 +253,15 @@ def _not_worse(standings: Standings, candidate: int, reference: int, against: Se
 
 
 def _compared(standings: Standings, candidate: int, reference: int, opponent: int) -> list[tuple[int, int]]:
-    """Return the half points of both against an opponent, in each pair of games with dice that both have played."""
+    """Return the half points of both bots against an opponent, in each pair of games with dice that both have
+    played.
+    """
     own, others = (standings.deal_points.get((bot, opponent), {}) for bot in (candidate, reference))
     return [(own[group], others[group]) for group in own.keys() & others.keys()]
 
 
 def _faults(standings: Standings, candidate: int, against: Sequence[int]) -> int:
-    """Return in how many games against these opponents a bot failed, games that do not count among them."""
+    """Return the number of games against these opponents in which a bot failed; such games do not count."""
     label, others = standings.labels[candidate], {standings.labels[bot] for bot in against}
     return sum(
         game["players"][fault["seat"]] == label
@@ -274,9 +276,9 @@ def sign_flip(differences: Sequence[int]) -> float:
     sizes = [abs(difference) for difference in differences if difference]
     total = sum(sizes)
     chances = np.zeros(2 * total + 1)
-    chances[total] = 1.0  # of each sum, from -total on
+    chances[total] = 1.0  # the chance of each sum, from -total on
     for size in sizes:
-        chances = (np.roll(chances, size) + np.roll(chances, -size)) / 2  # nothing reaches the ends before the last
+        chances = (np.roll(chances, size) + np.roll(chances, -size)) / 2  # no chance reaches the ends earlier
     return min(1.0, float(np.sum(chances[: total + sum(differences) + 1])))
 
 

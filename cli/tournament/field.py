@@ -49,8 +49,8 @@ def named(game: Game, given: Sequence[str]) -> list[str]:
 
 
 def _is_folder_of_bots(path: Path) -> bool:
-    """Say whether a folder is none of a single bot. Files side by side that are none of a language's usual first files
-    are bots of their own.
+    """Return whether a folder holds several bots. Files side by side are separate bots unless one has a language's
+    usual name for a first file.
     """
     if not path.is_dir() or (path / MANIFEST).exists():
         return False
@@ -117,7 +117,7 @@ def _build(game: Game, name: str, label: str, place: str, sandbox: Sandbox, bots
     stored = bots / place
     with tempfile.TemporaryDirectory(prefix=f"{place}-", dir=bots) as work:
         program = prepare(game, name, sandbox, Path(work) / "bot")
-        if stored.exists():  # of a start that was broken off before it was written down
+        if stored.exists():  # left by an earlier start that was interrupted before it was recorded
             stored.rename(Path(work) / "old")
         program.directory.rename(stored)
     return Bot(label, name, sha256_of(stored), place, program.command)

@@ -73,7 +73,7 @@ def write_report(
     challenge: AskedChallenge, matches: Sequence[Match], transcript_of: Callable[[int], bytes], output: Path
 ) -> Path:
     """Fetch the transcripts and write the report of a tournament. Raises OSError: it cannot be written."""
-    from deadheat.cli.tournament import report  # brings the ratings' numpy
+    from deadheat.cli.tournament import report  # it imports the ratings' numpy
 
     played = [match for match in counting(matches) if match.state == MatchState.DONE]
     with tempfile.TemporaryDirectory(prefix="deadheat-challenge-") as work:
@@ -89,7 +89,7 @@ def write_report(
                 path = f"{TRANSCRIPTS}/{match.id}.jsonl"
                 (folder / path).write_bytes(data)
                 transcript = parsed(data, f"match {match.id}")
-                request = replace(request, variant=transcript.variant)  # its season's, and so of all
+                request = replace(request, variant=transcript.variant)  # the season's variant, the same in all matches
                 names = [challenge.sides[player] for player in _seated(challenge, match)]
                 line = game_line(match.id, names, match.commitment, transcript, _seconds(transcript), path)
                 log.append(json.dumps(line))
@@ -104,7 +104,7 @@ def _seated(challenge: AskedChallenge, match: Match) -> tuple[int, ...]:
 
 
 def _game(challenge: AskedChallenge, number: int, match: Match) -> Game:
-    """Return what the league tells of a game, as a line of a tournament's log has it."""
+    """Return what the league reports of a game, in the form of a line in a tournament's log."""
     faults: list[dict[str, Any]] = [
         {
             "seat": seat.seat,
@@ -129,7 +129,7 @@ def _game(challenge: AskedChallenge, number: int, match: Match) -> Game:
 
 
 def _seconds(transcript: Transcript) -> float:
-    """Return how long a game's replies took: the league plays a series in one go and tells no more."""
+    """Return how long a game's replies took, the only times that the league reports: it plays a series in one go."""
     replies = (reply for exchange in transcript.exchanges for reply in exchange.replies.values())
     return sum(reply.own_ns + reply.stolen_ns for reply in replies) / NS_PER_S
 
@@ -143,7 +143,7 @@ def _test(challenge: AskedChallenge) -> State | None:
 
 
 def _request(challenge: AskedChallenge) -> Request:
-    """Return what was asked for, as a tournament's folder has it."""
+    """Return the request, as a tournament's folder stores it."""
     from deadheat.engine.games import GAMES as RULES
 
     own = f"bot {challenge.bot_id}, version {challenge.version}"

@@ -99,7 +99,7 @@ def read(folder: Path) -> Played:
 
 
 def _lines(file: Path) -> list[bytes]:
-    """Return the complete lines: of a run that was killed, the last one may be cut short."""
+    """Return the complete lines; if the run was killed, the last line may be cut short."""
     try:
         lines = file.read_bytes().split(b"\n")[:-1]
     except FileNotFoundError:

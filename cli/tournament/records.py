@@ -114,7 +114,7 @@ class Folder:
     """An open tournament's folder. Close it, or use it as a context manager."""
 
     def __init__(self, path: Path) -> None:
-        """Open or make the log, and repair its end.
+        """Open or create the log, and repair its end.
 
         Raises:
             OSError: the folder cannot be used. BadFolder: another process has it.
@@ -148,7 +148,7 @@ class Folder:
             raise OSError(28, "no space left for results", str(self.path / GAMES))
 
     def _repaired(self) -> list[Game]:
-        """Return the games, without a last line that was cut short or is no JSON."""
+        """Return the games, without a last line that was cut short or is not JSON."""
         data = (self.path / GAMES).read_bytes()
         whole = data[: data.rfind(b"\n") + 1]
         games: list[Game] = []

@@ -94,8 +94,8 @@ def _figures(played: Played) -> Iterator[str]:
 
 
 def _kept(folder: Path, played: Played) -> dict[int, str]:
-    """Pack the kept games by number, those with faults first, as many as `MOST_KEPT_BYTES` allow. A transcript that is
-    gone, or not what the rules say, is left out.
+    """Pack the kept games by number, those with faults first, up to `MOST_KEPT_BYTES`. A transcript that is gone, or
+    that does not follow the rules, is left out.
     """
     wanted = [game for game in played.games if game.transcript]
     found: dict[int, str] = {}
@@ -147,7 +147,7 @@ def _faults(played: Played, kept: Mapping[int, str]) -> Iterator[str]:
 
 
 def _links(faults: Sequence[tuple[GameRecord, FaultRecord]], kept: Mapping[int, str]) -> str:
-    """Name the first games with faults of a kind, and link those that are in the file."""
+    """Name the first games with faults of a kind, and link those that the file contains."""
     said = []
     for game, fault in faults[:MOST_LINKS]:
         after = "" if fault.elapsed_ms is None else f" {figures.duration(round(fault.elapsed_ms * NS_PER_MS))}"
@@ -158,7 +158,7 @@ def _links(faults: Sequence[tuple[GameRecord, FaultRecord]], kept: Mapping[int, 
 
 
 def _games(played: Played, kept: Mapping[int, str]) -> Iterator[str]:
-    """Leave a place for the viewer and for the list, which the page's script fills and filters."""
+    """Leave places for the viewer and for the list, which the page's script fills and filters."""
     transcripts = sum(game.transcript is not None for game in played.games)
     said = f"{len(kept):,} of {counted(len(played.games), 'game')} can be watched here"
     if missing := transcripts - len(kept):
@@ -168,7 +168,9 @@ def _games(played: Played, kept: Mapping[int, str]) -> Iterator[str]:
 
 
 def _listed(played: Played, kept: Mapping[int, str]) -> dict[str, Any]:
-    """Make the list of games for the page's script: number, bots by seat, ranks, points, faults, seconds, watchable."""
+    """List the games for the page's script: number, bots by seat, ranks, points, faults, seconds, and whether they can
+    be watched.
+    """
     numbers = {label: number for number, label in enumerate(played.labels)}
     games = [
         [

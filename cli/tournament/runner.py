@@ -60,7 +60,7 @@ class _Worker:
 
     @property
     def at_hand(self) -> int:
-        """How many deals it should have."""
+        """The number of deals that the worker should have waiting."""
         a_second = self.done / max(time.monotonic() - self.began, AT_HAND_SECONDS)
         return min(MOST_AT_HAND, max(AT_HAND, round(a_second * AT_HAND_SECONDS)))
 
@@ -113,7 +113,7 @@ class Runner:
                 self._forget()
 
     def _serve(self, blocks: deque[list[Deal]], interrupts: _Interrupts) -> None:
-        poller = select.poll()  # once for all: multiprocessing's own `wait` makes one for every message
+        poller = select.poll()  # one poller for all: multiprocessing's own `wait` creates one for every message
         by_fd = {worker.pipe.fileno(): worker for worker in self._at_work}
         for fd, worker in by_fd.items():
             poller.register(fd, select.POLLIN)
@@ -126,7 +126,7 @@ class Runner:
             self.look()
 
     def _hand_out(self, worker: _Worker, blocks: deque[list[Deal]]) -> None:
-        """Keep the worker in deals: those of its own block first."""
+        """Keep the worker supplied with deals, those of its own block first."""
         while blocks and len(worker.deals) < worker.at_hand:
             for deal in blocks.popleft():
                 worker.deals.append(deal)
@@ -136,7 +136,7 @@ class Runner:
                     raise _end_of(worker) from None
 
     def _hear(self, worker: _Worker) -> bool:
-        """Take in what a worker says; True: stop."""
+        """Handle a worker's messages; return True to stop."""
         try:
             words: list[Word] = worker.pipe.recv()
         except (EOFError, ConnectionError):
@@ -168,7 +168,7 @@ class Runner:
         self._at_work.append(_Worker(process, ours))
 
     def _stop(self) -> None:
-        """End all workers; what they said before stays in the pipes."""
+        """End all workers; messages sent before that stay in the pipes."""
         for worker in self._at_work:
             if worker.process.is_alive():
                 worker.process.terminate()
@@ -180,7 +180,7 @@ class Runner:
                 worker.process.join()
 
     def _hear_the_rest(self) -> None:
-        """Keep the games that ended before their worker did."""
+        """Record the games that ended before their worker did."""
         for worker in self._at_work:
             with contextlib.suppress(EOFError, OSError):
                 while worker.pipe.poll(0):
@@ -196,8 +196,8 @@ class Runner:
 
 
 def _end_of(worker: _Worker) -> Exception:
-    """Say what it means that a worker is gone. It ends in order only if it was told to, as this process has been or is
-    about to be: SIGTERM often goes to all processes of a group.
+    """Return the error that a worker's end means. A worker ends normally only if it was told to, and then this process
+    has been told too, or is about to be: SIGTERM often goes to all processes of a group.
     """
     worker.process.join(END_SECONDS)
     if worker.process.exitcode == 0:
@@ -208,7 +208,7 @@ def _end_of(worker: _Worker) -> Exception:
 
 
 def _blocks(deals: Sequence[Deal], block: int) -> Iterator[list[Deal]]:
-    """Cut a plan into runs of deals of one table, which one worker plays in the same boxes."""
+    """Divide a plan into runs of deals at one table, each of which one worker plays in the same boxes."""
     for _, same in groupby(deals, key=lambda deal: deal.table):
         run = list(same)
         for first in range(0, len(run), block):
@@ -216,8 +216,8 @@ def _blocks(deals: Sequence[Deal], block: int) -> Iterator[list[Deal]]:
 
 
 class _Interrupts:
-    """Whether SIGINT or SIGTERM came during the block. They never break off what this process is doing, such as half of
-    a message or of a line.
+    """Records whether SIGINT or SIGTERM came during the block. Signals never interrupt this process's work, such as
+    writing half a message or half a line.
     """
 
     def __init__(self) -> None:

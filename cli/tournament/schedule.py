@@ -100,7 +100,7 @@ def games_of(deals: Sequence[Deal]) -> int:
 
 
 def _tables(design: Design, bots: int, wanted: int, met: Counter[PairKey]) -> Iterator[tuple[int, ...]]:
-    """Yield tables until each pair that meets has met in `wanted` deals; `met` counts on."""
+    """Yield tables until each pair that meets has met in `wanted` deals; `met` is counted on from its value."""
     pairs = [pair for pair in combinations(range(bots), 2) if _meets(design, bots, *pair)]
     if design.seats == 2:
         tables: Iterator[tuple[int, ...]] = _pairs_in_turn(pairs, wanted, met, design.block)
@@ -120,7 +120,7 @@ def _meets(design: Design, bots: int, one: int, other: int) -> bool:
 def _pairs_in_turn(
     pairs: Sequence[PairKey], wanted: int, met: Counter[PairKey], block: int
 ) -> Iterator[tuple[int, ...]]:
-    """Let every pair play a block, then every pair the next: what is stopped early has treated all alike."""
+    """Let every pair play one block, then every pair the next, so that a run stopped early has treated all alike."""
     before = dict(met)
     for first in range(0, wanted, block):
         for pair in pairs:
@@ -132,8 +132,8 @@ def _pairs_in_turn(
 def _larger_tables(
     design: Design, pairs: Sequence[PairKey], wanted: int, met: Counter[PairKey]
 ) -> Iterator[tuple[int, ...]]:
-    """Begin each table with the pair that has met least, and add whoever has met those there least; lots decide among
-    equals. `met` is counted by the caller, between two tables.
+    """Begin each table with the pair that has met least, and add the bots that have met those there least; lots decide
+    among equals. The caller updates `met` between two tables.
     """
     seed = _digest(design.seed, "tables")
     meeting = set(pairs)
@@ -176,6 +176,6 @@ def _deal(design: Design, table: tuple[int, ...], deal: int, number: int) -> Dea
 
 
 def _digest(*parts: str) -> bytes:
-    """Hash these texts; each is preceded by its length, so that no two lists look alike."""
+    """Hash these texts, each preceded by its length, so that no two lists give the same input."""
     encoded = [part.encode("utf-8", "surrogateescape") for part in parts]
     return hashlib.sha256(b"deadheat tournament" + b"".join(b"%d:%s" % (len(p), p) for p in encoded)).digest()

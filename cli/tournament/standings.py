@@ -33,8 +33,8 @@ class Seen:
     """The record of one bot."""
 
     games: int = 0
-    faults: Counter[str] = field(default_factory=Counter)  # by kind and command
-    share: float = 0.0  # of a limit, the largest that a reply in time took
+    faults: Counter[str] = field(default_factory=Counter)  # keyed by kind and command
+    share: float = 0.0  # the largest share of a limit that a reply in time took
     late: int = 0
     host_ms: float = 0.0
 
@@ -53,9 +53,9 @@ class Standings:
     """For two bots, the smaller number first: the half points (0 to 4) of the first in each finished pair of games."""
     _scores: dict[tuple[int, int], list[int]] = field(default_factory=dict)
     _pairs: dict[int, list[int]] = field(default_factory=dict)
-    _pentanomial: list[int] = field(default_factory=lambda: [0] * 5)  # of the first bot
+    _pentanomial: list[int] = field(default_factory=lambda: [0] * 5)  # the first bot's
     _tested: tuple[list[int], State] | None = None
-    _fitted_at: tuple[int, float, float] = (-1, 0.0, 0.0)  # games, when, how long it took
+    _fitted_at: tuple[int, float, float] = (-1, 0.0, 0.0)  # number of games, time of the fit, its duration
     _ratings: list[Rating] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -114,7 +114,7 @@ class Standings:
         return sum(s[0] for s in scores), sum(s[1] for s in scores), sum(s[2] for s in scores)
 
     def _count_deal(self, deal: Deal) -> None:
-        """Count a deal of two once both of its games are there and count."""
+        """Count a deal of two once both of its games have ended and count."""
         games = [self.games.get(seated.number) for seated in deal.games]
         if not all(game and game.get("rated", True) for game in games):
             return

@@ -80,7 +80,7 @@ def _gap(row: Rating) -> str:
 
 
 def _resolved(row: Rating, games: int) -> str:
-    """Say whether a gap is larger than its 95 % interval, or how many games per pair would show it if it stays."""
+    """Say whether a gap is larger than its 95 % interval, or how many games per pair would resolve it if it stays."""
     if row.place is None or row.place.gap_elo is None or row.place.gap_se is None:
         return ""
     gap, width = row.place.gap_elo, NORMAL_95 * row.place.gap_se
@@ -92,7 +92,7 @@ def _resolved(row: Rating, games: int) -> str:
 
 
 def _picture(entries: Sequence[Rating]) -> str:
-    """Draw a line for each bot, name and interval; places along it are in percent, so that it fits any screen."""
+    """Draw a line for each bot, name and interval; positions are percentages, so that it fits any screen."""
     ticks = list(nice(min(row.low for row in entries), max(row.high for row in entries)))
     least, most = ticks[0], ticks[-1]
 

@@ -137,7 +137,7 @@ def _spark(row: Row, number: int) -> str:
 
 
 def _bar(own_ms: float, limit_ms: float) -> int:
-    """Return the bar of an answer: bar k holds shares of the limit up to 2^(k + 1 - DOUBLINGS)."""
+    """Return the number of an answer's bar: bar k holds shares of the limit up to 2^(k + 1 - DOUBLINGS)."""
     if own_ms > limit_ms:
         return DOUBLINGS
     return max(0, DOUBLINGS - 1 + ceil(log2(own_ms / limit_ms))) if own_ms > 0 else 0
@@ -219,6 +219,6 @@ def _limit(value_ms: float) -> str:
 
 
 def _ms(value_ms: float) -> str:
-    """Return a duration of two digits with its unit."""
+    """Return a duration with two digits and its unit."""
     factor, unit = (0.001, "s") if value_ms >= 1000 else (1, "ms") if value_ms >= 0.1 or not value_ms else (1000, "µs")
     return f"{float(f'{value_ms * factor:.2g}'):g} {unit}"

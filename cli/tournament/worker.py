@@ -15,7 +15,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -23,7 +23,7 @@ from pathlib import Path
 from deadheat.cli.local.play import HOPELESS, Backend
 from deadheat.cli.tournament.records import TRANSCRIPTS, game_line
 from deadheat.cli.tournament.schedule import Deal, Seated
-from deadheat.engine.core import Game, TransportError
+from deadheat.engine.core import Game, Message, Reply, Seat, Transport, TransportError
 from deadheat.engine.referee import MATCH_ATTEMPTS
 from deadheat.engine.transcript import Transcript, encode
 from deadheat.sandbox.arena import Arena, Played
@@ -98,36 +98,74 @@ class Failed:
 Word = Ended | Voided | Waits | Failed
 
 
-class _Stop(BaseException):
+class Stop(BaseException):
     """SIGTERM: close all boxes and end."""
+
+
+class Stops:
+    """SIGTERM, raised only where a block allows it.
+
+    Raised between any two instructions, it could leave behind a process that nobody knows, or a lock of the standard
+    library that nobody frees.
+    """
+
+    def __init__(self) -> None:
+        self._asked = self._allowed = False
+        signal.signal(signal.SIGTERM, self._see)
+
+    def _see(self, *_: object) -> None:
+        self._asked = True
+        if self._allowed:
+            self._allowed = False
+            raise Stop
+
+    @contextlib.contextmanager
+    def allowed(self) -> Iterator[None]:
+        """Raise Stop in this block, at once if the signal has come before it."""
+        try:
+            self._allowed = True
+            if self._asked:
+                raise Stop
+            yield
+        finally:
+            self._allowed = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Stoppable:
+    """A transport whose exchanges SIGTERM interrupts."""
+
+    transport: Transport
+    stops: Stops
+
+    def exchange(self, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
+        with self.stops.allowed():
+            return self.transport.exchange(messages)
 
 
 def work(job: Job, to_us: Connection, others: Sequence[Connection]) -> None:
     """Play deals from the connection until None comes. `others` are ends that only the parent should have."""
     for other in others:
         other.close()
-    gc.freeze()  # what the parent made is neither garbage nor worth copying
+    gc.freeze()  # objects made by the parent are neither garbage nor worth copying
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
-    signal.signal(signal.SIGTERM, _raise_stop)
+    stops = Stops()
     try:
-        with Worker(job, to_us) as worker:
+        with Worker(job, to_us, stops) as worker:
             while True:
                 if not to_us.poll(0):
                     worker.flush()
                     if not to_us.poll(IDLE_SECONDS):
                         worker.let_go()
-                worker.play(to_us.recv())
-    except (_Stop, EOFError, BrokenPipeError):
+                with stops.allowed():
+                    deal = to_us.recv()
+                worker.play(deal)
+    except (Stop, EOFError, BrokenPipeError):
         pass
     except TransportError as error:
         _tell_if_possible(to_us, Failed(error.cause, error.detail))
     except OSError as error:
         _tell_if_possible(to_us, Failed("os", f"{error.filename or 'a worker'}: {error.strerror}"))
-
-
-def _raise_stop(*_: object) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one must not break off the end
-    raise _Stop
 
 
 def _tell_if_possible(to_us: Connection, word: Word) -> None:
@@ -141,6 +179,7 @@ class Worker:
 
     job: Job
     to_us: Connection
+    stops: Stops
     _arena: Arena | None = None
     _table: tuple[int, ...] = ()
     _hold: Hold | None = None
@@ -208,7 +247,8 @@ class Worker:
                 self.say(Waits(tuple(holders)))
                 self.flush()
 
-        self._hold = self._processors.take(count, cpus, waiting)
+        with self.stops.allowed():
+            self._hold = self._processors.take(count, cpus, waiting)
         if told:
             self.say(Waits(()))
         self._held_at = time.monotonic()
@@ -239,7 +279,7 @@ class Worker:
         for attempt in range(1, MATCH_ATTEMPTS + 1):
             began = time.monotonic()
             try:
-                played = arena.play(self._game, seating, deal.seed, about, attempt=attempt)
+                played = arena.play(self._game, seating, deal.seed, about, around=self._stoppable, attempt=attempt)
             except TransportError as error:
                 if error.cause in HOPELESS:
                     raise
@@ -253,13 +293,18 @@ class Worker:
             return
 
     def _is_kept(self, seated: Seated, transcript: Transcript) -> bool:
-        """Say whether a game is worth keeping: `lost` are games that the first bot did not win, and faulty ones."""
+        """Return whether a game is worth keeping; `lost` games are those that the first bot did not win, and faulty
+        ones.
+        """
         result, keep = transcript.result, self.job.keep
         if keep == "lost":
             return bool(result.faults) or any(
                 bot == 0 and rank > 1 for bot, rank in zip(seated.players, result.ranks, strict=True)
             )
         return keep == "all" or (keep == "faulty" and bool(result.faults))
+
+    def _stoppable(self, transport: Transport) -> Transport:
+        return _Stoppable(transport, self.stops)
 
     def _keep(self, seated: Seated, played: Played) -> str:
         from deadheat.cli.local.transcripts import note_killed, stderr_path

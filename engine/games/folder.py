@@ -85,7 +85,9 @@ class Identity:
 
 @cache
 def _found() -> Any:
-    """What is there, a `games.Found`. It is looked for once: a process keeps the games with which it began."""
+    """Return the games that can be found, a `games.Found`. The search runs once: a process keeps the games it began
+    with.
+    """
     return import_module("deadheat.games").find()
 
 

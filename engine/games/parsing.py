@@ -17,7 +17,7 @@ from decimal import Decimal
 from deadheat.engine.core import Fault, Reply
 
 _BLANKS = " \t\r"
-_DIGITS = 9  # of a number, however it is spelled
+_DIGITS = 9  # the most digits of a number, in whatever notation
 
 MAX_NESTING = 64
 """The deepest nesting of arrays and objects in a line of JSON; a reply needs one level, and most lines are not even
@@ -26,8 +26,8 @@ this long."""
 MAX_NUMBER_CHARACTERS = 1000
 """The longest number in a line of JSON. Only integral values are used, and ``5.000`` is one, however long."""
 
-_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.?)*(?:"|$)|[\[{]|[\]}]')  # an open string is one too: linear time
-_FAR_EXPONENT = re.compile(r"[eE][+-]?0*[1-9][0-9]{4}")  # past the range of Decimal on some machine
+_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.?)*(?:"|$)|[\[{]|[\]}]')  # unclosed strings match: linear time
+_FAR_EXPONENT = re.compile(r"[eE][+-]?0*[1-9][0-9]{4}")  # beyond the range of Decimal on some machines
 
 
 class Refused(Exception):
@@ -61,7 +61,7 @@ def words(line: str) -> list[str]:
     spaced = trimmed.replace("\t", " ")
     if not (spaced.isascii() and spaced.isprintable()):
         raise malformed("a character that is not printable ASCII")
-    return spaced.split()  # of printable ASCII only the space separates
+    return spaced.split()  # the space is the only printable ASCII character that separates words
 
 
 def number(word: str) -> int:
@@ -153,10 +153,10 @@ def json_object(line: str) -> dict[str, object]:
     try:
         value = _DECODER.decode(line)
         if "\\u" in line:
-            json.dumps(value, ensure_ascii=False).encode()  # fails on half a character
+            json.dumps(value, ensure_ascii=False).encode()  # raises for a lone surrogate
     except UnicodeEncodeError:
         raise malformed("a lone surrogate") from None
-    except ValueError:  # its text is not repeated: it varies with Python's version, and transcripts must not
+    except ValueError:  # do not repeat the text: it varies with Python's version, and transcripts must not
         raise malformed("not JSON") from None
     if not isinstance(value, dict):
         raise malformed("not a JSON object")
@@ -170,7 +170,7 @@ def integer(fields: Mapping[str, object], name: str) -> int:
         Refused: malformed: another number, not a number, or no such field.
     """
     value = fields.get(name)
-    if type(value) is int:  # True is also an int
+    if type(value) is int:  # bool is a subclass of int
         return value
     if not isinstance(value, _Spelled):
         raise malformed(f"{name} is not a number" if name in fields else f"there is no {name}")

@@ -74,7 +74,7 @@ def _director(game: str) -> Director:
 
 
 def _plainly(happened: Iterator[Moment], _: Sequence[str]) -> Iterator[Scene]:
-    """Any game: each event's own words."""
+    """Tell a game that has no scenes of its own, in the words of its events."""
     number: int | None = None
     for moment in happened:
         rest = {key: value for key, value in moment.event.items() if key not in {"type", "round"}}

@@ -32,7 +32,7 @@ def deciding_scene(told: Sequence[Scene], figures: Sequence[Figures], ranks: Seq
 
 
 def _lead(figures: Figures, seat: int) -> float:
-    """How far a seat is ahead of the best other; 0 where that is not known."""
+    """Return how far a seat is ahead of the best other seat; 0 if a figure is unknown."""
     known = [figure for figure in figures if figure is not None]
     if len(known) < len(figures) or len(known) < 2:
         return 0.0
@@ -40,7 +40,7 @@ def _lead(figures: Figures, seat: int) -> float:
 
 
 def _deciding_round(told: Sequence[Scene], leads: Sequence[float]) -> Sequence[int]:
-    """The scenes of the round that made the lead for good; all of them where there is no such round."""
+    """Return the scenes of the round that gave the lead for good, or all scenes if there is no such round."""
     rounds: list[list[int]] = []
     for number, scene in enumerate(told):
         if scene.round is None:

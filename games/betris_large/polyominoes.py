@@ -99,7 +99,7 @@ def largest_square(cells: int) -> int:
     """Return the side of the largest square, parallel to the edges, with all cells in the set; 0 for none (B-13)."""
     side = 0
     while cells:
-        # A square of side n + 1 has its corner where four neighbouring cells are corners of squares of side n.
+        # The corner of a square of side n + 1 is where four neighbouring cells are corners of squares of side n.
         cells &= cells >> 1 & cells >> STRIDE & cells >> (STRIDE + 1)
         side += 1
     return side

@@ -45,7 +45,7 @@ DIRECTOR = Director(scenes, figure="points", figures=_points, board=shapes)
 
 
 class _Table:
-    """Both boards and what is on offer."""
+    """The state of a match: both boards and the blocks on offer."""
 
     def __init__(self) -> None:
         self.round: int | None = None
@@ -65,7 +65,7 @@ class _Table:
         }
 
     def show(self, event: Event, names: Sequence[str]) -> str:
-        """Change by one event; what happened, in words."""
+        """Apply one event, and describe what happened."""
         self.round = event.get("round", self.round)  # type: ignore[assignment]
         match event["type"]:
             case "offer":
@@ -116,7 +116,7 @@ class _Table:
         return _("%(bot)s passes with %(block)s: %(cells)s cells, a square of %(square)s, %(points)s points.", **words)
 
     def state(self) -> dict[str, Any]:
-        """A copy of everything."""
+        """Return a copy of the state."""
         return {
             "offer": self.offer,
             "bets": self.bets,

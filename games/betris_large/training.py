@@ -43,7 +43,7 @@ LAYOUT = Layout(
     block_theirs=(KINDS, 0, 1),
     chips_mine=(1, 0, CHIPS),
     chips_theirs=(1, 0, CHIPS),
-    points_mine=(1, 0, 2 * SIDE**2 + CHIPS / 2),  # what the match would end with now
+    points_mine=(1, 0, 2 * SIDE**2 + CHIPS / 2),  # the result if the match ended now
     points_theirs=(1, 0, 2 * SIDE**2 + CHIPS / 2),
     board_mine=(SIDE**2, 0, 1),
     board_theirs=(SIDE**2, 0, 1),
@@ -141,7 +141,7 @@ class BetrisView(View):
         try:
             player.board |= read_place(line, self.blocks[who], player).mask
         except Refused:
-            return  # of the own seat, which has lost by this
+            return  # the seat's own fault, by which it has lost
         self._count()
 
     def _count(self) -> None:

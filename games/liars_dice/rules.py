@@ -48,10 +48,10 @@ class Bid(NamedTuple):
 
 
 def _height(bid: Bid) -> tuple[int, int]:
-    """Section "Raising Rules", as one order of all bids (L-01).
+    """Return the position of a bid in one order of all bids (section "Raising Rules", L-01).
 
-    n ones lie above 2n sixes and below 2n + 1 of anything, which says both that ones need half the quantity, rounded
-    up, and that another face needs twice the ones and one more.
+    n ones rank above 2n sixes and below 2n + 1 of any other face. This says both that ones need half the quantity,
+    rounded up, and that another face needs twice the number of ones and one more.
     """
     return (2 * bid.quantity, 7) if bid.face == WILD else bid
 
@@ -79,7 +79,7 @@ class Move(Enum):
     RESIGN = "resign"
 
 
-@lru_cache(maxsize=1024)  # the same few lines come again and again: 180 bids and two moves, as a bot spells them
+@lru_cache(maxsize=1024)  # few lines occur: 180 bids and two moves, as a bot spells them
 def read_action(line: str) -> Bid | Move:
     """Read the action of a reply by its format alone. Unknown fields are ignored (L-11).
 
@@ -111,7 +111,7 @@ def check_action(action: Bid | Move, current: Bid | None) -> None:
         if current is not None and height <= HEIGHT[current]:
             raise illegal(f"{_words(action)} is not higher than {_words(current)}")
     elif action is Move.CHALLENGE and current is None:
-        raise illegal("a challenge, and there is no bid")  # L-14
+        raise illegal("a challenge, and there is no bid")  # a challenge without a bid before it
 
 
 def _words(bid: Bid) -> str:
@@ -153,18 +153,18 @@ class _Match:
         self.chance = chance
         self.limit_ns = rules.turn_ms * NS_PER_MS
         self.seats = range(seats)
-        self.active = list(self.seats)  # in seat order
-        self.out: list[Seat] = []  # in the order of elimination
+        self.active = list(self.seats)  # in order of seats
+        self.out: list[Seat] = []  # in order of elimination
         self.counts = [rules.dice] * seats  # dice left
         self.faults: dict[Seat, Fault] = {}
         self.round_number = 0
-        self.hands: dict[Seat, tuple[int, ...]] = {}  # of the active seats
-        self.shown: dict[Seat, str] = {}  # the same in JSON
+        self.hands: dict[Seat, tuple[int, ...]] = {}  # hands of the active seats
+        self.shown: dict[Seat, str] = {}  # the hands in JSON
         self.bidder: Seat = 0
         self.current: Bid | None = None
-        self.bids: list[str] = []  # of this round, in JSON
-        self.known: dict[Seat, int] = {}  # how many bids there were after a seat's own last one
-        self.frames: dict[Seat, tuple[str, str]] = {}  # a seat's view before and after the bids
+        self.bids: list[str] = []  # this round's bids, in JSON
+        self.known: dict[Seat, int] = {}  # by seat: how many bids there were after its own last one
+        self.frames: dict[Seat, tuple[str, str]] = {}  # by seat: its view before and after the list of bids
         self.notices: list[Message] = []
         self.events: list[Event] = []
 
@@ -172,7 +172,7 @@ class _Match:
         """Section "How to Play": play rounds until one player is left."""
         yield from self.ready()
         if len(self.faults) == len(self.seats):
-            return (yield from self.finish((1,) * len(self.seats)))  # nobody was ready: nobody wins (C-01)
+            return (yield from self.finish((1,) * len(self.seats)))  # no seat was ready: nobody wins (C-01)
         for seat in self.faults:
             self.leave(seat)
         opener: Seat = 0  # L-07
@@ -182,7 +182,7 @@ class _Match:
         return (yield from self.finish(tuple(places.index(seat) + 1 for seat in self.seats)))  # L-08
 
     def ready(self) -> Generator[Step, Mapping[Seat, Reply], None]:
-        """Ask all players for READY, and decide only after reading all replies (C-01)."""
+        """Ask all players for READY, and decide only after all replies are read (C-01)."""
         replies = yield Step(tuple(Message(seat, "READY", READY_LIMIT_NS) for seat in self.seats))
         for seat in self.seats:
             try:
@@ -191,7 +191,7 @@ class _Match:
                 self.fail(seat, "READY", refused)
 
     def finish(self, ranks: tuple[int, ...]) -> Generator[Step, Mapping[Seat, Reply], Result]:
-        """Finish the match. Points are the remaining dice, all of them the winner's; after a fault they would mean
+        """Finish the match. Points are the remaining dice, all of which are the winner's; after a fault they would mean
         little.
         """
         self.events.append({"type": "final", "ranks": list(ranks), "counts": list(self.counts)})
@@ -206,7 +206,7 @@ class _Match:
             prompt = Message(turn, self.view(turn), self.limit_ns)
             if self.notices:
                 replies = yield self.tell([prompt])
-            else:  # most steps
+            else:  # most steps come here
                 step = Step((prompt,), tuple(self.events))
                 self.events.clear()
                 replies = yield step
@@ -245,7 +245,7 @@ class _Match:
         return action
 
     def bid(self, seat: Seat, bid: Bid) -> None:
-        """Make this the bid to beat."""
+        """Make this the current bid."""
         quantity, face = bid
         self.bidder, self.current = seat, bid
         self.bids.append(_bid_line(seat, quantity, face))
@@ -260,7 +260,7 @@ class _Match:
         quantity, face = self.current
         found = count(self.hands.values(), face)
         loser = challenger if found >= quantity else self.bidder
-        self.counts[loser] -= 1  # one die a challenge, and only the loser's (L-18)
+        self.counts[loser] -= 1  # each challenge costs the loser one die, and nobody else (L-18)
         shown = ",".join([f'"{IDS[seat]}":{self.shown[seat]}' for seat in self.active])
         self.tell_all(
             f'{{"event":"challenge","round":{self.round_number},"challenger":"{IDS[challenger]}",'
@@ -317,7 +317,9 @@ class _Match:
         return self.active[0]
 
     def view(self, seat: Seat) -> str:
-        """Section "Agent View": exactly its fields. `recentBids` are others' bids since the seat's own (L-06)."""
+        """Return the fields of section "Agent View", and no others. `recentBids` are other players' bids since the
+        seat's own (L-06).
+        """
         frame = self.frames.get(seat)
         if frame is None:
             frame = self.frames[seat] = self.frame(seat)
@@ -328,7 +330,9 @@ class _Match:
         return f'{before}"currentBid":{bids[-1]},"recentBids":[{",".join(bids[self.known.get(seat, 0) :])}],{after}'
 
     def frame(self, seat: Seat) -> tuple[str, str]:
-        """Return the constant part of a round's views while nobody leaves it; opponents are the active ones (L-19)."""
+        """Return the part of the views that stays constant while nobody leaves the round; opponents are the active
+        seats (L-19).
+        """
         opponents = [f'{{"id":"{IDS[x]}","diceCount":{self.counts[x]}}}' for x in self.active if x != seat]
         you, dice, total = IDS[seat], self.shown[seat], sum(self.counts)
         return (
@@ -341,7 +345,7 @@ class _Match:
         self.notices += [Message(seat, line) for seat in self.seats if seat not in self.faults]
 
     def tell(self, messages: Iterable[Message]) -> Step:
-        """Make a step of the waiting notices and events, then `messages`."""
+        """Yield a step with the pending notices and events, then `messages`."""
         step = Step((*self.notices, *messages), tuple(self.events))
         self.notices.clear()
         self.events.clear()

@@ -20,7 +20,7 @@ from deadheat.engine.scenes.core import Director, Figures, Moment, Scene, at_fau
 def scenes(moments: Iterator[Moment], names: Sequence[str]) -> Iterator[Scene]:
     """See `engine.scenes.Director`. A round's hands are one scene with its beginning."""
     table = _Table(len(names))
-    waiting: Scene | None = None  # the beginning of a round, until its hands are dealt
+    waiting: Scene | None = None  # the start of a round, until the hands are dealt
     for moment in moments:
         event = moment.event
         if event["type"] == "final":
@@ -50,7 +50,7 @@ DIRECTOR = Director(scenes, figure="dice", figures=_dice_left)
 
 
 class _Table:
-    """Everybody's dice and the bids."""
+    """The state of a match: everybody's dice and the bids."""
 
     def __init__(self, seats: int) -> None:
         self.round: int | None = None
@@ -62,7 +62,7 @@ class _Table:
         self.reveal: dict[str, Any] | None = None
 
     def show(self, event: Event, names: Sequence[str]) -> str:
-        """Change by one event; what happened, in words."""
+        """Apply one event, and describe what happened."""
         self.round = event.get("round", self.round)  # type: ignore[assignment]
         data: Any = event
         self.turn = data.get("seat") if data["type"] != "hand" else self.turn
@@ -125,7 +125,7 @@ class _Table:
         self.hands[seat] = []
 
     def state(self) -> dict[str, Any]:
-        """A copy of everything."""
+        """Return a copy of the state."""
         return {
             "counts": list(self.counts),
             "hands": [list(hand) for hand in self.hands],

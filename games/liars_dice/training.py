@@ -43,15 +43,15 @@ MOST, HIGHEST = QUANTITIES[-1], FACES[-1]
 
 LAYOUT = Layout(
     round=(1, 0, PLAYERS * DICE),
-    turn=(1, 0, 1),  # 1: this seat is asked
+    turn=(1, 0, 1),  # 1: this seat is to move
     dice=(HIGHEST, 0, DICE),  # how many of each face in the own hand; zero from a challenge to the next turn
     counts=(PLAYERS, 0, DICE),  # dice left, by player
-    quantity=(1, 0, MOST),  # of the bid to beat
+    quantity=(1, 0, MOST),  # the current bid's quantity
     face=(1, 0, HIGHEST),
-    bidder=(PLAYERS, 0, 1),  # 1: made that bid
+    bidder=(PLAYERS, 0, 1),  # 1: this player made the current bid
     quantities=(PLAYERS, 0, MOST),  # the last bid of this round, by player
     faces=(PLAYERS, 0, HIGHEST),
-    shown_quantity=(1, 0, MOST),  # of the bid of the last challenge
+    shown_quantity=(1, 0, MOST),  # of the last challenged bid
     shown_face=(1, 0, HIGHEST),
     shown_bidder=(PLAYERS, 0, 1),
     challenger=(PLAYERS, 0, 1),
@@ -123,7 +123,7 @@ class LiarsView(View):
         shown = self.numbers[FIELDS["shown"]].reshape(PLAYERS, HIGHEST)
         shown[:] = 0
         counts = self.numbers[FIELDS["counts"]]
-        counts[:] = 0  # of those who are out
+        counts[:] = 0  # players who are out have no dice
         for who, dice in told["dice"].items():
             shown[self._place(who)] = _faces(dice)
             counts[self._place(who)] = len(dice) - (who == told["loser"])

@@ -36,7 +36,7 @@ DIRECTOR = Director(scenes, figure="points", figures=_totals)
 
 
 class _Table:
-    """What lies on the table."""
+    """The state of a match: the dice on the table, and both sheets."""
 
     def __init__(self) -> None:
         self.players = (Player(), Player())
@@ -49,7 +49,7 @@ class _Table:
         self.round: int | None = None
 
     def show(self, event: Event, names: Sequence[str]) -> str:
-        """Change by one event; what happened, in words."""
+        """Apply one event, and describe what happened."""
         self.round = event.get("round", self.round)  # type: ignore[assignment]
         self.last = None
         match event["type"]:
@@ -62,7 +62,7 @@ class _Table:
                 return self._score(event, names)
             case _:
                 if self.round == LAST_BIDDING and all(len(sheet) == LAST_BIDDING - 1 for sheet in self.used):
-                    self.round = ROUNDS  # which has no auction to begin it
+                    self.round = ROUNDS  # the last round does not begin with an auction
                 return fault_words(event, names)
 
     def _auction(self, event: Any, names: Sequence[str]) -> str:
@@ -98,7 +98,7 @@ class _Table:
         )
 
     def state(self) -> dict[str, Any]:
-        """A copy of everything."""
+        """Return a copy of the state."""
         return {
             "bundles": dict(self.bundles) or None,
             "bids": self.bids,
@@ -117,7 +117,7 @@ _FOUR = 4
 
 
 def _lit(category: str, dice: str, points: int) -> str:
-    """Return the dice that make what the category asks for, sorted; none where it scores nothing."""
+    """Return the dice that score in the category, sorted; none if it scores nothing."""
     if points == 0:
         return ""
     if category in BASIC:

@@ -15,7 +15,7 @@ from deadheat.games.yacht_auction.rules import BASIC, CATEGORIES
 
 
 def _totals(state: Mapping[str, Any], _: Sequence[str]) -> Text | None:
-    if state["last"] is None or state["last"][0] != 1:  # a seat failed, so the round has no end
+    if state["last"] is None or state["last"][0] != 1:  # a seat failed before the round ended
         return None
     return Text(f"  total {state['totals'][0]} : {state['totals'][1]}", style="bold")
 

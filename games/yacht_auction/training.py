@@ -34,7 +34,7 @@ from deadheat.games.yacht_auction.rules import (
 from deadheat.training.view import Layout, Mask, Numbers, View
 
 BID_STEP = 500
-BUNDLES = int(6**DICE)  # that can be rolled
+BUNDLES = int(6**DICE)  # the possible rolls of a bundle
 FIVES = ["".join(five) for five in combinations_with_replacement("123456", DICE)]
 FIVE = {five: place for place, five in enumerate(FIVES)}
 CATEGORY = {name: place for place, name in enumerate(CATEGORIES)}
@@ -54,7 +54,7 @@ LAYOUT = Layout(
     round=(1, 0, ROUNDS),
     auction=(1, 0, 1),  # 1: a bid is wanted
     scoring=(1, 0, 1),  # 1: five dice and a category are wanted
-    total_mine=(1, -MOST_BIDS, MOST_TOTAL),  # what the match would end with now
+    total_mine=(1, -MOST_BIDS, MOST_TOTAL),  # the result if the match ended now
     total_theirs=(1, -MOST_BIDS, MOST_TOTAL),
     bids_mine=(1, -MOST_BIDS, MOST_BIDS),  # net
     bids_theirs=(1, -MOST_BIDS, MOST_BIDS),
@@ -78,8 +78,8 @@ NO_BID = Bid("A", 0)
 NO_AUCTION = (0.0,) * 6
 BIDDING, SCORING, OVER = (1, 0), (0, 1), (0, 0)
 
-# Setting single numbers of an array would be most of a step's time. So neighbours are packed as bytes, and what a seat
-# gets or scores is one cached vector that is added. The same few lines come again and again, so they are read once.
+# Assigning single numbers to an array would take most of a step's time. So neighbours are packed as bytes, and what a
+# seat gets or scores is one cached vector that is added. The same few lines recur, so each is read once.
 _FIELDS = LAYOUT.fields
 _BYTES = LAYOUT.low.itemsize
 _BUNDLES = slice(_BYTES * _FIELDS["a"].start, _BYTES * _FIELDS["b"].stop)
@@ -130,7 +130,7 @@ def assigned(line: str) -> tuple[str, str, Bid]:
     return got, "B" if got == "A" else "A", Bid(target, int(amount))
 
 
-@lru_cache(maxsize=4096)  # more than there are hands of five and of ten dice
+@lru_cache(maxsize=4096)  # more than the number of hands of five and of ten dice
 def choices(hand: bytes) -> bytes:
     """Tell by a byte for each which of `FIVES` can be taken from a hand."""
     dice = "".join(face * int(n) for face, n in zip("123456", np.frombuffer(hand, np.float32), strict=True))
@@ -184,7 +184,7 @@ class YachtView(View):
                 self.bytes[_BUNDLES] = faces(a) + faces(b)
                 self._enter(BIDDING, self.round + 1)
             case "SC":
-                self._enter(SCORING, self.round if self.phase == BIDDING else ROUNDS)  # the last one has no auction
+                self._enter(SCORING, self.round if self.phase == BIDDING else ROUNDS)  # the last round has no auction
             case "FI":
                 self._enter(OVER, self.round)
 

@@ -13,7 +13,7 @@ context.configure(
     target_metadata=SQLModel.metadata,
     render_as_batch=connection.dialect.name == "sqlite",  # SQLite cannot alter most things in place
     compare_type=True,
-    transactional_ddl=True,  # ours begin by hand, so SQLite too rolls a failed migration back
+    transactional_ddl=True,  # we send BEGIN ourselves, so SQLite too rolls a failed migration back
 )
 with context.begin_transaction():
     context.run_migrations()

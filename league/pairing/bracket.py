@@ -78,7 +78,7 @@ def bracket(seeded: Sequence[int], played: Sequence[Meeting], further: int, thir
 
 
 def _layout(rounds: int) -> list[int]:
-    """Seeds from 0 in the order of the first round's lines."""
+    """The seeds, counted from 0, in the order of the first round's lines."""
     order = [0]
     for number in range(1, rounds + 1):
         order = [place for one in order for place in (one, 2**number - 1 - one)]
@@ -132,7 +132,7 @@ def bracket_standings(seeded: Sequence[int], ties: Sequence[Tie]) -> list[Placed
             if player is not None:
                 points[player] += taken
                 won[player] += tie.winner == player and not tie.is_bye
-                # Further on is better, the final better than the match for the third place, a winner before a loser.
+                # A later round ranks higher, the final above the match for third place, and a winner above a loser.
                 reached[player] = (tie.round, -tie.slot if tie.round == ties[-1].round else 0, _outcome(tie, player))
     order = sorted(enumerate(seeded, 1), key=lambda one: (*(-figure for figure in reached[one[1]]), one[0]))
     return [

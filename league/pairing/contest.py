@@ -67,19 +67,19 @@ def draw(
 
 
 def _bye(order: Sequence[int], played: Sequence[Meeting], scores: Mapping[int, float]) -> int:
-    """Who sits out; `order` has the weakest of equal scores last."""
+    """Choose the player who sits out; among equal scores, `order` lists the weakest last."""
     had = Counter(one.first for one in played if one.second is None)
     return min(reversed(order), key=lambda player: (had[player], scores[player]))
 
 
 def _pairs(order: Sequence[int], met: Counter[PairKey]) -> list[tuple[int, int]]:
-    """Pairs of an even number of players, from the top.
+    """Pair an even number of players from the top.
 
-    Those who are not paired yet are a chain, so each player passes over those alone whom it has met: n players after r
-    rounds cost n * r steps, 1,600 in their twentieth round a few hundredths of a second.
+    The unpaired players form a linked list, so each player passes only over those that it has met: n players after r
+    rounds cost n * r steps, for 1,600 players in the twentieth round a few hundredths of a second.
     """
     end = len(order)
-    below = list(range(1, end + 1))  # of each place the next that is not paired; `end`: none
+    below = list(range(1, end + 1))  # for each place, the next one that is unpaired; `end`: none
     pairs = []
     top = 0
     while top < end:

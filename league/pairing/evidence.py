@@ -36,12 +36,12 @@ def evidence(comparisons: Iterable[Fraction]) -> Fraction:
     shares = list(comparisons)
     assert all(-1 <= share <= 1 for share in shares)
     common = math.lcm(*(share.denominator for share in shares))
-    polynomial = [1]  # the product's coefficients, the constant first, times `common` for each comparison
+    polynomial = [1]  # the product's coefficients from the constant up, multiplied by `common` for each comparison
     for share in shares:
         staked = int(share * common)
         raised = [0, *(coefficient * staked for coefficient in polynomial)]
         polynomial = [coefficient * common + more for coefficient, more in zip([*polynomial, 0], raised, strict=True)]
-    even = enumerate(polynomial[::2])  # the others vanish in the mean
+    even = enumerate(polynomial[::2])  # the odd ones vanish in the mean
     mean = sum((Fraction(coefficient, 2 * half + 1) for half, coefficient in even), Fraction())
     return mean / Fraction(common ** len(shares))
 
@@ -75,5 +75,5 @@ def _mean(leads: Sequence[Fraction]) -> Fraction:
 
 
 def _bounded(share: Fraction) -> Fraction:
-    """A round may have more matches than it was to have, where one of them was played again."""
+    """Limit a share to [-1, 1]: a round may have more matches than planned if one of them was played again."""
     return max(Fraction(-1), min(Fraction(1), share))

@@ -71,7 +71,7 @@ def _early_points(played: Sequence[Meeting]) -> Figured:
     rounds = max((one.round for one in played), default=0)
     found: defaultdict[int, float] = defaultdict(float)
     for one in played:
-        left = rounds - one.round + 1  # the rounds after which these points stood in the score
+        left = rounds - one.round + 1  # the number of rounds after which these points were part of the score
         found[one.first] += one.first_points * left
         if one.second is not None:
             found[one.second] += one.second_points * left
@@ -79,7 +79,7 @@ def _early_points(played: Sequence[Meeting]) -> Figured:
 
 
 def _of_opponents(of: Callable[[Sequence[Meeting]], Figured]) -> Callable[[Sequence[Meeting]], Figured]:
-    """The sum of a figure of the opponents, each once for each round."""
+    """Return a figure that adds up another figure of the opponents, once for each round in which they met."""
 
     def summed(played: Sequence[Meeting]) -> Figured:
         theirs = of(played)

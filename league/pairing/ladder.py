@@ -57,7 +57,7 @@ Bools = NDArray[np.bool_]
 class Reason(StrEnum):
     """Why a series is played."""
 
-    LINK = "link"  # the field was in parts
+    LINK = "link"  # the field was not connected
     PLACEMENT = "placement"
     TURN = "turn"  # it had waited longest
 
@@ -137,7 +137,7 @@ def propose(
 
 
 class _Field:
-    """Everybody who may play, as columns ordered by version, with what is planned as it is being planned."""
+    """The bots that may play, as columns ordered by version, together with the series planned so far."""
 
     def __init__(self, entrants: Sequence[Entrant], met: Callable[[int], Mapping[int, Met]], terms: Terms) -> None:
         self.entrants = sorted(entrants, key=lambda entrant: entrant.version)
@@ -153,11 +153,11 @@ class _Field:
         self._ask = met
         self._met: dict[int, dict[int, Met]] = {}
         self._planned: dict[int, dict[int, Met]] = {}
-        # Places of those who have nobody left to play.
+        # The places of bots with no opponent left to play.
         self._through = {place for place, entrant in enumerate(self.entrants) if entrant.through}
 
     def next(self, number: int, seed: bytes) -> Proposal | None:
-        """The series of this number; None: nobody can play."""
+        """Plan the series with this number, or return None if nobody can play."""
         if not self.entrants:
             return None
         lots = _lots(seed, number, len(self.entrants))
@@ -172,7 +172,7 @@ class _Field:
         return None
 
     def _in_turn(self, number: int, lots: Floats) -> Iterator[int]:
-        """Places in the order in which they may begin this series."""
+        """Yield places in the order in which they may begin this series."""
         by_waiting = np.lexsort((lots, self.waiting_since))
         if number % 2 == 0:
             yield from map(int, by_waiting[self.apart[by_waiting]])
@@ -181,7 +181,7 @@ class _Field:
         yield from map(int, by_waiting)
 
     def _opponents(self, first: int, lots: Floats) -> list[int] | None:
-        """Places of who fills the other seats, the first of them one who still needs to meet `first`."""
+        """Return the places that fill the other seats. The first of them still needs games against `first`."""
         games = np.zeros(len(self.entrants), dtype=np.int64)
         before = np.zeros_like(games)
         for version, met in self._met_by(self.entrants[first].version).items():
@@ -200,11 +200,11 @@ class _Field:
         return list(map(int, [*chosen, *rest[rest != chosen[0]][: self.terms.seats - 2]]))
 
     def _draw(self, first: int, games: NDArray[np.int64], lots: Floats) -> NDArray[np.int64]:
-        """Every place in the order in which it would become an opponent of `first`."""
+        """Return all places, in the order in which they would be chosen as opponents of `first`."""
         p = 1 / (1 + 10 ** ((self.elo - self.elo[first]) / 400))
         weight = p * (1 - p) / (1 + games)
         if not self.placing[first]:
-            return np.argsort(-np.log(lots) / weight, kind="stable")  # the shortest of exponential waits
+            return np.argsort(-np.log(lots) / weight, kind="stable")  # the shortest exponential waiting time wins
         weight[self.division != self.division[first]] = 0
         weight[first] = 0
         order = np.lexsort((lots, -weight))
@@ -212,7 +212,7 @@ class _Field:
         return np.concatenate([nearest[np.argsort(lots[nearest])], order[len(nearest) :]])
 
     def _plan(self, first: int, others: list[int], number: int) -> Proposal:
-        """Note the series everywhere, and say what it is."""
+        """Record the series in every column, and return it."""
         reason = Reason.TURN
         if self.apart[first] and self.part[others[0]] != self.part[first]:
             reason = Reason.LINK
@@ -240,7 +240,9 @@ class _Field:
         return min(self.terms.series_length, *(games for games in left if games > 0))
 
     def _who_begins(self, one: int, other: int, number: int) -> tuple[int, int]:
-        """Who sat first less often in this pair; else `one` as it did against everybody; else they take turns."""
+        """Order a pair: first the one who sat first less often in this pair, or else against everybody; or else they
+        take turns.
+        """
         met = self._met_by(one)
         lead = met[other].lead if other in met else 0
         lead = lead or sum(pair.lead for pair in met.values())
@@ -258,7 +260,7 @@ class _Field:
             self._met.pop(one, None)
 
     def _met_by(self, version: int) -> dict[int, Met]:
-        """What a version has met, with what was planned just now."""
+        """Return a version's past games by opponent, including the series planned so far."""
         if version not in self._met:
             found = dict(self._ask(version))
             for other, planned in self._planned.get(version, {}).items():
@@ -268,7 +270,7 @@ class _Field:
         return self._met[version]
 
     def _apart(self) -> Bools:
-        """Who is outside the largest part of its division."""
+        """Return which places are outside the largest connected part of their division."""
         apart = np.zeros(len(self.entrants), dtype=bool)
         for division in np.unique(self.division):
             inside = self.division == division
@@ -278,7 +280,7 @@ class _Field:
 
 
 def _lots(seed: bytes, number: int, count: int) -> Floats:
-    """Uniform in (0, 1], one for each place: SHAKE-256 of the seed and the series' number, 8 bytes each."""
+    """Draw a number in (0, 1] for each place: SHAKE-256 of the seed and the series' number, 8 bytes each."""
     drawn = hashlib.shake_256(seed + number.to_bytes(8, "big")).digest(8 * count)
     lots: Floats = (np.frombuffer(drawn, dtype=">u8").astype(np.float64) + 1) / 2.0**64
     return lots

@@ -35,7 +35,7 @@ def parts(
 
     def top(version: int) -> int:
         while (higher := above.setdefault(version, version)) != version:
-            above[version] = above.setdefault(higher, higher)  # halves the way for whoever asks next
+            above[version] = above.setdefault(higher, higher)  # halves the path for later look-ups
             version = higher
         return version
 

@@ -34,7 +34,7 @@ def berger(players: Sequence[int], cycles: int = 1) -> list[Round]:
     follows from i + j, and whoever sits first follows from whether i + j is odd. Within a cycle of an odd field each
     player has both seats equally often, of an even one with a difference of one; every second cycle changes all seats.
     """
-    places = len(players) + len(players) % 2  # the last of an odd field's places is empty
+    places = len(players) + len(players) % 2  # in an odd field the last place is empty
     if len(players) < 2:
         return []
     rounds = []
@@ -48,7 +48,9 @@ def berger(players: Sequence[int], cycles: int = 1) -> list[Round]:
 
 
 def _berger_round(places: int, number: int) -> list[tuple[int, int]]:
-    """Places from 0, seat 0 first. The last place meets whom the sum would pair with itself."""
+    """The pairs of places, counted from 0, the first seat first. The last place meets the one that the sum would pair
+    with itself.
+    """
     turning = places - 1
     last = places - 1
     pairs = []
@@ -97,14 +99,16 @@ def swiss(
 
 
 def _sitting_out(order: Sequence[int], sat_out: Counter[int]) -> list[int] | list[None]:
-    """Who might sit out, the first choice first: the last of those who did so least. Nobody of an even field."""
+    """The players who may sit out, the first choice first: the last of those who sat out least. [None] for an even
+    field.
+    """
     if len(order) % 2 == 0:
         return [None]
     return [player for _, _, player in sorted((sat_out[player], -rank, player) for rank, player in enumerate(order))]
 
 
 def _by_score(order: Sequence[int], scores: Mapping[int, Score], met: AbstractSet[PairKey]) -> list[tuple[int, int]]:
-    """Pairs of an even field, score group by score group."""
+    """Pair an even field, score group by score group."""
     pairs: list[tuple[int, int]] = []
     floating: list[int] = []
     for _, group in groupby(order, key=lambda player: scores.get(player, 0)):
@@ -120,7 +124,7 @@ SEARCH_STEPS = 20_000
 def _searched(
     order: Sequence[int], sitting_out: Sequence[int | None], met: AbstractSet[PairKey]
 ) -> tuple[list[tuple[int, int]], int | None]:
-    """Any pairs in which nobody meets anybody again, neighbours by score where possible, and who sits out."""
+    """Find any pairs without a repeated meeting, neighbours by score where possible, and the player who sits out."""
     steps = 0
 
     def rest(left: Sequence[int]) -> list[tuple[int, int]] | None:
@@ -144,7 +148,7 @@ def _searched(
 
 
 def _pair_up(group: Sequence[int], met: AbstractSet[PairKey]) -> tuple[list[tuple[int, int]], list[int]]:
-    """Pairs of one score group, upper half against lower half, and who is left over, best first."""
+    """Pair one score group, upper half against lower half; return the pairs and the players left over, best first."""
     half = (len(group) + 1) // 2
     pairs: list[tuple[int, int]] = []
     waiting = list(group[half:])
@@ -158,7 +162,7 @@ def _pair_up(group: Sequence[int], met: AbstractSet[PairKey]) -> tuple[list[tupl
             pairs.append((player, new))
     left += waiting
     floating = []
-    while left:  # two of the same half, rather than both further down
+    while left:  # pair players of the same half rather than move both down
         player = left.pop(0)
         new = _new_to(player, left, met)
         if new is None:
@@ -170,21 +174,22 @@ def _pair_up(group: Sequence[int], met: AbstractSet[PairKey]) -> tuple[list[tupl
 
 
 def _new_to(player: int, others: Sequence[int], met: AbstractSet[PairKey]) -> int | None:
-    """The first of the others whom the player has not met."""
+    """The first of the others that the player has not met."""
     return next((other for other in others if pair_key(player, other) not in met), None)
 
 
 def _settle(pairs: list[tuple[int, int]], left: Sequence[int], met: AbstractSet[PairKey]) -> list[tuple[int, int]]:
-    """Pair those whom the last group left over; nobody among them is new to another.
+    """Pair the players that the last group left over, who have all met each other.
 
-    Two of them, x and y, take the place of a pair (u, v) if x is new to one of these and y to the other. After k
-    rounds x and y have met at most 2 (k - 1) others together, and a pair that does not allow it takes two of these
-    meetings. So at most k - 1 pairs do not, and there are n/2 - 1: one that does is found as long as k < n/2. (With
-    more than two left over there are fewer pairs, but as many of the meetings were with those left over.)
+    Two of them, x and y, join the players of a pair (u, v) if x has not met one of these and y has not met the other.
+    After k rounds, x and y have had at most 2 (k - 1) meetings with others, and a pair that does not allow the exchange
+    takes two of these. So at most k - 1 of the n/2 - 1 pairs do not allow it, and one that does is found as long as k <
+    n/2. (With more than two players left over there are fewer pairs, but as many of the meetings were among the players
+    left over.)
     """
     pairs = list(pairs)
     for x, y in zip(left[::2], left[1::2], strict=True):
-        for place in range(len(pairs) - 1, -1, -1):  # from the bottom: where scores differ least from theirs
+        for place in range(len(pairs) - 1, -1, -1):  # from the bottom, where the scores differ least from theirs
             u, v = pairs[place]
             ways = [((u, x), (v, y)), ((u, y), (v, x))]
             way = next((way for way in ways if not any(pair_key(*pair) in met for pair in way)), None)

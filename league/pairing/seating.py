@@ -68,7 +68,9 @@ def rotations(versions: Sequence[int], deals: int, *, seed: bytes) -> list[list[
 
 
 def _order(versions: Sequence[int], turn: int, seed: bytes) -> list[int]:
-    """How they sit at the beginning of a turn round the table. Two need no lot: they follow each other."""
+    """The order at the start of a turn round the table. Two players need no lots, because their turns follow each
+    other.
+    """
     return list(versions) if len(versions) == 2 else sorted(versions, key=lambda version: lot(seed, turn, version))
 
 

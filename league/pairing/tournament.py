@@ -92,7 +92,7 @@ def _further(form: Form, played: Sequence[Meeting]) -> list[Meeting]:
 
 
 def _cut(form: Form, order: Sequence[Placed], present: AbstractSet[int]) -> tuple[Placed, Placed] | None:
-    """The last who goes on and the first who does not, of those who are there."""
+    """Of the players still in, the last who advances and the first who does not."""
     there = [one for one in order if one.player in present]
     return (there[form.keep - 1], there[form.keep]) if form.keep is not None and len(there) > form.keep else None
 
@@ -100,7 +100,9 @@ def _cut(form: Form, order: Sequence[Placed], present: AbstractSet[int]) -> tupl
 def _at_the_cut(
     form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]
 ) -> tuple[int, int] | None:
-    """The two who meet again, taking turns at sitting first; None: they are apart, or have met often enough."""
+    """The two who meet again, taking turns at the first seat; None if the evidence separates them or they have met
+    often enough.
+    """
     two = _cut(form, _of_the_rounds(form, seeded, played), present) if form.further else None
     if two is None:
         return None
@@ -116,7 +118,7 @@ def _at_the_cut(
 
 
 def _leads(one: int, other: int, played: Sequence[Meeting]) -> list[float]:
-    """By how many points the first was ahead each time that the two met."""
+    """The first player's lead in points, each time that the two met."""
     return [
         (meeting.first_points - meeting.second_points) * (1 if meeting.first == one else -1)
         for meeting in played

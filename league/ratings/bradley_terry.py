@@ -79,8 +79,8 @@ class Posterior:
         return components(near | near.T)
 
     def _determined(self) -> bool:
-        """Whether everybody has beaten everybody through others. A prior counts as a draw with the centre, a chain
-        as a draw of the two versions.
+        """Whether everybody has beaten everybody, directly or through others. A prior counts as a draw with the centre,
+        and a chain as a draw between the two versions.
         """
         if self.beliefs.own.all():
             return True

@@ -26,7 +26,7 @@ decided.
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Alike:
-    """Clusters with as many players each."""
+    """Clusters with the same number of players."""
 
     clusters: Ints  # (n,)
     players: Ints  # (n, members)
@@ -38,7 +38,7 @@ class _Clusters:
     """Scores by cluster and player, and the curvature of each pair in a cluster (times its `table_factor`)."""
 
     scored: Sequence[_Alike]
-    shared: Bools  # (clusters,): it is a group of games, not a single table
+    shared: Bools  # (clusters,): whether it is a group of games rather than a single table
     cluster: Ints  # (pairs,)
     one: Ints  # (pairs,): a player
     other: Ints  # (pairs,)
@@ -81,7 +81,7 @@ def overdispersion(tables: Tables, strengths: Vector, ranks: Ranks) -> float:
 
 
 def _dispersion_of_groups(clusters: _Clusters) -> float:
-    """The groups' squared scores over what their curvature promises, at least 1."""
+    """The squared scores of the groups, divided by the value that their curvature predicts; at least 1."""
     groups = ((alike, clusters.shared[alike.clusters]) for alike in clusters.scored)
     squares = sum(float(np.sum(alike.scores[shared] ** 2)) for alike, shared in groups)
     promised = 2 * float(clusters.curvature[clusters.shared[clusters.cluster]].sum())
@@ -98,7 +98,8 @@ def _clusters(parts: Sequence[Tables], strengths: Vector, ranks: Ranks) -> _Clus
         alone = tables.groups == NO_GROUP
         cluster = np.where(alone, count + np.arange(len(alone)), tables.groups)
         count += len(alone)
-        # Equal tables were counted: n independent ones have n times the squared score of one, n of a group n^2 times.
+        # Equal tables are stored once with a count: n independent ones have n times the squared score of one, n of a
+        # group n^2 times.
         weights = np.where(alone, np.sqrt(tables.counts), tables.counts)
         scores = np.zeros(tables.players.shape)
         for pair in comparisons(tables, ranks):
@@ -120,7 +121,7 @@ def _clusters(parts: Sequence[Tables], strengths: Vector, ranks: Ranks) -> _Clus
 
 
 def _summed(where: Ints, who: Ints, score: Vector, players: int) -> Iterator[_Alike]:
-    """Scores of groups, in which a player may occur often, added up by cluster and player."""
+    """Add up the scores of groups by cluster and player. A player may occur several times in a group."""
     keys = where * players + who
     order = _order(keys)
     keys = keys[order]
@@ -137,7 +138,7 @@ def _summed(where: Ints, who: Ints, score: Vector, players: int) -> Iterator[_Al
 
 
 def _order(keys: Ints) -> Ints:
-    """The order of numbers that are not negative, 16 bits at a time: numpy sorts those in half the time."""
+    """The sorting order of non-negative numbers, 16 bits at a time, which numpy sorts in half the time."""
     order = np.argsort(keys.astype(np.uint16), kind="stable")
     while np.any(keys := keys >> 16):
         order = order[np.argsort(keys[order].astype(np.uint16), kind="stable")]
@@ -145,7 +146,7 @@ def _order(keys: Ints) -> Ints:
 
 
 def _new(ascending: Ints) -> Bools:
-    """Whether a number differs from the one before it."""
+    """Whether each number differs from the one before it."""
     found = np.ones(len(ascending), bool)
     found[1:] = ascending[1:] != ascending[:-1]
     return found

@@ -76,8 +76,8 @@ def dispersion(pairs: Pairs, expected: Vector) -> float:
 
 
 def _evidence(tables: Sequence[Tables], ranks: Ranks, players: int) -> Vector:
-    """(players,): games; where only first places count, a table of k is one game to a 2 / k (measured: the sandwich
-    covers .885 after 50 tables of six with one winner each, .93 after 150).
+    """The games of each player, (players,). If only first places count, a table of k is worth 2 / k of a game to each
+    (measured: the sandwich covers .885 after 50 tables of six with one winner each, .93 after 150).
     """
     total = np.zeros(players)
     for table in tables:
@@ -87,7 +87,7 @@ def _evidence(tables: Sequence[Tables], ranks: Ranks, players: int) -> Vector:
 
 
 def _kinds(tables: Sequence[Tables]) -> tuple[list[Tables], list[Tables]]:
-    """Independent results, clustered ones."""
+    """Split the tables into independent and clustered results."""
     alone = [(table, (table.groups == NO_GROUP) & (table.seats == 2)) for table in tables]
     independent = [table.only(np.flatnonzero(single)) for table, single in alone if single.any()]
     clustered = [table.only(np.flatnonzero(~single)) for table, single in alone if not single.all()]
@@ -95,7 +95,7 @@ def _kinds(tables: Sequence[Tables]) -> tuple[list[Tables], list[Tables]]:
 
 
 def _information(posterior: Posterior, strengths: Vector, established: Bools) -> tuple[Vector, Vector]:
-    """What each pair of independent results tells as if it were binomial, and the factor of its variance."""
+    """For each pair, the binomial information of its independent results, and the factor of their variance."""
     pairs, expected = posterior.pairs, posterior.expected(strengths)
     known = established[pairs.first] & established[pairs.second]
     factors = np.where(known, dispersion(pairs.only(known), expected[known]), 1.0)
@@ -103,7 +103,7 @@ def _information(posterior: Posterior, strengths: Vector, established: Bools) ->
 
 
 def _from_curvature(posterior: Posterior, strengths: Vector, established: Bools) -> Matrix:
-    """A factor of the inverse of the curvature, the data's part divided by the dispersion."""
+    """A factor of the inverse of the curvature, in which the data's part is divided by the dispersion."""
     information, factors = _information(posterior, strengths, established)
     return Cholesky.of(posterior.precision(information / factors)).inverse()
 
@@ -127,9 +127,9 @@ def _sandwich(
 
 
 def _errors_around_the_field(factor: Matrix, fields: Ints, games: Ints) -> Vector:
-    """(players,): standard errors of the distances to the mean of one's field, in which games are weights.
+    """Standard errors, (players,), of the distance to the mean of a player's own field, weighted by games.
 
-    Of a row f of the factor and the mean m of its field's rows it is the length of f - m.
+    For row f of the factor, and the mean m of the rows of its field, this is the length of f - m.
     """
     variances = np.einsum("ij,ij->i", factor, factor)
     for field in np.unique(fields[games > 0]):

@@ -73,7 +73,9 @@ def read(lines: Iterable[bytes]) -> Log:
 
 
 def _game(line: bytes) -> tuple[list[str], list[int], str | None] | None:
-    """One line's players, ranks and group; None: it is not to be rated. Raises ValueError: with half a sentence."""
+    """A line's players, ranks and group, or None if the game is not to be rated. Raises ValueError with half a
+    sentence.
+    """
     if len(line) > MOST_LINE_BYTES:
         raise ValueError(f"it is longer than {MOST_LINE_BYTES} bytes")
     try:

@@ -25,7 +25,7 @@ class Cholesky:
     """A factor of a positive definite matrix: the transpose of `upper` times `upper`."""
 
     upper: Matrix  # (n, n)
-    corners: Sequence[Matrix]  # inverses of its blocks on the diagonal
+    corners: Sequence[Matrix]  # inverses of the blocks on its diagonal
 
     @classmethod
     def of(cls, matrix: Matrix) -> Cholesky:

@@ -89,7 +89,7 @@ def log_of(players: Sequence[str], games: Iterable[Games], groups: Sequence[str]
     grouped = [part.groups for part in parts if part.groups is not None]
     members = _occurrences((group[group != NO_GROUP] for group in grouped), len(groups))
     labels, group_place = _sorted_used(groups, members, 2)
-    group_place = np.append(group_place, NO_GROUP)  # the last one, where NO_GROUP finds it
+    group_place = np.append(group_place, NO_GROUP)  # the last entry, which the index NO_GROUP reads
     by_seats: dict[int, list[Games]] = {}
     for part in parts:
         by_seats.setdefault(part.players.shape[1], []).append(part)
@@ -105,7 +105,7 @@ def _occurrences(places: Iterable[Ints], size: int) -> Ints:
 
 
 def _sorted_used(names: Sequence[str], occurrences: Ints, least: int) -> tuple[tuple[str, ...], Ints]:
-    """Names that occur at least so often, sorted; and for every old place the new one, -1 for those left out."""
+    """Names that occur at least so often, sorted; and the new place of each old one, -1 if it is left out."""
     used = sorted((int(place) for place in np.flatnonzero(occurrences >= least)), key=names.__getitem__)
     new_place: Ints = np.full(len(names), -1, np.int64)
     new_place[used] = np.arange(len(used))
@@ -130,7 +130,9 @@ def _tables(parts: Sequence[Games], place: Ints, players: int, group_place: Ints
 
 
 def _distinct(columns: Sequence[Ints], bases: Sequence[int]) -> tuple[list[Ints], Ints]:
-    """The distinct rows in ascending order, by columns, and how often each occurs. A column is below its base."""
+    """The distinct rows in ascending order, by columns, and how often each occurs. Each column's values are below its
+    base.
+    """
     packing = _packing(bases)
     keys = [_packed(columns[start:end], bases[start:end]) for start, end in packing]
     found, counts = _distinct_key(keys[0], bases) if len(keys) == 1 else _distinct_keys(keys)
@@ -165,7 +167,7 @@ def _packed(columns: Sequence[Ints], bases: Sequence[int]) -> Ints:
 
 
 def _distinct_key(key: Ints, bases: Sequence[int]) -> tuple[list[Ints], Ints]:
-    if np.prod([float(base) for base in bases]) <= 2 * len(key):  # counting beats sorting while counters are used
+    if np.prod([float(base) for base in bases]) <= 2 * len(key):  # counting beats sorting unless counters are sparse
         occurrences = np.bincount(key)
         found = np.flatnonzero(occurrences)
         return [found], occurrences[found]

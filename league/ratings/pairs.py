@@ -51,8 +51,8 @@ class Pairs:
     first: Ints
     second: Ints
     games: Vector
-    wins: Vector  # of the first, draws as halves
-    squares: Vector  # the sum of the first's squared results
+    wins: Vector  # the first player's, draws as halves
+    squares: Vector  # the sum of the first player's squared results
 
     def only(self, chosen: Bools) -> Pairs:
         """Some of the pairs."""
@@ -102,7 +102,7 @@ def tallies_of(parts: Iterable[Tables], ranks: Ranks, players: int) -> Tallies:
         for seat in range(tables.seats):
             own = tables.ranks[:, [seat]]
             better = np.sum(own < tables.ranks, axis=1)
-            level = np.sum(own == tables.ranks, axis=1) - 1  # everybody is level with themselves
+            level = np.sum(own == tables.ranks, axis=1) - 1  # subtract the player itself, which is level with itself
             if ranks is Ranks.WINS:
                 first = own[:, 0] == 0
                 worse = np.where(first, 0, 1)

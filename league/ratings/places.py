@@ -37,7 +37,7 @@ def places_of(elo: Vector, factor: Matrix, sha256: str, unit_elo: float = 1.0) -
     shown = np.rint(elo)
     rank = 1 + np.searchsorted(np.sort(-shown), -shown)
     chance = np.random.default_rng(int(sha256, 16))
-    # Seven figures are enough for a throw of dice, and take half the time: 40 of 190 ms with 1,000 players.
+    # Seven digits suffice for random numbers, and take half the time: 40 of 190 ms with 1,000 players.
     throws = chance.standard_normal((factor.shape[1], DRAWS), dtype=np.float32)
     drawn = (elo / unit_elo).astype(np.float32)[:, None] + factor.astype(np.float32) @ throws
     low, high = _middle_ranks(np.ascontiguousarray(drawn.T))
@@ -45,7 +45,7 @@ def places_of(elo: Vector, factor: Matrix, sha256: str, unit_elo: float = 1.0) -
 
 
 def _middle_ranks(drawn: NDArray[np.float32]) -> tuple[Ints, Ints]:
-    """The ranks of each column over the rows, without the extremes."""
+    """The range of each column's ranks over the rows, without the extremes."""
     field = drawn.shape[1]
     order = np.argsort(-drawn, axis=1)
     occurrences = np.bincount((order * field + np.arange(field)).ravel(), minlength=field**2)

@@ -28,13 +28,13 @@ MOST_SEATS = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Choices:
-    """Choices among sets of the same size: the log likelihood of each is -weight x log(sum over the set of exp(s))."""
+    """Choices from sets of the same size. The log likelihood of each is -weight x log(sum over the set of exp(s))."""
 
     sets: Ints  # (choices, size): players
     weights: Vector  # (choices,)
 
     def shares(self, strengths: Vector) -> Matrix:
-        """(choices, size): with what probability each is chosen."""
+        """The probability of choosing each player, (choices, size)."""
         strong = np.exp(strengths - strengths.max())[self.sets]
         return np.asarray(strong / strong.sum(axis=1, keepdims=True), np.float64)
 
@@ -65,18 +65,18 @@ def plackett_luce(parts: Sequence[Tables], ranks: Ranks, beliefs: Beliefs, start
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Series:
-    """The log posterior of strengths: how often each player was chosen, among whom, and the prior."""
+    """The log posterior of strengths: how often each player was chosen, from which sets, and the prior."""
 
     chosen: Vector  # (players,)
     choices: Sequence[_Choices]
     beliefs: Beliefs
 
     def gradient(self, strengths: Vector) -> Vector:
-        """As `league.ratings.newton` wants it."""
+        """The gradient, as `league.ratings.newton` requires it."""
         return self.beliefs.gradient(strengths) + self.chosen - self._expected(strengths)
 
     def curvature(self, strengths: Vector) -> Matrix:
-        """The same."""
+        """The curvature, as `league.ratings.newton` requires it."""
         found: Matrix = np.diag(self._expected(strengths))
         for some in self.choices:
             rooted = np.sqrt(some.weights)[:, None] * some.shares(strengths)
@@ -87,7 +87,7 @@ class _Series:
         return found
 
     def _expected(self, strengths: Vector) -> Vector:
-        """(players,): how often each would be chosen."""
+        """The expected number of times that each player is chosen, (players,)."""
         found = np.zeros(len(strengths))
         for some in self.choices:
             weighted = some.weights[:, None] * some.shares(strengths)
@@ -96,7 +96,9 @@ class _Series:
 
 
 def _patterns(tables: Tables) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """The distinct rankings (which places are shared); for each the players, best first, and how often they occur."""
+    """Yield each distinct ranking (which places are shared), with the players of its tables, best first, and how often
+    each table occurs.
+    """
     order = np.argsort(tables.ranks, axis=1, kind="stable")
     players = np.take_along_axis(tables.players, order, axis=1)
     patterns, which = np.unique(np.sort(tables.ranks, axis=1), axis=0, return_inverse=True)
@@ -106,19 +108,19 @@ def _patterns(tables: Tables) -> Iterator[tuple[Ints, Ints, Ints]]:
 
 
 def _tied(pattern: Ints, ranks: Ranks) -> Iterator[tuple[list[int], list[int]]]:
-    """Columns that share a place, and those behind them, as far as they are ranked."""
+    """Yield the columns that share a place, with those behind them, as far as they are ranked."""
     for rank in np.unique(pattern) if ranks is Ranks.PLACEMENT else [0]:
         yield np.flatnonzero(pattern == rank).tolist(), np.flatnonzero(pattern > rank).tolist()
 
 
 def _chosen(pattern: Ints, ranks: Ranks) -> Iterator[tuple[list[int], float]]:
-    """Columns, and how often each was chosen; where one is left, there is no choice any more."""
+    """Yield columns and how often each was chosen; the last one left is no choice."""
     for tied, behind in _tied(pattern, ranks):
         yield tied, 1.0 if behind else 1 - 1 / len(tied)
 
 
 def _sets(pattern: Ints, ranks: Ranks) -> Iterator[tuple[list[int], float]]:
-    """Columns among which a choice was made, and in what share of the possible orders."""
+    """Yield the columns among which a choice was made, and its share of the possible orders."""
     for tied, behind in _tied(pattern, ranks):
         for left in range(len(tied), 0, -1):
             for some in combinations(tied, left):

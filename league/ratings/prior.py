@@ -98,7 +98,7 @@ class Beliefs:
     with strengths s on the natural scale around the centre.
     """
 
-    own: Vector  # (players,), 0 where nothing is known beforehand
+    own: Vector  # (players,), 0 if there is no prior knowledge
     pull: Vector  # (players,)
     children: Ints  # (links,)
     parents: Ints  # (links,)

@@ -55,8 +55,10 @@ def fit_of(posterior: Posterior, strengths: Vector) -> Fit:
 
 
 def _cyclic_triads(pairs: Pairs, players: int) -> tuple[int, int]:
-    """Cycles, and all triads, counted by matrix products (the idea of Kendall and Babington Smith 1940)."""
-    beats = np.zeros((players, players), np.float32)  # counts stay far below the 2^24 that are exact
+    """The numbers of cyclic triads and of all triads, by matrix products (the idea of Kendall and Babington Smith
+    1940).
+    """
+    beats = np.zeros((players, players), np.float32)  # counts stay far below 2^24, up to which they are exact
     ahead, behind = 2 * pairs.wins > pairs.games, 2 * pairs.wins < pairs.games
     beats[pairs.first[ahead], pairs.second[ahead]] = 1
     beats[pairs.second[behind], pairs.first[behind]] = 1

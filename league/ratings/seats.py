@@ -55,19 +55,19 @@ def seat_effects(parts: Sequence[Tables], ranks: Ranks, beliefs: Beliefs, streng
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Seated:
-    """The log posterior of strengths and, behind them, seats. A comparison is a sum of strengths: those of a player and
-    his seat less those of another and the other's.
+    """The log posterior of the players' strengths, followed by those of the seats. A comparison is a sum of strengths:
+    a player and its seat, less another player and its seat.
     """
 
     seats: int
-    terms: Ints  # (comparisons, 4): where the strengths of `SIGNS` stand
+    terms: Ints  # (comparisons, 4): the indices of the strengths that `SIGNS` combines
     results: Vector
     counts: Vector
     beliefs: Beliefs
 
     @classmethod
     def of(cls, tables: Tables, ranks: Ranks, beliefs: Beliefs) -> _Seated:
-        """Of all tables with so many seats."""
+        """Collect the comparisons of all tables of one size."""
         players = len(beliefs.own)
         columns, results, counts = [], [], []
         for pair in comparisons(tables, ranks):
@@ -80,11 +80,11 @@ class _Seated:
         return cls(tables.seats, terms, np.concatenate(results), counted, beliefs)
 
     def expected(self, both: Vector) -> Vector:
-        """The first's expected result of each comparison."""
+        """The expected result of each comparison, for its first player."""
         return expected_results(both[self.terms] @ SIGNS)
 
     def gradient(self, both: Vector) -> Vector:
-        """As `league.ratings.newton` wants it."""
+        """The gradient, as `league.ratings.newton` requires it."""
         players = len(both) - self.seats
         surplus = self.counts * (self.results - self.expected(both))
         found: Vector = np.zeros(len(both))
@@ -94,7 +94,7 @@ class _Seated:
         return found
 
     def curvature(self, both: Vector) -> Matrix:
-        """The same."""
+        """The curvature, as `league.ratings.newton` requires it."""
         players = len(both) - self.seats
         expected = self.expected(both)
         found = outer_products(self.terms, np.outer(np.sqrt(self.counts * expected * (1 - expected)), SIGNS), len(both))
@@ -105,7 +105,7 @@ class _Seated:
         return found
 
     def seat_variances(self, both: Vector) -> Vector:
-        """(seats,): of each seat's distance to the mean of the seats."""
+        """The variances, (seats,), of each seat's distance to the mean of the seats."""
         factor = Cholesky.of(self.curvature(both))
         distances = np.zeros((len(both), self.seats))
         distances[-self.seats :] = np.eye(self.seats) - 1 / self.seats

@@ -140,7 +140,9 @@ def _nats(players: Sequence[str], start: Mapping[str, float], config: RatingConf
 
 
 def _renumbered(log: Log, index: Mapping[str, int]) -> tuple[Tables, ...]:
-    """The log's tables with players as places among all players. Both are sorted, so the rows stay in order."""
+    """The log's tables with each player replaced by its place among all players. Both are sorted, so the rows stay in
+    order.
+    """
     place = np.array([index[player] for player in log.players], np.int64)
     return tuple(Tables(place[table.players], table.ranks, table.groups, table.counts) for table in log.tables)
 
@@ -148,7 +150,7 @@ def _renumbered(log: Log, index: Mapping[str, int]) -> tuple[Tables, ...]:
 def _places(members: Ints, elo: Vector, spread: Spread, sha256: str) -> dict[int, Place]:
     if not len(members):
         return {}
-    down = members[np.argsort(-np.round(elo[members], LAST_DIGIT), kind="stable")]  # as `by_rating` has it
+    down = members[np.argsort(-np.round(elo[members], LAST_DIGIT), kind="stable")]  # in the order of `by_rating`
     factor = spread.factor[down]
     found = places_of(elo[down], factor, sha256, ELO_PER_NAT)
     apart = factor[:-1] - factor[1:]

@@ -36,8 +36,8 @@ def one_thread() -> Iterator[None]:
 
 @cache
 def _threads() -> tuple[Callable[[], int], Callable[[int], None]] | None:
-    """How to ask numpy's library for its threads, and how to choose their number; None: it is another library."""
-    library = ctypes.CDLL(_umath_linalg.__file__)  # what it is linked with is found through it
+    """The functions that read and set the number of threads of numpy's library, or None if it is another library."""
+    library = ctypes.CDLL(_umath_linalg.__file__)  # libraries that it is linked with are found through it
     for spelling in SPELLINGS:
         if hasattr(library, spelling.format("get")):
             return library[spelling.format("get")], library[spelling.format("set")]

@@ -24,7 +24,7 @@ Told = TypeVar("Told", bound=Fielded)
 class Record:
     """The base of all records."""
 
-    __slots__ = ("__dict__",)  # not "said", which pydantic would take for a field, and its models could not share
+    __slots__ = ("__dict__",)  # pydantic would take "said" for a field, and its models could not share it
 
     @property
     def said(self) -> dict[str, Any]:

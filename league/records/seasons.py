@@ -37,7 +37,7 @@ class Plays:
 
 
 class _Named(BaseModel):
-    """What a season is called: apart, for these fields come before its settings."""
+    """The names of a season. They are a class of their own because these fields come before the settings."""
 
     id: int
     game: str
@@ -50,7 +50,7 @@ _ONLY_SENT = frozenset({"default", "minimum", "maximum", "minItems", "maxItems",
 
 
 def _as_stored(schema: dict[str, Any]) -> None:
-    """Leave out of a schema what holds of settings only when they are sent."""
+    """Remove from a schema what applies to settings only when they are sent."""
     for told in schema["properties"].values():
         kinds = (told, *told.get("anyOf", ()))
         for kind in (*kinds, *(kind["items"] for kind in kinds if "items" in kind)):
@@ -61,7 +61,7 @@ def _as_stored(schema: dict[str, Any]) -> None:
 class Season(Terms, _Named, Record):
     """A season. With `published_at` its standings are final; `log_sha256` names the log that they follow from."""
 
-    # It is made with `model_construct`: bounds are for what is sent, an old season may be outside of today's.
+    # Created with `model_construct`: bounds apply to what is sent, and an old season may be outside today's bounds.
     model_config = ConfigDict(
         frozen=True, json_schema_serialization_defaults_required=True, json_schema_extra=_as_stored
     )

@@ -82,7 +82,7 @@ class Manifest:
     database_sha256: str
     tables: dict[str, TableSum]
     blobs: int
-    blobs_sha256: str  # of their names, sorted, a line each
+    blobs_sha256: str  # of their sorted names, one a line
     missing: list[str]
 
 
@@ -130,7 +130,7 @@ def back_up(settings: Settings, folder: Path, progress: Progress = lambda *_: No
     with _alone(folder):
         taken_at = datetime.now(UTC)
         name = taken_at.strftime("%Y-%m-%dT%H-%M-%S.%fZ")
-        for left in folder.glob(f"{PARTIAL}*"):  # by one that was killed
+        for left in folder.glob(f"{PARTIAL}*"):  # left by a process that was killed
             shutil.rmtree(left)
         partial = Path(tempfile.mkdtemp(prefix=PARTIAL, dir=folder))
         try:
@@ -206,7 +206,7 @@ def read_backup(path: Path) -> Backup:
 
 
 def _complete(folder: Path) -> list[Path]:
-    """Where back-ups are that got their names, the oldest first."""
+    """The folders of finished back-ups, the oldest first."""
     found = (path.parent for path in folder.glob(f"*/{MANIFEST}"))
     return sorted(path for path in found if not path.name.startswith(PARTIAL))
 
@@ -219,7 +219,7 @@ def _last_whole(gone: Sequence[Backup], kept: Sequence[Backup]) -> Backup | None
 
 
 def _sweep(folder: Path) -> None:
-    """Remove the blobs that no back-up names; none, while one of them cannot say which it does."""
+    """Remove the blobs that no back-up names. Remove none if a back-up cannot be read."""
     try:
         wanted = {name for path in _complete(folder) for name in named_blobs(path / DATABASE_FILE)}
     except sqlite3.Error:
@@ -230,7 +230,7 @@ def _sweep(folder: Path) -> None:
 
 
 def _snapshot(settings: Settings, file: Path) -> tuple[str, str, dict[str, TableSum]]:
-    """Write the database as it is now to an SQLite file; its kind, its revision, and what its tables hold."""
+    """Write the present database to an SQLite file. Return its kind, its revision, and the digests of its tables."""
     database = Database(settings)
     try:
         must_fit(database.engine, SchemaAge.OLDER)
@@ -250,12 +250,12 @@ def _snapshot(settings: Settings, file: Path) -> tuple[str, str, dict[str, Table
 def _copy_sqlite(engine: Engine, file: Path) -> None:
     with engine.connect() as connection, closing(sqlite3.connect(file)) as target:
         source = cast(sqlite3.Connection, connection.connection.driver_connection)
-        source.backup(target)  # in one step, so writers meanwhile are not in it
+        source.backup(target)  # in one step, so that no later write gets in
     into_one_file(file)
 
 
 def _convert(engine: Engine, wanted: str, file: Path) -> dict[str, TableSum]:
-    """Into an SQLite file with the same schema, made by the same migrations."""
+    """Convert to an SQLite file whose schema the same migrations made."""
     with league_in(file) as made, engine.connect().execution_options(isolation_level="REPEATABLE READ") as source:
         with made.engine.begin() as target:
             command.upgrade(migration_config(target), wanted)
@@ -282,7 +282,7 @@ def named_blobs(file: Path) -> list[str]:
 
 
 def _naming(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
-    """The tables, and columns of theirs, that name blobs; older schemas have fewer."""
+    """The tables and their columns that name blobs; older schemas have fewer."""
     for table, columns in NAMED_BY.items():
         there = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
         yield from ((table, column) for column in columns if column in there)
@@ -326,7 +326,7 @@ def copy_blobs(source: Blobs, target: Blobs | None, names: Sequence[str], progre
             if why:
                 lost[name] = why
     if target is not None:
-        os.sync()  # what names them is written next; one wait for all of them
+        os.sync()  # before anything refers to the blobs, with one wait for all
     return lost
 
 
@@ -343,7 +343,7 @@ def file_sha256(file: Path) -> str:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """One back-up at a time in a folder."""
+    """Allow one back-up at a time in a folder."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -115,7 +115,7 @@ def restore(
 
 def _must_be_empty(settings: Settings, force: bool) -> None:
     if not is_there(settings.database):
-        return  # and does not come to be by our looking
+        return  # opening it would create it
     database = Database(settings)
     try:
         if revision(database.engine) is None:
@@ -141,7 +141,7 @@ def _must_be_empty(settings: Settings, force: bool) -> None:
 
 
 def _check_database(backup: Backup) -> list[str]:
-    """The names of its blobs; raises BadBackup where its file is not what the manifest says."""
+    """Return the names of the database's blobs. Raises BadBackup if the file does not match the manifest."""
     manifest = backup.manifest
     if age_of(manifest.revision) is SchemaAge.NEWER:
         raise BadBackup(
@@ -163,7 +163,7 @@ def _check_database(backup: Backup) -> list[str]:
 
 
 def _lost_to(settings: Settings, lost: dict[str, str]) -> dict[str, str]:
-    """Those of the blobs that a back-up has lost that the deployment's own store does not have either."""
+    """Return those of the back-up's lost blobs that the deployment's own store does not have either."""
     folder = blob_folder(settings.blobs)
     if not lost or (folder is not None and not folder.exists()):
         return lost
@@ -172,7 +172,7 @@ def _lost_to(settings: Settings, lost: dict[str, str]) -> dict[str, str]:
 
 
 def _must_be_known(backup: Backup, lost: Mapping[str, str], allow_missing: bool) -> None:
-    """Of what was lost when the back-up was made it has told already."""
+    """Raise BadBackup for blobs lost since the back-up was made, unless `allow_missing`."""
     new = sorted(set(lost) - set(backup.manifest.missing))
     if new and not allow_missing:
         first = owners(backup.database, new[:1])[new[0]]
@@ -183,7 +183,7 @@ def _must_be_known(backup: Backup, lost: Mapping[str, str], allow_missing: bool)
 
 
 def _restore_sqlite(settings: Settings, backup: Backup) -> None:
-    """Migrate a copy, then put it in the place of what is there in one transaction of SQLite's own."""
+    """Migrate a copy, then replace the present database with it in one SQLite transaction."""
     with tempfile.TemporaryDirectory(prefix="deadheat-restore-") as folder:
         copy = Path(folder) / DATABASE_FILE
         shutil.copy(backup.database, copy)
@@ -193,14 +193,14 @@ def _restore_sqlite(settings: Settings, backup: Backup) -> None:
         target = Database(settings)
         with closing(sqlite3.connect(copy)) as source, target.engine.connect() as connection:
             source.backup(cast(sqlite3.Connection, connection.connection.driver_connection))
-        if backup.manifest.revision == newest_revision():  # else it was migrated
+        if backup.manifest.revision == newest_revision():  # after a migration, the digests differ
             with target.engine.connect() as connection:
                 _must_hold(connection, tables(target.engine), backup)
         target.close()
 
 
 def _restore_rows(settings: Settings, backup: Backup) -> None:
-    """Everything in one transaction: what was there goes, the schema of then is made, rows come in, it is migrated."""
+    """Drop everything, create the back-up's schema, insert its rows and migrate it, in one transaction."""
     database = Database(settings)
     try:
         with database.engine.begin() as target, reading(backup.database) as source:
@@ -217,14 +217,14 @@ def _restore_rows(settings: Settings, backup: Backup) -> None:
 
 
 def _must_hold(target: Connection, restored: Sequence[Table], backup: Backup) -> None:
-    """Every table has the digest of then. Raises BadBackup."""
+    """Check that every table has the digest of the manifest. Raises BadBackup."""
     for table in restored:
         if table_sum(target, table) != backup.manifest.tables[table.name]:
             raise BadBackup(f"The rows of {table.name} are not what was written.")
 
 
 def _drop_everything(target: Connection) -> None:
-    """The league that is there: its tables, and the functions of its triggers."""
+    """Drop the present league: its tables, and the functions of its triggers."""
     quoted = target.dialect.identifier_preparer.quote
     for name in inspect(target).get_table_names():
         target.execute(text(f"DROP TABLE {quoted(name)} CASCADE"))
@@ -237,7 +237,7 @@ def _drop_everything(target: Connection) -> None:
 
 
 def _continue_numbers(target: Connection, table: Table) -> None:
-    """The next row gets the number after the last one."""
+    """Make the next row's number follow the last one."""
     numbered = [column for column in table.primary_key.columns if column.name == "id"]
     if not numbered:
         return
@@ -248,7 +248,9 @@ def _continue_numbers(target: Connection, table: Table) -> None:
 
 
 def _replay_some(store: Blobs, file: Path) -> tuple[int, list[str]]:
-    """Re-simulate a few transcripts from all over the league's life; how many, and those that lead elsewhere."""
+    """Re-simulate a few transcripts from the league's whole life. Return their number, and those with a different
+    result.
+    """
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
         found = connection.execute(
             "SELECT id, transcript_sha256 FROM match WHERE transcript_sha256 <> '' ORDER BY id"

@@ -15,7 +15,7 @@ class Room:
     free_bytes: int
     size_bytes: int
     free_files: int
-    size_files: int  # 0 where it makes inodes as it needs them
+    size_files: int  # 0: the file system creates inodes as needed
 
     @property
     def free_ratio(self) -> float:
@@ -27,7 +27,7 @@ class Room:
 def room_at(folder: Path) -> Room:
     """Return the space on the file system of a folder. Raises OSError."""
     found = os.statvfs(folder)
-    # A full disk's reserve is root's alone, so it is no room of ours.
+    # Only root may use a full disk's reserve, so it does not count.
     return Room(
         free_bytes=found.f_bavail * found.f_frsize,
         size_bytes=found.f_blocks * found.f_frsize,

@@ -28,8 +28,8 @@ MIGRATION_LOCK = 7_341_552
 class SchemaAge(StrEnum):
     """How a database's schema compares with this version's."""
 
-    NONE = "none"  # nothing is there yet
-    OLDER = "older"  # `deadheat migrate` brings it up
+    NONE = "none"  # the database is empty
+    OLDER = "older"  # `deadheat migrate` updates it
     CURRENT = "current"
     NEWER = "newer"  # made by a newer version
 

@@ -46,7 +46,7 @@ def tables(engine: Engine) -> list[Table]:
     with engine.connect() as connection:
         schema = tuple(connection.execute(text("SELECT sql FROM sqlite_master ORDER BY rowid")).scalars())
     if schema not in _known:
-        _known.clear()  # of many schemas one at a time is in use
+        _known.clear()  # only one schema at a time is in use
         _known[schema] = _reflected(engine)
     return _known[schema]
 
@@ -69,7 +69,7 @@ def _reflected(engine: Engine) -> list[Table]:
 
 
 def _rows(source: Connection, table: Table) -> Iterator[list[dict[str, Any]]]:
-    """In the order of their keys: a season refers to one before it."""
+    """Yield rows in the order of their keys, because a season refers to an earlier one."""
     statement = select(table).order_by(*table.primary_key.columns).execution_options(yield_per=ROWS_AT_A_TIME)
     for some in source.execute(statement).mappings().partitions():
         yield [dict(row) for row in some]

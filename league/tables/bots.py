@@ -22,7 +22,7 @@ class Bot(SQLModel, table=True):
     id: int = Field(default=None, primary_key=True)
     owner_id: int = Field(foreign_key="user_account.id")  # who made it
     team_id: int | None = Field(default=None, foreign_key="team.id")
-    plays_people: bool = True  # its author lets people play against it
+    plays_people: bool = True  # the author lets people play against it
     game: str = Field(max_length=64)
     name: str = Field(max_length=32)
     name_key: str = Field(max_length=32)
@@ -37,7 +37,7 @@ class BotVersion(JobRow, table=True):
     __tablename__ = "bot_version"
     __table_args__ = (
         UniqueConstraint("bot_id", "number"),
-        UniqueConstraint("id", "bot_id"),  # lets an entry name a version together with its bot
+        UniqueConstraint("id", "bot_id"),  # lets an entry refer to a version together with its bot
         CheckConstraint("(state = 'building') = (lease_until IS NOT NULL)", name="lease"),
         CheckConstraint("(state = 'ready') = (program_sha256 IS NOT NULL)", name="program"),
         CheckConstraint("attempt >= 0", name="attempt"),

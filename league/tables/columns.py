@@ -79,5 +79,5 @@ class JobRow(Staged):
     attempt: int = 0
     worker: str | None = Field(default=None, max_length=128)
     lease_until: datetime | None = Field(default=None, sa_type=UtcDateTime)
-    queued_at: datetime = Field(sa_type=UtcDateTime)  # since when it waits
+    queued_at: datetime = Field(sa_type=UtcDateTime)  # when it began to wait
     nudge_at: datetime = Field(sa_type=UtcDateTime)  # when the sweeper enqueues it (again)

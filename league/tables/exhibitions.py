@@ -50,15 +50,15 @@ class Exhibition(JobRow, table=True):
     open_user_id: int | None = Field(default=None, unique=True)
     open_place: int | None = Field(default=None, unique=True)
 
-    failures: int = 0  # attempts of which we made nothing; not those that were handed back in order
+    failures: int = 0  # failed attempts, without those handed back in order
 
     replies: str = Field(default="[]", sa_column=Column(Text, nullable=False))  # see engine.unfinished.write_replies
     turn: int = 0
     asked_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     answer: str | None = Field(default=None, sa_column=Column(Text))
     resigned: bool = False
-    voids: int = 0  # times that it began again by our failure
-    cause: str = Field(default="", max_length=MOST_WORD)  # of the last of them
+    voids: int = 0  # how often a failure of ours made it begin again
+    cause: str = Field(default="", max_length=MOST_WORD)  # of the last failure
 
     ranks: list[int] | None = Field(default=None, sa_column=json_column(nullable=True))
     points: list[str] | None = Field(default=None, sa_column=json_column(nullable=True))

@@ -56,13 +56,13 @@ class WorkerHost(SQLModel, table=True):
     )
 
     name: str = Field(primary_key=True, max_length=128)
-    boot: str = Field(max_length=64)  # which start of the machine all this is true of
-    image: str = Field(default="", max_length=256)  # what it opens boxes with
+    boot: str = Field(max_length=64)  # the machine's start that all this refers to
+    image: str = Field(default="", max_length=256)  # the image of its boxes
     games: dict[str, Any] = Field(
         default_factory=dict, sa_column=json_column()
     )  # by name: rules version and digest, as it began
     fitness: Fitness = Field(default=Fitness.UNCHECKED, sa_column=word(Fitness, "fitness"))
-    since_at: datetime = Field(sa_type=UtcDateTime)  # since when it has that fitness
+    since_at: datetime = Field(sa_type=UtcDateTime)  # when it got that fitness
     reasons: list[str] = Field(default_factory=list, sa_column=json_column())
     report: dict[str, Any] = Field(default_factory=dict, sa_column=json_column())  # of the newest check
     evidence: dict[str, Any] = Field(
@@ -74,8 +74,8 @@ class WorkerHost(SQLModel, table=True):
     checked_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     check_due_at: datetime | None = Field(default=None, sa_type=UtcDateTime)  # None: no further check is wanted
     canary_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
-    steal_share: float = 0.0  # of its CPUs' time, taken by the hypervisor lately
-    late_seconds: float = Field(default=0.0, sa_column_kwargs={"server_default": "0"})  # how late it woke, at worst
+    steal_share: float = 0.0  # share of its CPUs' recent time that the hypervisor took
+    late_seconds: float = Field(default=0.0, sa_column_kwargs={"server_default": "0"})  # how late it woke up, at worst
     series: int = 0  # finished there
     series_since_canary: int = 0
     voids: int = 0  # attempts at those series' matches

@@ -24,8 +24,8 @@ class User(SQLModel, table=True):
     password_hash: str | None = Field(default=None, max_length=256)  # None: signs in with tokens only
     role: Role = Field(default=Role.AUTHOR, sa_column=word(Role, "role"))
     created_at: datetime = Field(sa_type=UtcDateTime)
-    closed_at: datetime | None = Field(default=None, sa_type=UtcDateTime)  # nobody gets in by it any more
-    ban_reason: str | None = Field(default=None, max_length=1000)  # None: nobody, or the owner, closed it
+    closed_at: datetime | None = Field(default=None, sa_type=UtcDateTime)  # nobody can sign in since then
+    ban_reason: str | None = Field(default=None, max_length=1000)  # None: not banned; the owner may have closed it
 
 
 class Identity(SQLModel, table=True):
@@ -92,7 +92,7 @@ class Notice(SQLModel, table=True):
     """A notice to one person about one event, which `kind` and `subject` name. `about`: the facts of its sentence."""
 
     __table_args__ = (
-        UniqueConstraint("kind", "subject", "user_id"),  # nothing is told twice
+        UniqueConstraint("kind", "subject", "user_id"),  # nobody is told the same twice
         Index(None, "user_id", "id"),
         Index(None, "at"),
         index_where("ix_notice_unread", "user_id", where="read_at IS NULL"),
@@ -121,7 +121,7 @@ class Channel(SQLModel, table=True):
     language: str = Field(default="en", max_length=8)
     created_at: datetime = Field(sa_type=UtcDateTime)
     confirmed_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
-    failing_since: datetime | None = Field(default=None, sa_type=UtcDateTime)  # None: its last try went well
+    failing_since: datetime | None = Field(default=None, sa_type=UtcDateTime)  # None: the last try succeeded
     disabled_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
 
 
@@ -167,10 +167,10 @@ class AuditRecord(SQLModel, table=True):
     __tablename__ = "audit_log"
 
     id: int = Field(default=None, primary_key=True)
-    at: str = Field(max_length=40)  # ISO 8601 as it was hashed
+    at: str = Field(max_length=40)  # ISO 8601, exactly as hashed
     actor: str = Field(max_length=32, index=True)
     action: str = Field(max_length=64, index=True)
     subject: str = Field(max_length=128, index=True)
-    data: str = Field(sa_column=Column(Text, nullable=False))  # canonical JSON as it was hashed
+    data: str = Field(sa_column=Column(Text, nullable=False))  # canonical JSON, exactly as hashed
     prev_sha256: str = Field(max_length=SHA256_HEX, unique=True)
     sha256: str = Field(max_length=SHA256_HEX, unique=True)

@@ -26,7 +26,7 @@ BOUNDED_ABOVE = frozenset({"series_length", "finals_games"})
 
 
 def _column(term: Term) -> Any:
-    """A setting's column."""
+    """The column of a setting."""
     if term.kind is datetime:
         return Field(default=None, sa_type=UtcDateTime)
     if term.kind is list:
@@ -37,7 +37,7 @@ def _column(term: Term) -> Any:
 
 
 def _bounds(term: Term) -> Iterator[CheckConstraint]:
-    """What the database checks of a setting's value, beside the words of an enumeration."""
+    """The bounds that the database checks, besides the values of enumerations."""
     if term.least is not None:
         bounds = f"BETWEEN {term.least} AND {term.most}" if term.name in BOUNDED_ABOVE else f">= {term.least}"
         unset = f"{term.name} IS NULL OR " if term.optional else ""

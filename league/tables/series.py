@@ -109,8 +109,8 @@ class Match(Staged, table=True):
         Index(None, "season_id", "id"),
         Index(None, "finished_at", "id"),
         Index(None, "season_id", "finished_at", "id"),
-        index_where("ix_match_held", "season_id", where="state = 'held'"),  # few, and asked for all the time
-        # Dice that are still to be played with.
+        index_where("ix_match_held", "season_id", where="state = 'held'"),  # few rows, and read often
+        # Dice that have not been used yet.
         index_where("ix_match_commitment_scheduled", "commitment", where="state = 'scheduled'"),
         index_where("ix_match_repeats_id", "repeats_id", where="repeats_id IS NOT NULL"),
         index_where("ix_match_asked", "season_id", where="asked IS NOT NULL"),
@@ -141,13 +141,13 @@ class Participant(SQLModel, table=True):
     """
 
     __table_args__ = (
-        UniqueConstraint("match_id", "version_id"),  # nobody plays against itself
+        UniqueConstraint("match_id", "version_id"),  # no version plays itself
         ForeignKeyConstraint(["version_id", "bot_id"], ["bot_version.id", "bot_version.bot_id"]),
         CheckConstraint("seat >= 0", name="seat"),
         CheckConstraint("rank >= 1", name="rank"),
         Index(None, "bot_id", "match_id"),
         Index(None, "bot_id", "finished_at", "match_id"),
-        # A bot's failures, and nothing of the many matches without one.
+        # Only bots' failures, without the many matches that have none.
         index_where("ix_participant_faults", "bot_id", "match_id", where="fault IS NOT NULL"),
         Index(None, "version_id", "match_id"),
     )
@@ -203,7 +203,7 @@ class Attempt(SQLModel, table=True):
     match_id: int | None = Field(default=None, foreign_key="match.id")
     version_id: int | None = Field(default=None, foreign_key="bot_version.id")
     attempt: int  # of the series or the build
-    seed_number: int | None = None  # which seed of the match's list; None: no match, or from before there were lists
+    seed_number: int | None = None  # the seed's number in the match's list; None: no match, or older than the lists
     worker: str | None = Field(default=None, max_length=128)
     cause: str = Field(max_length=MOST_WORD)
     detail: str = Field(default="", sa_column=Column(Text, nullable=False))

@@ -65,10 +65,10 @@ def _disagreements(transcript: Transcript, match: Match) -> Iterator[str]:
 
 
 def _of(match: Match) -> str:
-    """The variant that the league says it was."""
+    """The variant according to the league."""
     try:
         return _spelled(variant_of(rules(match.game, match.variant)))
-    except (KeyError, BadVariant):  # of a game, or of bounds, that are not here
+    except (KeyError, BadVariant):  # the game or its bounds are unknown here
         return ", ".join(sorted(match.variant or ())) or "none"
 
 

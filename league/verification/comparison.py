@@ -99,7 +99,7 @@ def remade(standings: Standings, config: RatingConfig, log: Log, passed: Set[int
 
 
 def _widened(rows: Sequence[Row], config: RatingConfig, passed: Set[int]) -> list[Row]:
-    """The rows with how closely each version is tied to the one before it."""
+    """The rows, with the width of each version's tie to the one before it."""
     return [
         row
         if row["parent_id"] is None
@@ -114,13 +114,13 @@ def _prior(row: Row) -> Prior:
 
 
 def _field(row: Row) -> tuple[int, bool, bool, bool, int | None]:
-    """What rows that are ranked against each other share (see `league.service.rankings.places`)."""
-    in_finals = (row["season_elo"] is None, row.get("finals_place"))  # which rankings of before do not have
+    """What rows that are ranked against each other have in common (see `league.service.rankings.places`)."""
+    in_finals = (row["season_elo"] is None, row.get("finals_place"))  # older rankings do not have these
     return row["division"], row["rank"] is None, row["finalist"], *in_finals
 
 
 def _figures(row: Row, entry: Rating, before: int = 0) -> Row:
-    """The row with its figures made again; so many places of its division are taken before its field."""
+    """The row with recomputed figures. `before`: places of its division that are taken already."""
     if row["season_elo"] is not None:
         return {**row, "season_elo": entry.elo, "season_se": entry.se}
     made: dict[str, Any] = {**row, **{name: getattr(entry, name) for name in FIGURES}}
@@ -132,7 +132,7 @@ def _figures(row: Row, entry: Rating, before: int = 0) -> Row:
 
 
 def _by_version(standings: Standings) -> dict[str, Any]:
-    """Rows by version instead of by place, so that one more does not look like a change of all below it."""
+    """The rows by version instead of by place, so that one additional row does not shift all others."""
     rows = {
         kind: {f"version {row['version_id']}": row for row in standings.get(kind, ())} for kind in ("rows", "unranked")
     }
@@ -140,7 +140,7 @@ def _by_version(standings: Standings) -> dict[str, Any]:
 
 
 def _differences(where: str, stored: Any, made: Any) -> Iterator[str]:
-    """Sentences, for each place where two documents differ."""
+    """Yield a sentence for each place where two documents differ."""
     if isinstance(stored, Mapping) and isinstance(made, Mapping):
         for key in sorted((stored.keys() | made.keys()) - NAMES):
             yield from _differences(f"{where}.{key}" if where else key, stored.get(key), made.get(key))

@@ -102,7 +102,7 @@ def wrong_secret(season: Told) -> str | None:
 
 
 def _bytes(secret: str) -> bytes:
-    """Nothing where it is no secret, which no season can be committed to."""
+    """The secret's bytes; empty if the text is not a secret, because no season can be committed to that."""
     try:
         return bytes.fromhex(secret)
     except ValueError:
@@ -124,7 +124,9 @@ def _wrong(season: Told, dealt: list[Dealt]) -> Iterator[str]:
 
 
 def _used_twice(season: Told, dealt: list[Dealt]) -> Iterator[str]:
-    """Matches that have another one's dice, and are not the same versions at the same deal in other seats."""
+    """Yield matches that share another one's dice, unless they are the same deal of the same versions in other
+    seats.
+    """
     used: dict[int, list[Dealt]] = {}
     for match in dealt:
         if match.deal is None:
@@ -139,7 +141,7 @@ def _used_twice(season: Told, dealt: list[Dealt]) -> Iterator[str]:
 
 
 def _left_out(numbers: Sequence[int], skipped: Mapping[int, int]) -> int | None:
-    """The first number from 1 that is missing, and is none that a restore has skipped."""
+    """The first number, counted from 1, that is missing and that no restore skipped."""
     last = 0
     for number in numbers:
         while number != last + 1 and skipped.get(last, 0) > last:

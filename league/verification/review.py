@@ -43,7 +43,7 @@ def review(blobs: Blobs, match: MatchDetail) -> dict[str, Any]:
     try:
         content = blobs.get(match.transcript_sha256, MAX_TRANSCRIPT_BYTES)
     except (BlobDamaged, BlobMissing) as error:
-        log.error("match %d cannot be looked at again: %s", match.id, error)  # whose words are no author's business
+        log.error("match %d cannot be looked at again: %s", match.id, error)  # the error's words are for operators only
         lost = "is lost" if isinstance(error, BlobMissing) else "is damaged in the store"
         return found | {"problem": f"its transcript {lost}"}
     try:
@@ -57,13 +57,13 @@ def review(blobs: Blobs, match: MatchDetail) -> dict[str, Any]:
 
 
 def _replies(transcript: Transcript) -> list[dict[str, Any]]:
-    """For each seat, in order."""
+    """The replies of each seat, in order."""
     prompts = list(transcript.prompts())
     return [_replies_of(seat, [p for p in prompts if p.message.seat == seat]) for seat in range(transcript.seats)]
 
 
 def _replies_of(seat: Seat, prompts: Sequence[Prompt]) -> dict[str, Any]:
-    """How many answers, the slowest by own time, and what the host took."""
+    """The number of answers, the slowest one's own time, and the time that the host took."""
     taken = Taken.of(prompts)
     return {
         "seat": seat,

@@ -30,7 +30,7 @@ WORK_MS = LIMIT_MS / 2
 FULL_ROUNDS, QUICK_ROUNDS = 30, 6
 """Each round gives four verdicts: about ten seconds on an idle host, and two."""
 
-TRIPS = 20  # of a chatterer, each round
+TRIPS = 20  # exchanges with a chatterer in each round
 
 PAUSE_SECONDS = 0.02
 """The pause before each order, so that the bot is reading by then unless this host is very busy."""
@@ -173,7 +173,7 @@ class Trial:
         return reply
 
     def _fresh(self) -> None:
-        """Start a new process, and wait for its interpreter."""
+        """Start a new process, and wait until its interpreter is ready."""
         if self._transport is not None:
             self.box.ask_stop(0)
             self.box.stopped()

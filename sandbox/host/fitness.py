@@ -70,7 +70,7 @@ class Facts:
     clock: str = "tsc"
     realtime: bool = True
     governors: tuple[str, ...] = ()
-    waiters: int = 65_536  # that one user may register in epolls; 0: unknown
+    waiters: int = 65_536  # the most descriptors that one user may register in epolls; 0: unknown
     swap: bool = False
     shared_cores: str = ""
     innocent: int = 60
@@ -79,12 +79,12 @@ class Facts:
     acquitted: int = 0
     disturbed: int = 0
     escaped: int = 0
-    late_ns: Percentiles = (30_000, 100_000, 200_000)  # the referee, at deadlines
-    trip_ns: Percentiles = (40_000, 100_000, 200_000)  # from prompt to reply of a bot that answers at once
+    late_ns: Percentiles = (30_000, 100_000, 200_000)  # how late the referee wakes up at deadlines
+    trip_ns: Percentiles = (40_000, 100_000, 200_000)  # from the prompt to the reply of a bot that answers at once
     steal_share: float = 0.0
-    steal_told: bool = True  # False: a virtual machine that has never been told of steal
+    steal_told: bool = True  # False: a virtual machine whose steal counter has never moved
     busy_share: float = 0.0  # of all CPUs, while the reference bots played
-    runtime: str = ""  # what confines bots: the engine's runtime; "": no engine
+    runtime: str = ""  # the engine's runtime that confines bots; "": no engine
     margin_ms: int = MARGIN_MS  # how near the deadline the reference bots aimed
 
 
@@ -170,7 +170,8 @@ def _of_the_machine(facts: Facts) -> Iterator[Finding]:
 
 def _of_the_hypervisor(facts: Facts) -> Finding:
     if not facts.steal_told:
-        # Some cannot report it. What they take then looks like the bot's own time, and only wrong verdicts reveal it.
+        # Some hypervisors cannot report steal. It then looks like the bot's own time, and only wrong verdicts reveal
+        # it.
         text = "The hypervisor has reported no stolen time since this machine started: it took none, or hides it."
         return Finding(Level.REMARK, text, "if other guests share its CPUs, use a machine that reports it")
     text = f"The hypervisor took {100 * facts.steal_share:.1f} % of this machine's time."
@@ -208,7 +209,7 @@ def _of_times(facts: Facts) -> Iterator[Finding]:
 
 
 def _either(good: bool, text: str, mend: str, otherwise: str = "") -> Finding:
-    """Make a finding: good, or else a remark; `otherwise` is the remark's text, if it differs."""
+    """Make a finding that is good, or else a remark; `otherwise` is the remark's text, if it differs."""
     return Finding(Level.GOOD, text) if good else Finding(Level.REMARK, otherwise or text, mend)
 
 

@@ -44,7 +44,7 @@ MOST_CHARACTERS = 80
 
 _INTERPRETER = re.compile(r"(python|pypy)[0-9.]*|(ba|da|z)?sh")
 _OPTION = re.compile(r"-[BEIPsSu]+")
-"""What may stand before a script, as pipx starts its programs with python -E."""
+"""The options that may precede a script: pipx, for one, starts programs with python -E."""
 
 
 class NoRegistry(Exception):
@@ -60,7 +60,7 @@ def shared_folder(parents: Sequence[Path] = PARENTS) -> Path:
                 folder.mkdir()
             found = folder.lstat()
             if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and found.st_mode & 0o1777 != 0o1777:
-                folder.chmod(0o1777)  # made just now, or by a container engine
+                folder.chmod(0o1777)  # it was created just now, or by a container engine
             if stat.S_ISDIR(found.st_mode) and os.access(folder, os.R_OK | os.W_OK | os.X_OK):
                 return folder
     raise NoRegistry(f"neither {' nor '.join(str(parent / NAME) for parent in parents)} can be used for locks")
@@ -172,8 +172,8 @@ class Processors:
             return -1
 
     def _lock(self, name: str) -> int | None:
-        """Return a descriptor that has the lock; None: somebody else has it. A file that was removed between opening
-        and locking is no lock any more.
+        """Return a descriptor that holds the lock, or None if another process holds it. If the file was removed between
+        opening and locking, the lock does not count.
         """
         path = self._folder / name
         while True:
@@ -192,16 +192,16 @@ class Processors:
 
 
 def _opened(path: Path) -> int:
-    """Open an empty file, or make it. Two steps: Linux refuses O_CREAT for another user's file in a sticky folder
-    (fs.protected_regular).
+    """Open an empty file, creating it if needed, in two steps: Linux refuses O_CREAT for another user's file in a
+    sticky folder (fs.protected_regular).
     """
-    for _ in range(100):  # somebody may remove it in between
+    for _ in range(100):  # another process may remove it in between
         try:
             fd = os.open(path, OPEN)
         except FileNotFoundError:
             try:
                 fd = os.open(path, OPEN | os.O_CREAT | os.O_EXCL, 0o644)
-                os.fchmod(fd, 0o644)  # whatever the umask: others open it too
+                os.fchmod(fd, 0o644)  # whatever the umask is: other users open it too
             except FileExistsError:
                 continue
         if stat.S_ISREG(os.fstat(fd).st_mode):
@@ -212,7 +212,9 @@ def _opened(path: Path) -> int:
 
 
 def _locks() -> Iterator[tuple[int, int]]:
-    """Yield inode and process of every flock; see proc_locks(5). Lines of waiting processes begin with an arrow."""
+    """Yield the inode and the process of every flock; see proc_locks(5). Lines of waiting processes begin with an
+    arrow.
+    """
     try:
         lines = Path("/proc/locks").read_text().splitlines()
     except OSError:
@@ -227,7 +229,7 @@ def _described(pid: int) -> str:
     """Say what a process is, as far as this user may know."""
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-        name = Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()  # all that one about to end still has
+        name = Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()  # all that an ending process still has
         uid = Path(f"/proc/{pid}").stat().st_uid
     except OSError:
         return f"process {pid}" if pid else "a process that this one cannot see"
@@ -239,9 +241,9 @@ def _described(pid: int) -> str:
 
 
 def _shown(words: Sequence[str]) -> str:
-    """Return a command as people know it, on one line: without an interpreter before a script, and their folders."""
+    """Return a command as people know it, on one line: without the interpreter before a script, and without folders."""
     words = [word for word in words if word]
-    if words[1:3] == ["-m", "deadheat.cli.main"]:  # how a server starts its own processes
+    if words[1:3] == ["-m", "deadheat.cli.main"]:  # the form in which a server starts its own processes
         words = ["deadheat", *words[3:]]
     while len(words) > 1 and _INTERPRETER.fullmatch(Path(words[0]).name):
         script = next((place for place, word in enumerate(words[1:], 1) if not _OPTION.fullmatch(word)), 0)

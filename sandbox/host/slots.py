@@ -40,13 +40,13 @@ class Slots:
     """The slots of this host, shared by all processes that name the same directory."""
 
     def __init__(self, directory: Path, spec: str = "") -> None:
-        """`directory` is that of the registry."""
+        """`directory` is the registry's directory."""
         directory.mkdir(parents=True, exist_ok=True)
         self._processors = Processors(directory)
         cpus = sorted(os.sched_getaffinity(0))
         self.slots = plan(spec, cpus)
         self.spare = tuple(cpu for cpu in cpus if all(cpu not in slot for slot in self.slots))
-        """Processors on which no bot of ours runs; none on a host of two."""
+        """The processors on which none of our bots runs; a host with two has none."""
 
     @contextlib.contextmanager
     def take(

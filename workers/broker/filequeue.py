@@ -45,7 +45,7 @@ class Channel(filesystem.Channel):
             try:
                 content = path.read_bytes()
                 path.unlink()
-            except OSError:  # another process was quicker
+            except OSError:  # another process was faster
                 continue
             try:
                 message = loads(content.decode())

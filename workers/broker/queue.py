@@ -89,11 +89,11 @@ def celery_app(settings: Settings) -> Celery:
     app.conf.update(
         task_ignore_result=True,
         task_default_queue=CONTROL,
-        # Late: otherwise a worker that is told to stop would still begin what it has prefetched. (A repeated message
-        # finds its row taken.)
+        # Acknowledge late: otherwise a worker that is told to stop would still start the messages it has prefetched. (A
+        # repeated message finds its row taken.)
         task_acks_late=True,
         task_routes={
-            "deadheat.environment": {"queue": BUILDS.queue},  # only these certainly have a sandbox
+            "deadheat.environment": {"queue": BUILDS.queue},  # only workers that build are certain to have a sandbox
             "deadheat.deliver": {"queue": DELIVERIES},
             "deadheat.advise": {"queue": EXHIBITIONS.queue},
             **{task_name(life): {"queue": life.queue} for life in KINDS},
@@ -114,9 +114,9 @@ def celery_app(settings: Settings) -> Celery:
 def _transport_options(settings: Settings) -> dict[str, Any]:
     if not settings.broker.startswith("filesystem:"):
         return {
-            # The sweeper redelivers, so Redis need not know who holds which message. It must not, either: a message
-            # that could not be acknowledged, because Redis died while every process was busy, stayed unacknowledged
-            # forever, and the worker took no other one again.
+            # The sweeper redelivers, so Redis need not know who holds which message. It must not know, either: a
+            # message that could not be acknowledged, because Redis died while every process was busy, stayed
+            # unacknowledged forever, and the worker took no other.
             "ack_emulation": False,
             "socket_timeout": BROKER_TIMEOUT_S,
             "socket_connect_timeout": BROKER_TIMEOUT_S,
@@ -177,7 +177,7 @@ def enqueue_environment() -> None:
 
 
 def _send(task: str, *row_ids: int, expires: float | None = None) -> None:
-    # Once, and quickly: the caller is an API thread or the scheduler, and the sweeper nudges again.
+    # One quick attempt: the caller is an API thread or the scheduler, and the sweeper nudges again.
     with telemetry.doing(f"send {task}", "PRODUCER"):
         _sender().send_task(task, row_ids, retry=False, expires=expires, headers=telemetry.headers())
 

@@ -85,7 +85,7 @@ def _post(parcel: Parcel, told: dict[str, object], settings: Settings) -> Answer
 
 
 def _reset(context: Context, parcel: Parcel) -> Letter:
-    """The message with a link to choose another password."""
+    """Write the message with the link to choose another password."""
     with context.database.reading() as session:
         query = link_query(session, parcel.channel_id)
     page = f"{context.settings.site_url.rstrip('/')}/reset?{query}"

@@ -66,7 +66,7 @@ def composed(settings: Settings, letter: Letter) -> EmailMessage:
 
 
 def _connected(url: str) -> smtplib.SMTP:
-    """A session with the server, encrypted and signed in as its address says."""
+    """Open a session with the server, encrypted and authenticated as its address says."""
     parts = urlsplit(url)
     host, port, context = parts.hostname or "", parts.port or SMTP_PORTS[parts.scheme], ssl.create_default_context()
     if parts.scheme == "smtps":

@@ -79,7 +79,7 @@ def post(url: str, body: bytes, headers: Mapping[str, str], *, inside: bool) -> 
 
 
 def _checked_addresses(target: Target, inside: bool) -> list[str]:
-    """The addresses to connect to, in the resolver's order. Raises NotReached."""
+    """Return the addresses to connect to, in the resolver's order. Raises NotReached."""
     try:
         found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
@@ -91,7 +91,7 @@ def _checked_addresses(target: Target, inside: bool) -> list[str]:
 
 
 def _connected(addresses: Sequence[str], port: int) -> socket.socket:
-    """A connection to the first address that takes one. Raises OSError: the last one's."""
+    """Connect to the first address that accepts. Raises OSError, the last address's."""
     *others, last = addresses
     for address in others:
         with contextlib.suppress(OSError):

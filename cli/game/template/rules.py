@@ -33,7 +33,7 @@ class MyGame:
 
 
 class _Match(Duel):
-    """One match. All state is here, for many matches of the one game object are played at the same time."""
+    """One match. It holds all state, because one game object plays many matches at the same time."""
 
     def __init__(self, chance: Chance) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class _Match(Duel):
         self.sums = [0, 0]
 
     def rounds(self) -> Generator[Step, Mapping[Seat, Reply], None]:
-        """Notices and events wait for the next step: they travel in front of its prompts."""
+        """Play the rounds. Notices and events wait for the next step and are sent before its prompts."""
         prizes = list(range(1, HIGHEST + 1))
         for round_number in range(1, HIGHEST + 1):
             prize = prizes.pop(self.chance.below(len(prizes)))

@@ -9,7 +9,7 @@ from deadheat.training.view import Layout, Mask, View
 from .rules import HIGHEST
 
 LAYOUT = Layout(
-    prize=(1, 0, HIGHEST),  # 0: nothing is asked
+    prize=(1, 0, HIGHEST),  # 0: nothing is asked now
     mine=(HIGHEST, 0, 1),  # 1: this card is in my hand
     theirs=(HIGHEST, 0, 1),
 )

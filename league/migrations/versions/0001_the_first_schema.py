@@ -30,7 +30,7 @@ def upgrade() -> None:
 
 
 def _append_only(table: str) -> None:
-    """Triggers that refuse to change or remove a row, whoever asks."""
+    """Triggers that refuse to change or remove a row, whatever the statement."""
     if op.get_bind().dialect.name == "sqlite":
         for verb in ("UPDATE", "DELETE"):
             op.execute(

@@ -29,7 +29,7 @@ def upgrade() -> None:
 
 
 def _add(table: str, column: str, definition: str, check: str | None = None) -> None:
-    """A column, and the constraint that is named after it."""
+    """Add a column, and the constraint that is named after it."""
     constraint = f" CONSTRAINT ck_{table}_{column} CHECK ({check})" if check else ""
     op.execute(f"ALTER TABLE {table} ADD COLUMN {column} {definition}{constraint}")
 
@@ -115,7 +115,7 @@ def _season() -> None:
         f"CONSTRAINT ck_season_{one}_{other} CHECK ({one} IS NULL OR {other} IS NULL OR {one} < {other})"
         for one, other in dates
     )
-    # SQLite takes a constraint only with a column; that it is about others is none the worse.
+    # SQLite accepts a constraint only with a column; it may well concern other columns.
     op.execute(f"ALTER TABLE season ADD COLUMN finals_done_at {_instant()} {checks}")
 
 
@@ -146,7 +146,7 @@ def _season_invitation() -> None:
 
 
 def _entry() -> None:
-    with op.batch_alter_table("entry") as entry:  # nothing refers to it yet, so SQLite may make it anew
+    with op.batch_alter_table("entry") as entry:  # no table refers to it yet, so SQLite may recreate it
         entry.add_column(sa.Column("division", sa.Integer(), nullable=False, server_default="1"))
         entry.add_column(sa.Column("finals_seed", sa.Integer(), nullable=True))
         entry.add_column(sa.Column("gate", sa.JSON(), nullable=True))
@@ -217,7 +217,7 @@ def _series() -> None:
 
 
 def _rating_snapshot() -> None:
-    """Published standings, which nobody changes or removes."""
+    """Forbid any change or removal of published standings."""
     _add("rating_snapshot", "final", "BOOLEAN DEFAULT false NOT NULL")
     final = sa.text("final")
     op.create_index(

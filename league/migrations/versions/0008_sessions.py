@@ -29,8 +29,9 @@ def _add(column: str, definition: str, check: str) -> None:
 
 
 def _widen_in_place() -> None:
-    """SQLite changes no constraint, and cannot make anew a table to which others refer within a transaction. What no
-    row's form depends on may be changed in the schema's own text (sqlite.org/lang_altertable.html, section 7).
+    """Change a constraint in the text of the schema. SQLite has no statement for it, and cannot recreate a table that
+    others refer to within a transaction. Editing the schema's text is allowed for what no row's form depends on
+    (sqlite.org/lang_altertable.html, section 7).
     """
     connection = op.get_bind()
     text: str = connection.execute(sa.text("SELECT sql FROM sqlite_master WHERE name = 'user_account'")).scalar_one()

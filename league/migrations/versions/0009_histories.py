@@ -54,7 +54,7 @@ def upgrade() -> None:
 
 
 def _add_up() -> None:
-    """What was stored before: how many and how long, without shares of the limit, which nobody had counted."""
+    """Add up what was stored before: counts and durations, without shares of the limit, which were not counted."""
     op.execute(
         "INSERT INTO response_times"
         " SELECT match.season_id, participant.version_id, latency_summary.command, MAX(latency_summary.limit_ns),"

@@ -20,7 +20,7 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["season_id"], ["season.id"], name=op.f("fk_season_rules_season_id")),
         sa.PrimaryKeyConstraint("season_id", "rules_version", name=op.f("pk_season_rules")),
     )
-    # Until now every game was played under the first version of its rules.
+    # Until now, every game was played under the first version of its rules.
     op.execute(
         "INSERT INTO season_rules SELECT match.season_id, 1, MIN(match.finished_at) FROM match"
         " JOIN series ON series.id = match.series_id WHERE match.state = 'done' AND series.purpose <> 'challenge'"
@@ -32,5 +32,5 @@ def upgrade() -> None:
     op.create_index(
         "ix_rating_snapshot_whole", "rating_snapshot", ["season_id", "id"], sqlite_where=kept, postgresql_where=kept
     )
-    # Who has not played has no place any more: every season that goes on is ranked anew.
+    # Bots that have not played lose their places: every running season is ranked anew.
     op.execute("UPDATE season SET log_serial = log_serial + 1 WHERE state <> 'closed'")

@@ -12,6 +12,6 @@ def upgrade() -> None:
     """Forward."""
     within = "CONSTRAINT ck_exhibition_seat CHECK (seat >= 0 AND seat < seats)"
     op.execute(f"ALTER TABLE exhibition ADD COLUMN seat INTEGER DEFAULT 0 NOT NULL {within}")
-    op.execute("UPDATE exhibition SET seat = seats - 1")  # until now a person had the last one
+    op.execute("UPDATE exhibition SET seat = seats - 1")  # until now, a person had the last seat
     op.execute("ALTER TABLE exhibition ADD COLUMN failures INTEGER DEFAULT 0 NOT NULL")
     op.create_index(op.f("ix_exhibition_finished_at"), "exhibition", ["finished_at"])

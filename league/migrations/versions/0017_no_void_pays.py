@@ -30,7 +30,7 @@ def upgrade() -> None:
     op.add_column("attempt", sa.Column("seed_number", sa.Integer(), nullable=True))
     at_least_one = "CONSTRAINT ck_match_attempt CHECK (attempt >= 1)"
     op.execute(f"ALTER TABLE match ADD COLUMN attempt INTEGER DEFAULT 1 NOT NULL {at_least_one}")
-    op.execute(  # what was played so far had the first seed at every attempt
+    op.execute(  # until now, every attempt was played with the first seed
         "UPDATE match SET attempt = 1 + (SELECT count(*) FROM attempt WHERE attempt.match_id = match.id"
         " OR (attempt.series_id = match.series_id AND attempt.match_id IS NULL)) WHERE state = 'scheduled'"
     )
@@ -49,7 +49,9 @@ def _change() -> None:
 
 
 def _change_in_place() -> None:
-    """As in 0008: SQLite changes no constraint but in the schema's own text. No row breaks any of the new ones."""
+    """Edit the schema's text as in 0008, because SQLite has no statement to change a constraint. All rows satisfy the
+    new ones.
+    """
     connection = op.get_bind()
     text: str = connection.execute(sa.text("SELECT sql FROM sqlite_master WHERE name = 'match'")).scalar_one()
     for before, after in CHANGED.values():

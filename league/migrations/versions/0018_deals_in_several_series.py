@@ -33,7 +33,7 @@ def _deals() -> None:
         postgresql_where=waiting,
     )
     column = "repeats_id INTEGER CONSTRAINT fk_match_repeats_id_match REFERENCES match (id)"
-    op.execute(f"ALTER TABLE match ADD COLUMN {column}")  # which Alembic does not write for SQLite
+    op.execute(f"ALTER TABLE match ADD COLUMN {column}")  # Alembic does not write this for SQLite
     op.create_index(
         "ix_match_repeats_id",
         "match",
@@ -48,7 +48,7 @@ def _deals() -> None:
 
 
 def _resignations() -> None:
-    with op.batch_alter_table("exhibition", table_args=_checks()) as exhibition:  # nothing refers to it
+    with op.batch_alter_table("exhibition", table_args=_checks()) as exhibition:  # no table refers to it
         for name in ("open_user", "open_place"):
             exhibition.drop_constraint(op.f(f"ck_exhibition_{name}"), type_="check")
     op.execute("UPDATE exhibition SET open_user_id = NULL, open_place = NULL WHERE resigned")
@@ -58,7 +58,7 @@ def _resignations() -> None:
 
 
 def _checks() -> tuple[sa.CheckConstraint, ...]:
-    """All that there are, for SQLite forgets them where it makes a table anew."""
+    """All its checks, because SQLite forgets them when it recreates a table."""
 
     def one_of(column: str, words: tuple[str, ...]) -> str:
         return f"{column} IN ({', '.join(map(repr, words))})"

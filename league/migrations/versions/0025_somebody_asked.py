@@ -43,7 +43,9 @@ def upgrade() -> None:
 
 
 def _change_in_place() -> None:
-    """As in 0017: SQLite changes no constraint but in the schema's own text. No row breaks any of the new ones."""
+    """Edit the schema's text as in 0017, because SQLite has no statement to change a constraint. All rows satisfy the
+    new ones.
+    """
     connection = op.get_bind()
     text: str = connection.execute(sa.text("SELECT sql FROM sqlite_master WHERE name = 'challenge'")).scalar_one()
     for name, kind in OPTIONAL.items():

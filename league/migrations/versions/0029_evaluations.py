@@ -126,7 +126,9 @@ def _pairing() -> None:
 
 
 def _change_in_place() -> None:
-    """As in 0017: SQLite changes no constraint but in the schema's own text. No row breaks the new one."""
+    """Edit the schema's text as in 0017, because SQLite has no statement to change a constraint. All rows satisfy the
+    new one.
+    """
     connection = op.get_bind()
     text: str = connection.execute(sa.text("SELECT sql FROM sqlite_master WHERE name = 'series'")).scalar_one()
     assert text.count(BEFORE) == 1, text

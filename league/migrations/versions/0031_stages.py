@@ -59,7 +59,9 @@ def _change(table: str) -> None:
 
 
 def _change_in_place(table: str) -> None:
-    """As in 0017: SQLite changes no constraint but in the schema's own text. No row breaks any of the new ones."""
+    """Edit the schema's text as in 0017, because SQLite has no statement to change a constraint. All rows satisfy the
+    new ones.
+    """
     connection = op.get_bind()
     of_it = {"table": table}
     text: str = connection.execute(sa.text("SELECT sql FROM sqlite_master WHERE name = :table"), of_it).scalar_one()

@@ -40,7 +40,9 @@ def upgrade() -> None:
 
 
 def _change_in_place() -> None:
-    """As in 0017: SQLite changes no constraint but in the schema's own text. No row breaks the new one."""
+    """Edit the schema's text as in 0017, because SQLite has no statement to change a constraint. All rows satisfy the
+    new one.
+    """
     connection = op.get_bind()
     of_it = sa.text("SELECT sql FROM sqlite_master WHERE name = 'notice'")
     text: str = connection.execute(of_it).scalar_one()

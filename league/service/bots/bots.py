@@ -136,7 +136,7 @@ def add_version(session: Session, owner: Person, bot_id: int, upload: Upload) ->
         BadUpload: it is a version of the bot already, byte for byte; as another it would begin without games.
         TooMany: the bot has `MAX_VERSIONS`.
     """
-    # Uploads of one bot, and of one author, go one by one: quotas are counted and numbers given under these locks.
+    # Lock the bot and the author: quotas are counted and numbers assigned for one upload of each at a time.
     session.exec(select(Bot.id).where(Bot.id == bot_id).with_for_update(key_share=True)).first()
     _lock_user(session, owner)
     may_upload(session, owner, bot_id)
@@ -229,7 +229,7 @@ def trial_of(session: Session, owner: Person, bot_id: int, number: int) -> str:
 
 
 def _check_is_new(session: Session, bot_id: int, upload: Upload) -> None:
-    """Raises BadUpload. What was broken may be tried again: the image that builds may be another."""
+    """Raises BadUpload. A broken version may be uploaded again, because the image that builds it may have changed."""
     alike = (
         BotVersion.bot_id == bot_id,
         BotVersion.source_sha256 == upload.sha256,
@@ -244,7 +244,7 @@ def _check_is_new(session: Session, bot_id: int, upload: Upload) -> None:
 
 
 def _lock_user(session: Session, user: Person) -> None:
-    """What is counted of one user is counted by one transaction after the other."""
+    """Lock a user, so that one transaction at a time counts what belongs to the user."""
     session.exec(select(User.id).where(User.id == user.id).with_for_update(key_share=True)).one()
 
 

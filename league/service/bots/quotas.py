@@ -58,7 +58,7 @@ def check_quota(session: Session, quota: Quota, wanted: int = 1) -> None:
     free_at = None
     for made, each in session.exec(recent.order_by(made_at.desc()).limit(quota.limit)):
         used += each
-        if free_at is None and used + wanted > quota.limit:  # until this one is as old as the window
+        if free_at is None and used + wanted > quota.limit:  # this one has to leave the window first
             free_at = made + quota.window
     if free_at is not None:
         seconds = max(1, math.ceil((free_at - at).total_seconds()))

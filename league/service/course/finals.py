@@ -91,14 +91,16 @@ def plan_finals(session: Session, season: Season) -> list[int]:
 
 
 def _qualify(session: Session, season: Season) -> bool:
-    """Choose the finalists by a ranking that has seen every match of the ladder; False: there is none yet."""
+    """Choose the finalists by a ranking that includes every match of the ladder. Return False if there is no such
+    ranking yet.
+    """
     snapshot = _current_ranking(session, season)
     if snapshot is None:
         return False
     present = select(Entry).where(Entry.season_id == season.id, may_be_drawn(season.id))
     entries = {entry.version_id: entry for entry in session.exec(present)}
     chosen: dict[int, list[int]] = {}
-    for row in snapshot.standings["rows"]:  # the best of each division first
+    for row in snapshot.standings["rows"]:  # each division's best bots come first
         entry = entries.get(row["version_id"])
         if entry is None or (season.finals_top is not None and row["rank"] is None):
             continue
@@ -115,7 +117,7 @@ def _qualify(session: Session, season: Season) -> bool:
 
 
 def _current_ranking(session: Session, season: Season) -> RatingSnapshot | None:
-    """The newest ranking, if the log has not changed since."""
+    """The newest ranking, or None if the log has changed since."""
     serials = session.exec(select(Season.log_serial, Season.rated_serial).where(Season.id == season.id)).one()
     if serials[0] != serials[1]:
         return None
@@ -127,12 +129,14 @@ def _current_ranking(session: Session, season: Season) -> RatingSnapshot | None:
 
 
 def _plan_division(session: Session, season: Season, field: Field, finalists: int, room: int) -> tuple[list[int], bool]:
-    """The next series of one division, and whether it has played enough; `finalists`: how many qualified."""
+    """Plan the next series of one division, and say whether it has played enough. `finalists`: how many bots
+    qualified.
+    """
     before = played(session, season.id, field)
     rounds = _next_tables(session, season, field, finalists, before)
     if rounds:
         room = -(-room // series_at_once(season))
-        wanted = rounds if season.finals is FinalsFormat.SWISS else rounds[:room]  # a Swiss round is planned whole
+        wanted = rounds if season.finals is FinalsFormat.SWISS else rounds[:room]  # a Swiss round is planned as a whole
         games = whole_groups(season.game, season.seats, season.finals_games)
         return _add(session, season, [Table(versions, games, round=number) for number, versions in wanted]), False
     if not all(series.finished for series in before):
@@ -143,7 +147,7 @@ def _plan_division(session: Session, season: Season, field: Field, finalists: in
 def _next_tables(
     session: Session, season: Season, field: Field, finalists: int, before: Sequence[Played]
 ) -> list[tuple[int, tuple[int, ...]]]:
-    """Tables of the rounds that can be played now and are not planned yet, each with its round."""
+    """The tables of rounds that can be played now and are not planned yet, each with the round's number."""
     of_rounds = [series for series in before if series.round is not None]
     if season.finals is FinalsFormat.ROUND_ROBIN:
         planned = {series.versions for series in of_rounds}
@@ -162,12 +166,12 @@ def _next_tables(
 def _swiss_round(
     session: Session, season: Season, field: Field, before: Sequence[Played], rounds: int
 ) -> list[tuple[int, ...]]:
-    """The tables of the next round; none where nobody is left to meet anybody new."""
+    """The tables of the next round; none if no bot has a new opponent left."""
     sat = times_sat(before)
     byes = Counter({version: rounds - sat[version] for version in field})
     points = scores(session, season)
     in_a_round = whole_groups(season.game, season.seats, season.finals_games)
-    for version in field:  # sitting out is as good as winning, as usual
+    for version in field:  # as usual, a bye is worth a win
         points[version] = points.get(version, Fraction()) + byes[version] * in_a_round
     if season.seats > 2:
         return tables(field, points, byes, season.seats)
@@ -180,7 +184,9 @@ def _swiss_round(
 
 
 def _extra_games(session: Session, season: Season, field: Field, before: Sequence[Played]) -> tuple[list[int], bool]:
-    """Series between neighbours that are not told apart; True: there are none, or no games left for them."""
+    """Plan series between neighbours whose order is uncertain. The second value is True if there are none, or no games
+    left for them.
+    """
     _, budget = extra_games(before, season.finals_extra_games)
     if budget <= 0:
         return [], True
@@ -188,7 +194,7 @@ def _extra_games(session: Session, season: Season, field: Field, before: Sequenc
     if snapshot is None:
         return [], False
     rows = {row["version_id"]: row for row in snapshot.standings["rows"]}
-    order = [version for version in rows if version in field]  # in the ranking's own order, which `gap_se` follows
+    order = [version for version in rows if version in field]  # in the order of the ranking, which `gap_se` follows
     turn = whole_groups(season.game, season.seats, 1)
     shared = share_out(_gaps(order, rows, budget), budget, season.finals_games, turn)
     made = _add(session, season, [Table(_neighbours(order, gap, season.seats), gap.games) for gap in shared])
@@ -196,8 +202,8 @@ def _extra_games(session: Session, season: Season, field: Field, before: Sequenc
 
 
 def _gaps(order: Field, rows: Mapping[int, Mapping[str, Any]], most_games: int) -> list[Gap]:
-    """Neighbours that need more games, best places first. A row's `gap_se` is of its distance to the next one's; who
-    comes before others by rule has none.
+    """The neighbours that need more games, best places first. A row's `gap_se` belongs to its distance to the next row;
+    it is None where a rule decides the order.
     """
     gaps = []
     for above, below in pairwise(order):
@@ -211,7 +217,7 @@ def _gaps(order: Field, rows: Mapping[int, Mapping[str, Any]], most_games: int) 
 
 
 def _neighbours(order: Field, gap: Gap, seats: int) -> tuple[int, ...]:
-    """The two of the gap, and whoever is next to them if the table is larger."""
+    """The two bots of the gap, and their nearest neighbours if the table is larger."""
     start = order.index(gap.above) - (seats - 2) // 2
     start = max(0, min(start, len(order) - seats))
     return tuple(order[start : start + seats])

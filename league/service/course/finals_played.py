@@ -150,7 +150,7 @@ def _view(row: Series, seated: Mapping[int, int], states: Counter[MatchState], o
 
 
 def _progress(season: Season, division: int, field: Field, finalists: int, before: Sequence[Played]) -> FinalsProgress:
-    # A rejudged match is one more series of its round, so tables are counted and not series.
+    # A rejudged match adds a series to its round, so count tables, not series.
     begun = {(series.round, series.versions) for series in before if series.round is not None}
     open_tables = {(series.round, series.versions) for series in before if not series.finished}
     last = max((number for number, _ in begun), default=0)
@@ -166,6 +166,6 @@ def _progress(season: Season, division: int, field: Field, finalists: int, befor
 
 def times_sat(before: Sequence[Played]) -> Counter[int]:
     """In how many rounds each version had a table that says something about it."""
-    # A rejudged match is one more series of its round, and nobody sits in a round twice.
+    # A rejudged match adds a series to its round, but a version sits in a round only once.
     seats = {(version, series.round) for series in before if not series.struck for version in series.versions}
     return Counter(version for version, _ in seats)

@@ -93,7 +93,8 @@ def go_on(session: Session, season_id: int) -> list[int]:
     notices.deadlines_near(session, season)
     if season.state not in IN_PLAY:
         return []
-    # Two schedulers at once would both see room: the season's row lets one in after the other (SQLite: any writer).
+    # Two schedulers at once would both find room, so lock the season's row first (in SQLite this excludes every
+    # writer).
     season = lock_season(session, season_id)
     planned: list[int] = []
     if season.state is SeasonState.OPEN:
@@ -114,7 +115,7 @@ def go_on(session: Session, season_id: int) -> list[int]:
 
 
 def _plan(session: Session, season: Season) -> list[int]:
-    """Fill the room for open series of a season that is locked."""
+    """Plan series for a locked season until it has no more room for open ones."""
     bound = open_series_bound(session)
     room = bound - _open(session, season.id, bound)
     if room <= 0:
@@ -152,7 +153,7 @@ def _plan(session: Session, season: Season) -> list[int]:
 
 
 def _open(session: Session, season_id: int, bound: int) -> int:
-    """Series that wait or run; of more than the bound it matters not how many. Those of gates and of evaluations have
+    """The number of series that wait or run, counted no further than the bound. Series of gates and of evaluations have
     bounds of their own.
     """
     return len(session.exec(UNDER_WAY, params={"season_id": season_id, "bound": bound}).all())
@@ -192,7 +193,7 @@ def has_unplayed(session: Session, season: Season) -> bool:
 
 
 def _precedence(proposal: Proposal, placing: Set[int]) -> Precedence:
-    """`placing`: the versions that are being placed."""
+    """The precedence of a planned series. `placing`: the versions that are being placed."""
     if placing.isdisjoint(proposal.versions):
         return Precedence.ORDINARY
     return Precedence.NEW_VERSION if proposal.reason is Reason.TURN else Precedence.PLACEMENT
@@ -202,7 +203,7 @@ def _precedence(proposal: Proposal, placing: Set[int]) -> Precedence:
 
 
 def _ready(session: Session, season: Season) -> dict[int, Entry]:
-    """Entries whose version may play and which do not rest, by version."""
+    """The entries whose version may play and that do not rest, by version."""
     statement = (
         select(Entry)
         .join(BotVersion, col(BotVersion.id) == Entry.version_id)
@@ -213,16 +214,16 @@ def _ready(session: Session, season: Season) -> dict[int, Entry]:
 
 
 def _players(session: Session, season: Season) -> dict[int, Entry]:
-    """The same; who came since the last planning takes its place in the order of waiting."""
+    """The entries that may play, by version; newcomers get their place in the order of waiting."""
     players = _ready(session, season)
     for entry in players.values():
-        if entry.waiting_since is None:  # it came, and is behind all who were there
+        if entry.waiting_since is None:  # a newcomer goes behind all others
             entry.waiting_since = season.series_planned
     return players
 
 
 def _through(session: Session, season_id: int, players: Mapping[int, Entry], games_per_pair: int | None) -> set[int]:
-    """Versions that have played all games with everybody of their division who plays now."""
+    """The versions that have played all their games against everybody who now plays in their division."""
     if games_per_pair is None:
         return set()
     found: set[int] = set()
@@ -234,11 +235,11 @@ def _through(session: Session, season_id: int, players: Mapping[int, Entry], gam
 
 
 def _opponents_done(session: Session, season_id: int, division: int, games_per_pair: int) -> Counter[int]:
-    """For each version of a division with how many who are there, too, it has played all games; who left is not.
+    """For each version of a division, the number of present opponents against which it has played all games.
 
-    It reads each pair of the division once. Joined with entries SQLite looked at all of them for every pair: 56 s of
-    CPU a tick with 2,000 bots and 50,000 pairs, 0.4 s so. And without the `+ 0` it would look up every pair that there
-    could be.
+    The query reads each pair of the division once. With a join on entries, SQLite read all entries for every pair: 56 s
+    of CPU a tick with 2,000 bots and 50,000 pairs, against 0.4 s now. Without the `+ 0` it would look up every possible
+    pair.
     """
     there = select(Entry.version_id).where(
         Entry.season_id == season_id, Entry.division == division, taking_part(season_id)
@@ -268,7 +269,7 @@ def _entrants(
     for version, entry in players.items():
         assert entry.waiting_since is not None
         row = ranked.get(version)
-        expected = row if row is not None else newest_of.get(entry.bot_id)  # its parent, where it is not ranked yet
+        expected = row if row is not None else newest_of.get(entry.bot_id)  # its parent's, if it is not ranked yet
         entrants.append(
             Entrant(
                 version=version,
@@ -287,9 +288,9 @@ def _entrants(
 def _links(
     session: Session, season_id: int, versions: Mapping[int, Entry], snapshot: RatingSnapshot | None
 ) -> tuple[dict[int, int], Counter[int]]:
-    """Which part of the field each version belongs to, and how many series it has open.
+    """The part of the field that each version belongs to, and the number of its open series.
 
-    The newest ranking knows the parts of the log that it was made from; what is on its way since then links too.
+    The newest ranking contains the parts according to its log; series that are open or ended later link versions too.
     """
     rows = [] if snapshot is None else snapshot.standings["rows"]
     known = {row["version_id"]: row["part"] for row in rows if "part" in row}
@@ -315,10 +316,10 @@ def _links(
 
 
 def _met(session: Session, season_id: int, versions: Mapping[int, int], player: Entry) -> dict[int, Met]:
-    """What a player has planned and played with every opponent that may play now; `versions` by bot.
+    """A player's planned and played games against every opponent that may play now; `versions` by bot.
 
-    Games between earlier versions of the two bots are counted apart: they say who has met whom, not how often these
-    two versions have.
+    Games between earlier versions of the two bots are counted separately: they show which bots have met, but not how
+    often these two versions have.
     """
     mine = select(BotVersion.id).where(BotVersion.bot_id == player.bot_id)
     found: dict[int, Met] = {}

@@ -63,7 +63,7 @@ def _finalists(session: Session, season_id: int) -> Sequence[BotVersion]:
 
 
 def _survivors(session: Session, row: Evaluation) -> Sequence[BotVersion]:
-    """Who goes on from a stage that is over, the best first; the others have their places now."""
+    """The versions that advance from a finished stage, the best first; the others get their final places now."""
     left = (EvaluationPlayer.evaluation_id == row.id, col(EvaluationPlayer.gone_after).is_(None))
     players = select(BotVersion).join(EvaluationPlayer, col(EvaluationPlayer.version_id) == BotVersion.id)
     placed = players.where(EvaluationPlayer.evaluation_id == row.id).order_by(col(EvaluationPlayer.place))
@@ -75,7 +75,7 @@ def _survivors(session: Session, row: Evaluation) -> Sequence[BotVersion]:
 
 
 def _place(session: Session, season_id: int, order: Sequence[BotVersion], before: int = 0) -> None:
-    """Write down the places of those after the first `before`."""
+    """Record the places of the versions after the first `before`."""
     rows = [{"bot": version.bot_id, "at": place} for place, version in enumerate(order[before:], before + 1)]
     mine = (col(Entry.season_id) == season_id, col(Entry.bot_id) == bindparam("bot"))
     set_each(session, update(Entry).where(*mine).values(finals_place=bindparam("at")), rows)

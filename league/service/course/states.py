@@ -120,7 +120,9 @@ def change_state(
 
 
 def _ordered(season_id: int) -> ColumnElement[bool]:
-    """A series that repeats a match by an organiser's order: without it, what was ruled out would count again."""
+    """Whether a series repeats a match by an organiser's order. Without it, a result that was ruled out would count
+    again.
+    """
     repeated = (VoidedMatch.season_id == season_id, col(VoidedMatch.rejudged_id).is_not(None))
     repetitions = col(Match.id).in_(select(VoidedMatch.rejudged_id).where(*repeated))
     return col(Series.id).in_(select(Match.series_id).where(repetitions))
@@ -130,8 +132,8 @@ def turn_season(session: Session, season: Season) -> None:
     """Move a season whose date has come to its next state, or through several."""
     at = now(session)
     while _due(season, at) is not None:
-        lock_season(session, season.id)  # nothing is ruled on, and no appeal is opened, between the look and the step
-        after = _due(season, at)  # the date may have been moved until just now
+        lock_season(session, season.id)  # no ruling is made, and no appeal opened, between the check and the step
+        after = _due(season, at)  # the date may have been moved in the meantime
         if after is None:
             return
         if after is SeasonState.CLOSED and unfinished(session, season).holds:
@@ -157,7 +159,7 @@ def past_its_close(season: Season, at: datetime) -> bool:
 
 
 def _must_stay_open(session: Session, season: Season) -> None:
-    """Raises BadSetting: a date that has passed would end it at once."""
+    """Raises BadSetting for a date that has passed, because it would end the state at once."""
     for state, setting, date in dated_steps(season, SeasonState.OPEN):
         if date <= now(session):
             becomes = SEASON_STEPS[state].becomes
@@ -165,17 +167,17 @@ def _must_stay_open(session: Session, season: Season) -> None:
 
 
 def _due(season: Season, at: datetime) -> SeasonState | None:
-    """The state that a date, or the end of the finals, now asks for."""
+    """The state that a date, or the end of the finals, requires now."""
     if season.state is SeasonState.FINALS and season.finals_done_at is not None and season.closes_when_done:
         return SeasonState.CLOSED
     for after, _, date in dated_steps(season, season.state):
-        opened = season.state is not SeasonState.SCHEDULED  # what never opened is closed by hand
+        opened = season.state is not SeasonState.SCHEDULED  # a season that never opened is closed by hand
         if date <= at and allowed(season.state, after) and (opened or after is not SeasonState.CLOSED):
             return after
     return None
 
 
 def _possible(before: SeasonState) -> str:
-    """What may become of a season, as the end of a sentence about it."""
+    """The possible next states of a season, as the end of a sentence."""
     after = [step.becomes for state, step in SEASON_STEPS.items() if allowed(before, state)]
     return f"it can be {' or '.join(after)}" if after else "it stays so"

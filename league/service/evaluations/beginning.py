@@ -195,7 +195,7 @@ def _add(
     due_at: datetime | None = None,
     who: str = SYSTEM,
 ) -> Evaluation:
-    """An evaluation with its field: versions with their bots, the best seed first."""
+    """Create an evaluation with its field: versions with their bots, the best seed first."""
     newest = session.exec(select(func.max(Evaluation.number)).where(Evaluation.season_id == season.id)).one()
     row = Evaluation(
         season_id=season.id,
@@ -220,8 +220,8 @@ def _add(
 
 
 def _seeded(session: Session, season: Season) -> list[tuple[int, int]]:
-    """The field as versions with their bots, the best seed first: by the last evaluation's standings, then whoever was
-    not in it, by the time of submission.
+    """The field as versions with their bots, the best seed first: by the last evaluation's standings, then the bots
+    that were not in it, by the time of submission.
     """
     statement = (
         select(Entry.version_id, Entry.bot_id, BotVersion.created_at)

@@ -95,8 +95,8 @@ def measured(series: Sequence[Played], estimate: Pace, slots: int = 1) -> Pace:
 
 
 def _turn(series: Sequence[Played], slots: int) -> float:
-    """The mean seconds for which a slot had nothing to do although a series waited. The n-th to start took the place
-    of the one that was the n-th to end, `slots` before it.
+    """The mean number of seconds for which a slot was idle although a series waited. The n-th series to start after the
+    first `slots` took the slot of the n-th to end.
     """
     ended = sorted(one.finished_at for one in series)
     later = sorted(series, key=lambda one: one.started_at)[slots:]
@@ -222,7 +222,7 @@ def next_after(lines: Sequence[DeclaredEvaluation], at: datetime) -> datetime | 
 
 
 def _skipped(line: DeclaredEvaluation, since: datetime, at: datetime) -> int:
-    """Times of a line after `since` and before `at`."""
+    """The number of a line's dates after `since` and before `at`."""
     count = 0
     while (since := line.next_due(since) or at) < at and count < MOST_FORESEEN:
         count += 1

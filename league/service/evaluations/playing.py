@@ -79,7 +79,7 @@ def carry_on(session: Session, season: Season, row: Evaluation) -> list[int]:
         if not _draw(session, season, row, gone):
             _finish(session, row)
             return []
-        _settle(session, season, row, gone)  # a pairing with a bot that has left since
+        _settle(session, season, row, gone)  # settles pairings with bots that have left since
     return [*again, *_add_series(session, season, row)]
 
 
@@ -89,7 +89,7 @@ def open_of_evaluation(session: Session, season_id: int) -> int:
 
 
 def has_unplanned(session: Session, evaluation_id: int) -> bool:
-    """Whether a pairing that is drawn has no series yet. They are planned in their order, so the last one says it."""
+    """Whether a drawn pairing has no series yet. Pairings are planned in order, so the last open one tells."""
     last = session.connection().execute(LAST_OPEN, {"evaluation_id": evaluation_id}).first()
     return last is not None and not last.is_planned
 
@@ -142,8 +142,9 @@ def players_of(session: Session, evaluation_id: int) -> tuple[list[int], set[int
 
 
 def _gone(session: Session, row: Evaluation) -> set[int]:
-    """Versions of bots that organisers took out of the season. One whose author withdraws it is played to the end:
-    nobody may choose in the middle of an evaluation whom unplayed matches are given to. Who is gone does not come back.
+    """The versions of bots that organisers removed from the season; a removed bot does not return to the evaluation. A
+    bot that its author withdraws plays to the end: otherwise authors could choose during an evaluation who gets the
+    points of unplayed matches.
     """
     absent = session.exec(TAKEN_OUT, params={"season_id": row.season_id}).all()
     if absent:
@@ -160,7 +161,7 @@ GONE = select(EvaluationPlayer.version_id).where(
 
 
 def _is_settled(session: Session, row: Evaluation) -> bool:
-    """Whether everything that is drawn is."""
+    """Whether every drawn pairing is settled."""
     session.flush()
     return session.connection().execute(LAST_OPEN, {"evaluation_id": row.id}).first() is None
 
@@ -169,12 +170,12 @@ def _is_settled(session: Session, row: Evaluation) -> bool:
 
 
 def _draw(session: Session, season: Season, row: Evaluation, gone: Collection[int]) -> bool:
-    """What is played next, by `league.pairing.tournament`; False: nothing is left."""
+    """Draw what is played next, by `league.pairing.tournament`. Return False if nothing is left."""
     seeded, _ = players_of(session, row.id)
     form = form_of(season, row)
     rounds = next_rounds(form, seeded, set(seeded) - set(gone), meetings(session, row.id))
     drawn = list(enumerate(rounds, last_round(session, row.id) + 1))
-    # In a round robin everybody sits out equally often.
+    # In a round robin every player sits out equally often, so a bye is worth nothing.
     bye_points = float(form.matches) if row.format is EvaluationFormat.SWISS else 0.0
     pairings = [
         {**_pairing(row.id, number, board), "first_id": first, "second_id": second}
@@ -202,7 +203,7 @@ def _pairing(evaluation_id: int, number: int, board: int) -> dict[str, int]:
 
 
 def _add_series(session: Session, season: Season, row: Evaluation) -> list[int]:
-    """Series of pairings that have none yet, as many as there is room for."""
+    """Add series for pairings that have none yet, as far as there is room."""
     room = open_series_bound(session) - open_of_evaluation(session, season.id)
     if room <= 0:
         return []
@@ -237,7 +238,7 @@ def _table(pairing: EvaluationPairing, matches: int) -> Table:
 
 
 def _settle(session: Session, season: Season, row: Evaluation, gone: Collection[int]) -> list[int]:
-    """Write down the points of pairings that are over; new series, where matches of a stage are made up for."""
+    """Record the points of finished pairings. In a stage, return new series that replace missing matches."""
     of_it = {"evaluation_id": row.id}
     begun = session.exec(PLAYED, params=of_it).all()
     matches = whole_groups(season.game, season.seats, row.matches)
@@ -262,8 +263,8 @@ SETTLED = (
 def _short(
     session: Session, pairings: Sequence[EvaluationPairing], gone: Collection[int], matches: int
 ) -> dict[int, int]:
-    """Of pairings that the service failed to play whole: how many matches are to be played in place of those that are
-    held or abandoned. There are never more than twice as many as there were to be, so no failure holds a stage up.
+    """For pairings whose matches the service failed to play in full: the number of matches that replace the held or
+    abandoned ones. A pairing has at most twice its planned matches, so no failure holds up a stage.
     """
     there = [one.id for one in pairings if one.first_id not in gone and one.second_id not in gone]
     ended: Any = col(Match.state).in_(WITH_RESULT)
@@ -282,7 +283,7 @@ def _short(
 
 
 def _finish(session: Session, row: Evaluation) -> None:
-    """Everybody has a place and the figures that it follows from, and it is over."""
+    """Record everybody's place and the figures behind it, and end the evaluation."""
     places = [{"player": one.player, "at": one.place, "by": one.figures} for one in standings_of(session, row)]
     mine = (col(EvaluationPlayer.evaluation_id) == row.id, col(EvaluationPlayer.version_id) == bindparam("player"))
     final = update(EvaluationPlayer).where(*mine).values(place=bindparam("at"), figures=bindparam("by"))

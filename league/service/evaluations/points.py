@@ -63,7 +63,7 @@ RESULTS = (
 
 
 def _taken(ranks: Mapping[int, int], pairing: EvaluationPairing) -> Points:
-    """From one match; a rank of 0 stands for an own failure."""
+    """The points of one match; rank 0 marks a fault."""
     assert pairing.second_id is not None, "a bye has no matches"
     one, other = ranks[pairing.first_id], ranks[pairing.second_id]
     if one == 0 or other == 0:

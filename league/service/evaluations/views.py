@@ -97,7 +97,9 @@ def courses(session: Session, season_id: int, bot_ids: Collection[int] | None = 
 
 
 def _first(session: Session, newest: Sequence[Evaluation]) -> list[int]:
-    """The first `TOP` bots of the newest evaluation; after a stage, which has few, then those of the one before."""
+    """The first `TOP` bots of the newest evaluation. A stage may have fewer; then bots of the evaluations before it
+    follow.
+    """
     found: dict[int, None] = {}
     for row in newest:
         best = select(EvaluationPlayer.bot_id).where(EvaluationPlayer.evaluation_id == row.id)
@@ -130,7 +132,7 @@ def evaluation(
 def _final(
     session: Session, row: Evaluation, versions: Collection[int] | None, skip: int, limit: int | None
 ) -> list[Placed] | None:
-    """The standings as they were kept when it ended; None: they were not."""
+    """The standings as stored at the end of the evaluation, or None if they were not stored."""
     mine = [col(EvaluationPlayer.evaluation_id) == row.id]
     kept = select(EvaluationPlayer.version_id).where(*mine, col(EvaluationPlayer.figures).is_not(None))
     if session.exec(kept.limit(1)).first() is None:

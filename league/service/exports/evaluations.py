@@ -65,7 +65,7 @@ def evaluation_pairings(session: Session, scope: Scope, after: int, limit: int) 
 
 
 def _wanted(scope: Scope) -> list[ColumnElement[bool]]:
-    """The condition that an evaluation is the season's, and the bot in it."""
+    """The condition that an evaluation belongs to the season, and the bot to the evaluation."""
     wanted = [col(Evaluation.season_id) == scope.season_id]
     if scope.bot_id is not None:
         with_it = select(EvaluationPlayer.evaluation_id).where(EvaluationPlayer.bot_id == scope.bot_id)

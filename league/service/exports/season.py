@@ -24,7 +24,9 @@ def season(session: Session, scope: Scope, _after: int, _limit: int) -> Page:
 
 
 def _season_columns() -> list[str]:
-    """All but what has tables of its own or follows from the others; the finals' own dates follow their settings."""
+    """The columns of the table, without those that have tables of their own or follow from others. The dates of the
+    finals come right after their settings.
+    """
     dates = ["qualified_at", "finals_done_at"]
     left = [name for name in Season.model_fields if name not in {"divisions", "plays", "rounded", *dates}]
     behind = left.index("closes_when_done") + 1

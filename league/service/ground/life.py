@@ -69,7 +69,7 @@ class Life:
     takes_slot: bool = True
 
     def claiming(self, *conditions: ColumnElement[bool]) -> Update:
-        """The statement with which `claim` takes a row that meets the conditions. It is to be made once."""
+        """Build the statement with which `claim` takes a row that meets the conditions. Callers keep it."""
         waits = updating(self.table, "id", "state").where(*conditions)
         return waits.values(attempt=self.table.attempt + 1)
 
@@ -131,8 +131,8 @@ class Life:
         at, settings = now(session), settings_of(session)
         ids = list(session.exec(_due(self), params={"at": at}).all())
         if ids:
-            # Whatever was claimed in this moment may be changed too: who gives it back sets this anew. (With the state
-            # as a condition, SQLite reads all that waits instead of these rows.)
+            # This may also change a row that was claimed just now: whoever gives it back sets the date anew. (With a
+            # condition on the state, SQLite reads all waiting rows instead of these.)
             again = at + timedelta(seconds=settings.requeue_seconds)
             session.connection().execute(_told(self), {"told": ids, "again": again})
         return ids
@@ -153,7 +153,7 @@ class Life:
         tried: set[int] = set()
         while len(tried) < MOST_RACES:
             row_id = next_id(session)
-            if row_id is None or row_id in tried:  # nothing waits, or this worker may not have it
+            if row_id is None or row_id in tried:  # nothing waits, or this worker may not take it
                 return None
             job = claim(row_id)
             if job is not None:
@@ -162,7 +162,7 @@ class Life:
         return None
 
 
-# What is asked all the time is made once for each kind: to make a statement takes longer than to ask it.
+# Frequent statements are built once for each kind: building one takes longer than executing it.
 
 
 @cache

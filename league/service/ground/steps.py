@@ -24,11 +24,11 @@ from deadheat.league.tables import Season, Staged
 Row = TypeVar("Row", bound=SQLModel)
 
 DIALECTS: Mapping[str, Any] = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
-"""Each database's own INSERT, which says what to do with a row that is there."""
+"""Each database's own INSERT, which knows ON CONFLICT."""
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 _IS = "is_"
-"""Begins the name of a parameter that a column must be equal to; the one that it is set to has the column's name."""
+"""Prefix of the parameters that columns are compared with. The parameter that a column is set to has its name."""
 
 
 def move(
@@ -58,8 +58,8 @@ def set_values(
 ) -> int:
     """Set values of the rows that meet the conditions; how many they were. Rows in memory stay as they were read.
 
-    `where`: what columns must be equal to. Such a statement is made once; one with other conditions each time, which
-    takes longer than to carry it out.
+    `where` maps columns to the values that they must have. A statement with such conditions alone is built once; other
+    conditions have it built anew, which takes longer than executing it.
     """
     statement = updating(table, *where)
     if conditions:
@@ -67,26 +67,26 @@ def set_values(
     computed = {name: values.pop(name) for name in [*values] if isinstance(values[name], ExpressionElementRole)}
     if computed:
         statement = statement.values(**computed)
-    # Plain values are parameters of the execution: as parts of the statement they would take longer than to write them.
+    # Plain values are passed as parameters: building them into the statement would take longer than writing them.
     return update_rows(session, statement, where, **values)
 
 
 @cache
 def updating(table: type[SQLModel], *equal: str) -> Update:
-    """The update of the rows whose columns of these names are equal to parameters, for `update_rows`."""
+    """Build the update of the rows in which these columns have given values; `update_rows` executes it."""
     return update(table).where(*(col(getattr(table, name)) == bindparam(_IS + name) for name in equal))
 
 
 def update_rows(session: Session, statement: Update, where: Mapping[str, Any], **values: Any) -> int:
-    """Carry out a statement that was made by `updating`; how many rows were changed. `values`: those of columns, and
-    the parameters of further conditions.
+    """Execute a statement that `updating` built, and return how many rows it changed. `values` are those of columns,
+    and the parameters of further conditions.
     """
     session.flush()
     return session.connection().execute(statement, {**_renamed(where, where), **values}).rowcount
 
 
 def set_by_key(session: Session, table: type[SQLModel], key: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Set values of many rows in one batch, each found by its columns of the names `key`."""
+    """Set values of many rows in one batch; the columns of `key` identify each row."""
     set_each(session, updating(table, *key), [_renamed(row, key) for row in rows])
 
 
@@ -181,7 +181,7 @@ def _insert_or_leave(table: type[SQLModel], dialect: str) -> Insert:
 def insert_or_add(
     session: Session, table: type[SQLModel], key: Sequence[str], rows: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Insert rows, in one batch; where one of the same `key` is there, add the values of the other columns to its own."""
+    """Insert rows in one batch. Where a row with the same `key` exists, add the values of the other columns to it."""
     if rows:
         session.flush()
         statement = _insert_or_add(table, session.get_bind().dialect.name, tuple(key), tuple(rows[0].keys() - {*key}))

@@ -53,9 +53,9 @@ class BuildJob:
     version_id: int
     attempt: int
     game: str
-    source_sha256: str  # blob: the upload as it came
+    source_sha256: str  # blob: the unchanged upload
     filename: str  # as uploaded, e.g. bot.py or bot.zip
-    language: str  # found at upload, see sandbox.languages
+    language: str  # detected at upload, see sandbox.languages
     entry: str = ""  # as in ProgramRef
     waited_seconds: float = 0.0  # from queued to claimed
 
@@ -79,7 +79,9 @@ def claim_next_build(session: Session, nudged_id: int, worker: str) -> BuildJob 
 
 
 def _next_in_fairness(session: Session) -> int | None:
-    """The fresh upload to be built next. Reads one row for each author who waits, and their day's uploads."""
+    """The new upload to build next. The query reads one row for each waiting author, and their uploads of the last
+    day.
+    """
     author = col(BotVersion.uploader_id)
     waits = (
         col(BotVersion.state) == VersionState.UPLOADED,

@@ -81,7 +81,7 @@ def claim_exhibition(session: Session, exhibition_id: int, worker: str, host: Ho
     if not EXHIBITIONS.claim(session, claiming, exhibition_id, worker, **told_of(session, host)):
         return None
     row = session.get_one(Exhibition, exhibition_id, populate_existing=True)
-    # What it has waited for another worker since is none of the person's time.
+    # The person's time does not include the time for which the match waited for another worker.
     row.started_at = at if row.started_at is None else row.started_at + (at - row.queued_at)
     session.flush()
     person = session.exec(select(User.name).where(User.id == row.user_id)).one()
@@ -212,5 +212,5 @@ def _row(session: Session, job: ExhibitionJob) -> Exhibition | None:
 def _replies(row: Exhibition) -> Replies:
     try:
         return read_replies(row.replies)
-    except BadTranscript:  # a worker of another version wrote them: the person is asked again
+    except BadTranscript:  # written by a worker of another version; the person is asked again
         return []

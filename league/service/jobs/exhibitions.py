@@ -164,7 +164,7 @@ def take_seat(session: Session, person: Person, bot_id: int, opponents: int = 1,
         created_at=at,
     )
     session.add(row)
-    # Somebody else may have taken the place, or the same person in another tab, a moment ago.
+    # Another person, or the same one in another tab, may have taken the place just now.
     flush_unless_taken(session, NoPlace(settings_of(session).exhibitions))
     return row.id
 
@@ -182,14 +182,14 @@ def playable() -> tuple[ColumnElement[bool], ...]:
 
 
 def _variant(session: Session, version_id: int) -> Sequence[str] | None:
-    """The game's variant in the newest season that has begun and in which this version plays; None: its rules."""
+    """The game's variant in the newest started season in which this version plays; None: the plain rules."""
     plays = (Entry.version_id == version_id, col(Season.state) != SeasonState.SCHEDULED)
     newest = select(Season.variant).join(Entry, col(Entry.season_id) == Season.id).where(*plays)
     return session.exec(newest.order_by(col(Season.id).desc())).first()
 
 
 def _check_table(game: str, opponents: int, seat: Seat | None) -> int:
-    """How many sit there."""
+    """Return the number of seats. Raises BadSetting."""
     seats, possible = opponents + 1, GAMES[game].seats
     if seats not in possible:
         raise BadSetting("opponents", f"{game} needs {possible.start} to {possible.stop - 1} opponents")
@@ -334,7 +334,9 @@ def _own(session: Session, person: Person, exhibition_id: int) -> Exhibition:
 
 
 def _match(row: Exhibition) -> Unfinished | None:
-    """As far as it has come, everything in it; None: it has not begun, or was played by other rules than those here."""
+    """The match so far, including private events; None if it has not begun, or if it was played by rules that differ
+    from ours.
+    """
     if row.started_at is None or row.state is JobState.ABANDONED:
         return None
     try:

@@ -38,15 +38,15 @@ def sweep(session: Session) -> dict[Life, list[int]]:
 
 @cache
 def _lost() -> Select[*tuple[Any, ...]]:
-    """Of which kinds something waits to be enqueued, or lies under an expired lease, at the instant `at`. (Where nobody
-    took a person's match for too long, its row is one that waits.)
+    """For each kind, whether at the instant `at` a row waits to be enqueued or its lease has expired. (A person's match
+    that nobody took in time counts as waiting.)
     """
     at = bindparam("at", type_=UtcDateTime)
     return columns(*(life.lost(at) for life in KINDS))
 
 
 def _swept(session: Session, life: Life, give_back: GiveBack) -> list[int]:
-    """Take back what silent workers hold of one kind; those that must be enqueued."""
+    """Take back the jobs of one kind that silent workers hold, and return the rows to enqueue."""
     for row_id, attempt, worker in life.expired(session):
         detail = f"worker {worker} did not renew its lease in time"
         if give_back(session, row_id, attempt, worker, Failure(Cause.LEASE_EXPIRED, detail)):

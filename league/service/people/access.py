@@ -108,7 +108,7 @@ def look_up(session: Session, secret: str, kind: TokenKind) -> Access:
         raise BadToken("this one is unknown")
     token, user = found
     at = now(session)
-    if user.closed_at is not None:  # also for one that was issued in the moment in which the account was closed
+    if user.closed_at is not None:  # this includes a token issued while the account was being closed
         raise BadToken("the account of this one is closed")
     if token.revoked_at is not None:
         raise BadToken("this one has been revoked")

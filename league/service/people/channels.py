@@ -333,7 +333,7 @@ def signature(secret: str, timestamp: int, body: bytes) -> str:
 
 
 def _held(delivery_id: int, tries: int) -> tuple[ColumnElement[bool], ...]:
-    """The conditions under which nobody else has tried a delivery since."""
+    """The conditions that nobody else has tried a delivery since it was read."""
     return (
         col(Delivery.id) == delivery_id,
         col(Delivery.tries) == tries,

@@ -62,7 +62,7 @@ def owner_of_link(session: Session, channel_id: int, until: int, token: str) -> 
 
 def reset_password(session: Session, channel_id: int, until: int, token: str, password: str) -> None:
     """Choose another password by a link, which ends all sessions and tokens. Raises NotFound."""
-    session.exec(select(Channel.id).where(Channel.id == channel_id).with_for_update()).first()  # of two one is first
+    session.exec(select(Channel.id).where(Channel.id == channel_id).with_for_update()).first()  # one request at a time
     change_password(session, owner_of_link(session, channel_id, until, token), password)
 
 

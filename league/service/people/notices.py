@@ -95,7 +95,7 @@ class Wording:
     path: str
 
 
-# Notices of the last months are told in these words, so they may only use facts that those have, too.
+# Stored notices of recent months are shown in these words too, so use only facts that they contain.
 WORDING: Mapping[NoticeKind, Wording] = {
     NoticeKind.VERSION_READY: Wording(N_("Version {version} of {bot} is ready."), "/bots/{bot_id}/versions/{version}"),
     NoticeKind.VERSION_BROKEN: Wording(
@@ -296,7 +296,7 @@ def team_invited(session: Session, captain: Person, member: TeamMember) -> None:
     """Tell somebody that they are invited to a team."""
     team = session.get_one(Team, member.team_id)
     facts: dict[str, str | int] = {"captain": captain.name, "team": team.name, "team_id": team.id}
-    subject = f"team/{member.team_id}/{member.invited_at:%Y%m%dT%H%M%S}"  # whoever was removed may be asked again
+    subject = f"team/{member.team_id}/{member.invited_at:%Y%m%dT%H%M%S}"  # a removed member may be invited again
     _tell(session, [member.user_id], NoticeKind.TEAM_INVITED, subject, facts)
 
 
@@ -364,12 +364,12 @@ def _rows(
 
 
 def _write(session: Session, rows: Iterable[dict[str, Any]]) -> None:
-    """Tell everybody who has not been told; in the order of ids, so that no two wait for each other."""
+    """Send notices to everybody who has not received them. The order of ids prevents deadlocks."""
     send_notices(session, insert_new(session, Notice, sorted(rows, key=lambda row: (row["user_id"], row["subject"]))))
 
 
 def _is_told(session: Session, kind: NoticeKind, subject: str) -> bool:
-    """Whether anybody has been told it; all are at once."""
+    """Whether the notice has been sent, which always happens for all its readers at once."""
     return session.exec(TOLD, params={"kind": kind, "subject": subject}).first() is not None
 
 
@@ -377,7 +377,7 @@ TOLD = select(Notice.id).where(Notice.kind == bindparam("kind"), Notice.subject 
 
 
 def _people(session: Session, bot_ids: Collection[int]) -> dict[int, list[int]]:
-    """Who is told of each bot: its maker, or its team's members."""
+    """The people who are notified about each bot: its maker, or its team's members."""
     found: dict[int, list[int]] = {bot_id: [] for bot_id in bot_ids}
     for bot_id, user_id in session.connection().execute(_behind(), {"bot_ids": list(bot_ids)}):
         found[bot_id].append(user_id)
@@ -386,7 +386,7 @@ def _people(session: Session, bot_ids: Collection[int]) -> dict[int, list[int]]:
 
 @cache
 def _behind() -> Any:
-    """The people behind the bots `bot_ids` whose accounts are open."""
+    """The owners and team members of the bots `bot_ids`, if their accounts are open."""
     chosen = col(Bot.id).in_(bindparam("bot_ids", expanding=True))
     alone: Any = columns(col(Bot.id).label("bot_id"), col(Bot.owner_id).label("user_id"))
     alone = alone.where(chosen, col(Bot.team_id).is_(None))

@@ -127,7 +127,7 @@ def invite_to_team(session: Session, captain: Person, team_id: int, name: str) -
         session.add(invited)
         session.flush()
         notices.team_invited(session, captain, invited)
-        record(session, captain.name, "team-invited", f"team/{team_id}")  # who is told to members alone
+        record(session, captain.name, "team-invited", f"team/{team_id}")  # only members see who was invited
     return team_info(session, team_id, captain)
 
 
@@ -217,7 +217,7 @@ def give_bot(session: Session, asker: Person, bot: Bot, team_id: int | None) -> 
         must_be_member(session, asker, team_id)
     if bot.team_id is not None:
         _led(session, asker, bot.team_id)
-    session.exec(select(Bot.id).where(Bot.id == bot.id).with_for_update()).one()  # nobody enters it meanwhile
+    session.exec(select(Bot.id).where(Bot.id == bot.id).with_for_update()).one()  # so that it enters no season now
     going_on = select(Season.name).join(Entry, col(Entry.season_id) == Season.id)
     going_on = going_on.where(Entry.bot_id == bot.id, col(Season.state).in_(GOING_ON)).limit(1)
     season = session.exec(going_on).first()
@@ -235,8 +235,8 @@ def team_names(session: Session, bot_ids: Sequence[int]) -> dict[int, str]:
 
 
 def _check_entries(session: Session, asker: Person, team_id: int) -> None:
-    """Whether the seasons that the team plays in let the asker have a hand in its entries too. The caller has locked
-    the team. Raises TooMany.
+    """Check the limits of the team's seasons on entries per person, counting the team's entries for the asker too. The
+    caller has locked the team. Raises TooMany.
     """
     session.exec(select(User.id).where(User.id == asker.id).with_for_update(key_share=True)).one()
     count = func.count()
@@ -263,7 +263,9 @@ def too_many_entries(person: Person, season: Season) -> TooMany:
 
 
 def _lock_team(session: Session, team_id: int) -> None:
-    """Until the transaction ends nobody else joins it, leaves it or leads it; where there is no such team, nothing."""
+    """Lock a team until the transaction ends, so that nobody joins it, leaves it or becomes its captain. An unknown
+    team locks nothing.
+    """
     locked = select(Team).where(Team.id == team_id).with_for_update(key_share=True)
     session.exec(locked.execution_options(populate_existing=True)).first()
 

@@ -25,10 +25,10 @@ from deadheat.league.states import Role
 from deadheat.league.tables import Team, User
 
 _hasher = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1, type=Type.ID)
-"""OWASP's second choice (19 MiB, 2 passes): about 25 ms here; many at once must not exhaust a small host."""
+"""OWASP's second choice (19 MiB, 2 passes), about 25 ms here. Many at once must not exhaust a small host."""
 
 _hashing = threading.BoundedSemaphore(2)
-"""Hashes computed at a time: each takes a core and 19 MiB."""
+"""The number of hashes computed at the same time; each occupies a core and 19 MiB."""
 
 
 NAMES_LOCK = 7_341_554
@@ -143,5 +143,5 @@ def _hash(password: str) -> str:
 
 @cache
 def _decoy() -> str:
-    """A hash that no password has, to spend the same time on unknown names."""
+    """A hash that no password matches: it makes unknown names take the same time."""
     return _hasher.hash("nobody has this password")

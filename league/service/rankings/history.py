@@ -95,7 +95,7 @@ def span(second: int) -> int:
 
 
 def _thin(session: Session, season_id: int, last: int, second: int) -> None:
-    """Leave the last point of each span before this one's, and none of this one's."""
+    """Keep the last point of each span before the current one, and no point of the current one."""
     width = span(second)
     stored = col(RatingPoint.second)
     of_season = col(RatingPoint.season_id) == season_id

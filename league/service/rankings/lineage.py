@@ -46,17 +46,17 @@ def priors_of(session: Session, season: Season, version_ids: Collection[int], co
 
 
 def _passed(session: Session, season_id: int) -> set[int]:
-    """The versions that passed a gate of the season."""
+    """The versions that passed a promotion gate in the season."""
     passed = (Challenge.season_id == season_id, Challenge.state == ChallengeState.PASSED)
     at_a_gate = col(Challenge.entry_id).is_not(None)
     return set(session.exec(select(Challenge.candidate_id).where(*passed, at_a_gate)))
 
 
 def _ended(session: Session, season: Season) -> dict[int, tuple[int, float, float]]:
-    """How each bot ended the season before: with which version, rating and error. Final standings never change.
+    """How each bot ended the previous season: its version, rating and error. Final standings never change.
 
-    Always by the whole season's log. Finals that alone rank the finalists start everyone from the centre anew: their
-    ratings have a scale of their own, and would tell nothing of who stayed behind.
+    These are always ratings by the whole season's log. Finals that alone rank the finalists rate everybody from the
+    centre anew: those ratings have a scale of their own, and cannot be compared with the ratings of other bots.
     """
     if season.previous_id is None:
         return {}
@@ -70,6 +70,6 @@ def _ended(session: Session, season: Season) -> dict[int, tuple[int, float, floa
     for row in rows:
         if row.get("season_elo") is not None:
             found[row["bot_id"]] = (row["version_id"], row["season_elo"], row["season_se"])
-        elif not (apart and row["finalist"] and "season_elo" not in row):  # published before it was kept
+        elif not (apart and row["finalist"] and "season_elo" not in row):  # published before season_elo was stored
             found[row["bot_id"]] = (row["version_id"], row["elo"], row["se"])
     return found

@@ -54,7 +54,7 @@ def publish(session: Session, season_id: int) -> bool:
     try:
         session.flush()
     except IntegrityError:
-        session.rollback()  # somebody was quicker, from the same log
+        session.rollback()  # another process was faster, with the same log
         return False
     set_values(session, Season, col(Season.id) == season_id, rated_serial=Season.log_serial)
     remember(session, snapshot)

@@ -61,7 +61,7 @@ def _config(season: Season) -> RatingConfig:
 
 
 def _rules(season: Season) -> dict[str, object]:
-    """What of the season's settings a ranking depends on beside the model's."""
+    """The season's settings that a ranking depends on, apart from those of the model."""
     return {"finals_log": season.finals_log.value} if season.finals_log is FinalsLog.FINALS else {}
 
 
@@ -129,7 +129,7 @@ def _players(field: Field) -> list[str]:
 
 
 def _played(session: Session, active: Set[int], results: Log) -> set[int]:
-    """Of the active versions those whose bots have played, be it with an earlier version."""
+    """The active versions whose bots have played, with this or an earlier version."""
     logged = {int(player) for player in results.players}
     statement = select(BotVersion.id, BotVersion.bot_id).where(col(BotVersion.id).in_(active | logged))
     bots = dict(session.exec(statement).all())
@@ -138,7 +138,7 @@ def _played(session: Session, active: Set[int], results: Log) -> set[int]:
 
 
 def _by_the_finals_alone(finals: Log, config: RatingConfig, fields: Sequence[Field]) -> dict[str, Rating]:
-    """Finalists who played in the finals, rated by those matches alone: a fresh start for everyone."""
+    """Rate the finalists who played in the finals by those matches alone; everybody starts from the same prior."""
     there = set(finals.players)
     finalists = [_players(field) for field in fields if field.finalists and there.issuperset(_players(field))]
     everyone = {player: Prior() for field in finalists for player in field}
@@ -149,7 +149,7 @@ def _by_the_finals_alone(finals: Log, config: RatingConfig, fields: Sequence[Fie
 
 
 def _placed(field: Field, before: int, ratings: Mapping[str, Rating], known: Mapping[int, Row]) -> list[Row]:
-    """The rows of a field with their places, best first; so many places of its division are taken before."""
+    """The rows of a field with their places, best first. `before`: places of its division that are taken already."""
     entries = sorted((ratings[player] for player in _players(field)), key=by_rating)
     shared = Counter(entry.place.rank for entry in entries if entry.place is not None)
     rows = []
@@ -177,7 +177,7 @@ def _known(
     ratings: Mapping[str, Rating],
     priors: Mapping[str, Prior],
 ) -> dict[int, Row]:
-    """What is known of each version beside its place."""
+    """The row of each version, without its place."""
     versions = _versions(session, [int(player) for player in table.players])
     teams = team_names(session, list({version["bot_id"] for version in versions.values()}))
     faults = _faults(session, season_id)
@@ -201,8 +201,8 @@ def _known(
 
 
 def _figures(entry: Rating, seasonal: Rating, prior: Prior) -> Row:
-    """A rating; where it is of the finals alone, that of the whole season beside it, for the two have no common scale;
-    and what was known beforehand.
+    """The figures of a rating and its prior. A rating by the finals alone has the season's rating beside it, because
+    the two have no common scale.
     """
     apart = entry is not seasonal
     return {
@@ -216,8 +216,8 @@ def _figures(entry: Rating, seasonal: Rating, prior: Prior) -> Row:
 
 
 def _linked(table: RatingTable) -> dict[int, int]:
-    """For each version the part of the field that its games link it to, by the lowest number in it; pairing brings
-    parts together.
+    """For each version the part of the field that its games link it to, named by the lowest number in it; pairing joins
+    the parts.
     """
     linked = dict(zip(map(int, table.players), table.posterior.fields(chained=False).tolist(), strict=True))
     lowest: dict[int, int] = {}
@@ -227,13 +227,13 @@ def _linked(table: RatingTable) -> dict[int, int]:
 
 
 def _pairs(table: RatingTable, rows: Sequence[Row]) -> dict[str, Any]:
-    """Who took how many points from whom, among the first of the ranking."""
+    """The points that the first bots of the ranking took from each other."""
     version_ids = [row["version_id"] for row in rows[:PAIR_TABLE_PLAYERS]]
     return {"version_ids": version_ids, **asdict(table.pairs([str(version_id) for version_id in version_ids]))}
 
 
 def _totals(session: Session, season_id: int, rated: int) -> dict[str, Any]:
-    """Counts over the season. `causes`: of void attempts at matches, why."""
+    """Totals of the season. `causes`: the causes of void attempts at matches."""
     progress = season_progress(session, season_id)
     faults = _faults(session, season_id).values()
     void = (col(Attempt.cause) != Cause.PLAYED, *at_planned(season_id))
@@ -272,7 +272,7 @@ NO_FAULTS = {"timeouts": 0, "other_faults": 0}
 
 
 def _faults(session: Session, season_id: int) -> dict[int, dict[str, int]]:
-    """Timeouts and other faults of each version, in rated matches and in others."""
+    """The time-outs and other faults of each version, separately for rated and unrated matches."""
     timeouts = func.sum(case((col(Participant.fault) == Fault.TIMEOUT, 1), else_=0))
     statement = (
         select(Participant.version_id, timeouts, func.count())

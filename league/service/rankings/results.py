@@ -48,7 +48,7 @@ def season_log(session: Session, season_id: int, purpose: Purpose | None = None)
 
 
 def _codes(session: Session, season_id: int, purpose: Purpose | None) -> Ints:
-    """One number for each seat, by match and seat."""
+    """Pack one number for each seat, by match and seat."""
     version = cast(col(Participant.version_id), BigInteger)
     code = (version * MOST + col(Participant.rank)) * MOST + col(Participant.seat)
     statement = (
@@ -60,7 +60,7 @@ def _codes(session: Session, season_id: int, purpose: Purpose | None) -> Ints:
 
 
 def _groups(session: Session, season_id: int, purpose: Purpose | None) -> tuple[Ints, list[str]]:
-    """By match a place in the list of commitments; nothing at all where no two matches share a seed."""
+    """For each match, the index of its commitment; nothing if no two matches share a seed."""
     shared = _counted(select(Match.commitment), season_id, purpose).group_by(col(Match.commitment))
     if session.execute(shared.having(func.count() > 1).limit(1)).first() is None:
         return np.zeros(0, np.int64), []
@@ -79,5 +79,5 @@ def _counted(statement: Select[Any], season_id: int, purpose: Purpose | None) ->
 
 
 def _streamed(session: Session, statement: Select[Any]) -> ScalarResult[Any]:
-    """The one column's values. Past the object mapper, which would take as long again."""
+    """Yield the values of the one column, bypassing the object mapper, which would double the time."""
     return session.connection().execute(statement, execution_options={"yield_per": AT_A_TIME}).scalars()

@@ -35,7 +35,7 @@ class Leaderboard:
     """A ranking as people see it. `standings` is JSON, see `league.service.rankings.ranking`."""
 
     season_id: int
-    snapshot_id: int | None  # None: nothing was ranked yet
+    snapshot_id: int | None  # None: no ranking was made yet
     created_at: datetime | None
     log_sha256: str | None
     config: dict[str, Any]
@@ -92,7 +92,7 @@ def refit(session: Session, season_id: int) -> bool:
 
 @cache
 def _published() -> SelectOfScalar[int]:
-    """Seasons with final standings: nothing is ranked there any more."""
+    """Seasons with final standings, in which no further rankings are made."""
     return select(RatingSnapshot.season_id).where(col(RatingSnapshot.final).is_(True))
 
 
@@ -117,7 +117,9 @@ def _newest(session: Session, season_id: int) -> RatingSnapshot | None:
 
 
 def _newest_id(session: Session, season_id: int) -> int | None:
-    """The published one, if there is one. The id alone: a ranking of thousands is a megabyte."""
+    """The id of the published ranking if there is one, else of the newest. Only the id, because a ranking of thousands
+    of bots is a megabyte.
+    """
     statement = select(RatingSnapshot.id).where(RatingSnapshot.season_id == season_id)
     published = session.exec(statement.where(col(RatingSnapshot.final).is_(True))).first()
     return published or session.exec(statement.order_by(col(RatingSnapshot.id).desc()).limit(1)).first()

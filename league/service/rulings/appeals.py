@@ -79,7 +79,7 @@ def open_appeal(
     """
     match = session.get(Match, match_id)
     if match is not None:
-        lock_season(session, match.season_id)  # it does not close between the look and the appeal
+        lock_season(session, match.season_id)  # so that it does not close between the check and the appeal
     bot_id = appealable(session, owner, match_id)
     of_match = select(Appeal.id).where(Appeal.match_id == match_id, Appeal.bot_id == bot_id).limit(MAX_OF_MATCH)
     if len(session.exec(of_match).all()) >= MAX_OF_MATCH:

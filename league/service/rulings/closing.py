@@ -108,7 +108,9 @@ def _bots_of_nobody_else(session: Session, person: Person) -> list[int]:
 
 
 def _leave_teams(session: Session, person: Person) -> None:
-    """What the person leads goes to whoever has been in it longest; where there is nobody else, nothing changes."""
+    """Hand each team that the person leads to its longest-standing other member, and leave it. A team without other
+    members stays as it is.
+    """
     mine = select(Team).join(TeamMember, col(TeamMember.team_id) == Team.id).where(TeamMember.user_id == person.id)
     for team in session.exec(mine.order_by(col(Team.id))).all():
         if team.captain_id == person.id:

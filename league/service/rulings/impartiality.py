@@ -30,7 +30,7 @@ def judging(session: Session, organiser: Person, match_id: int) -> dict[str, obj
 
 
 def _others(session: Session, organiser: Person, match_id: int) -> bool:
-    """Whether there is another organiser, without a bot in the match."""
+    """Whether there is another organiser who has no bot in the match."""
     of_match = select(Bot).join(Participant, col(Participant.bot_id) == Bot.id)
     seated = of_match.where(Participant.match_id == match_id).subquery()
     alone = select(seated.c.owner_id).where(seated.c.team_id.is_(None))

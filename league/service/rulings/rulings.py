@@ -86,7 +86,7 @@ def rejudge_match(session: Session, organiser: Person, match_id: int, reason: st
     if voided is None:
         voided = VoidedMatch(match_id=match_id, season_id=match.season_id, reason=reason, at=at)
     before = session.get_one(Series, match.series_id)
-    series = Series(season_id=match.season_id, queued_at=at, nudge_at=at, created_at=at)  # the next sweep enqueues it
+    series = Series(season_id=match.season_id, queued_at=at, nudge_at=at, created_at=at)  # enqueued by the next sweep
     series.purpose, series.round = before.purpose, before.round
     series.challenge_id, series.pairing_id = before.challenge_id, before.pairing_id
     if match.asked is not None:
@@ -126,15 +126,17 @@ def answer_held(session: Session, match_id: int, after: MatchState, **values: ob
 
 
 def _begun(session: Session, match: Match) -> None:
-    """Raises WrongState: nobody tried to play it, for nobody wanted it any more; it is not for a ruling to want it."""
+    """Raises WrongState if the match was dropped before anybody tried to play it: a ruling must not revive a match that
+    is no longer needed.
+    """
     dropped = select(Attempt.cause).where(Attempt.series_id == match.series_id, col(Attempt.cause).in_(DROPPED))
     if session.exec(dropped).first() is not None:
         raise WrongState("dropped", "The match was dropped before it began and is no longer needed.")
 
 
 def _judging(session: Session, season_id: int, *, held: bool) -> None:
-    """The season's row is locked, so that nothing is ruled on while it closes. What a series that ran on after that has
-    left to an organiser is decided all the same: until then nothing is published.
+    """Lock the season's row, so that no ruling is made while the season closes. Held matches may be decided even after
+    it closed, because its standings are published only then.
     """
     state = session.exec(select(Season.state).where(Season.id == season_id).with_for_update(key_share=True)).first()
     if state is None:
@@ -144,7 +146,7 @@ def _judging(session: Session, season_id: int, *, held: bool) -> None:
 
 
 def _alone(session: Session, match: Match) -> None:
-    """No other playing of the same match counts or is on its way."""
+    """Raises WrongState if another playing of the same match counts or is under way."""
     others = (
         select(Match.id)
         .where(col(Match.id).in_(_playings(session, match)), Match.id != match.id)
@@ -156,7 +158,7 @@ def _alone(session: Session, match: Match) -> None:
 
 
 def _playings(session: Session, match: Match) -> set[int]:
-    """The first match, and all that were played in its place or in that of one of those."""
+    """The first match, and all matches that replaced it directly or through others."""
     first = match
     while first.repeats_id is not None:
         first = session.get_one(Match, first.repeats_id)
@@ -168,7 +170,7 @@ def _playings(session: Session, match: Match) -> set[int]:
 
 
 def _copy(session: Session, match: Match, series_id: int, at: datetime) -> Match:
-    """The same match, to be played once more with other dice."""
+    """Create the match again with other dice."""
     (dice,) = deal_dice(session, match.season_id, 1) if match.asked is None else drawn_dice(session, 1)
     again = Match(
         series_id=series_id,

@@ -171,7 +171,7 @@ def _leave(session: Session, who: Person, season_id: int, bot_id: int, absence: 
 
 def _come_back(session: Session, who: Person, season: Season, absent: AbsentEntry, action: str, reason: str) -> None:
     session.delete(absent)
-    season.finals_done_at = None  # if they were over: what the bot has missed is played now
+    season.finals_done_at = None  # the finals are not over any more: the bot's missed matches are played now
     session.flush()
     data = {"bot": absent.bot_id, "was": absent.absence.value, "reason": reason}
     record(session, who.name, action, f"season/{season.id}", data)
@@ -179,7 +179,7 @@ def _come_back(session: Session, who: Person, season: Season, absent: AbsentEntr
 
 
 def _season_with(session: Session, season_id: int, bot_id: int, states: Collection[SeasonState], said: str) -> Season:
-    """The season, locked, if it is in one of the states and the bot in it. Raises NotFound, WrongState."""
+    """The season, locked, if it is in one of these states and has the bot. Raises NotFound, WrongState."""
     season = lock_season(session, season_id)
     if season.state not in states:
         raise WrongState.of_season(season.state, said)

@@ -99,7 +99,7 @@ def version_to_enter(session: Session, season: Season, bot: Bot, number: int | N
 
 
 def _told(version: BotVersion) -> str:
-    """Its state, with the first line of why it is broken."""
+    """The version's state, and the first line of the reason if it is broken."""
     why = version.reason.strip().partition("\n")[0]
     return f"{version.state.value}: {why}" if why else version.state.value
 
@@ -114,7 +114,7 @@ def invite_to_season(session: Session, organiser: Person, season_id: int, name: 
     if session.get(SeasonInvitation, (season_id, user_id)) is None:
         session.add(SeasonInvitation(season_id=season_id, user_id=user_id))
         session.flush()
-        record(session, organiser.name, "season-invited", f"season/{season_id}")  # who is organisers' business
+        record(session, organiser.name, "season-invited", f"season/{season_id}")  # only organisers see the name
         notices.season_invited(session, season_id, [user_id])
     return invited_to_season(session, organiser, season_id)
 
@@ -144,7 +144,7 @@ def set_list(session: Session, organiser: Person, season_id: int, user_ids: Coll
     session.exec(delete(SeasonInvitation).where(col(SeasonInvitation.season_id) == season_id, gone))
     session.add_all(SeasonInvitation(season_id=season_id, user_id=user_id) for user_id in sorted(after - before))
     session.flush()
-    numbers = {"added": len(after - before), "removed": len(before - after)}  # who is organisers' business
+    numbers = {"added": len(after - before), "removed": len(before - after)}  # only organisers see the names
     record(session, organiser.name, "season-list-changed", f"season/{season_id}", numbers)
     notices.season_invited(session, season_id, after - before)
 

@@ -146,7 +146,7 @@ def plan_asked(session: Session, season: Season) -> list[int]:
     playing = busy(session, season.id, ASKED)
     served: set[int | None] = set()
     waiting: list[tuple[int, int, Challenge, Count]] = []
-    for challenge in running(session, season.id, ASKED):  # each author's oldest that is not over
+    for challenge in running(session, season.id, ASKED):  # the oldest running one of each author
         if challenge.asker_id in served:
             continue
         if challenge.id not in playing:
@@ -201,7 +201,7 @@ def faults_in(session: Session, challenge_id: int) -> dict[int, int]:
 
 
 def _end(session: Session, challenge: Challenge, state: ChallengeState, reason: str) -> bool:
-    """End one by no wish of its author, who is told; False: it was over."""
+    """End a challenge without its author's request, and notify the author. Return False if it was over."""
     if not end_challenge(session, challenge, state, reason):
         return False
     notices.challenge_over(session, challenge)
@@ -220,7 +220,7 @@ def _is_own(session: Session, author: Person, row: Challenge) -> bool:
 
 
 def _own_version(session: Session, author: Person, season: Season, bot_id: int, number: int | None) -> BotVersion:
-    """A version that the author may send; its bot need not be in the season, if nobody has taken it out."""
+    """The version that the author sends. Its bot need not be in the season, unless an organiser removed it."""
     bot = own_bot(session, author, bot_id)
     must_be_active(session, bot)
     if bot.game != season.game:
@@ -234,7 +234,7 @@ def _own_version(session: Session, author: Person, season: Season, bot_id: int, 
 
 
 def _opposing(session: Session, author: Person, season: Season, question: Question) -> BotVersion:
-    """The version to play against."""
+    """The version to play against, if the author may challenge it."""
     bot_id, number = question.opponent_id, question.opponent_version
     entry = session.exec(_entry(season.id, bot_id)).first()
     if is_own(session, author, bot_id) and (number is not None or entry is None):
@@ -253,7 +253,7 @@ def _entry(season_id: int, bot_id: int) -> SelectOfScalar[Entry]:
 
 
 def _check_season(session: Session, author: Person, season: Season, bot: Bot, games: int) -> None:
-    """Whether the season plays them, and the author and the bot's team have so many games left today."""
+    """Check that the season plays such games, and that the author and the bot's team have that many left today."""
     if season.state not in ON_LADDER:
         raise WrongState.of_season(season.state, f"unrated matches are played while it is {either(ON_LADDER)}")
     if season.unrated_games == 0:
@@ -269,13 +269,13 @@ def _check_season(session: Session, author: Person, season: Season, bot: Bot, ga
 
 
 def _by_team(bot: Bot) -> ColumnElement[bool]:
-    """The condition on a challenge that it is of a bot of the same team; of no challenge if the bot has none."""
+    """The condition that a challenge's candidate belongs to the bot's team; false if the bot has no team."""
     team = select(BotVersion.id).join(Bot, col(Bot.id) == BotVersion.bot_id).where(Bot.team_id == bot.team_id)
     return and_(literal(bot.team_id is not None), col(Challenge.candidate_id).in_(team), ASKED)
 
 
 def _end_of_absent(session: Session, season_id: int) -> None:
-    """End those of bots that were taken out, and those against bots that are out."""
+    """End the challenges of bots that organisers removed, and those against bots that no longer take part."""
     out = absent_entries(session, season_id)
     if not out:
         return
@@ -286,7 +286,7 @@ def _end_of_absent(session: Session, season_id: int) -> None:
 
 
 def _decide(session: Session, challenge: Challenge, count: Count) -> bool:
-    """Note how it stands; True: it is over."""
+    """End the challenge if its games decide it; return whether it is over."""
     verdict, limit = judge(session, challenge, count), challenge.games_limit
     tested = challenge.elo0 is not None
     between = f"{challenge.elo1:g} normalised Elo rather than by {challenge.elo0:g}" if tested else ""

@@ -44,7 +44,7 @@ def change_bot(session: Session, owner: Person, bot_id: int, **change: Unpack[Bo
     """
     bot = own_bot(session, owner, bot_id)
     if "retired" in change and change["retired"] is (bot.retired_at is None):
-        _retire(session, owner, bot, change["retired"])  # first, for it locks seasons, which come before bots
+        _retire(session, owner, bot, change["retired"])  # first: it locks seasons, whose locks come before bots'
     if "name" in change and change["name"] != bot.name:
         _rename(session, owner, bot, change["name"])
     if "description" in change:

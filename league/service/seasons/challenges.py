@@ -46,9 +46,9 @@ class Count:
     draws: int = 0
     losses: int = 0
     both_failed: int = 0
-    voided: int = 0  # by an organiser
+    voided: int = 0  # by organisers
     abandoned: int = 0
-    begun: int = 0  # of those that no organiser voided, the ones that the candidate began
+    begun: int = 0  # the games that the candidate began, without the voided ones
 
     @property
     def finished(self) -> int:
@@ -61,7 +61,7 @@ class Count:
         return self.finished + self.voided
 
     def plus(self, other: Count, *, own: bool) -> Count:
-        """With the games of another challenge of the same programs, of which what was abandoned does not count."""
+        """Return the sum of both counts. Abandoned games of the other challenge are left out unless it is `own`."""
         names = (one.name for one in fields(Count) if own or one.name != "abandoned")
         return replace(self, **{name: getattr(self, name) + getattr(other, name) for name in names})
 
@@ -77,8 +77,8 @@ def running(session: Session, season_id: int, which: ColumnElement[bool]) -> Seq
 
 
 def busy(session: Session, season_id: int, which: ColumnElement[bool]) -> set[int]:
-    """Return those of them that have a series that is not finished, or a game that waits for an organiser: a test that
-    went on without it would not count it.
+    """Return those of them that have an unfinished series, or a game that waits for an organiser. Deciding a test
+    earlier would leave that game out.
     """
     return set(session.exec(_busy(which), params={"season_id": season_id}))
 
@@ -97,7 +97,7 @@ def _busy(which: ColumnElement[bool]) -> SelectOfScalar[int]:
 
 def in_play() -> ColumnElement[bool]:
     """The condition on `Challenge` that a series of it waits or runs, or a game of it waits for an organiser."""
-    # Found by challenge: by season and state, all that the ladder has waiting would be read.
+    # Look series up by challenge: by season and state, the query would read all waiting series of the ladder.
     mine = col(Series.challenge_id) == Challenge.id
     played_for = exists().where(mine, col(Series.state).in_(UNFINISHED))
     held = exists().where(mine, col(Match.series_id) == Series.id, col(Match.state) == MatchState.HELD)
@@ -111,7 +111,7 @@ def plan_series(session: Session, season: Season, challenge: Challenge, count: C
     if challenge.asker_id is not None:
         asked = Asked.PRIVATE if challenge.private else Asked.PUBLIC
     precedence = Precedence.NEW_VERSION if asked is None else Precedence.ASKED
-    candidate_begins = challenge.games_planned % 2 == 0  # seats change with every game, over all series
+    candidate_begins = challenge.games_planned % 2 == 0  # the first seat changes with every game, across series
     return add_games(
         session, season, challenge, length, candidate_begins=candidate_begins, precedence=precedence, asked=asked
     )
@@ -212,7 +212,7 @@ STANDING = ("wins", "draws", "losses", "both_failed")
 
 
 def _kind(match: Match, candidate: Participant, incumbent: Participant, voided: Collection[int]) -> str | None:
-    """As what a game counts: a field of `Count`; None: it waits for an organiser."""
+    """The field of `Count` in which a game counts, or None while it waits for an organiser."""
     if match.state not in WITH_RESULT:
         return "abandoned" if match.state is MatchState.ABANDONED else None
     assert candidate.rank is not None and incumbent.rank is not None, "a match with a result has ranks"

@@ -61,7 +61,9 @@ MOST_NAMES = 10
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What a file comes to. `now` and `then` have a value for each key; `row` None: a season is made."""
+    """The changes that a file asks for. `now` and `then` have a value for each key; `row` is None if the file creates a
+    season.
+    """
 
     row: Season | None
     declared: Declaration
@@ -71,11 +73,11 @@ class _Plan:
 
     @property
     def changed(self) -> list[str]:
-        """The keys that differ, in the file's order."""
+        """The keys whose values differ, in the file's order."""
         return [name for name in KEYS if self.then[name] != self.now[name]]
 
     def as_season(self) -> Season:
-        """The season as it would be, in memory alone."""
+        """The season after the changes, in memory only."""
         state = self.row.state if self.row else SeasonState.SCHEDULED
         terms = {name: self.then[name] for name in TERMS}
         lines = stored(self.then[EVALUATIONS])
@@ -158,7 +160,7 @@ def _invite(session: Session, organiser: Person, plan: _Plan, season_id: int) ->
 
 
 def _plan(session: Session, organiser: Person, text: str, row: Season | None) -> _Plan:
-    """Raises BadSeasonFile: with all that is wrong."""
+    """Raises BadSeasonFile with all mistakes."""
     read = season_file.read(text)
     declared, mistakes = read.declared, list(read.mistakes)
     previous_id = row.previous_id if row else declared.previous_id
@@ -190,7 +192,7 @@ def _plan(session: Session, organiser: Person, text: str, row: Season | None) ->
 
 
 def _before(session: Session, organiser: Person, row: Season | None, previous: Season | None) -> dict[str, Any]:
-    """A season's values as they are; of a new one those that are no settings."""
+    """A season's present values; for a new season, the values that are not settings."""
     if row is not None:
         return _as_it_is(session, organiser, row)
     game = previous.game if previous else None
@@ -204,7 +206,7 @@ def _before(session: Session, organiser: Person, row: Season | None, previous: S
 def _after(
     declared: Declaration, before: Mapping[str, Any], standard: Mapping[str, Any], users: Sequence[User] | None
 ) -> dict[str, Any]:
-    """The values that the file asks for, whether or not they may be."""
+    """The values that the file asks for, valid or not."""
     given = {name: getattr(declared, name) for name in TERMS if name in declared.model_fields_set}
     after = {**before, **standard, **given, EVALUATIONS: declared.evaluations or []}
     if declared.name is not None:
@@ -231,7 +233,7 @@ def _divisions(session: Session, row: Season) -> list[tuple[str, int | None]]:
 
 
 def _previous(session: Session, previous_id: int | None, *, is_new: bool) -> tuple[Season | None, str]:
-    """The season that it continues, and why that cannot be."""
+    """The season that this one continues, and the reason why it cannot be continued, if any."""
     if previous_id is None:
         return None, ""
     if not is_new:
@@ -243,7 +245,7 @@ def _previous(session: Session, previous_id: int | None, *, is_new: bool) -> tup
 
 
 def _users(session: Session, names: Sequence[str] | None) -> tuple[list[User] | None, str]:
-    """The authors of these names, and who is none; None: the file has no list."""
+    """The authors with these names, and a message about unknown names; None if the file has no list."""
     if names is None:
         return None, ""
     keys = {storable(name).lower(): name for name in names}
@@ -256,7 +258,7 @@ def _users(session: Session, names: Sequence[str] | None) -> tuple[list[User] | 
 
 
 def _fixed(session: Session, declared: Declaration, row: Season | None, previous: Season | None) -> Iterator[Mistake]:
-    """What of a season can never be changed, and a name that another has."""
+    """Yield mistakes about values that never change, and about a name that another season has."""
     if declared.name is not None:
         named = session.exec(select(Season.id).where(Season.name_key == declared.name.lower())).first()
         if named is not None and (row is None or named != row.id):
@@ -275,7 +277,7 @@ def _fixed(session: Session, declared: Declaration, row: Season | None, previous
 
 
 def _refusals(session: Session, plan: _Plan) -> Iterator[Mistake]:
-    """What the rules of all seasons say against it."""
+    """Yield mistakes against the rules of all seasons."""
     found = [*faults(plan.as_season()), *panel_faults(session, plan.as_season())]
     if plan.row is not None:
         found += settled(plan.row.state, [name for name in plan.changed if name in TERMS])
@@ -304,7 +306,7 @@ def _told(session: Session, plan: _Plan, season_id: int | None, bots: int | None
 
 
 def _foreseen(session: Session, plan: _Plan, bots: int | None) -> Forecast:
-    """Whether the machines suffice for the season as it would be, with the bots that have entered."""
+    """The forecast for the season after the changes, with the bots that have entered."""
     wanted = plan.as_season()
     if plan.row is not None:
         kept = None if EVALUATIONS in plan.changed else plan.row.evaluations_at
@@ -313,13 +315,15 @@ def _foreseen(session: Session, plan: _Plan, bots: int | None) -> Forecast:
 
 
 def _otherwise(name: str, then: Mapping[str, Any]) -> str:
-    """When a step without a date is taken."""
+    """When the season takes a step that has no date."""
     closes_itself = name == "closes_at" and then["finals"] is not FinalsFormat.NONE and then["closes_when_done"]
     return "when the finals are over" if closes_itself else "manually"
 
 
 def _stage_dates(then: Mapping[str, Any]) -> list[DeclaredDate]:
-    """The stages of the finals: the first begins with them, each of the others when the one before is over."""
+    """The stages of the finals: the first begins with the finals, and each of the others when the previous one is
+    over.
+    """
     first, later = (then["finals_at"], "with the finals"), (None, "when the one before is over")
     return [
         DeclaredDate(PATHS["stages"], f"Stage {number}: {stage.words}", *(first if number == 1 else later))
@@ -328,7 +332,7 @@ def _stage_dates(then: Mapping[str, Any]) -> list[DeclaredDate]:
 
 
 def _evaluation_dates(lines: Sequence[DeclaredEvaluation], at: datetime) -> list[DeclaredDate]:
-    """The next time of each line, the soonest first; those without one come last."""
+    """The next date of each line, the soonest first; lines without one come last."""
     dates = []
     for one in lines:
         often = f", then every {plural(one.every_minutes, 'minute')}" if one.every_minutes is not None else ""
@@ -339,7 +343,7 @@ def _evaluation_dates(lines: Sequence[DeclaredEvaluation], at: datetime) -> list
 
 
 def _warnings(session: Session, plan: _Plan) -> Iterator[str]:
-    """What is allowed, and probably a mistake."""
+    """Yield what is allowed but probably a mistake."""
     season = plan.as_season()
     for _, name, date in dated_steps(season, season.state):
         if date <= now(session):
@@ -358,7 +362,7 @@ def _warnings(session: Session, plan: _Plan) -> Iterator[str]:
 
 
 def _json(value: Any) -> Any:
-    """A value as JSON has it; a division as people write it."""
+    """A value in the form of JSON; divisions are written as people write them."""
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, list) and all(isinstance(one, DeclaredEvaluation) for one in value):

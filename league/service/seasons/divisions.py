@@ -227,11 +227,12 @@ def carry_over(session: Session, previous: Season, season: Season) -> None:
 
 
 def _begins_with(session: Session, season: Season, before: Entry, playing: BotVersion) -> BotVersion | None:
-    """The version with which an entry of the season before begins; None: it has none that the season takes.
+    """The version with which an entry of the previous season begins, or None if the season accepts none of its
+    versions.
 
-    An entry that follows its bot begins with the newest, but not past its gate: there the one that plays goes on, and
-    what is newer goes to the gate when the season opens. If the season does not accept the one that plays, the newest
-    that it accepts plays; at a gate the newest that has not failed.
+    An entry that follows its bot begins with the newest version. With a gate, the active version stays and newer ones
+    go to the gate when the season opens. If the season does not accept the active version, the newest acceptable one
+    plays; with a gate, the newest that has not failed.
     """
     gated = before.gate is not None and season.challenge_games > 0
     if not objection(season, playing) and (gated or not before.follows):

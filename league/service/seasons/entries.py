@@ -151,8 +151,8 @@ def offer_version(session: Session, version_id: int) -> None:
     statement = select(Entry).where(*older).execution_options(populate_existing=True)
     game = select(Bot.game).where(Bot.id == version.bot_id).scalar_subquery()
     going_on = select(Season.id).where(Season.game == game, col(Season.state).in_(GOING_ON))
-    # Each is locked before it is asked for the entry: it may be freezing or thawing now, the author choosing a version,
-    # or the bot entering with the version before.
+    # Lock each season before reading its entry: just now it may be freezing or thawing, the author may be choosing a
+    # version, or the bot may be entering with an older version.
     for season_id in session.exec(going_on.order_by(col(Season.id))).all():
         season = lock_season(session, season_id)
         entry = session.exec(statement.where(Entry.season_id == season_id)).first()
@@ -180,7 +180,7 @@ def offer_newest(session: Session, season: Season) -> None:
 
 
 def _offer(session: Session, season: Season, entry: Entry, version: BotVersion) -> None:
-    """A newer version is there."""
+    """Let an entry that follows its bot use a newer version; otherwise only test it against the panel."""
     if entry.follows:
         _choose(session, season, entry, version, by_gate=True)
     else:
@@ -188,8 +188,8 @@ def _offer(session: Session, season: Season, entry: Entry, version: BotVersion) 
 
 
 def _choose(session: Session, season: Season, entry: Entry, version: BotVersion, *, by_gate: bool) -> PanelRun | None:
-    """Make the version the one that plays, unless it lacks points against the season's panel: then how it stands there.
-    One that plays already needs none.
+    """Make the version active, or return its panel run if it lacks points against the season's panel. A version that is
+    already active needs no points.
     """
     run = arrive(session, season, entry, version)
     plays = version.id == entry.version_id and not entry.waits_for_panel
@@ -197,7 +197,7 @@ def _choose(session: Session, season: Season, entry: Entry, version: BotVersion,
         choose_version(session, season, entry, version, by_gate=by_gate)
         return None
     if entry.waits_for_panel:
-        entry.version_id = version.id  # nothing is drawn for it yet
+        entry.version_id = version.id  # no match has been drawn for it yet
         session.flush()
     return run
 
@@ -205,7 +205,7 @@ def _choose(session: Session, season: Season, entry: Entry, version: BotVersion,
 def _choose_by_author(
     session: Session, season: Season, entry: Entry, version: BotVersion, *, number: int | None, is_new: bool
 ) -> None:
-    """Choose a version by its number, or (None) the newest. Raises NotAdmitted: it lacks points."""
+    """Choose a version by its number, or the newest (None). Raises NotAdmitted if the chosen version lacks points."""
     run = _choose(session, season, entry, version, by_gate=number is None and not is_new)
     chosen = None if number is None else run
     if chosen is not None and chosen.state is ChallengeState.FAILED:
@@ -216,7 +216,7 @@ def _choose_by_author(
 
 
 def _must_leave_choices(entry: Entry | None, bot_id: int, number: int | None = None, gate: Gate = "keep") -> None:
-    """Raises WrongState: an organiser would choose more than that the bot takes part."""
+    """Raises WrongState if an organiser tries to choose more than the bot's participation."""
     if entry is not None:
         raise WrongState("entered", f"Bot number {bot_id} is already in this season; its author chooses the version.")
     for setting, is_chosen in (("version", number is not None), ("gate", gate != "keep")):
@@ -225,8 +225,8 @@ def _must_leave_choices(entry: Entry | None, bot_id: int, number: int | None = N
 
 
 def _pause_choosing(session: Session, season: Season, entry: Entry) -> None:
-    """Another version plays by its author's choice. The next choice has to wait as who has withdrawn does, for choosing
-    a version for each opponent would be choosing opponents. Raises TooSoon.
+    """Note that the author changed the active version. The next change has to wait, like a return after a withdrawal,
+    because choosing a version for each opponent would amount to choosing opponents. Raises TooSoon.
     """
     if entry.chosen_at is not None:
         check_pause(session, season, entry.chosen_at, "version", "newly chosen", "be changed")
@@ -235,7 +235,7 @@ def _pause_choosing(session: Session, season: Season, entry: Entry) -> None:
 
 
 def _bot(session: Session, who: Person, bot_id: int) -> Bot:
-    """Locked: whose it is decides what the season's rules say of it."""
+    """The bot, locked, because the season's rules depend on its owner."""
     session.exec(select(Bot.id).where(Bot.id == bot_id).with_for_update(key_share=True)).first()
     return existing(session, Bot, bot_id) if who.organises else own_bot(session, who, bot_id)
 
@@ -281,7 +281,7 @@ def _views(
 
 
 def _challengers(session: Session, season_id: int) -> dict[int, int]:
-    """The number of the version at each entry's gate."""
+    """The number of the version at each entry's promotion gate."""
     running = select(Challenge.entry_id, BotVersion.number).join(
         BotVersion, col(BotVersion.id) == Challenge.candidate_id
     )

@@ -192,7 +192,7 @@ def challenges(session: Session, asker: Person, season_id: int, bot_id: int, lim
 
 
 def _already_known(session: Session, entry: Entry, candidate: BotVersion) -> str:
-    """Why this program need not be tried against the entry's version; "": it must."""
+    """Why this program need not be tested against the entry's version; "" if it must be."""
     twins = same_program(session, candidate.id)
     if entry.version_id in twins:
         number = session.exec(select(BotVersion.number).where(BotVersion.id == entry.version_id)).one()
@@ -206,7 +206,7 @@ def _already_known(session: Session, entry: Entry, candidate: BotVersion) -> str
 
 
 def _tests(session: Session, entry: Entry, candidate_id: int) -> SelectOfScalar[Challenge]:
-    """All challenges of this program, under whatever number, against the program that plays for the entry."""
+    """All challenges of this program, as any version, against the entry's active program."""
     return select(Challenge).where(
         Challenge.entry_id == entry.id,
         col(Challenge.candidate_id).in_(same_program(session, candidate_id)),
@@ -225,7 +225,7 @@ def same_program(session: Session, version_id: int) -> list[int]:
 
 
 def _decide(session: Session, challenge: Challenge, entry: Entry, count: Count) -> bool:
-    """Note how it stands; True: it is over."""
+    """End the challenge if its games decide it; return whether it is over."""
     verdict = judge(session, challenge, count)
     if verdict is sprt.Verdict.ACCEPT:
         if _end(session, challenge, ChallengeState.PASSED, "It is stronger."):

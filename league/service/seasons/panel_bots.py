@@ -65,7 +65,7 @@ def panel_bots(session: Session, season: Season) -> dict[int, int | None]:
 
 
 def _named(session: Session, game: str, name: str) -> Bot | None:
-    """The bot of a game that somebody, or a team, has under this name."""
+    """The bot of a game with this owner, an author or a team, and this name."""
     owner, _, bot = name.lower().partition("/")
     of_name = select(Bot).where(Bot.game == game, Bot.name_key == bot)
     by_team = of_name.join(Team, col(Team.id) == Bot.team_id).where(Team.name_key == owner)

@@ -91,7 +91,7 @@ def estimate(session: Session, season: Season, runs: Collection[PanelRun]) -> No
 
 
 def _rated_in_season(session: Session, season: Season, version_ids: Collection[int]) -> dict[str, Prior]:
-    """The ratings, by the season's newest ranking, of those of the versions that have played in it."""
+    """The ratings of those versions that have played in the season, by its newest ranking."""
     newest = select(RatingSnapshot).where(RatingSnapshot.season_id == season.id)
     snapshot = session.exec(newest.order_by(col(RatingSnapshot.id).desc()).limit(1)).first()
     if snapshot is None:
@@ -102,7 +102,9 @@ def _rated_in_season(session: Session, season: Season, version_ids: Collection[i
 
 
 def _log(challenges: Sequence[Challenge]) -> Log:
-    """Their games as results of candidates against opponents; those that both lost by their own fault say nothing."""
+    """The games of challenges as results of candidates against opponents. Games that both lost by a fault are left
+    out.
+    """
     ids = sorted({one for row in challenges for one in (row.candidate_id, row.incumbent_id)})
     place = {version_id: number for number, version_id in enumerate(ids)}
     pairs, ranks = [], []
@@ -151,7 +153,7 @@ def _opponents(session: Session, run_ids: Sequence[int]) -> dict[int, list[Panel
 
 
 def _matches(session: Session, challenge_ids: Sequence[int]) -> dict[int, list[tuple[int, bool]]]:
-    """The matches of each challenge, and whether the candidate committed a fault in it."""
+    """The matches of each challenge, and whether the candidate committed a fault in each."""
     statement = (
         select(Challenge.id, Match.id, Participant.fault)
         .join(Series, col(Series.challenge_id) == Challenge.id)

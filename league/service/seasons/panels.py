@@ -175,7 +175,7 @@ def _begin(session: Session, season: Season, entry: Entry, version: BotVersion) 
 
 
 def _is_outdated(session: Session, season: Season, run: PanelRun) -> bool:
-    """Whether a version that failed gets another hearing, because the season has asked for something else since."""
+    """Whether a failed version may try again, because the season's requirements have changed since."""
     if run.state is not ChallengeState.FAILED:
         return False
     opponents = session.exec(select(func.count()).where(col(Challenge.panel_id) == run.id)).one()
@@ -183,7 +183,7 @@ def _is_outdated(session: Session, season: Season, run: PanelRun) -> bool:
 
 
 def _set_aside_others(session: Session, season: Season, entry: Entry) -> None:
-    """Drop the series of the entry's other versions that wait; these go on when the one before them is through."""
+    """Drop the waiting series of the entry's other versions, which continue when the version before them is done."""
     running = _running(session, season, entry)
     first = {run.id for run in played_first(running).values()}
     aside = [run.id for run in running if run.id not in first]
@@ -204,21 +204,19 @@ def _running(session: Session, season: Season, entry: Entry | None = None) -> Se
 
 
 def _current(session: Session, season: Season) -> list[PanelRun]:
-    """One of each entry that has any, in the order of arrival."""
+    """The run that plays now of each entry, in the order of arrival."""
     return sorted(played_first(_running(session, season)).values(), key=lambda run: run.id)
 
 
 def _room(session: Session, season: Season) -> int:
-    """For so many more series of panels there is room, beside those of the ladder and of evaluations."""
+    """The number of panel series for which there is room, independent of the ladder and of evaluations."""
     playing = select(func.count()).select_from(Series)
     playing = playing.where(Series.season_id == season.id, col(Series.state).in_(UNFINISHED))
     return open_series_bound(session) - session.exec(playing.where(Series.purpose == Purpose.PANEL)).one()
 
 
 def _begun(session: Session, season: Season) -> set[int | None]:
-    """Those of which something is planned already. Only of those, and of as many others as there is room for, matches
-    are read.
-    """
+    """The runs with planned games. Matches are read only for these, and for as many other runs as there is room for."""
     planned = select(Challenge.panel_id).where(
         Challenge.season_id == season.id,
         Challenge.state == ChallengeState.RUNNING,
@@ -240,7 +238,9 @@ def _score(challenge: Challenge) -> tuple[int, int, int]:
 def _count(
     session: Session, season: Season, run: PanelRun, challenges: Sequence[Challenge]
 ) -> list[tuple[Challenge, Count]] | None:
-    """Note how a run stands; the opponents whose next series may be planned, or None if everything is played."""
+    """Record the score of a run. Return the opponents whose next series may be planned, or None if all games are
+    played.
+    """
     tests = _tests(session, run, challenges)
     everything = [test for several in tests.values() for test in several]
     counts = counts_of(session, season.id, everything)
@@ -256,7 +256,7 @@ def _count(
 
 
 def _tests(session: Session, run: PanelRun, challenges: Sequence[Challenge]) -> Mapping[int, list[Challenge]]:
-    """For each opponent the games of this program against it, also of the same program as another upload."""
+    """For each opponent, the challenges of this program against it, including other uploads of the same program."""
     alike = select(Challenge).where(
         Challenge.season_id == run.season_id,
         col(Challenge.panel_id).is_not(None),
@@ -270,15 +270,15 @@ def _tests(session: Session, run: PanelRun, challenges: Sequence[Challenge]) -> 
 
 
 def _plan(session: Session, season: Season, challenge: Challenge, count: Count) -> list[int]:
-    """The next series, so that in the end both have begun equally often, or the candidate once more."""
+    """Plan the next series so that in the end both sides have begun equally often, or the candidate once more."""
     wanted = challenge.games_limit - count.finished
-    ahead = count.begun - (count.finished - count.begun)  # so many more the candidate has begun
-    length = 1 if abs(ahead) > 1 else min(season.series_length, wanted)  # games of one side were lost: it catches up
+    ahead = count.begun - (count.finished - count.begun)  # how many more games the candidate has begun
+    length = 1 if abs(ahead) > 1 else min(season.series_length, wanted)  # games of one side were lost: catch up
     return add_games(session, season, challenge, length, candidate_begins=ahead <= 0, precedence=Precedence.PANEL)
 
 
 def _decide(session: Session, season: Season, run: PanelRun, challenges: Sequence[Challenge]) -> None:
-    """Everything is played."""
+    """End a run whose games are all played, and let the version play if it has enough points."""
     points = sum(challenge.wins + challenge.draws / 2 for challenge in challenges)
     reached = run.minimum is None or points >= run.minimum
     state = ChallengeState.PASSED if reached else ChallengeState.FAILED
@@ -293,7 +293,7 @@ def _decide(session: Session, season: Season, run: PanelRun, challenges: Sequenc
 
 
 def _take_over(session: Session, season: Season, entry: Entry, run: PanelRun) -> None:
-    """The version plays for its entry, at once or by way of the entry's gate, which is closed in a frozen season."""
+    """Let the version play for its entry, directly or through the entry's gate, which is closed in a frozen season."""
     gated = entry.gate is not None and not run.chosen and not entry.waits_for_panel
     if gated and season.state is not SeasonState.OPEN:
         return
@@ -304,7 +304,7 @@ def _take_over(session: Session, season: Season, entry: Entry, run: PanelRun) ->
 
 
 def _end(session: Session, run: PanelRun, state: ChallengeState, reason: str, points: float | None = None) -> bool:
-    """Nothing more of it is played; False: it was over."""
+    """End a run and its challenges. Return False if it was over."""
     ended = {"reason": reason, "points": points, "ended_at": now(session)}
     if not move(session, PanelRun, run.id, ChallengeState.RUNNING, state, **ended):
         return False
@@ -319,7 +319,7 @@ def _end(session: Session, run: PanelRun, state: ChallengeState, reason: str, po
 
 
 def _let_all_play(session: Session, season: Season) -> None:
-    """Nobody needs points any more."""
+    """Let all entries play that wait for points against the panel."""
     waiting = {"season_id": season.id, "waits_for_panel": True}
     if set_values(session, Entry, where=waiting, waits_for_panel=False):
         session.expire_all()

@@ -238,7 +238,7 @@ def faults(row: Season) -> Iterator[BadSetting]:
 
 
 def _stage_faults(row: Season) -> Iterator[BadSetting]:
-    """What is wrong with the stages of its finals."""
+    """Yield what is wrong with the stages of the finals."""
     if (row.finals is FinalsFormat.STAGES) != bool(row.stages):
         why = "declare them, because the finals are played in stages" if not row.stages else "choose finals=stages, too"
         yield BadSetting("stages", why)
@@ -255,7 +255,7 @@ def _raise_any(found: Iterator[BadSetting]) -> None:
 
 
 def _noted(values: Mapping[str, object]) -> dict[str, object]:
-    """Settings as the audit log keeps them."""
+    """Settings in the form that the audit log stores."""
     return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in values.items()}
 
 
@@ -269,11 +269,11 @@ def published(session: Session, season_id: int, possible: str) -> Season:
 
 def _flush_named(session: Session, row: Season) -> None:
     flush_unless_taken(session, NameTaken("season", row.name))
-    session.refresh(row)  # dates as everyone will read them, in UTC
+    session.refresh(row)  # read the dates back in UTC, as everybody sees them
 
 
 def _finals(session: Session, season_ids: Sequence[int]) -> dict[int, tuple[datetime, str]]:
-    """When each of the seasons' standings were published, and from which log."""
+    """When each season's standings were published, and the hash of the log behind them."""
     published = select(RatingSnapshot.season_id, RatingSnapshot.created_at, RatingSnapshot.log_sha256)
     published = published.where(col(RatingSnapshot.final).is_(True), col(RatingSnapshot.season_id).in_(season_ids))
     return {season_id: (at, log_sha256) for season_id, at, log_sha256 in session.exec(published)}

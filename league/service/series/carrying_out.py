@@ -116,7 +116,7 @@ def finish_series(
     if failure is not None:
         blame_host(session, job.host, failure.cause, failure.detail)
     for attempt in (attempt for out in outcomes for attempt in out.attempts):
-        if Trait.CONDEMNS in Cause(attempt.cause).traits:  # other voids were followed by another try there
+        if Trait.CONDEMNS in Cause(attempt.cause).traits:  # other void attempts were followed by another attempt there
             blame_host(session, job.host, attempt.cause, attempt.detail)
     held = [out.match_id for out in outcomes if out.result is None and _must_be_seen(session, out)]
     left = wanted - {out.match_id for out in outcomes if out.result is not None} - set(held)
@@ -163,8 +163,8 @@ def give_back_series(session: Session, series_id: int, attempt: int, worker: str
 def _close(
     session: Session, series_id: int, attempt: int, at: datetime, failure: Failure | None, host: str | None
 ) -> JobState | None:
-    """End an attempt at a series that is under way: it is done, goes back to the queue, or is given up after too many
-    failures that it may have brought about itself. `host`: where it was, if something is left of it. None: too late.
+    """End an attempt at a series. The series is done, returns to the queue, or is abandoned after too many failures
+    that it may have caused itself. `host`: where it was, if some of it is left. Return None if it is too late.
     """
     failures, spoiled = _failures(session, series_id, failure)
     if spoiled >= SERIES_ATTEMPTS:
@@ -173,7 +173,7 @@ def _close(
         after = JobState.DONE if host is None else JobState.QUEUED
     if after is JobState.QUEUED:
         if failure is None and not others_judge(session, host or ""):
-            failures = 1  # a match was void, and no other machine takes the rest at once
+            failures = 1  # a match was void, and no other machine can take the rest at once
         avoided = None if failure is not None and failure.cause == Cause.WORKER_STOPPED else host
         taken = SERIES.give_back(session, series_id, attempt, failures, avoid_host=avoided)
     else:
@@ -185,8 +185,8 @@ def _close(
 
 
 def _failures(session: Session, series_id: int, failure: Failure | None) -> tuple[int, int]:
-    """How many attempts at the series failed as a whole, this one included, and how many of them by a cause that may be
-    its own; 0 where this one did not.
+    """The number of attempts that failed as a whole, including this one, and how many of them the series may have
+    caused; 0 if this one has another cause.
     """
     if failure is None or failure.cause == Cause.WORKER_STOPPED:
         return 0, 0
@@ -204,7 +204,7 @@ def _note_failure(
     after: JobState,
     at: datetime,
 ) -> None:
-    """The ledger's line on a series that failed as a whole; its matches get other dice, or are held with it."""
+    """Add a series that failed as a whole to the ledger. Its matches get other dice, or are held if it is abandoned."""
     series = session.get_one(Series, series_id, populate_existing=True)
     about = {"season_id": series.season_id, "series_id": series_id, "started_at": series.started_at}
     note(session, attempt, failure, at, worker=worker, **about)
@@ -219,8 +219,8 @@ def _note_failure(
 
 
 def _must_be_seen(session: Session, outcome: MatchOutcome) -> bool:
-    """Whether an organiser must look at a match before it is played once more: too many attempts at it were void, or
-    two of them while the same seat was to answer. Who brings that about gains nothing by it, and is seen.
+    """Whether an organiser must look at a match before it is repeated: too many attempts at it were void, or two of
+    them while the same seat was to answer. A bot that causes void attempts gains nothing, and is noticed.
     """
     before = session.exec(
         select(Attempt.evidence).where(Attempt.match_id == outcome.match_id, Attempt.cause != Cause.PLAYED)
@@ -231,7 +231,7 @@ def _must_be_seen(session: Session, outcome: MatchOutcome) -> bool:
 
 
 def _hold(session: Session, match_ids: Sequence[int]) -> None:
-    """These matches wait for an organiser."""
+    """Hold these matches until an organiser decides."""
     if not match_ids:
         return
     assert allowed(MatchState.SCHEDULED, MatchState.HELD)

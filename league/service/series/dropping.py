@@ -27,7 +27,7 @@ def drop_waiting(session: Session, season_id: int, cause: str, detail: str, *con
     waiting = select(Series).where(Series.season_id == season_id, Series.state == JobState.QUEUED, *conditions)
     for series in session.exec(waiting).all():
         if not move(session, Series, series.id, JobState.QUEUED, JobState.ABANDONED, finished_at=at):
-            continue  # a worker took it in this moment: it is played
+            continue  # a worker has just taken it, so it is played
         if series.purpose not in UNRATED:
             _uncount(session, series)
         dropped += _abandon_matches(session, series.id, at)
@@ -36,14 +36,14 @@ def drop_waiting(session: Session, season_id: int, cause: str, detail: str, *con
 
 
 def _uncount(session: Session, series: Series) -> None:
-    """Make pairing forget the games of a series that nobody began, so that a bot that comes back gets them again."""
+    """Remove the games of a dropped series from the counts for pairing, so that a bot that returns gets them again."""
     waiting = (Match.series_id == series.id, Match.state == MatchState.SCHEDULED)
     repeated = col(Match.id).in_(select(VoidedMatch.rejudged_id).where(col(VoidedMatch.rejudged_id).is_not(None)))
     seated: dict[int, list[int]] = {}
     for match_id, version_id in session.exec(
         select(Participant.match_id, Participant.version_id)
         .join(Match, col(Match.id) == Participant.match_id)
-        .where(*waiting, ~repeated)  # a repetition was never counted
+        .where(*waiting, ~repeated)  # repetitions were never counted
         .order_by(col(Participant.match_id), col(Participant.seat))
     ):
         seated.setdefault(match_id, []).append(version_id)

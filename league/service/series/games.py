@@ -34,7 +34,7 @@ def announce_games(session: Session) -> None:
     session.exec(delete(LeagueGame).where(col(LeagueGame.name).not_in(here)))
     for name, told in here.items():
         if set_values(session, LeagueGame, col(LeagueGame.name) == name, **told) == 0:
-            with contextlib.suppress(IntegrityError), session.begin_nested():  # two processes start together
+            with contextlib.suppress(IntegrityError), session.begin_nested():  # another process has just added it
                 session.add(LeagueGame(name=name, **told))
 
 

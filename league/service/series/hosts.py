@@ -60,7 +60,7 @@ AVOID_SECONDS = 600
 
 HERE = and_(col(WorkerHost.name) == bindparam("host_name"), col(WorkerHost.boot) == bindparam("host_boot"))
 ALIVE = col(WorkerHost.last_seen_at) >= bindparam("alive_at", type_=UtcDateTime)
-"""Conditions of the statements here, which are made once: their parameters are `told_of`."""
+"""Conditions of statements that are built once; `told_of` returns their parameters."""
 
 NO_HOST = Host("", "")
 """For statements about all machines."""
@@ -69,7 +69,7 @@ NOT_SEEN = "its keeper has not reported lately"
 
 
 def told_of(session: Session, host: Host) -> dict[str, object]:
-    """The parameters of the conditions on machines."""
+    """Return the parameters of the conditions on machines."""
     at = now(session)
     return {
         "host_name": host.name,
@@ -103,13 +103,15 @@ def host_arrives(session: Session, host: Host, image: str) -> bool:
     try:
         with session.begin_nested():
             session.add(WorkerHost(name=host.name, first_seen_at=at, **known))
-    except IntegrityError:  # two keepers of one machine start together
+    except IntegrityError:  # another keeper of this machine has just added it
         set_values(session, WorkerHost, where={"name": host.name}, **known)
     return True
 
 
 def _shares_name(session: Session, host: Host) -> ColumnElement[bool]:
-    """That of a live machine which is not this one, or is it before a start that its database row does not know."""
+    """The condition for a live machine with the same name: a different machine, or this one before a restart that the
+    database does not know of yet.
+    """
     alive_at = now(session) - timedelta(seconds=settings_of(session).lease_seconds)
     return and_(
         col(WorkerHost.name) == host.name,
@@ -120,7 +122,7 @@ def _shares_name(session: Session, host: Host) -> ColumnElement[bool]:
 
 def _give_number(session: Session, name: str) -> None:
     if session.exec(select(Machine.id).where(Machine.name == name)).first() is None:
-        with contextlib.suppress(IntegrityError), session.begin_nested():  # two keepers of one machine start together
+        with contextlib.suppress(IntegrityError), session.begin_nested():  # another keeper has just added it
             session.add(Machine(name=name))
 
 
@@ -263,7 +265,7 @@ FITNESS = select(WorkerHost.fitness, WorkerHost.reasons).where(HERE)
 
 
 def why_unfit(fitness: Fitness | None, reasons: Sequence[str]) -> tuple[str, ...]:
-    """The same of a machine of which these are known. None: nothing is."""
+    """Why a machine with this fitness should not judge. None: no such machine is known."""
     if fitness is None:
         return (NOT_SEEN,)
     if fitness is Fitness.FIT:
@@ -349,7 +351,7 @@ def _become(
     again_at: datetime | None,
     **values: object,
 ) -> None:
-    """Set the fitness, and since when it is that."""
+    """Set the fitness and its start."""
     kept = [storable(reason) for reason in reasons[:MAX_REASONS]]
     if fitness is Fitness.UNFIT:
         values["unfit_at"] = now(session)

@@ -136,5 +136,5 @@ def _played(
         return unfinished(
             rules(game, variant), seats, attempt_seed(match.seed, match.attempt), read_replies(live.replies)
         ).seen_by(None)
-    except (BadTranscript, KeyError, ValueError):  # its worker is of another version of the rules
+    except (BadTranscript, KeyError, ValueError):  # its worker plays another version of the rules
         return None

@@ -29,8 +29,8 @@ from deadheat.sandbox.box import Exit
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What is to be known of a series that ends, and of the machine that played it. `asked`: somebody asked for it, so
-    that it is in no ranking and no figure of a bot.
+    """A series that ends, and the machine that played it. If somebody asked for the series (`asked`), it counts in no
+    ranking and in no figure of a bot.
     """
 
     season_id: int
@@ -56,7 +56,7 @@ ABOUT = (
 
 
 def about_series(session: Session, job: SeriesJob) -> About:
-    """Read it."""
+    """Read what `finish_series` needs to know of a series."""
     session.flush()
     return About(*session.connection().execute(ABOUT, {"series_id": job.series_id, **told_of(session, job.host)}).one())
 
@@ -141,7 +141,7 @@ def _write_details(session: Session, outcomes: Sequence[MatchOutcome]) -> None:
 
 
 def _columns(table: type[SQLModel], measured: Exit | Latency) -> dict[str, object]:
-    """The fields of a measured value that a table has columns for, under the same names."""
+    """The fields of a measured value for which a table has columns of the same names."""
     known = table.model_fields
     return {item.name: getattr(measured, item.name) for item in fields(measured) if item.name in known}
 
@@ -153,7 +153,9 @@ def _tail(stderr: bytes, limit_bytes: int) -> str:
 def _write_ledger(
     session: Session, job: SeriesJob, worker: str, season_id: int, outcomes: Sequence[MatchOutcome]
 ) -> None:
-    """The attempts at matches, each with the number of its seed; after a void one a match has the next."""
+    """Add attempts at matches to the ledger, each with the number of its seed. After a void attempt, a match uses the
+    next seed.
+    """
     judge: Mapping[str, object] = {Cause.HOST_UNFIT: list(job.unfit)} if job.unfit else {}
     seeds = {match.match_id: match.attempt for match in job.matches}
     ledger = [

@@ -43,7 +43,7 @@ def series_at_once(season: Season) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Versions that are to play so many matches against each other. `round`: of the finals or an evaluation."""
+    """Versions that are to play a number of matches against each other. `round` is that of finals or an evaluation."""
 
     versions: Sequence[int]
     matches: int
@@ -83,8 +83,8 @@ def add_series(
 
 
 def _plans(session: Session, season: Season, table: Table, purpose: Purpose) -> list[list[Seating]]:
-    """The matches of each of a table's series."""
-    order = surroundings(session).entropy(SEED_BYTES)  # who follows whom round a table, and when which deal is played
+    """Seat the matches of each of a table's series."""
+    order = surroundings(session).entropy(SEED_BYTES)  # decides the order round the table, and when each deal is played
     seats = len(table.versions)
     if same_deals(season.game) and purpose not in OF_CHALLENGES and table.matches >= seats:
         return rotations(table.versions, whole_turns(table.matches, seats) // seats, seed=order)
@@ -132,7 +132,7 @@ def _add_matches(
     plans: Sequence[Sequence[Sequence[Seating]]],
     asked: Asked | None,
 ) -> None:
-    """The matches and seats of series, by table."""
+    """Add the matches of new series, and who sits where in them. Series and plans are grouped by table."""
     new = {(table, seating.deal): None for table, plan in enumerate(plans) for seating in chain(*plan)}
     drawn = deal_dice(session, season_id, len(new)) if asked is None else drawn_dice(session, len(new))
     dice = dict(zip(new, drawn, strict=True))
@@ -164,7 +164,7 @@ def _add_matches(
 
 
 def _seat(session: Session, seats: Sequence[tuple[int, int, int, int]]) -> None:
-    """Store who sits where: of each seat the series, the number of its match there, the seat and the version."""
+    """Store who sits where. Each seat has a series, the number of a match in it, a place and a version."""
     connection = session.connection()
     ids = {
         (series_id, number): match_id
@@ -189,7 +189,7 @@ BOTS = columns(col(BotVersion.id), col(BotVersion.bot_id)).where(
 def _count(
     session: Session, season_id: int, tables: Sequence[Table], plans: Sequence[Sequence[Sequence[Seating]]]
 ) -> None:
-    """What pairing will know of it."""
+    """Update the counts that pairing reads."""
     games: Counter[tuple[int, int]] = Counter()
     lead: Counter[tuple[int, int]] = Counter()
     for table, plan in zip(tables, plans, strict=True):

@@ -44,8 +44,8 @@ HEAD_STARTS = {
 
 
 def _oldest(precedence: Precedence, games: tuple[Identity, ...]) -> Select[Any]:
-    """The fresh series of one precedence that has waited longest, of seasons of these games. (`NOT IN` is asked of each
-    series in turn; from `IN` a database may make a join, which reads all that wait.)
+    """The new series of one precedence, in seasons of these games, that has waited longest. (`NOT IN` is evaluated for
+    each series in turn; for `IN`, a database may choose a join that reads all waiting series.)
     """
     others = select(Season.id).where(col(Season.game).not_in(same_as(games)))
     found = (
@@ -98,9 +98,9 @@ def _unwelcome(judge_unfit: bool) -> Update:
 
 
 def _next_in_turn(session: Session) -> int | None:
-    """The fresh series to be played next, of the games that this process shares with the API. Reads one row for each
-    precedence, however many wait, and passes over those that other workers are about to take: many who ask at once get
-    one each.
+    """The new series to be played next, of the games that this process shares with the API. The query reads one row for
+    each precedence, however many wait, and skips rows that other workers are about to take, so that simultaneous
+    requests get different series.
     """
     session.flush()
     waiting = session.connection().execute(oldest(games_here()))

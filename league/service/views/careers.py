@@ -182,7 +182,7 @@ def failure_counts(session: Session, season_id: int, bot_id: int) -> dict[tuple[
 
 def public_versions(session: Session, bot_id: int) -> list[PublicVersion]:
     """The newest first."""
-    chosen = [getattr(BotVersion, name) for name in PublicVersion.__slots__]  # not its log, which may be long
+    chosen = [getattr(BotVersion, name) for name in PublicVersion.__slots__]  # without the log, which may be long
     statement = sqlalchemy.select(*chosen).where(col(BotVersion.bot_id) == bot_id)
     newest_first = statement.order_by(col(BotVersion.number).desc()).limit(MAX_VERSIONS)
     return [PublicVersion(*row) for row in session.connection().execute(newest_first)]

@@ -60,7 +60,7 @@ def decisions(session: Session, organiser: Person, seasons: Iterable[SeasonInfo]
 
 
 def _why(session: Session, season: SeasonInfo) -> str:
-    """Say why a season does not continue by itself; empty: it does, or nothing is due."""
+    """Say why a season does not continue by itself; empty if it does, or if nothing is due."""
     if season.closes_at is None:
         over = season.state is SeasonState.FINALS and season.finals_done_at is not None
         return "Its finals are over. Close it to publish the standings." if over and not season.closes_when_done else ""

@@ -149,7 +149,7 @@ def _estimate(game: str) -> Pace:
 
 
 def _played(session: Session, season_id: int) -> list[Played]:
-    """The newest series that were played in one attempt."""
+    """The newest series that needed only one attempt."""
     whole = select(Series).where(Series.season_id == season_id, Series.state == JobState.DONE, Series.attempt == 1)
     rows = session.exec(whole.order_by(col(Series.finished_at).desc()).limit(NEWEST)).all()
     counts = select(Match.series_id, func.count()).where(col(Match.series_id).in_([row.id for row in rows]))
@@ -162,13 +162,13 @@ def _played(session: Session, season_id: int) -> list[Played]:
 
 
 def _exists(season: Season) -> bool:
-    """Whether it is more than the preview of a new one, which has no number."""
+    """Whether the season exists. A preview of a new one has no number."""
     number: object = season.id
     return number is not None
 
 
 def _entries(session: Session, season: Season) -> dict[int, int]:
-    """The versions that an evaluation would take now, with their divisions."""
+    """The versions that an evaluation would include now, with their divisions."""
     if not _exists(season):
         return {}
     entered = select(Entry.version_id, Entry.division).join(BotVersion, col(BotVersion.id) == Entry.version_id)
@@ -225,7 +225,7 @@ def _ladder(session: Session, season: Season, fields: Sequence[int], versions: d
 
 
 def _side_by_side(machines: Machines, matches: int, length: int) -> float:
-    """Seconds of so many matches in series of that length, all of which may be played at once."""
+    """The seconds that so many matches take in series of that length, all of which may be played at once."""
     return machines.seconds(Work(1, -(-matches // length), length)) if matches else 0.0
 
 

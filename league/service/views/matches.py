@@ -66,10 +66,10 @@ def matches(
     if bot_id is not None:
         statement = statement.join(Participant, col(Participant.match_id) == Match.id)
         statement = statement.where(Participant.bot_id == bot_id)
-        statement = statement.where(~_another_seat(bot_id, lambda seat, other: other < seat))  # versions of one meet
-        number = col(Participant.match_id)  # which has an index
+        statement = statement.where(~_another_seat(bot_id, lambda seat, other: other < seat))  # once per match
+        number = col(Participant.match_id)  # this column has an index
         if state is MatchState.DONE:
-            ended = col(Participant.finished_at)  # and so has this
+            ended = col(Participant.finished_at)  # so has this one
     if opponent_id is not None:
         statement = statement.where(_another_seat(opponent_id, lambda seat, other: other != seat))
     if season_id is not None:
@@ -100,14 +100,16 @@ def matches(
 
 
 def _another_seat(bot_id: int, where: Callable[[Any, Any], ColumnElement[bool]]) -> ColumnElement[bool]:
-    """Whether a bot has another seat of the participant's match, by its number and the participant's."""
+    """The condition that a bot has another seat in the participant's match. `where` compares the participant's seat
+    with it.
+    """
     other = aliased(Participant)
     there = (col(other.match_id) == col(Participant.match_id), col(other.bot_id) == bot_id)
     return exists().where(*there, where(col(Participant.seat), col(other.seat)))
 
 
 def _end(session: Session, match_id: int) -> datetime:
-    """When a match ended that a list is to go on after. Raises BadCursor."""
+    """The end of the match after which a list continues. Raises BadCursor."""
     found = session.exec(select(Match.finished_at).where(Match.id == match_id)).first()
     if found is None:
         raise BadCursor
@@ -226,7 +228,7 @@ def seated(session: Session, match_ids: Sequence[int]) -> Iterable[tuple[Partici
 
 
 def _seats(session: Session, match_ids: Sequence[int], untold: set[int]) -> dict[int, tuple[SeatView, ...]]:
-    """By match. The words of a fault may tell a bid, so those of `untold` matches are left out."""
+    """The seats by match. What was wrong about a reply may reveal a bid, so it is left out for `untold` matches."""
     seats: dict[int, tuple[SeatView, ...]] = dict.fromkeys(match_ids, ())
     for row, bot, author, number in seated(session, match_ids):
         fault = None

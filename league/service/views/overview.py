@@ -37,7 +37,7 @@ def leaders(session: Session, season_ids: Sequence[int]) -> dict[int, Leader]:
         .join(User, col(User.id) == Bot.owner_id)
         .join(Entry, (col(Entry.bot_id) == Bot.id) & (col(Entry.season_id) == RatingPoint.season_id))
         .where(_at(newest), col(RatingPoint.rank) == 1)
-        .order_by(col(Entry.division).desc(), col(RatingPoint.elo), col(Bot.id).desc())  # the last one stays
+        .order_by(col(Entry.division).desc(), col(RatingPoint.elo), col(Bot.id).desc())  # the last one is kept
     )
     return {row[0]: Leader(*row[1:]) for row in session.connection().execute(statement)} if newest else {}
 
@@ -94,7 +94,7 @@ def worth_watching(session: Session) -> list[int]:
 
 
 def _places(session: Session, bots: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
-    """The newest place of each bot (season and bot)."""
+    """The latest place of each bot, by season and bot."""
     bots = set(bots)
     newest = _last_seconds(session, sorted({season_id for season_id, _ in bots}))
     if not newest:
@@ -105,7 +105,7 @@ def _places(session: Session, bots: Iterable[tuple[int, int]]) -> dict[tuple[int
 
 
 def _last_seconds(session: Session, season_ids: Sequence[int]) -> dict[int, int]:
-    """When each season was ranked last, in seconds of its age: a look into the index for each."""
+    """When each season was last ranked, in seconds of its age, read from the index."""
     last = select(func.max(RatingPoint.second)).where(RatingPoint.season_id == Season.id).scalar_subquery()
     rows = session.exec(select(Season.id, last).where(col(Season.id).in_(season_ids)))
     return {season_id: second for season_id, second in rows if second is not None}

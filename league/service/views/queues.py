@@ -95,7 +95,7 @@ def _ended(session: Session, at: datetime) -> dict[str, int]:
 
 
 def _queue(session: Session, life: Life, at: datetime) -> QueueInfo:
-    """How a kind of job stands."""
+    """The state of one kind of job's queue."""
     table = life.table
     rows = {}
     for state in (life.waiting, life.held, *life.counted):

@@ -89,7 +89,7 @@ def samples(session: Session, asker: Person, hours: int) -> list[Moment]:
 
 
 def _counted(session: Session, since: int, newest: int) -> dict[str, list[int]]:
-    """By machine: attempts at matches that were played, and that were void."""
+    """By machine, the numbers of played and of void attempts at matches."""
     counts: dict[str, list[int]] = {}
     for worker, played, count in session.exec(COUNTED, params={"since": since, "newest": newest}):
         of_machine = counts.setdefault((worker or "").rpartition(":")[0], [0, 0])
@@ -106,7 +106,7 @@ COUNTED = (
 
 
 def _machines(session: Session, counts: Mapping[str, list[int]]) -> dict[str, list[float]]:
-    """What is kept of each machine that is there, or played: the fields of `Ran`."""
+    """The sample of each machine that is alive or has played: the fields of `Ran`."""
     alive = now(session) - timedelta(seconds=settings_of(session).lease_seconds)
     return {
         str(number): [*counts.get(host.name, (0, 0)), round(host.late_seconds, 5), round(host.steal_share, 4)]

@@ -58,7 +58,7 @@ def why_not_played(attempts: Sequence[tuple[str, str]], rejudged_id: int | None)
 
 
 def _why(match: Match, purpose: Purpose, voided: VoidedMatch | None, disqualified: Sequence[str]) -> Uncounted | None:
-    """The first reason that holds: a ruling on the match itself, what it was played for, its result, who played."""
+    """The first reason that applies: a ruling on the match itself, its purpose, its result, or its players."""
     if voided is not None and voided.rejudged_id is not None:
         sentence = _(
             "An organiser has it replayed as match %(match_id)s: %(reason)s",
@@ -92,7 +92,7 @@ def _why(match: Match, purpose: Purpose, voided: VoidedMatch | None, disqualifie
 
 
 def _disqualified(session: Session, match_ids: Sequence[int]) -> Mapping[int, list[str]]:
-    """The names of disqualified bots in the matches that have any, by seat."""
+    """The names of disqualified bots, by seat, in the matches that have any."""
     statement = (
         select(Participant.match_id, Bot.name)
         .join(Match, col(Match.id) == Participant.match_id)

@@ -115,7 +115,9 @@ def excesses(shares: Sequence[Share]) -> list[Excess]:
 
 
 def _binomial(trials: int, odds: float) -> NDArray[np.float64]:
-    """(trials + 1,): the chances of 0 to `trials` successes, each from its likelier neighbour, so none overflows."""
+    """The chances of 0 to `trials` successes, (trials + 1,). Each is computed from its likelier neighbour, so none
+    overflows.
+    """
     likeliest = min(trials, int((trials + 1) * odds))
     more, fewer = np.arange(likeliest + 1, trials + 1), np.arange(likeliest, 0, -1)
     above = np.cumprod((trials - more + 1) * odds / (more * (1 - odds)))
@@ -151,7 +153,9 @@ def season_voids(session: Session, organiser: Person, season_id: int, least: int
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """What counts for a version; `series_id`: where a series failed as a whole, `match_id` then being one of its."""
+    """A failure attributed to a version. With `series_id`, a series failed as a whole and `match_id` is one of its
+    matches.
+    """
 
     version_id: int
     worker: str
@@ -161,24 +165,25 @@ class _Failure:
 
 @dataclass(frozen=True, slots=True)
 class _Recent:
-    """The season's attempts by workers among the league's newest, as a table and what holds of its rows."""
+    """The season's attempts by workers among the newest of the league: a table and the conditions on its rows."""
 
     attempt: type[Attempt]
     season_id: int
 
     def where(self, *more: ColumnElement[bool]) -> tuple[ColumnElement[bool], ...]:
-        """These, and `more`."""
+        """Return the conditions together with `more`."""
         return (col(self.attempt.season_id) == self.season_id, col(self.attempt.worker).is_not(None), *more)
 
 
 def _recent(season_id: int) -> _Recent:
-    # Newest first and so many: a walk back from the table's end. A least id was looked for among all of the season's.
+    # A limit on the newest attempts makes the query walk back from the table's end. With a least id, it searched all
+    # attempts of the season.
     newest = select(Attempt).order_by(col(Attempt.id).desc()).limit(NEWEST)
     return _Recent(aliased(Attempt, newest.subquery()), season_id)
 
 
 def _void_matches(session: Session, recent: _Recent) -> list[_Failure]:
-    """Each to the version that was to answer."""
+    """Attribute each void attempt to the version that was to answer."""
     attempt = recent.attempt
     failed = recent.where(col(attempt.cause) != Cause.PLAYED, col(attempt.match_id).is_not(None))
     voids = session.exec(select(attempt).where(*failed).order_by(col(attempt.id))).all()
@@ -194,7 +199,7 @@ def _void_matches(session: Session, recent: _Recent) -> list[_Failure]:
 
 
 def _failed_series(session: Session, recent: _Recent) -> list[_Failure]:
-    """Each to all its versions."""
+    """Attribute each failed series to all its versions."""
     attempt = recent.attempt
     whole = recent.where(
         col(attempt.match_id).is_(None), col(attempt.series_id).is_not(None), col(attempt.cause).not_in(NO_BOTS_DOING)
@@ -220,9 +225,9 @@ def _failed_series(session: Session, recent: _Recent) -> list[_Failure]:
 
 
 def _shares(session: Session, recent: _Recent, failures: Sequence[_Failure]) -> list[Share]:
-    """Every version of the season on every machine."""
+    """The shares of every version of the season on every machine."""
     attempt = recent.attempt
-    # PostgreSQL would read all participants there ever were; matches that are played now are seldom old.
+    # PostgreSQL would read all participants of all times; matches that are played now are seldom old.
     oldest = session.exec(select(func.min(attempt.match_id)).where(*recent.where())).one() or 0
     counted = (
         select(Participant.version_id, attempt.worker, func.count(), func.count(col(attempt.series_id).distinct()))

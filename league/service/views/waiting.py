@@ -47,11 +47,11 @@ NOTHING_PLAYED = N_("The wait is unknown: no machine is playing at the moment.")
 
 @dataclass(frozen=True, slots=True)
 class _Ahead:
-    """A series that waits or is played, with the matches that are left of it."""
+    """A series that waits or runs, with the number of matches left in it."""
 
     id: int
     season_id: int
-    started_at: datetime | None  # None: it waits
+    started_at: datetime | None  # None: it still waits
     matches: int
 
 
@@ -83,7 +83,7 @@ def waiting(session: Session, season_id: int, bot_id: int, version: int | None =
 
 
 def _own_series(session: Session, season_id: int, bot_id: int, version: int | None) -> set[int]:
-    """Unfinished series in which the bot has a seat, but for those that somebody asked for."""
+    """The unfinished series in which the bot has a seat, except those that an author asked for."""
     statement = (
         select(Match.series_id)
         .join(Participant, col(Participant.match_id) == Match.id)
@@ -100,8 +100,8 @@ def _own_series(session: Session, season_id: int, bot_id: int, version: int | No
 
 
 def _unfinished(session: Session) -> list[_Ahead]:
-    """All series of all seasons that wait or are played, those that wait in their turn. What somebody asked for is left
-    out: it hardly ever comes first, and may be private.
+    """All unfinished series of all seasons; the waiting ones in the order of their turns. Those that an author asked
+    for are left out, because they seldom come first and may be private.
     """
     statement = (
         select(Series, func.count(col(Match.id)))
@@ -118,7 +118,7 @@ def _unfinished(session: Session) -> list[_Ahead]:
 
 
 def _pace(session: Session, season_ids: set[int]) -> Mapping[int, float]:
-    """Seconds that a match of these seasons takes, of those where enough series ended lately."""
+    """The seconds that a match takes in these seasons, for those in which enough series ended lately."""
     found = {}
     for season_id in season_ids:
         ended = session.exec(
@@ -139,7 +139,7 @@ def _pace(session: Session, season_ids: set[int]) -> Mapping[int, float]:
 def _seconds(
     at: datetime, pace: Mapping[int, float], own: Sequence[_Ahead], ahead: Sequence[_Ahead], played: Sequence[_Ahead]
 ) -> int | None:
-    """Until the first series of `own` is over: it is played, or waits behind `ahead` and `played`."""
+    """The seconds until the first series of `own` ends. It is being played, or waits behind `ahead` and `played`."""
     wanted = [*own, *ahead, *([] if own[0].started_at else played)]
     if not played or any(series.season_id not in pace for series in wanted):
         return None
@@ -178,7 +178,7 @@ def _expected(seconds: int | None, something_played: bool) -> str:
 
 
 def _no_more(season: Season, entry: EntryInfo, version: int | None) -> str:
-    """Why nothing more comes by itself; "": something may."""
+    """Why no further result comes by itself; "" if one may come."""
     if not season.state.goes_on:
         return _("The season is closed, so nothing more is played.")
     if entry.absence is not None:
@@ -194,7 +194,7 @@ def _no_more(season: Season, entry: EntryInfo, version: int | None) -> str:
 
 
 def _undrawn(season: Season, before: int) -> str:
-    """Of a bot that takes part and has no match yet."""
+    """Describe a bot that takes part and has no match yet."""
     if season.state is SeasonState.SCHEDULED:
         return _("It has no matches yet: the season has not opened.")
     if before:

@@ -16,6 +16,7 @@ import pytest
 
 from deadheat.cli.local.transcripts import read
 from deadheat.cli.tournament import field
+from deadheat.cli.tournament.worker import Stop, Stops
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import bots_of
 from deadheat.engine.replay import replay
@@ -133,6 +134,19 @@ def test_signals_end_in_order_and_the_rest_is_played_later(number: signal.Signal
     assert len(games) == 60 - len(played)
     assert last["summary"]["games"] == 60
     assert [bot["faults"] for bot in last["summary"]["bots"]] == [{}, {}]
+
+
+def test_sigterm_breaks_in_only_where_it_is_allowed() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    stops = Stops()
+    try:
+        with pytest.raises(Stop), stops.allowed():
+            signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)  # the boxes are being closed
+        with pytest.raises(Stop), stops.allowed():
+            pytest.fail("the signal came before, and is still to be obeyed")
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def test_a_sequential_test_stops_by_itself(bots: Path, tmp_path: Path) -> None:
