@@ -35,7 +35,7 @@ dates are in UTC; names ending in `_ns` are nanoseconds.
 
 def _found_routes() -> Iterator[BaseRoute]:
     """Yield the routes of every module in `api/routes` and `api/pages` that has a `router`. No two modules may answer
-    to one path: which of them comes first is a matter of their names.
+    the same path, because only their names would decide which comes first.
     """
     for package in (routes, pages):
         for found in walk_packages(package.__path__, f"{package.__name__}."):
@@ -44,7 +44,7 @@ def _found_routes() -> Iterator[BaseRoute]:
 
 
 ROUTES = tuple(_found_routes())
-"""All modules are imported with this one, so that processes forked afterwards share them."""
+"""The modules of all routes are imported together with this one, so that processes forked afterwards share them."""
 
 
 def create_app(
@@ -54,7 +54,7 @@ def create_app(
     db: Database | None = None,
     blobs: Blobs | None = None,
 ) -> FastAPI:
-    """The application; without arguments as the environment says."""
+    """Create the application; without arguments, with the environment's settings."""
     settings = settings or Settings()
     services = Services(
         settings=settings,
@@ -83,7 +83,7 @@ def create_app(
     app.state.services = services
     app.state.news = News()
     app.state.tables = Tables()
-    # Each route as it is: `include_router` makes it again, in every process at its first request.
+    # Add the finished routes: `include_router` would build each again in every process.
     app.router.routes += ROUTES
     app.mount("/static/reference", docs.assets)
     app.mount("/static/games", GameFiles())

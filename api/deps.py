@@ -35,7 +35,7 @@ REFUSED: dict[int | str, dict[str, Any]] = {401: {}, 403: {}, 404: {}, 409: {}}
 
 
 def services(request: Request) -> Services:
-    """The application's services."""
+    """Return the application's services."""
     found = request.app.state.services
     assert isinstance(found, Services)
     return found
@@ -65,8 +65,10 @@ def asker(
 
 
 def viewer(request: Request, shared: Shared) -> Person | None:
-    """Return the signed-in person, if any, for a page that most see alike; an expired session counts as none."""
-    # Not by `_bearer`, which would have the description demand a token.
+    """Return the signed-in person, if any, for a page that looks the same to most visitors; an expired session counts
+    as none.
+    """
+    # `_bearer` would make the API's description demand a token.
     scheme, token = get_authorization_scheme_param(request.headers.get("authorization"))
     secret, kind = sessions.secret_of(request, shared.settings), TokenKind.SESSION
     if scheme.lower() == "bearer" and token:

@@ -64,7 +64,7 @@ STATUS: Mapping[type[errors.LeagueError], int] = {
     errors.BlobMissing: 500,
     errors.BlobDamaged: 500,
 }
-"""The one place that knows both worlds; a test finds every error of the league here."""
+"""The only table that maps the league's errors to HTTP; a test checks that it has every one."""
 
 INTERNAL = N_("Something went wrong on our side. An operator has been notified.")
 """Replaces an error's own words, which would reveal internals."""
@@ -75,11 +75,11 @@ OURS: Mapping[type[errors.LeagueError], str] = {
     errors.BlobMissing: N_("This is missing from the store. An operator has been notified."),
     errors.BlobDamaged: N_("This is damaged in the store. An operator has been notified."),
 }
-"""Sentences for those internal failures that can be told apart."""
+"""Sentences for the internal failures that can be distinguished."""
 
 DATABASE_AWAY = N_("The database cannot be reached at the moment. Please try again in a few seconds.")
 SOON = {"Retry-After": "5"}
-"""A database comes back in seconds, or an operator is at work."""
+"""A database comes back within seconds, or an operator is at work on it."""
 
 LATER = {"Retry-After": "60"}
 
@@ -108,7 +108,7 @@ def problem(
     extra: Mapping[str, Any] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """The answer; ASCII only, for a detail may quote what was sent."""
+    """Make the answer to an error. It is ASCII only, because a detail may quote input."""
     title = HTTPStatus(status).phrase
     if _of_a_page(request) and "text/html" in request.headers.get("accept", ""):
         context = {"status": status, "title": gettext(title), "detail": gettext(detail)}
@@ -133,7 +133,7 @@ def _of_a_page(request: Request) -> bool:
 
 
 async def league_error(request: Request, error: Exception) -> Response:
-    """The answer to an error of the league."""
+    """Answer an error of the league."""
     assert isinstance(error, errors.LeagueError)
     status = STATUS[type(error)]
     if status >= 500:
@@ -145,12 +145,12 @@ async def league_error(request: Request, error: Exception) -> Response:
     if isinstance(error, errors.BadToken):
         headers["WWW-Authenticate"] = 'Bearer realm="deadheat"'
     if isinstance(error, errors.UploadTooLarge):
-        headers["Connection"] = "close"  # the rest of the body stays unread
+        headers["Connection"] = "close"  # the rest of the body is not read
     return problem(request, status, error.code, str(error), _data(error), headers)
 
 
 async def _database_away(request: Request, error: Exception) -> Response:
-    """Answer 503: the database restarts, or all its connections are taken. That passes, and is not the client's
+    """Answer 503: the database is restarting, or all its connections are in use. This passes and is not the client's
     mistake.
     """
     cause = getattr(error, "orig", None) or error
@@ -171,7 +171,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 
 def _allowed(routes: Sequence[Any], path: str) -> set[str]:
-    """Every method that this path answers to; the framework names those of the first route that has it."""
+    """Every method that this path answers; the framework names only those of the first matching route."""
     found = set[str]()
     for route in routes:
         if getattr(route, "methods", None) and route.path_regex.match(path):
@@ -180,7 +180,9 @@ def _allowed(routes: Sequence[Any], path: str) -> set[str]:
 
 
 async def _invalid_request(request: Request, error: Exception) -> Response:
-    """Malformed JSON is 400; well-formed but wrong is 422, with every complaint. What was sent is not repeated."""
+    """Answer 400 to malformed JSON, and 422 with every complaint to well-formed but invalid JSON. The input is not
+    repeated.
+    """
     assert isinstance(error, RequestValidationError)
     complaints = error.errors()
     if _of_a_page(request) and any(complaint["loc"][0] == "path" for complaint in complaints):
@@ -200,8 +202,8 @@ async def _invalid_request(request: Request, error: Exception) -> Response:
 
 
 class Unexpected(Around):
-    """Answers what no handler knew. The framework does so as well, but outside of everything that surrounds a request,
-    so its answer would lack the headers that all others have.
+    """Answers errors that no handler knew. The framework does so too, but outside all middleware, so its answer would
+    lack the headers that all others have.
     """
 
     async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -232,14 +234,14 @@ def _where(location: Sequence[Any]) -> str:
 
 
 def _field(location: Sequence[Any]) -> str:
-    """A field as people call it: without the part of the request that it is in, which has no name in a form, a command
-    or an address.
+    """The name of a field as people know it, without the part of the request that contains it: forms, commands and
+    addresses do not name that part.
     """
     return _where(location[1:] or location)
 
 
 def _data(error: errors.LeagueError) -> dict[str, Any]:
-    """The error's attributes that JSON can say; `what` and `name` are in the sentence already."""
+    """The error's attributes in JSON, without `what` and `name`, which the sentence already contains."""
     kept = {"reason", "scope", "limit_bytes", "limit", "state", "wanted", "known", "setting", "left", "mistakes"}
     kept |= {"retry_after_seconds"}
     return {name: value for name, value in vars(error).items() if name in kept}

@@ -31,13 +31,13 @@ class Telling:
 
 
 def telling(watched: Watched, by_seat: list[str]) -> Telling:
-    """The sentence and the scenes."""
+    """Describe a running match: the sentence and the scenes."""
     found = [] if watched.match is None else scenes_so_far(rules(watched.game, watched.variant), watched.match, by_seat)
     return Telling(told(watched), found)
 
 
 def told(watched: Watched) -> str:
-    """How the match stands, for people."""
+    """Describe the state of the match for people."""
     if watched.state is not MatchState.SCHEDULED:
         return _("It is over.")
     if watched.series is JobState.QUEUED:

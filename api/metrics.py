@@ -41,7 +41,7 @@ def record_request(method: str, route: str, status: int, seconds: float) -> None
 
 
 def exposition(shared: Services) -> bytes:
-    """Everything, in Prometheus' text format."""
+    """Return all metrics in Prometheus' text format."""
     if shared.settings.metrics_dir is None:
         counted = generate_latest(REGISTRY)
     else:
@@ -55,13 +55,13 @@ def exposition(shared: Services) -> bytes:
 
 
 class _Database(Collector):
-    """Gauges that are questions to the database."""
+    """Gauges whose values are queries to the database."""
 
     def __init__(self, shared: Services) -> None:
         self._shared = shared
 
     def describe(self) -> list[Metric]:
-        return []  # registering must not ask the database
+        return []  # registering must not query the database
 
     def collect(self) -> Iterator[Metric]:
         rows = GaugeMetricFamily(
@@ -111,7 +111,7 @@ class _Database(Collector):
 
 
 class _Disk(Collector):
-    """How full the folder of blobs is. A store elsewhere has watchers of its own, and nothing is told of it here."""
+    """Gauges of how full the folder of blobs is. A separate store is monitored elsewhere and not reported here."""
 
     def __init__(self, shared: Services) -> None:
         self._folder = blob_folder(shared.settings.blobs)
@@ -124,7 +124,7 @@ class _Disk(Collector):
             return
         try:
             room = room_at(self._folder)
-        except OSError:  # /readyz says that blobs are away; what else is measured is told all the same
+        except OSError:  # /readyz reports unreachable blobs; all other metrics are still reported
             return
         yield GaugeMetricFamily("deadheat_blob_free_bytes", "Free space for blobs.", value=room.free_bytes)
         yield GaugeMetricFamily(
@@ -133,7 +133,9 @@ class _Disk(Collector):
 
 
 def _of_hosts(hosts: Sequence[Worker]) -> Iterator[Metric]:
-    """The machines that play; not about bots or users, so each may have its label."""
+    """The gauges of the machines that play. They reveal nothing about bots or users, so each machine may have a
+    label.
+    """
     fit = GaugeMetricFamily("deadheat_host_fit", "1: found fit to judge; 0: not, or not yet.", labels=["host"])
     judges = GaugeMetricFamily("deadheat_host_judges", "1: it would get a series now.", labels=["host"])
     seen = GaugeMetricFamily("deadheat_host_seen_timestamp_seconds", "When it last reported.", labels=["host"])

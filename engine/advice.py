@@ -51,7 +51,8 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Adviser:
-    """``ADVICE`` of a game's module ``advice``: the house bot that is asked, and how lines are told.
+    """``ADVICE`` of a game's module ``advice``: the house bot that is asked, which is in Python, and how lines are
+    told.
 
     `move`: from a prompt, a legal line, the state of the scene in which it is made, and the seat. `slack`: by how much
     amounts may differ and still agree.
@@ -105,7 +106,7 @@ class Session:
             reply = (yield Step((*waiting, *(Message(0, each) for each in notices), Message(0, prompt, LIMIT_NS))))[0]
             if reply.fault is not None:
                 return Result((1,), None, {0: reply.fault})
-            waiting = [] if prompt == "READY" else [Message(0, f"PLAYED {line}")]
+            waiting = [] if _is_ready(prompt) else [Message(0, f"PLAYED {line}")]
         yield Step((*waiting, Message(0, "FINISH")))
         return Result((1,), None)
 
@@ -127,6 +128,10 @@ def _asked(match: Transcript, seat: Seat) -> Iterator[tuple[int, list[str], str]
         lines = []
 
 
+def _is_ready(prompt: str) -> bool:
+    return prompt.split(" ", 1)[0] == "READY"  # a game may add to it, as in READY FIRST
+
+
 def advice(match: Transcript, seat: Seat, session: Transcript, adviser: Adviser) -> list[Advice]:
     """Return a session's advice on each move of a seat, as far as it went, and as `MAX_REPLAYED` allows."""
     answers = [prompt.reply.line for prompt in session.prompts()]
@@ -138,7 +143,7 @@ def advice(match: Transcript, seat: Seat, session: Transcript, adviser: Adviser)
     left = MAX_REPLAYED
     for (number, lines, line), answer in zip(_asked(match, seat), answers, strict=False):
         before = bisect_right(exchanges, number)
-        if lines[-1] == "READY" or answer is None or not before:
+        if _is_ready(lines[-1]) or answer is None or not before:
             continue
         if answer != line:  # the rules have accepted the line that was played
             left -= number

@@ -11,7 +11,7 @@ is therefore always a *value* (`Fault`, inside a `Reply` or a `Result`); our own
 (`TransportError`), which voids the attempt and never costs a bot points.
 
 What a match is made of by the thousand (`Message`, `Reply`, `Step`) are named tuples: a frozen dataclass takes two to
-three times as long to make.
+three times as long to make. The busiest places call `made`, which takes half the time of the class.
 """
 
 from __future__ import annotations
@@ -44,6 +44,10 @@ READY_LIMIT_NS = 3 * NS_PER_S
 
 STDERR_KEPT_BYTES = 56 * 1024 + 80
 """What a box keeps of what a program writes to stderr in one match; the same in every backend (see images/init.c)."""
+
+
+made = tuple.__new__
+"""Make a named tuple of all its fields, unchecked: ``made(Message, (seat, line, limit_ns))``."""
 
 
 class Fault(StrEnum):

@@ -1,6 +1,6 @@
 """A transport without processes: bots are Python callables and time is whatever they say it is.
 
-For unit tests, simulations and the pace of the pure engine. The same faults can happen as over pipes.
+It is meant for unit tests, simulations and measuring the pure engine. The same faults can happen as over pipes.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from deadheat.engine.core import MAX_LINE_BYTES, Fault, Message, Reply, Seat
+from deadheat.engine.core import MAX_LINE_BYTES, Fault, Message, Reply, Seat, made
 
 SHORT = MAX_LINE_BYTES // 4
 """Characters of a line that cannot be too long: in UTF-8 each has at most four bytes."""
@@ -37,9 +37,14 @@ class MemoryTransport:
         """See `engine.core.Transport`; never raises `TransportError` of its own."""
         replies: dict[Seat, Reply] = {}
         for message in messages:
-            answer = self._players[message.seat](message)
-            if message.limit_ns is not None:
-                replies[message.seat] = judged(answer, message.limit_ns)
+            seat, _, limit_ns = message
+            answer = self._players[seat](message)
+            if limit_ns is None:
+                continue
+            if type(answer) is str and len(answer) <= SHORT:  # nearly always
+                replies[seat] = made(Reply, (answer, 0, None, None, 0, 0, None))
+            else:
+                replies[seat] = judged(answer, limit_ns)
         return replies
 
 
@@ -48,8 +53,6 @@ def judged(answer: Answer | str | None, limit_ns: int) -> Reply:
     if answer is None:
         return Reply(None, limit_ns, Fault.TIMEOUT)
     if isinstance(answer, str):
-        if len(answer) <= SHORT:
-            return Reply(answer, 0)
         answer = Answer(answer)
     if answer.elapsed_ns > limit_ns:
         return Reply(None, limit_ns, Fault.TIMEOUT)

@@ -245,7 +245,7 @@ def check_result(match: Match, faults: Mapping[Seat, Fault | None]) -> None:
     if len(ranks) != match.seats or any(rank != 1 + sum(other < rank for other in ranks) for rank in ranks):
         raise NotConforming(f"the ranks {result.ranks} do not say for each seat how many are before it, and 1")
     if len(faults) == match.seats and (set(ranks) != {1} or result.points is not None):
-        raise NotConforming(f"all have failed at once, and yet it ranks {result.ranks} and scores {result.points}")
+        raise NotConforming(f"all have failed: all must rank 1 and score None, not {result.ranks} and {result.points}")
     if len(faults) < match.seats and any(ranks[seat] == 1 for seat in faults):
         raise NotConforming(f"seat {min(faults)} has failed, and yet the ranks are {result.ranks}")
     points = result.points

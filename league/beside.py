@@ -17,14 +17,16 @@ TALLIES = {
 
 
 def tally(config: Mapping[str, Any], second: Iterable[float | None]) -> str:
-    """Explain what W / D / L counts, if some table had three seats or more, as only then there are the ratings
-    `second`, by Plackett and Luce's model. Tables of two leave no doubt.
+    """Explain the column W / D / L, if a table has three seats or more, because only then are there the ratings
+    `second` by Plackett and Luce's model. With tables of two, the column needs no explanation.
     """
     return TALLIES[Ranks(config["ranks"])] if any(rating is not None for rating in second) else ""
 
 
 def sentences(fit: Mapping[str, Any], seats: Sequence[Mapping[str, Any]]) -> list[str]:
-    """`fit` and `seats` as `league.ratings.quality.Fit` and `league.ratings.seats.SeatEffect` have them."""
+    """The sentences about the fit and the seats. `fit` and `seats` are in the form of `league.ratings.quality.Fit` and
+    `league.ratings.seats.SeatEffect`.
+    """
     said = []
     if fit["chi2_per_dof"] is not None:
         said.append(f"Fit: chi-squared {fit['chi2_per_dof']:.2f} per degree of freedom ({fit['degrees']}).")

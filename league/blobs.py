@@ -39,20 +39,20 @@ _CHECK_NAME = "check"
 
 
 class Blobs:
-    """One store. Safe to share between threads and processes."""
+    """A blob store, which threads and processes may share."""
 
     def __init__(self, url: str) -> None:
         self._store = _open(url)
         self._folder = blob_folder(url)
 
     def put(self, data: bytes) -> str:
-        """Store; returns the name."""
+        """Store the content, and return its name."""
         return self.put_file(io.BytesIO(data))
 
     def put_file(self, file: IO[bytes], sha256: str = "") -> str:
-        """Store a seekable file's whole content, in bounded memory; returns the name.
+        """Store a seekable file's whole content in bounded memory, and return its name.
 
-        `sha256`: the name, where the caller has computed it while the content came in.
+        `sha256`: the name, if the caller has computed it while the content came in.
 
         Raises:
             BlobsAway.
@@ -69,7 +69,9 @@ class Blobs:
         return name
 
     def has(self, name: str) -> bool:
-        """Whether it is there. An empty file is none: no blob is, and power that fails leaves such."""
+        """Whether the blob is there. An empty file does not count: no blob is empty, but a power failure may leave such
+        a file.
+        """
         try:
             with _answering():
                 return obstore.head(self._store, _path(name))["size"] > 0
@@ -91,12 +93,12 @@ class Blobs:
         return self._unpack(name, _Reader(self._pieces(name)), limit_bytes)
 
     def verify(self, name: str) -> None:
-        """Read one through. Raises as `get` does."""
+        """Read a blob through. Raises as `get` does."""
         for _ in self.stream(name, sys.maxsize):
             pass
 
     def whole(self, name: str) -> bool:
-        """Whether it is there and what its name says. Raises BlobsAway."""
+        """Whether the blob is there and matches its name. Raises BlobsAway."""
         try:
             self.verify(name)
         except (BlobMissing, BlobDamaged):
@@ -104,11 +106,11 @@ class Blobs:
         return True
 
     def copy(self, name: str, to: Blobs) -> None:
-        """Bring one to another store as it lies here, checked against its name.
+        """Copy a blob in its stored form to another store, after checking it against its name.
 
         Raises:
             BlobMissing: it is not there.
-            BlobDamaged: it is something else; nothing was copied.
+            BlobDamaged: its content differs; nothing was copied.
             BlobsAway.
         """
         pieces = self._pieces(name)
@@ -126,7 +128,7 @@ class Blobs:
                 obstore.put(to._store, _path(name), packed)
 
     def must_take(self) -> None:
-        """Raise BlobsAway where nothing could be stored now. Call it before work whose result must be stored."""
+        """Raise BlobsAway if nothing could be stored now. Call it before work whose result must be stored."""
         with _answering():
             self.check()
 

@@ -1,4 +1,4 @@
-"""What is wrong with something that a person typed, in words for people: the library words it for programmers."""
+"""Explains in words for people what is wrong with their input; the library's messages are for programmers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WORDS = (
     (r"a valid integer\b", "a whole number"),
     (r"a valid (string|list|dictionary|boolean|number)\b", r"a \1"),
 )
-"""What else is replaced: patterns, and what stands in their place."""
+"""Further replacements: patterns, and the text that replaces them."""
 
 
 def plainly(complaint: Mapping[str, Any]) -> str:
@@ -33,7 +33,7 @@ def plainly(complaint: Mapping[str, Any]) -> str:
 
 
 def reworded(message: str) -> str:
-    """Return an error message of the library's in our words, as far as they are known."""
+    """Return an error message of the library in our own words, as far as there are any."""
     for pattern, words in WORDS:
         message = re.sub(pattern, words, message)
     return message

@@ -25,7 +25,7 @@ REFIT_SECONDS = 5
 """The shortest time between two rankings of one season."""
 
 SMTP_PORTS = {"smtp": 25, "smtp+starttls": 587, "smtps": 465}
-"""How a mail server may be named, and its port where none is."""
+"""The schemes of a mail server's URL, each with its default port."""
 
 
 class Settings(BaseSettings):
@@ -216,7 +216,7 @@ class Settings(BaseSettings):
 
     @property
     def metrics_from(self) -> tuple[IPv4Network | IPv6Network, ...]:
-        """`metrics_networks`, read."""
+        """The networks of `metrics_networks`, parsed."""
         return tuple(ip_network(part.strip()) for part in self.metrics_networks.split(","))
 
     def may_measure(self, address: str) -> bool:

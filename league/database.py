@@ -45,7 +45,7 @@ from deadheat.league.config import Settings
 from deadheat.league.storage.schema import MIGRATION_LOCK, migration_config
 
 BUSY_TIMEOUT_MS = 30_000
-"""How long a writer waits for the one before it; ours hold the lock for milliseconds."""
+"""How long a writer waits for the previous one; writers hold the lock for milliseconds."""
 
 POOL = {"pool_size": 5, "max_overflow": 40}
 """The API's thread pool has 40 threads, and none of them should wait for a connection; few are kept when idle."""
@@ -62,10 +62,10 @@ REACHING: Mapping[str, object] = {
     "keepalives_interval": 2,
     "keepalives_count": 3,
 }
-"""For libpq; a URL that says otherwise is obeyed."""
+"""Options for libpq, which a URL may override."""
 
 ASK_CLOCK_SECONDS = 10.0
-"""How often a process asks for the server's time; in between its own monotonic clock counts on."""
+"""How often a process asks for the server's time; in between, its own monotonic clock continues it."""
 
 Clock = Callable[[], datetime]
 
@@ -155,7 +155,7 @@ class Database:
             yield session
 
     def migrate(self) -> None:
-        """Bring the schema to the newest version; does nothing, quickly, where it is."""
+        """Bring the schema to the newest version; returns quickly if it is there already."""
         with self._migrating() as config:
             command.upgrade(config, "head")
 
@@ -180,7 +180,7 @@ class Database:
 
 
 def is_there(url: str) -> bool:
-    """Whether a database could hold anything; SQLite makes the file of one that is merely looked at."""
+    """Whether a database exists. It does not connect first, because that would make SQLite create the file."""
     parsed = make_url(url)
     return parsed.get_backend_name() != "sqlite" or not parsed.database or Path(parsed.database).exists()
 

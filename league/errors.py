@@ -204,7 +204,8 @@ class NotAdmitted(LeagueError):
 
 
 WITHHELD = N_(
-    "Other matches with the same dice are still to be played, so this one's dice, moves and logs are not shown yet."
+    "This match's dice and moves are not public yet: other matches with the same dice are still to be played, or the "
+    "season publishes them with its final standings."
 )
 
 
@@ -232,7 +233,7 @@ class WrongState(LeagueError):
     @classmethod
     def withheld(cls) -> Self:
         """The error for a finished match whose dice must not be shown yet (`league.service.series.deals`)."""
-        return cls("withheld", gettext(WITHHELD) + " " + _("Try again when they are over."))
+        return cls("withheld", gettext(WITHHELD))
 
 
 _WITHOUT = {

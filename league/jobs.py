@@ -75,8 +75,8 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class AttemptRecord:
-    """One try at one match, for the ledger: `cause` is "played" or why it is void, and `evidence` then has the `seat`
-    that was to answer, where it was one's turn.
+    """One attempt at a match, for the ledger. `cause` is "played" or the reason why it is void; `evidence` then names
+    the `seat` that was to answer, if there was one.
     """
 
     started_at_ns: int  # wall clock, Unix epoch
@@ -88,7 +88,7 @@ class AttemptRecord:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why an attempt at a series failed as a whole, for the ledger."""
+    """The reason why an attempt at a series failed as a whole, for the ledger."""
 
     cause: str
     detail: str = ""
@@ -108,9 +108,9 @@ class FaultRecord:
 
 @dataclass(frozen=True, slots=True)
 class MatchOutcome:
-    """How one match went. `result` is None where its attempts were void: it is played again, or held.
+    """The outcome of one match. `result` is None if its attempts were void: it is played again, or held.
 
-    `rules_version`: of the game's rules, from the transcript.
+    `rules_version`: the version of the game's rules, from the transcript.
     """
 
     match_id: int

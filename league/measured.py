@@ -29,10 +29,10 @@ from prometheus_client.multiprocess import MultiProcessCollector
 log = logging.getLogger(__name__)
 
 FOLD_SECONDS = 20
-"""Between two looks for files of processes that are gone: a list of a folder."""
+"""The interval between two searches for files of processes that have ended."""
 
 GONE = "gone"
-"""Stands where a file has the number of its process."""
+"""Replaces the process's number in a file's name."""
 
 
 class Sums(MultiProcessCollector):
@@ -60,7 +60,7 @@ def begin(folder: Path) -> None:
 
 
 def fold(folder: Path) -> None:
-    """Add up what processes counted that are gone, and remove their files."""
+    """Add up the counts of processes that have ended, and remove their files."""
     with _locked(folder, fcntl.LOCK_EX):
         for file in folder.glob("*.db"):
             number = _process(file)
@@ -73,7 +73,9 @@ def fold(folder: Path) -> None:
 
 
 def told_alone(folder: Path) -> bool:
-    """Whether no other process tells the sum of this folder; from now on, while it lives, this one does."""
+    """Whether no other process reports this folder's sum. If so, this process does from now on, for as long as it
+    lives.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     lock = os.open(folder / "told", os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)  # held until the process ends
     try:

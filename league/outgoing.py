@@ -39,7 +39,7 @@ class Target:
 
 
 def read_url(url: str) -> Target:
-    """The parts of a webhook's address. Raises ValueError: with the end of a sentence about it."""
+    """Parse a webhook's address. Raises ValueError with the end of a sentence about it."""
     if len(url) > MOST_URL or not url.isascii() or not url.isprintable() or " " in url:
         raise ValueError(f"it must be an address of at most {MOST_URL} ASCII characters without spaces")
     parts = urlsplit(url)
@@ -69,7 +69,7 @@ def _is_address(host: str) -> bool:
 
 
 def is_public(address: str) -> bool:
-    """Whether this is an address of one host on the public internet. Raises ValueError: it is no address."""
+    """Whether this is the address of one host on the public internet. Raises ValueError if it is not an address."""
     found = ip_address(address.partition("%")[0])
     return all(
         one.is_global and not (one.is_multicast or one.is_reserved or getattr(one, "is_site_local", False))
@@ -78,7 +78,7 @@ def is_public(address: str) -> bool:
 
 
 def is_inside(host: str) -> bool:
-    """Whether a host is certainly not public, as far as that shows without asking for its addresses."""
+    """Whether a host is certainly not public, as far as can be told without resolving its name."""
     if host.lower().rstrip(".").rpartition(".")[2] in {"localhost", "local", "internal"}:
         return True
     try:

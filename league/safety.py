@@ -27,7 +27,7 @@ WELL_KNOWN = (
     "redis",
     "secret",
 )
-"""Words that a password must not be made of: those of examples and of other people's defaults."""
+"""Words that a password must not consist of: those of examples and of other software's defaults."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,13 @@ class Unsafe:
 
 
 def unsafe_settings(settings: Settings) -> list[Unsafe]:
-    """Everything for which these settings must not be started with; empty: nothing is known against them."""
+    """Return all settings with which the service must not start; empty if none is known to be unsafe."""
     found = [unsafe for look in _LOOKS for unsafe in look(settings)]
     return [unsafe for unsafe in found if unsafe.always or settings.environment == "production"]
 
 
 def refusal(settings: Settings) -> str | None:
-    """Return why the service must not start, as text for the operator; None: it may."""
+    """Return why the service must not start, as text for the operator, or None if it may."""
     found = unsafe_settings(settings)
     if not found:
         return None
@@ -160,7 +160,7 @@ _LOOKS: tuple[Callable[[Settings], Iterator[Unsafe]], ...] = (
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches what listens there."""
+    """Whether only this machine can reach a server that listens at this address."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -41,21 +41,23 @@ UNSEEN = 1e-3
 observed one. Custom since the first testers of chess engines; after a dozen games no figure shown depends on it."""
 
 MOST_COUNT = 10**12
-"""Of one score; more is a slip of the keyboard."""
+"""The highest count of one score; a larger one is a slip of the keyboard."""
 
 MOST_ELO = 1000
-"""Beyond, a mean is so close to 0 or 1 that no number of games can tell."""
+"""The largest difference: beyond it, a mean is so close to 0 or 1 that no number of games can show it."""
 
 STRIDE_T = 0.25
-"""The iteration for normalized Elo may leave its domain when it starts far from its end, so it goes in strides."""
+"""The longest step of the iteration for normalized Elo, which may otherwise leave its domain when it starts far
+away.
+"""
 
 CONVERGED = 1e-10
-"""Largest change of a probability in the last step; ten steps are usual, `MOST_STEPS` a bound."""
+"""The largest change of a probability in the last step; ten steps are usual, and `MOST_STEPS` is the limit."""
 
 MOST_STEPS = 200
 
 ROUNDING = 1e-15
-"""A root is found when a step changes it by no larger share."""
+"""A root is found when a step changes it by at most this share."""
 
 
 class Model(StrEnum):

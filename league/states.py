@@ -31,7 +31,7 @@ class _Ladder(StrEnum):
 
 
 class Role(_Ladder):
-    """A user's rights besides playing. `made` is what the audit log says of making somebody that."""
+    """A user's rights besides playing. `made` is the audit log's phrase for giving somebody the role."""
 
     made: str
 
@@ -48,7 +48,7 @@ class Role(_Ladder):
 
     @property
     def action(self) -> str:
-        """The audit log's word for making somebody that."""
+        """The audit log's word for giving somebody the role."""
         return f"{self.value}-made"
 
 
@@ -129,7 +129,7 @@ class SeasonState(StrEnum):
         return self in GOING_ON
 
     def is_after(self, other: SeasonState) -> bool:
-        """Whether seasons come to this state later than to the other: they are listed in their order."""
+        """Whether seasons reach this state later than the other; the states are listed in order."""
         states = tuple(SeasonState)
         return states.index(self) > states.index(other)
 
@@ -155,6 +155,20 @@ class FinalsLog(StrEnum):
 
     SEASON = "season"  # the whole season with its finals: the most information, because versions have not changed since
     FINALS = "finals"  # the finals alone: everyone starts anew
+
+
+class TranscriptsFrom(StrEnum):
+    """When everybody may read the transcripts of a season's matches, and watch them."""
+
+    PLAYED = "played"
+    CLOSED = "closed"  # once the final standings are published
+
+
+class SourcesFrom(StrEnum):
+    """When everybody may read the sources of the versions that played in a season."""
+
+    NEVER = "never"
+    CLOSED = "closed"  # once the final standings are published
 
 
 class Admission(StrEnum):
@@ -252,7 +266,7 @@ class Fitness(StrEnum):
 
 
 class Absence(StrEnum):
-    """Why an entered bot does not take part (any more)."""
+    """Why an entered bot does not (or no longer) take part."""
 
     WITHDRAWN = "withdrawn"  # by its author or an organiser: no new matches; those played count
     DISQUALIFIED = "disqualified"  # by an organiser: no new matches, and none of its matches counts
@@ -289,7 +303,7 @@ class SeasonStep:
 
     @property
     def command(self) -> str:
-        """The word of `deadheat season` that does it: the last of the verb."""
+        """The command of `deadheat season` that makes the step: the last word of the verb."""
         return self.verb.rpartition(" ")[2].lower()
 
 
@@ -328,7 +342,7 @@ SEASON_STEPS: Mapping[SeasonState, SeasonStep] = {
 
 
 def dated_steps(season: object, after: SeasonState) -> Iterator[tuple[SeasonState, str, datetime]]:
-    """The later states that a season comes to by date, each with the setting and its date, in their order."""
+    """The later states that a season reaches by date, each with the setting and its date, in order."""
     for state, step in SEASON_STEPS.items():
         if step.date and state.is_after(after) and (date := getattr(season, step.date)):
             yield state, step.date, date
@@ -341,19 +355,19 @@ def either(states: Sequence[SeasonState]) -> str:
 
 
 OF_EVALUATIONS = (Purpose.EVALUATION, Purpose.RATED_EVALUATION)
-"""What series of evaluations are played for."""
+"""The purposes of series of evaluations."""
 
 OF_CHALLENGES = (Purpose.PANEL, Purpose.CHALLENGE)
-"""What series of challenges are played for."""
+"""The purposes of series of challenges."""
 
 UNRATED = (*OF_CHALLENGES, Purpose.EVALUATION)
-"""Series whose matches are never rated, and which pairing does not know of."""
+"""The purposes whose matches are never rated, and which pairing does not know of."""
 
 WITH_RESULT = (MatchState.DONE, MatchState.DECIDED)
 """Matches whose seats have ranks."""
 
 UNFINISHED = (JobState.QUEUED, JobState.RUNNING)
-"""Series that are still to bring results, and people's matches that still hold a seat."""
+"""States of series that have yet to bring results, and of people's matches that still hold a place."""
 
 LIVES: Mapping[type[StrEnum], Mapping[StrEnum, frozenset[StrEnum]]] = {
     VersionState: {
@@ -400,7 +414,9 @@ LIVES: Mapping[type[StrEnum], Mapping[StrEnum, frozenset[StrEnum]]] = {
         AppealState.WITHDRAWN: frozenset(),
     },
 }
-"""For each kind of thing: what may follow each state. Keyed by type, for equal words of two kinds are equal strings."""
+"""For each kind of thing, the states that may follow each state. The keys are types, because equal words of two kinds
+are equal strings.
+"""
 
 
 def allowed(before: StrEnum, after: StrEnum) -> bool:

@@ -63,7 +63,7 @@ def begin_traces(settings: Settings, service: str) -> None:
 
 @contextlib.contextmanager
 def doing(what: str, kind: Kind = "INTERNAL", **ids: Any) -> Iterator[None]:
-    """Whatever happens in the block belongs to this; an exception that leaves it marks the span as failed."""
+    """Everything in the block belongs to this work; an exception that leaves it marks the span as failed."""
     token = _about.set({**_about.get(), **ids})
     try:
         with _span(what, kind, ids):
@@ -73,7 +73,7 @@ def doing(what: str, kind: Kind = "INTERNAL", **ids: Any) -> Iterator[None]:
 
 
 def learned(**ids: Any) -> None:
-    """More that is known now of what is being done: on its span, and not on log lines."""
+    """Add facts that have become known about the current work: to its span, not to log lines."""
     if _tracer is not None:
         from opentelemetry.trace import get_current_span
 
@@ -92,7 +92,7 @@ def headers() -> dict[str, str]:
 
 @contextlib.contextmanager
 def carrying_out(task: str, carried: Mapping[str, Any], **ids: Any) -> Iterator[None]:
-    """Work that a message asked for, with that message's `headers`."""
+    """Carry out work that a message asked for, with that message's `headers`."""
     if _tracer is None:
         with doing(task, **ids):
             yield

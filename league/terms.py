@@ -21,7 +21,7 @@ from pydantic import AwareDatetime, BaseModel, Field, StringConstraints
 from pydantic.fields import FieldInfo
 
 from deadheat.engine.games.variants import WORD
-from deadheat.league.states import Admission, FinalsFormat, FinalsLog, Ranks, SeasonState
+from deadheat.league.states import Admission, FinalsFormat, FinalsLog, Ranks, SeasonState, SourcesFrom, TranscriptsFrom
 
 Date = Annotated[AwareDatetime, Field(ge=datetime(2000, 1, 1, tzinfo=UTC), le=datetime(2200, 1, 1, tzinfo=UTC))]
 
@@ -38,7 +38,7 @@ PANEL_BOT = r"^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9][A-Za-z0-9_-]*$"
 """A bot of a panel: its author's or team's name, and its own."""
 
 
-STAGE = r"^(swiss|round-robin|knockout)( (rounds|matches|keep|further)=[1-9][0-9]{0,4}| third-place)*$"
+STAGE = r"^(swiss|round-robin|knockout)( (rounds|matches|keep|further)=[1-9][0-9]{0,4}| ties=[a-z_+]+| third-place)*$"
 """A stage of the finals (`league.pairing.stages`)."""
 
 MOST_STAGES = 20
@@ -52,6 +52,7 @@ class Group(StrEnum):
     FINALS = "Qualification and finals"
     ENTRY = "Who may enter"
     QUOTAS = "Quotas and gates"
+    PUBLIC = "Public"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,7 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     """How the finals are played."""
 
     stages: Annotated[
-        list[Annotated[str, StringConstraints(pattern=STAGE, max_length=100)]] | None,
+        list[Annotated[str, StringConstraints(pattern=STAGE, max_length=200)]] | None,
         Field(min_length=1, max_length=MOST_STAGES),
         Setting(Group.FINALS, "Stages"),
     ] = None
@@ -261,6 +262,28 @@ class Terms(BaseModel, use_attribute_docstrings=True):
         int, Field(ge=0, le=100_000), Setting(Group.QUOTAS, "Unrated matches per author and day")
     ] = 0
     """Unrated matches that an author may ask for in a day, against any bot that plays; 0: none."""
+
+    transcripts: Annotated[
+        TranscriptsFrom,
+        Setting(
+            Group.PUBLIC,
+            "Transcripts are public",
+            SeasonState.SCHEDULED,
+            options={"played": "as matches are played", "closed": "once the final standings are published"},
+        ),
+    ] = TranscriptsFrom.PLAYED
+    """When the moves of matches are public: as they are played, or once the final standings are published."""
+
+    sources: Annotated[
+        SourcesFrom,
+        Setting(
+            Group.PUBLIC,
+            "Sources are public",
+            SeasonState.SCHEDULED,
+            options={"never": "never", "closed": "once the final standings are published"},
+        ),
+    ] = SourcesFrom.NEVER
+    """When the sources of versions that played are public: never, or once the final standings are published."""
 
 
 @dataclass(frozen=True, slots=True)

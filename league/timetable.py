@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from deadheat.engine.figures import plural
+from deadheat.league.pairing.figures import CHOICE, choice_faults, named
 from deadheat.league.states import EvaluationFormat
 from deadheat.league.terms import Date, SeasonName
 
@@ -54,6 +55,9 @@ class DeclaredEvaluation(BaseModel):
     counts: bool = False
     """Whether its matches count in the season's ranking, too."""
 
+    tie_breaks: Annotated[list[str] | None, Field(min_length=1, max_length=len(CHOICE))] = None
+    """What breaks ties, the first deciding first; after the last, the seed does. Left out: as its format does."""
+
     @property
     def words(self) -> str:
         """The line as a sentence."""
@@ -65,7 +69,8 @@ class DeclaredEvaluation(BaseModel):
                 f"every {plural(self.every_minutes, 'minute')} from {_stamp(self.first_at)} to {_stamp(self.last_at)}"
             )
             when = ", ".join(filter(None, (when, often)))
-        return f"{self.name}: {what}, {each}, {when}{'; counts' if self.counts else ''}"
+        ties = f"; ties by {named(self.tie_breaks)}" if self.tie_breaks else ""
+        return f"{self.name}: {what}, {each}, {when}{'; counts' if self.counts else ''}{ties}"
 
     @property
     def faults(self) -> Iterator[str]:
@@ -76,6 +81,7 @@ class DeclaredEvaluation(BaseModel):
             yield "a Swiss needs rounds"
         if self.format is EvaluationFormat.ROUND_ROBIN and self.rounds is not None:
             yield "a round robin has as many rounds as its field needs; leave rounds out"
+        yield from choice_faults(self.format, self.tie_breaks or ())
 
     @property
     def time_faults(self) -> Iterator[str]:

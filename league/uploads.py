@@ -28,7 +28,7 @@ def accept(
 ) -> Upload:
     """Inspect an upload (received within the size limit and hashed on the way) and store it.
 
-    `installed` are the languages of the judge image, None where they are not known yet: the build will tell.
+    `installed` are the languages of the judge image, or None while they are unknown; then the build will show.
 
     Raises:
         BadUpload: whatever is wrong with it, in words for its author.

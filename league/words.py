@@ -65,3 +65,4 @@ class Exported(StrEnum):
     PARTICIPANTS = "participants"
     LATENCIES = "latencies"
     ATTEMPTS = "attempts"
+    SOURCES = "sources"

@@ -35,7 +35,7 @@ WAITING = (
 
 CI = os.environ.get("CI") == "true"
 
-# Each process of a run is a machine of its own: tests do not wait for processors that other tests, or people, have.
+# Treat each process of a run as a machine of its own: tests do not wait for processors that other tests or people use.
 os.environ["DEADHEAT_LOCK_DIR"] = tempfile.mkdtemp(prefix="deadheat-test-locks-")
 atexit.register(shutil.rmtree, os.environ["DEADHEAT_LOCK_DIR"], ignore_errors=True)
 
@@ -43,7 +43,7 @@ atexit.register(shutil.rmtree, os.environ["DEADHEAT_LOCK_DIR"], ignore_errors=Tr
 @cache
 def engine_problem() -> str | None:
     """Why no container can be had here, as a sentence without its full stop; None when one can be."""
-    # ./scripts/test, which tried to start an engine, knows better than we why it could not.
+    # ./scripts/test tried to start an engine and knows better than we why it failed.
     if told := os.environ.get("DEADHEAT_ENGINE_PROBLEM"):
         return told
     if os.geteuid() != 0:
@@ -81,8 +81,8 @@ class Together(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
         return folder if folder in SERVERS else file
 
     def _assign_work_unit(self, node: Any) -> None:
-        """Every second process takes first what waits and the others what computes, so that processors are neither idle
-        nor fought for.
+        """Let every second process start with tests that wait, and the others with tests that compute, so that
+        processors are neither idle nor contended.
         """
         scopes = list(self.workqueue)
         if self.nodes.index(node) % 2:

@@ -73,7 +73,7 @@ def every(table: type[Row]) -> SelectOfScalar[Row]:
 
 def broken(session: Session, blobs: Blobs) -> list[str]:
     """Everything that is wrong; whatever still waits or is being played is not, see `unfinished`."""
-    began_at = now(session)  # what is read is the database of this instant, however long the looking takes
+    began_at = now(session)  # all reads see the database of this instant, however long they take
     looked: list[Iterable[str]] = [
         misplaced_series(session),
         misplaced_matches(session),
@@ -144,7 +144,7 @@ def misplaced_builds(session: Session) -> Iterator[str]:
 
 
 def unswept_leases(session: Session, at: datetime) -> Iterator[str]:
-    """Who holds something renews its lease, or it is taken back: nobody lets one lie for another time as long."""
+    """Every holder of a lease renews it, or loses it: no lease stays expired for another lease's length."""
     latest = at - timedelta(seconds=settings_of(session).lease_seconds)
     for table in (life.table for life in KINDS):
         for row in session.exec(every(table)):
@@ -153,7 +153,7 @@ def unswept_leases(session: Session, at: datetime) -> Iterator[str]:
 
 
 def lost_programs(session: Session, blobs: Blobs) -> Iterator[str]:
-    """What is ready to play is in the store, and so is the record of every trial."""
+    """Every program that is ready to play is in the store, and so is the record of every trial."""
     for version in session.exec(every(BotVersion)):
         if (version.program_sha256 is not None) != (version.state is VersionState.READY):
             yield f"version {version.id} is {version.state} with the program {version.program_sha256}"
@@ -207,7 +207,7 @@ def doubled_results(session: Session) -> Iterator[str]:
 
 
 def _wrong_seeds(matches: Iterable[Match], attempts: Iterable[Attempt]) -> Iterator[str]:
-    """Each attempt at a match has the next seed of its list."""
+    """Each attempt at a match has the next seed of the match's list."""
     by_match, by_series = defaultdict(list), defaultdict(list)
     for line in sorted(attempts, key=lambda line: line.id):
         if line.match_id is not None:
@@ -286,7 +286,7 @@ def _unproven_exhibition(row: Exhibition, blobs: Blobs) -> Iterator[str]:
 
 
 def _replayed(sha256: str | None, blobs: Blobs) -> Transcript | str:
-    """The transcript, if it follows from the rules, or what is wrong with it."""
+    """Return the transcript if it follows from the rules, or else what is wrong with it."""
     try:
         assert sha256 is not None, "it has no transcript"
         transcript = decode(blobs.get(sha256, MAX_TRANSCRIPT_BYTES))
@@ -328,7 +328,7 @@ PAIRED = (
 
 
 def miscounted_pairs(session: Session) -> Iterator[str]:
-    """Pairing counts no fewer games than were played and no more than were planned; a repetition is neither."""
+    """Pairing counts at least the played games and at most the planned ones; a repetition counts as neither."""
     tables: dict[int, tuple[int, MatchState, set[int]]] = {}
     for match_id, season_id, state, version in session.exec(PAIRED):
         tables.setdefault(match_id, (season_id, MatchState(state), set()))[2].add(version)
@@ -376,7 +376,7 @@ ASKED_AND_COUNTING = select(Match.id).where(
 
 
 def asked_matches_that_count(session: Session) -> Iterator[str]:
-    """What authors asked for is unrated, belongs to no gate and has dice of its own."""
+    """Matches that authors asked for are unrated, belong to no gate and have dice of their own."""
     yield from (f"match {match_id} was asked for, and counts" for match_id in session.exec(ASKED_AND_COUNTING))
 
 
@@ -414,8 +414,8 @@ def exceeded_quotas(session: Session) -> Iterator[str]:
 
 
 def given_up(session: Session, poisoned: Collection[int] = ()) -> list[str]:
-    """Matches that were begun and are held or abandoned: nothing where nobody may be given up on. (What was dropped
-    before anybody began it was not given up.) Not looked at are the seasons `poisoned`.
+    """Matches that were begun and are held or abandoned; there are none if nothing may be given up. (Matches dropped
+    before anybody began them were not given up.) The seasons in `poisoned` are skipped.
     """
     found = []
     gone = (MatchState.ABANDONED, MatchState.HELD)

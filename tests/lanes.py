@@ -19,7 +19,7 @@ from hypothesis import settings
 QUICK_EXAMPLES, DEEP_EXAMPLES = 20, 100
 SHARE = QUICK_EXAMPLES / DEEP_EXAMPLES
 
-# No test asserts absolute times, so properties do not either: on a busy host an example may take seconds.
+# No test asserts absolute times, so properties do not either: on a busy host one example may take seconds.
 settings.register_profile("quick", deadline=None, max_examples=QUICK_EXAMPLES)
 settings.register_profile("deep", deadline=None, max_examples=DEEP_EXAMPLES)
 
@@ -89,6 +89,6 @@ def _for_all(item: pytest.Item) -> bool:
 
 
 def _asked_for(config: pytest.Config, item: pytest.Item) -> bool:
-    """Whether its own id was given."""
+    """Whether the command line names the test itself."""
     asked = (argument for argument in config.args if "::" in argument)
     return any(item.nodeid == name or item.nodeid.startswith((f"{name}[", f"{name}::")) for name in asked)

@@ -26,11 +26,11 @@ from deadheat.league.service.people import users
 CACHED_STATEMENTS = 5000
 
 _prepare = database._prepare_sqlite
-_hasher = users._hasher  # no use case needs another, so there is no way to give one
-gc.disable()  # until `cheap`: what is imported and collected stays, and is searched for garbage in vain
+_hasher = users._hasher  # every use case shares it, so it cannot be passed as an argument
+gc.disable()  # until `cheap`: objects made by imports and collection stay, so searching them for garbage is futile
 
 _known: dict[str, tuple[Dialect, LRUCache[Any, Any]]] = {}
-"""By the dialect's name: the first one that has met its server, and what was compiled for it."""
+"""For each dialect: the first instance that has connected to its server, and the cache of compiled statements."""
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def real_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def cheap() -> Iterator[None]:
-    """All of it, for every test of the process."""
+    """Apply all savings to every test of the process."""
     gc.collect()
     gc.freeze()
     gc.enable()
@@ -53,7 +53,9 @@ def cheap() -> Iterator[None]:
 
 
 def _engine(*arguments: Any, **options: Any) -> Engine:
-    """An engine that shares with all others of its dialect what was compiled: the cache's keys name the dialect."""
+    """Create an engine that shares compiled statements with all others of its dialect, by which the cache's keys are
+    named.
+    """
     engine = create_engine(*arguments, **options)
     name = engine.dialect.name
     if name in _known:

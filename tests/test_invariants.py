@@ -30,7 +30,7 @@ class Kept(World):
         super().__init__(settings(folder))
         self.blobs = Blobs("memory:///")
         self.owner, self.bot_id = self.playing_bot()
-        self.blobs.put(b"built 1")  # what `World.build` says that it made
+        self.blobs.put(b"built 1")  # the content that `World.build` claims to have built
 
     def wrong(self) -> list[str]:
         with self.db.reading() as session:
@@ -74,7 +74,7 @@ def test_a_lease_that_nobody_took_back_is_found(kept: Kept) -> None:
         assert claim_exhibition(session, person, "w1:1", kept.host) is not None
     assert len(kept.left()) == 2
     kept.clock.turn(kept.settings.lease_seconds + 1)
-    assert kept.wrong() == []  # it waits to be swept
+    assert kept.wrong() == []  # it waits for the sweep
     kept.clock.turn(kept.settings.lease_seconds)
     assert [found.split(" until ")[0] for found in kept.wrong()] == [
         f"BotVersion {version_id} has a lease",

@@ -19,6 +19,7 @@ from collections.abc import Mapping
 
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import Parts
+from deadheat.engine.games.variants import varied
 from deadheat.training.environment import Environment
 from deadheat.training.view import View
 
@@ -26,17 +27,18 @@ VIEWS: Mapping[str, type[View]] = Parts("training", "VIEW")
 """By game, what its agents observe and do; a game without a view cannot be trained for."""
 
 
-def env(name: str, seats: int | None = None) -> Environment:
+def env(name: str, seats: int | None = None, variant: Mapping[str, int] | None = None) -> Environment:
     """Return an environment for the game of that name, with its fewest seats if `seats` is None.
 
-    It is a ``pettingzoo.AECEnv`` if PettingZoo is installed. Call `reset` first.
+    `variant` sets parameters of the game, as a season does. The environment is a ``pettingzoo.AECEnv`` if PettingZoo is
+    installed. Call `reset` first.
 
     Raises:
-        ValueError: there is no such game to train for, or that many seats cannot play it.
+        ValueError: there is no such game to train for, that many seats cannot play it, or it has no such variant.
     """
     if name not in VIEWS:
         raise ValueError(f"no game to train for is called {name!r}; there are {', '.join(sorted(VIEWS))}")
-    game = GAMES[name]
+    game = varied(GAMES[name], variant or {})
     try:
         from deadheat.training.pettingzoo import PettingZooEnvironment as Made
     except ImportError:

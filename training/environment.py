@@ -13,6 +13,7 @@ import numpy as np
 from deadheat.engine.chance import SEED_BYTES, Chance, seeds
 from deadheat.engine.core import Game, Reply, Result, Seat, Step
 from deadheat.engine.figures import span
+from deadheat.engine.games.variants import variant_of
 from deadheat.engine.memory import judged
 from deadheat.engine.transcript import Exchange, Transcript
 from deadheat.training.view import View
@@ -75,6 +76,8 @@ class Environment:
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in agents}
         self._result = None
         self._views = [self._view(seat, len(agents)) for seat in range(len(agents))]
+        for view in self._views:
+            view.begin(self.game)
         self._lines: list[list[str]] = [[] for _ in agents]
         self._past: list[tuple[Step, Mapping[Seat, Reply]]] = []
         self._play = self.game.play(len(agents), Chance(self.match_seed))
@@ -227,7 +230,9 @@ class Environment:
         game = self.game
         seats = len(self.possible_agents)
         exchanges = tuple(Exchange(step.messages, replies, step.events) for step, replies in self._past)
-        return Transcript(game.name, game.rules_version, seats, self.match_seed, exchanges, self._result)
+        return Transcript(
+            game.name, game.rules_version, seats, self.match_seed, exchanges, self._result, variant=variant_of(game)
+        )
 
     def render(self) -> str:
         """Return the lines that each seat was sent since its last reply."""

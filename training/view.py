@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from deadheat.engine.core import Game
+
 Numbers = NDArray[np.float32]
 """Of shape (layout.size,)."""
 
@@ -57,6 +59,9 @@ class View(ABC):
         self.seat = seat
         self.seats = seats
         self.numbers: Numbers = self.start.copy()
+
+    def begin(self, rules: Game) -> None:  # noqa: B027  most views need to know no more than they are told
+        """Take in the rules of the match, if a variant of the game changes what is known before the first line."""
 
     @abstractmethod
     def hear(self, line: str) -> None:

@@ -21,6 +21,7 @@ from sqlmodel import Session
 from deadheat.league import telemetry
 from deadheat.league.config import Settings
 from deadheat.league.service.course.schedule import go_on, low_after, runs_low, seasons_going_on
+from deadheat.league.service.evaluations.playing import keep_standings
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.jobs import sweep as league_sweep
 from deadheat.league.service.jobs.advising import due_advice
@@ -222,9 +223,13 @@ def refit() -> None:
 
 @app.task(name="deadheat.forget", base=Guarded)
 def forget() -> None:
-    """Remove old notices."""
+    """Remove old notices, and keep standings that are computed each time they are read."""
     with context().database.transaction() as session:
         forget_old(session)
+    kept = True
+    while kept:
+        with context().database.transaction() as session:
+            kept = keep_standings(session)
 
 
 @app.task(name="deadheat.deliver", base=Guarded)

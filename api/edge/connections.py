@@ -58,7 +58,7 @@ LINGER_SECONDS = 30.0
 LOOK_SECONDS = 1.0
 
 DESCRIPTORS_BESIDE = 256
-"""Descriptors kept for databases, logs, blobs and everything else that is no connection."""
+"""Descriptors kept for databases, logs, blobs and everything else that is not a connection."""
 
 
 @dataclass(eq=False, slots=True)
@@ -70,7 +70,7 @@ class _Address:
 
 
 class Guard:
-    """All connections of one process."""
+    """Limits the connections of one process."""
 
     def __init__(self, settings: Settings) -> None:
         self.most = min(settings.connections, _descriptors())
@@ -126,7 +126,7 @@ class Guard:
         self._looking = loop.call_later(LOOK_SECONDS, self._look, loop) if self._all else None
 
     def _drop(self, connection: Connection, why: str) -> None:
-        self.is_served(connection)  # so that it is not chosen again before it is gone
+        self.is_served(connection)  # so that it is not chosen again before it closes
         metrics.connections_dropped.labels(why).inc()
         connection.transport.abort()
 
@@ -178,7 +178,7 @@ class Connection(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """Answer a malformed request or a head that is too large; the error says which. Called by the server."""
-        if self.conn.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:  # an answer has begun already
+        if self.conn.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:  # an answer has already begun
             self.transport.close()
             return
         error = sys.exception()
@@ -225,12 +225,12 @@ class Connection(H11Protocol):
     def _is_under_way(self) -> bool:
         cycle: RequestResponseCycle | None = (
             self.cycle
-        )  # None before the first request, whatever the server's types say
+        )  # None before the first request, although the server's types exclude it
         return cycle is not None and not cycle.response_complete
 
 
 class _Closing:
-    """The transport with another way to close: see *Lingering* in the module's docstring."""
+    """A transport that closes in another way: see *Lingering* in the module's docstring."""
 
     def __init__(self, transport: asyncio.Transport, connection: Connection) -> None:
         self._transport = transport

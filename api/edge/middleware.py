@@ -26,14 +26,14 @@ POLICY = (
 _OWN_POLICY = POLICY.format(framed_by="'none'").encode()
 _SECURITY = (
     (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"same-origin"),  # api.edge.sessions needs the Origin that no-referrer takes away
+    (b"referrer-policy", b"same-origin"),  # no-referrer would remove the Origin that api.edge.sessions needs
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"),
 )
 _POLICY_NAME = b"content-security-policy"
 _HTTPS_ALONE = (b"strict-transport-security", b"max-age=31536000")
-"""Valid for a year. Browsers heed it only over https, and it applies to this host alone."""
+"""Valid for a year and for this host only. Browsers heed it only over https."""
 
 _NOT_KEPT = (b"cache-control", b"no-store")
 _PERSONAL = frozenset({b"authorization", b"cookie"})
@@ -62,7 +62,7 @@ class SecurityHeaders(Around):
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = [*message["headers"], *added]
-                if not any(name.lower() == _POLICY_NAME for name, _ in headers):  # the API's reference has its own
+                if not any(name.lower() == _POLICY_NAME for name, _ in headers):  # the API's reference sets its own
                     headers.append((_POLICY_NAME, _OWN_POLICY))
                 if personal and not any(name.lower() == b"cache-control" for name, _ in headers):
                     headers.append(_NOT_KEPT)

@@ -75,12 +75,12 @@ async def receive_file(request: Request, into: IO[bytes], limit_bytes: int, befo
 
 
 class _Form:
-    """The target of the parser's callbacks."""
+    """Receives the parser's callbacks."""
 
     def __init__(self, into: IO[bytes], limit_bytes: int, before: Collection[str]) -> None:
         self._before = before
         self._fields: dict[str, bytes] = {}
-        self._name: str | None = None  # of the field before the file that is being read
+        self._name: str | None = None  # the field that is being read, if it precedes the file
         self._into = into
         self._limit_bytes = limit_bytes
         self._digest = hashlib.sha256()

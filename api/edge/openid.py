@@ -47,15 +47,15 @@ from deadheat.league.outgoing import is_inside
 CALLBACK = "/sign-in/openid/callback"
 
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512"]
-"""None of them is symmetric: a public key can never pass for a shared secret."""
+"""None of them is symmetric, so a public key can never pass for a shared secret."""
 
 KEPT_SECONDS = 3600.0
 AGAIN_SECONDS = 60.0
 AWAY_SECONDS = 10.0
-"""How long a provider that did not answer is not asked again."""
+"""How long a provider that did not answer is left alone."""
 
 WAIT_SECONDS = 2.0
-"""How long a request waits for another one's question to the provider. It holds one of the API's threads meanwhile."""
+"""How long a request waits for another request's query to the provider. It holds one of the API's threads meanwhile."""
 
 LEEWAY_SECONDS = 60
 """How much the provider's clock may differ from ours."""
@@ -168,7 +168,7 @@ class Provider:
         return str(claims["sub"])
 
     def _verified(self, token: str) -> dict[str, Any]:
-        """The claims of a token that one of the provider's keys has signed. Raises JoseError, ValueError."""
+        """The claims of a token with the signature of one of the provider's keys. Raises JoseError, ValueError."""
         registry = JWSRegistry(algorithms=ALGORITHMS)
         try:
             return jwt.decode(token, self._key_set(KEPT_SECONDS), ALGORITHMS, registry).claims
@@ -185,13 +185,15 @@ class Provider:
         return found
 
     def _key_set(self, seconds: float) -> KeySet:
-        """The provider's keys, not older than that."""
+        """The provider's keys, read at most so many seconds ago."""
         where = self._endpoint("jwks_uri")
         found: KeySet = self._kept("keys", seconds, lambda: self._keys(where))
         return found
 
     def _kept(self, name: str, seconds: float, ask: Callable[[], Any]) -> Any:
-        """What is known, if it is not older, or what the provider says now. Raises ProviderAway, ProviderRefused."""
+        """Return the stored value if it is not older than `seconds`, or else ask the provider. Raises ProviderAway,
+        ProviderRefused.
+        """
         if not self._asking.acquire(timeout=WAIT_SECONDS):
             raise ProviderAway
         try:
@@ -217,7 +219,7 @@ class Provider:
         return found
 
     def _keys(self, where: str) -> KeySet:
-        """Those of the kinds that `ALGORITHMS` need; a key that cannot be read is left out."""
+        """The keys of the kinds that `ALGORITHMS` need, without any that cannot be read."""
         listed = self._asked("GET", where).get("keys")
         keys = []
         for key in listed if isinstance(listed, list) else ():
@@ -227,7 +229,7 @@ class Provider:
         return KeySet(keys)
 
     def _endpoint(self, name: str) -> str:
-        """An address from the provider's document. Raises ProviderRefused: we do not go there."""
+        """An address from the provider's document. Raises ProviderRefused for an address that we must not contact."""
         where = self._discovered().get(name)
         if not isinstance(where, str):
             raise ProviderRefused(REFUSED)
@@ -240,7 +242,7 @@ class Provider:
     def _asked(
         self, method: str, where: str, form: Mapping[str, str] | None = None, headers: Mapping[str, str] | None = None
     ) -> dict[str, Any]:
-        """The provider's JSON. Raises ProviderAway, ProviderRefused."""
+        """Ask the provider for JSON. Raises ProviderAway, ProviderRefused."""
         body = None if form is None else urlencode(form)
         sent = {"Accept": "application/json", "User-Agent": "Deadheat", **(headers or {})}
         if body is not None:

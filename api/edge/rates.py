@@ -45,7 +45,7 @@ FREE = ("/static/", "/healthz", "/readyz", "/metrics")
 TRIES = "sign-in attempts for one name"
 
 TRIES_PER_NAME = 20
-"""Most wrong passwords for one name from one address in a quarter of an hour: more than anybody mistypes."""
+"""The most wrong passwords for one name from one address in a quarter of an hour: more than anybody mistypes."""
 
 ADDRESSES_PER_NAME = 15
 """This many addresses may each use up their tries for one name before all others must wait. 300 guesses in a quarter of
@@ -59,7 +59,7 @@ _Answer = TypeVar("_Answer")
 
 
 class Rates:
-    """The limits of one deployment."""
+    """Counts requests against the limits of one deployment."""
 
     def __init__(self, settings: Settings) -> None:
         self._alone = _Limiter(MemoryStorage())
@@ -134,7 +134,7 @@ class Rates:
 
 
 class _Limit(Around):
-    """Refuses an address's requests over a budget."""
+    """Refuses requests of an address that has used up a budget."""
 
     def __init__(self, app: ASGIApp, rates: Rates) -> None:
         super().__init__(app)

@@ -52,7 +52,7 @@ def csrf_of(secret: str) -> str:
 
 
 def keep(response: Response, request: Request, settings: Settings, issued: Issued) -> None:
-    """Give the browser its session."""
+    """Set the browser's session cookie."""
     response.set_cookie(
         _name(request, settings),
         issued.secret,

@@ -107,9 +107,9 @@ class Incoming(Around):
 
 
 def _bounded(receive: Receive, seconds: float, limit_bytes: int | None) -> Receive:
-    """Refuse a body that arrives too slowly, piece by piece or as a whole, or is too large, with HTTPException.
+    """Refuse, with HTTPException, a body that is too large, or that arrives too slowly piece by piece or as a whole.
 
-    Time counts from the first read of the body; what a route waits for before that is not the sender's fault.
+    Time counts from the first read of the body; the sender is not charged for what a route waits for before that.
     """
     ends: float | None = None
     complete = False
@@ -159,7 +159,7 @@ class Room:
         """Reserve room for this request's body. Raises HTTPException 503 after waiting too long."""
         declared = request.headers.get("content-length", "")
         size = int(declared) if declared.isdigit() else self._upload_bytes
-        size = min(size, self._upload_bytes)  # more is refused as soon as it is read
+        size = min(size, self._upload_bytes)  # a larger body is refused while it is read
         await self._wait(_Waiter(author_id, size, asyncio.get_running_loop().create_future()))
         try:
             yield
@@ -171,7 +171,7 @@ class Room:
         self._let_in()
         try:
             await asyncio.wait_for(asyncio.shield(waiter.turn), WAIT_SECONDS)
-        except BaseException as late:  # the client is gone, or its time is over
+        except BaseException as late:  # the client is gone or waited too long
             if waiter.turn.done():
                 self._give_back(waiter.author_id, waiter.size_bytes)
             else:
@@ -188,7 +188,9 @@ class Room:
         self._let_in()
 
     def _let_in(self) -> None:
-        """Admit all that fit. An upload that lacks disk stops the queue, so that a large one gets its turn too."""
+        """Admit all uploads that fit. An upload that lacks disk space stops the queue, so that large ones get their
+        turn too.
+        """
         left: deque[_Waiter] = deque()
         while self._line:
             waiter = self._line.popleft()

@@ -1,4 +1,4 @@
-"""The command for authors as this league has it: a wheel that fits the server, built from its own files."""
+"""The command for authors, as a wheel that fits this server and is built from its own files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _building = threading.Lock()
 
 @router.get("")
 def download(shared: Shared, request: Request) -> Response:
-    """How to install it."""
+    """Show how to install the command."""
     site = shared.settings.site_url.rstrip("/") or str(request.base_url).rstrip("/")
     wheel = f"{site}/download/{NAME}" if _can_build() else None
     page = render(shared, "download.html", wheel=wheel, site=site, file=NAME, version=__version__)
@@ -37,7 +37,7 @@ def download(shared: Shared, request: Request) -> Response:
 
 @router.get("/{name}")
 def wheel(name: str) -> Response:
-    """The wheel; the same bytes from every process that has the same files."""
+    """Return the wheel; processes with the same files return the same bytes."""
     if name != NAME or not _can_build():
         raise NotFound("download", name)
     with _building:
@@ -46,7 +46,7 @@ def wheel(name: str) -> Response:
 
 
 def _can_build() -> bool:
-    """Whether this server runs from its source tree: a package that was installed cannot be built again."""
+    """Whether this server runs from a source tree; an installed package cannot be built again."""
     return (TREE / "pyproject.toml").is_file()
 
 

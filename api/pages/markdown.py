@@ -1,4 +1,4 @@
-"""Our own Markdown (docs/) as parts of pages."""
+"""Renders our own Markdown (docs/) as parts of pages."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ ABOUT = {
     "audit": N_("The audit log"),
     "export": N_("A season as files"),
 }
-"""Texts of docs/ that have pages, with their titles."""
+"""The texts of docs/ that have pages, with their titles."""
 
 
 def anchor(heading: str) -> str:
-    """A heading's name in addresses."""
+    """Return a heading's name in addresses."""
     return re.sub(r"[\W_]+", "-", heading.replace("`", "").lower()).strip("-")
 
 
 def rendered(text: str, *, titled: bool = False, prefix: str = "") -> Markup:
-    """The text as HTML. `titled`: it begins with the page's title, else every heading goes a step down, for a page has
-    one title. Each heading is named by its words, after `prefix`. Raw HTML in the text stays text; links lead to pages
-    of this site, or are none.
+    """The text as HTML. `titled`: it begins with the page's title; otherwise every heading is lowered by one level,
+    because a page has one title. Each heading is named by its words, after `prefix`. Raw HTML in the text stays text;
+    links lead only to pages of this site.
     """
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     markdown.add_render_rule("table_open", _open_table)
@@ -60,7 +60,7 @@ def rendered(text: str, *, titled: bool = False, prefix: str = "") -> Markup:
 
 
 def _name_tables(tokens: Sequence[Token]) -> None:
-    """Each table gets a name of its own, that of the heading above it; a corner without a word is no header."""
+    """Name each table after the heading above it; an empty corner cell is not a header."""
     named = Counter[str]()
     heading = ""
     for token, inner in pairwise(tokens):
@@ -99,7 +99,7 @@ def _linked(tokens: Sequence[Token]) -> list[Token]:
 
 
 def _address(link: str) -> str | None:
-    """Our page of the text that a link between texts leads to; None: it has none."""
+    """The address of our page for a link between texts, or None if there is no such page."""
     if (found := _PROTOCOL.fullmatch(link)) is not None:
         named = (name for name, game in folders().items() if game.path.name == found[1])
         return next((f"/games/{name}" for name in named), None)

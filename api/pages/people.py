@@ -1,4 +1,4 @@
-"""An author and a team: their bots in all seasons, and how each did there."""
+"""An author and a team: their bots in all seasons, with results."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from deadheat.league.service.views.careers import Part
 router = APIRouter(include_in_schema=False)
 
 PICTURES = 4
-"""Seasons of which a person's or team's course through the evaluations is drawn."""
+"""The number of seasons for which an author's or team's course through the evaluations is drawn."""
 
 MOST_WAYS = 10
-"""Bots in one of these pictures."""
+"""The most bots in one of these pictures."""
 
 Course = list[tuple[Part, Mapping[str, Any] | None, int]]
 """A bot's seasons, the newest first: each with its row of the standings (None: no place), and how many have a place."""
@@ -33,7 +33,7 @@ Course = list[tuple[Part, Mapping[str, Any] | None, int]]
 @router.get("/authors/{name}")
 @everyones
 def author(shared: Shared, name: Annotated[str, Path(min_length=1, max_length=32)]) -> str:
-    """An author's bots."""
+    """Show an author's bots."""
     with shared.db.reading() as session:
         written, bots = careers.author_bots(session, name)
         teams = careers.teams_of_author(session, name)
@@ -47,7 +47,7 @@ def author(shared: Shared, name: Annotated[str, Path(min_length=1, max_length=32
 @router.get("/teams/{team_id}")
 @everyones
 def team(shared: Shared, team_id: Id) -> str:
-    """A team's bots and members."""
+    """Show a team's bots and members."""
     with shared.db.reading() as session:
         info = team_info(session, team_id)
         bots = careers.team_bots(session, team_id)
@@ -59,7 +59,9 @@ def team(shared: Shared, team_id: Id) -> str:
 
 
 def evaluated(session: Session, found: Mapping[int, Course]) -> list[tuple[Part, charts.Courses]]:
-    """The newest `PICTURES` seasons in which these bots were in two evaluations, each with the picture of them."""
+    """The newest `PICTURES` seasons in which these bots were in two evaluations, each with the picture of their
+    courses.
+    """
     in_season: dict[int, tuple[Part, list[int]]] = {}
     for bot_id, parts in found.items():
         for part, _, _ in parts:

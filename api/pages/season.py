@@ -38,7 +38,7 @@ from deadheat.league.states import SEASON_STEPS, Absence, MatchState, SeasonStat
 router = APIRouter(prefix="/seasons/{season_id}", include_in_schema=False)
 
 RECENT = 20
-"""Matches shown below the leaderboard."""
+"""The number of matches below the leaderboard."""
 
 ROWS = 100
 """Rows on one page of the leaderboard."""
@@ -49,9 +49,7 @@ Row = Mapping[str, Any]
 class Chosen(base.Query):
     """The filter of a leaderboard: part of a bot's, an author's or a team's name, a language, a division."""
 
-    model_config = ConfigDict(
-        extra="ignore", frozen=True
-    )  # whoever passes a link on may have added something of their own
+    model_config = ConfigDict(extra="ignore", frozen=True)  # a shared link may carry unknown parameters
 
     q: Annotated[str, Query(max_length=64)] = ""
     language: Annotated[str, Query(max_length=32)] = ""
@@ -60,13 +58,13 @@ class Chosen(base.Query):
 
     @property
     def query(self) -> str:
-        """The choice without the page, to be added to an address that has a query already."""
+        """The filter without the page, to be added to an address with a query."""
         kept = {"q": self.q, "language": self.language, "division": self.division}
         found = urlencode({name: value for name, value in kept.items() if value})
         return f"&{found}" if found else ""
 
     def fits(self, row: Row) -> bool:
-        """Whether a row is asked for."""
+        """Whether a row matches the filter."""
         wanted = self.q.strip().casefold()
         named = (row["bot"], row["author"], row["team"] or "")
         return (
@@ -78,7 +76,7 @@ class Chosen(base.Query):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A page of the leaderboard. `found`: how many rows were asked for."""
+    """A page of the leaderboard. `found`: the number of matching rows."""
 
     table: Markup
     found: int
@@ -88,7 +86,7 @@ class Shown:
 @router.get("")
 @everyones
 def season(shared: Shared, season_id: Id, chosen: Annotated[Chosen, Query()]) -> str:
-    """The leaderboard and the newest matches."""
+    """Show the leaderboard and the newest matches."""
     return _season(shared, season_id, chosen)
 
 
@@ -133,7 +131,7 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
 
 
 def _absent(absent: Sequence[AbsentBot], rows: Sequence[Row]) -> Mapping[str, Sequence[AbsentBot]]:
-    """Those that the ranking does not show (any more), by the reason."""
+    """The bots that the ranking does not show, by reason."""
     ranked = {row["bot_id"] for row in rows}
     unseen = [bot for bot in absent if bot.bot_id not in ranked]
     kinds = {kind.value: [bot for bot in unseen if bot.absence is kind] for kind in Absence}
@@ -141,7 +139,9 @@ def _absent(absent: Sequence[AbsentBot], rows: Sequence[Row]) -> Mapping[str, Se
 
 
 def _progress(session: Session, season_id: int, totals: Row | None) -> Progress:
-    """What was played as the ranking counted it, for that of a large season takes a second; the rest as it is now."""
+    """The matches as the ranking counted them, because counting takes a second in a large season; the rest as it is
+    now.
+    """
     if totals is None:
         return season_progress(session, season_id)
     entries, scheduled, held = season_waiting(session, season_id)
@@ -149,7 +149,7 @@ def _progress(session: Session, season_id: int, totals: Row | None) -> Progress:
 
 
 def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen, info: Season) -> Shown:
-    """The page asked for of the rows asked for, by the name of their division, with pictures of their intervals and
+    """The requested page of the matching rows, by the name of their division, with pictures of their intervals and
     trends; the intervals share the scale of all rows.
     """
     rows = board.standings["rows"]

@@ -14,9 +14,12 @@ from fastapi import APIRouter, Query, Response
 from starlette.responses import StreamingResponse
 
 from deadheat.api.deps import Id, Shared
+from deadheat.api.replays import stored_file
+from deadheat.api.routes.versions import SUFFIX
 from deadheat.api.schemas.base import MAX_ID
 from deadheat.api.services import Services
 from deadheat.league.service.exports.pages import Row, Scope
+from deadheat.league.service.exports.sources import public_source
 from deadheat.league.service.exports.tables import export_page
 from deadheat.league.words import Exported
 
@@ -65,6 +68,21 @@ def export(
     return StreamingResponse(lines, headers=headers, media_type=MEDIA[form])
 
 
+@router.get(
+    "/{season_id}/sources/{version_id}",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"application/octet-stream": {}}, "description": "The file"}, 404: {}},
+)
+def get_source(shared: Shared, season_id: Id, version_id: Id) -> Response:
+    """The upload of a version whose source the season has published, byte for byte; the table `sources` lists them."""
+    with shared.db.reading() as session:
+        version = public_source(session, season_id, version_id)
+    suffix = SUFFIX.search(version.filename)
+    name = f"version-{version.id}{suffix.group() if suffix else ''}"
+    length = {"Content-Length": str(version.size_bytes)}
+    return stored_file(shared, version.source_sha256, version.size_bytes, name, "application/octet-stream", length)
+
+
 def _pages(shared: Services, scope: Scope, table: Exported, rows: list[Row], after: int | None) -> Iterator[list[Row]]:
     yield rows
     while after is not None:
@@ -82,7 +100,7 @@ def _csv(pages: Iterator[list[Row]]) -> Iterator[str]:
     headed = False
     for rows in pages:
         text = io.StringIO()
-        writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC)  # whatever a reader takes for a separator
+        writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC)  # whatever separator a reader assumes
         if rows and not headed:
             csv.writer(text).writerow(rows[0])
             headed = True

@@ -46,7 +46,7 @@ def readyz(shared: Shared, response: Response) -> Readiness:
             found[name] = "ok"
         except TookTooLong:
             found[name] = f"no answer within {CHECK_SECONDS} s"
-        except Exception as error:  # whatever a driver raises means the same: not ready
+        except Exception as error:  # any exception of a driver means that we are not ready
             log.warning("%s is not ready", name, exc_info=True)
             found[name] = f"cannot be reached ({type(error).__name__})"
     if set(found.values()) != {"ok"}:

@@ -50,12 +50,12 @@ def watch(shared: Shared, viewer: Viewer, match_id: Id, request: Request) -> Res
     shown here) and ``match``, a document like that of a replay, or null.
     """
     body, private = live_body(shared, match_id, viewer)
-    shared.bodies.remember(request.scope, live_key(match_id))  # however many watch from one address
+    shared.bodies.remember(request.scope, live_key(match_id))  # many viewers then cost one query
     return answer(request, body, NOWHERE if private else "no-cache")
 
 
 def _kept(match: Match) -> str:
-    """What caches may do with what is made of it."""
+    """The caching directive for documents made from a match."""
     return NOWHERE if match.asked is Asked.PRIVATE else "no-cache"
 
 

@@ -37,12 +37,12 @@ Name = Annotated[
 Label = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._@+:-]*$", max_length=64)]
 
 MOST_LISTED = 1000
-"""Items that may be asked for in one page."""
+"""The most items that may be requested in one page."""
 
 Limit = Annotated[int, Field(ge=1, le=MOST_LISTED)]
 
 PAGE_LIMIT = 100
-"""Most rows in one page of matches, appeals or audit records, whatever was asked for: each is some kilobytes."""
+"""The most rows in one page of matches, appeals or audit records, whatever was requested: each has some kilobytes."""
 
 Cursor = Annotated[str, Field(json_schema_extra={"pattern": CURSOR}, description="`next` of the previous page.")]
 
@@ -64,7 +64,7 @@ _unseen = re.compile(f"[{_CONTROL}]")
 
 
 def is_plain(text: str) -> bool:
-    """Whether it has no control characters (`PLAIN`)."""
+    """Whether a text has no control characters (`PLAIN`)."""
     return _unseen.search(text) is None
 
 
@@ -99,7 +99,7 @@ class Input(BaseModel):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """With `PLAIN` wherever no other pattern says as much."""
+        """Add `PLAIN` to every text that has no stricter pattern."""
         schema = handler(core)
         for field in handler.resolve_ref_schema(schema).get("properties", {}).values():
             for kind in (field, field.get("items", {}), *field.get("anyOf", ())):
@@ -137,19 +137,19 @@ class Page(Query):
 
 
 class Items(BaseModel, Generic[Item]):
-    """A whole list, without pages."""
+    """A complete list, without pages."""
 
     items: list[Item]
 
 
 class Paged(Items[Item], Generic[Item]):
-    """A page of a list."""
+    """One page of a list."""
 
     next: str | None = Field(description="Cursor of the next page; null: this is the last.")
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether the texts in a field are; those of a shape in it are that shape's business."""
+    """Whether the texts in a field are plain. Nested shapes check their own texts."""
     if isinstance(value, list):
         return all(map(_is_plain, value))
     return is_plain(value) if isinstance(value, str) else True
@@ -174,7 +174,7 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\dT")
 
 
 def _fits(annotation: Any, value: Any) -> bool:
-    """Whether a value of JSON is of a type that the annotation has; false only where pydantic would make it one."""
+    """Whether a JSON value's type matches the annotation; false only if pydantic would convert it."""
     kinds = _kinds(annotation)
     if isinstance(value, bool):
         return bool in kinds or not kinds & {*_NUMBERS}
@@ -189,7 +189,9 @@ def _fits(annotation: Any, value: Any) -> bool:
 
 @cache
 def _kinds(annotation: Any) -> frozenset[type]:
-    """The plain types of an annotation, looking through `Annotated` and unions; enumerations of text are text."""
+    """The plain types of an annotation, including those inside `Annotated` and unions. Enumerations of text count as
+    text.
+    """
     if get_origin(annotation) is Annotated:
         return _kinds(get_args(annotation)[0])
     if get_origin(annotation) in {Union, UnionType}:

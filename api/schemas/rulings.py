@@ -11,7 +11,7 @@ from deadheat.league.records.rulings import Announcement, Appeal, AuditRecord, V
 from deadheat.league.words import Remedy
 
 _SAYS_SOMETHING = r"\S"
-"""What `min_length` means once white space is taken away at both ends, said so that a schema can say it."""
+"""The meaning of `min_length` after stripping, in a form that a schema can express."""
 
 Sentence = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, pattern=_SAYS_SOMETHING, max_length=1000)

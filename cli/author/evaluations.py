@@ -12,7 +12,7 @@ from deadheat.cli.console import USAGE, fail
 from deadheat.cli.output import Column, Columns, Output, table, tabled
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import visits
-from deadheat.league.pairing.figures import NEWEST, RULES, Figure
+from deadheat.league.pairing.figures import CHOICE, NEWEST, RULES, Figure
 from deadheat.league.records.evaluations import (
     BracketTie,
     Evaluation,
@@ -54,6 +54,8 @@ def _shown(found: EvaluationDetail) -> Iterator[RenderableType]:
 
 def _ties(found: EvaluationDetail) -> Iterable[Column[EvaluationStanding]]:
     """Return the columns of the tie-breaks; none if the server follows rules that this command does not know."""
+    if found.tie_breaks is not None:
+        return [_column(CHOICE[name]) for name in found.tie_breaks if name in CHOICE]
     known = RULES[found.rules - 1].get(found.format, ()) if found.rules <= NEWEST else ()
     return map(_column, known)
 

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from math import sqrt
+from math import comb, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ from deadheat.engine.transcript import Transcript
 from deadheat.engine.unfinished import Unfinished, unfinished
 
 GAMES, FEWEST = 40, 4
-"""Of the house bots' tournament: in all, and for each pair at least."""
+"""Of the house bots' tournament: in all, and for each table at least."""
 TOURNAMENT_SECONDS = 30
 BROWSER_SECONDS = 20
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
@@ -201,10 +201,12 @@ def browser(game: GameFolder, folder: Path, match: Transcript) -> Iterator[str]:
 def tournament(game: GameFolder, folder: Path) -> Iterator[str]:
     """Let the house bots play a seeded tournament as programs: without faults, none below random, and one above it."""
     bots = house_bots(game.rules.name)
-    if len(bots) < 2:
-        yield "bots holds fewer than two bots: beside random, write one that is stronger"
+    seats = game.rules.seats.start
+    needed = max(seats, 2)
+    if len(bots) < needed:
+        yield f"bots holds {len(bots)} of the {needed} bots of a match: beside random, write one that is stronger"
         return
-    pairs = len(bots) * (len(bots) - 1) // 2
+    tables = comb(len(bots), seats)
     with tempfile.TemporaryDirectory(prefix="deadheat-game-", ignore_cleanup_errors=True) as work:
         command = [
             sys.executable,
@@ -214,7 +216,7 @@ def tournament(game: GameFolder, folder: Path) -> Iterator[str]:
             game.rules.name,
             *(f"house:{bot}" for bot in bots),
         ]
-        command += ["--games", str(max(FEWEST, GAMES // pairs)), "--seed", "check", "--sandbox", "local"]
+        command += ["--games", str(max(FEWEST, GAMES // tables)), "--seed", "check", "--sandbox", "local"]
         command += ["--keep", "none", "--folder", f"{work}/results", "--json"]
         around = {**os.environ, SETTING: str(folder.absolute()), "DEADHEAT_LOCK_DIR": work}
         pipe = subprocess.PIPE

@@ -13,7 +13,7 @@ import json
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Annotated, Any
@@ -42,7 +42,8 @@ def archive(
     season: Annotated[int, typer.Argument(metavar="SEASON", help="The season's number.", min=1)],
     output: Annotated[Path, typer.Option("--output", "-o", help="The archive, such as season-1.zip.")],
 ) -> Iterator[Output]:
-    """Write everything public about a season into one file: its settings, tables, rankings, rulings, transcripts.
+    """Write everything public about a season into one file: its settings, tables, rankings, rulings, transcripts, and
+    the sources if it publishes them.
 
     `season verify` checks it without the server. Of a closed season every archive is the same, byte for byte; the audit
     log keeps the hash of an organiser's, and others are compared with it (exit code 1 if they differ).
@@ -82,8 +83,8 @@ def _logged(client: Client, season_id: int, digest: str) -> bool | None:
 
 
 STALE_SECONDS = 1.1
-"""A server repeats answers for a second (`FRESH_SECONDS` in `api.services`). What was published just before must be in
-the archive.
+"""A server repeats answers for a second (`FRESH_SECONDS` in `api.services`), and the archive must contain what was
+published just before.
 """
 
 
@@ -99,15 +100,17 @@ def gather(client: Client, season_id: int) -> int:
             pass
     played = [row["match_id"] for row in rows(client, season_id, "matches") if row["state"] == MatchState.DONE]
     for match_id in track(played, "transcripts", console=err, transient=True, disable=not err.is_terminal):
-        _patiently(client, match_id)
+        _patiently(client.transcript, match_id)
+    for row in rows(client, season_id, "sources"):
+        _patiently(client.public_source, season_id, row["version_id"])
     return season_id
 
 
-def _patiently(client: Client, match_id: int) -> None:
-    """Ask for a transcript, and wait whenever the server says so: one address may not ask for thousands at once."""
+def _patiently(ask: Callable[..., bytes], *which: int) -> None:
+    """Ask for a file, and wait whenever the server says so: one address may not ask for thousands at once."""
     while True:
         try:
-            client.transcript(match_id)
+            ask(*which)
         except Refused as error:
             if not error.retry_after_seconds:
                 raise
@@ -120,11 +123,13 @@ def member(path: str, params: Mapping[str, Any] | None = None) -> str:
     """Return the name of the member that holds the answer to a request."""
     name = path.lstrip("/") + (f"/{urlencode(sorted(params.items()))}" if params else "")
     last = path.rpartition("/")[2]
-    return name if "." in last else f"{name}.jsonl" if last == "transcript" else f"{name}.json"
+    if "." in last or "/sources/" in name:
+        return name
+    return f"{name}.jsonl" if last == "transcript" else f"{name}.json"
 
 
 class Recording(Client):
-    """A client that keeps the answers to what it asks, in a folder."""
+    """A client that keeps every answer in a folder."""
 
     def __init__(self, client: Client, folder: Path) -> None:
         self._wire = client._wire  # noqa: SLF001  the same connections
@@ -135,7 +140,7 @@ class Recording(Client):
         self.names: set[str] = set()
 
     def pieces(self, method: str, path: str, params: Mapping[str, Any] | None = None, **what: Any) -> Iterator[bytes]:
-        """Ask, and keep the answer."""
+        """Send a request, and keep the answer."""
         name = member(path, params)
         file = self._folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -170,7 +175,7 @@ def _info(name: str) -> zipfile.ZipInfo:
 
 
 class Archived(Client):
-    """A client whose server is an archive: it finds each answer by what was asked."""
+    """A client whose server is an archive: it finds each answer by its request."""
 
     def __init__(self, file: zipfile.ZipFile) -> None:
         self._file = file
@@ -181,7 +186,7 @@ class Archived(Client):
 
     @property
     def member_count(self) -> int:
-        """How many members the manifest names."""
+        """The number of members that the manifest names."""
         return len(self._manifest["members"])
 
     def close(self) -> None:
@@ -189,7 +194,7 @@ class Archived(Client):
         self._file.close()
 
     def pieces(self, method: str, path: str, params: Mapping[str, Any] | None = None, **_: Any) -> Iterator[bytes]:
-        """Yield the answer. Raises Refused: the archive has none."""
+        """Yield the answer. Raises Refused if the archive does not have it."""
         try:
             with self._file.open(member(path, params)) as file:
                 while piece := file.read(1 << 16):
@@ -198,7 +203,7 @@ class Archived(Client):
             raise Refused(404, "missing", f"The archive has no answer to {method} {path}.") from None
 
     def wrong_members(self) -> Iterator[str]:
-        """Compare members with their hashes: a sentence about each that differs, is missing or is too many."""
+        """Compare members with their hashes: a sentence about each that differs, is missing or is superfluous."""
         told = self._manifest["members"]
         there = [info.filename for info in self._file.infolist() if info.filename != MANIFEST]
         for name in sorted(set(told) - set(there)):
@@ -213,7 +218,7 @@ class Archived(Client):
 
 
 def opened(path: Path) -> Archived:
-    """Open an archive; end the command if it is none."""
+    """Open an archive; end the command if the file is not one."""
     try:
         return Archived(zipfile.ZipFile(path))
     except OSError as error:

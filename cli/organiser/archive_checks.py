@@ -1,4 +1,6 @@
-"""What `deadheat season verify` checks: each member, transcript, figure of the ranking, seed, evaluation and stage."""
+"""The checks of `deadheat season verify`: each member, transcript, figure of the ranking, seed, evaluation and
+stage.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ from deadheat.league.states import MatchState
 from deadheat.league.verification.agreement import verdict
 
 MOST_SHOWN = 20
-"""Sentences of one check that people are shown."""
+"""Sentences of one check that are shown."""
 
 
 def verify(
@@ -52,10 +54,10 @@ def _lines(check: Checked) -> Iterator[str]:
 
 
 def checks(archived: Archived) -> Iterator[Checked]:
-    """Check everything. What is missing is wrong, too."""
+    """Make all checks. Whatever is missing counts as wrong."""
     wrong = tuple(archived.wrong_members())
     yield Checked("members", f"the manifest names {counted(archived.member_count, 'member')}.", wrong)
-    for check in (transcripts, ranking, dice, evaluations, finals):
+    for check in (transcripts, ranking, dice, evaluations, finals, sources):
         try:
             yield check(archived)
         except (Refused, ValueError, KeyError, TypeError, IndexError) as error:
@@ -102,6 +104,20 @@ def ranking(archived: Archived) -> Checked:
         return Checked("ranking", "not compared: results have come since it was made, and it is not final.", ())
     told = f"computed again from {counted(found.games, 'game')}." if found.snapshot_id else "nothing is ranked."
     return Checked("ranking", told, found.differences)
+
+
+def sources(archived: Archived) -> Checked:
+    """Compare the published sources with the table of them."""
+    try:
+        told = list(rows(archived, archived.season_id, "sources"))
+    except Refused:
+        return Checked("sources", "the archive is of a server that published none.", ())
+    wrong = [
+        f"The source of version {row['version_id']} is not the one of the table."
+        for row in told
+        if sha256(archived.public_source(archived.season_id, row["version_id"])).hexdigest() != row["source_sha256"]
+    ]
+    return Checked("sources", f"{counted(len(told), 'version')} published.", tuple(wrong))
 
 
 def dice(archived: Archived) -> Checked:

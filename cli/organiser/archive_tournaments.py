@@ -25,7 +25,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One check: what was looked at, and a sentence about everything that is wrong."""
+    """One check: its subject, and a sentence about everything that is wrong."""
 
     name: str
     sentence: str
@@ -45,8 +45,10 @@ class _Told:
         """The form in which it was played."""
         row = self.row
         format_ = EvaluationFormat(row["format"])
-        rules = row.get("rules", 1)
-        return Form(format_, row["rounds"], row["matches"], row["keep"], row["further"], row["third_place"], rules)
+        rules, chosen = row.get("rules", 1), row.get("tie_breaks")
+        ties = tuple(json.loads(chosen)) if chosen else None
+        further, third_place = row["further"], row["third_place"]
+        return Form(format_, row["rounds"], row["matches"], row["keep"], further, third_place, rules, ties)
 
     @property
     def seeded(self) -> list[int]:
@@ -184,7 +186,7 @@ def _of_points(told: _Told, taken: Mapping[int, list[Mapping[int, float]]]) -> I
 
 
 def finals(archived: Archived) -> Checked:
-    """Lead the finals from stage to stage again, or draw their rounds."""
+    """Follow the finals from stage to stage, or draw their rounds again."""
     season_id = archived.season_id
     (season,) = rows(archived, season_id, "season")
     entries = [row for row in rows(archived, season_id, "entries") if row["finals_seed"] is not None]

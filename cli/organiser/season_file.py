@@ -52,7 +52,7 @@ def apply(
     done = client.apply_season_file(text, season)
     shows = f"deadheat season show {done.season_id}"
     said = f"Season {done.season_id} is {'changed' if season else 'created'}. `{shows}` shows it."
-    return Output(done, [*(_shown_file(done, season) if yes else ()), said])
+    return Output(done, [*(_shown_file(seen, season) if yes else ()), said])
 
 
 def export(

@@ -218,6 +218,10 @@ class Client:
         """Yield a season's table as a file, in pieces. `form` is jsonl or csv."""
         yield from self._wire.pieces("GET", f"/v1/seasons/{season_id}/export/{table}.{form}")
 
+    def public_source(self, season_id: int, version_id: int) -> bytes:
+        """Return the upload of a version whose source a season has published."""
+        return self.download(f"/v1/seasons/{season_id}/sources/{version_id}")
+
     # --- Unrated matches that you ask for.
 
     def challenge(self, body: Body) -> AskedChallenge:

@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping
 from typing import TypeVar
 
-from deadheat.engine.core import READY_LIMIT_NS, Event, Message, Points, Reply, Result, Seat, Step
+from deadheat.engine.core import READY_LIMIT_NS, Event, Message, Points, Reply, Result, Seat, Step, made
 from deadheat.engine.games.parsing import Refused, expect, line_of
 
 SEATS = (0, 1)
@@ -70,7 +70,7 @@ class Duel(ABC):
 
     def tell(self, messages: list[Message]) -> Step:
         """Make a step of the waiting notices and events, then `messages`."""
-        step = Step((*self.notices, *messages), tuple(self.events))
+        step = made(Step, ((*self.notices, *messages), tuple(self.events)))
         self.notices.clear()
         self.events.clear()
         return step

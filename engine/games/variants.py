@@ -64,7 +64,8 @@ def parameters(game: Game) -> Iterator[Value]:
 
 def variant_of(game: Game) -> dict[str, int]:
     """Return the numbers of these rules that differ from the usual ones, in alphabetical order."""
-    return dict(sorted((each.name, each.value) for each in parameters(game) if each.value != each.usual))
+    declared = sorted(_declared(type(game)).items())  # once a match: without a `Value` for each
+    return {name: getattr(game, name) for name, (_, usual) in declared if getattr(game, name) != usual}
 
 
 def differences(game: Game) -> list[str]:

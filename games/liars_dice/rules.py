@@ -21,7 +21,7 @@ from functools import lru_cache
 from typing import Annotated, NamedTuple
 
 from deadheat.engine.chance import Chance
-from deadheat.engine.core import NS_PER_MS, READY_LIMIT_NS, Event, Fault, Message, Reply, Result, Seat, Step
+from deadheat.engine.core import NS_PER_MS, READY_LIMIT_NS, Event, Fault, Message, Reply, Result, Seat, Step, made
 from deadheat.engine.games.parsing import Refused, expect, illegal, integer, json_object, line_of, malformed
 from deadheat.engine.games.variants import Parameter
 from deadheat.engine.language import N_
@@ -64,9 +64,12 @@ HEIGHT: Mapping[Bid, int] = {bid: height for height, bid in enumerate(BIDS)}
 
 def count(hands: Iterable[Sequence[int]], face: int) -> int:
     """Section "Wild 1s": count the dice that count as `face`; for a bid on ones only the ones do."""
-    if face == WILD:
-        return sum(hand.count(WILD) for hand in hands)
-    return sum(hand.count(face) + hand.count(WILD) for hand in hands)
+    found = 0
+    for hand in hands:
+        found += hand.count(WILD)
+        if face != WILD:
+            found += hand.count(face)
+    return found
 
 
 # Replies ("Action Format") --------------------------------------------------------------------------------------
@@ -124,6 +127,18 @@ def _bid_line(seat: Seat, quantity: int, face: int) -> str:
     return f'{{"playerId":"{IDS[seat]}","quantity":{quantity},"faceValue":{face}}}'
 
 
+@lru_cache(maxsize=len(IDS) * (DICE + 1))
+def _opponent(seat: Seat, count: int) -> str:
+    """Spell an opponent in JSON, as views show it."""
+    return f'{{"id":"{IDS[seat]}","diceCount":{count}}}'
+
+
+@lru_cache(maxsize=16 * 1024)
+def _dice(hand: tuple[int, ...]) -> str:
+    """Spell a hand in JSON; there are less than ten thousand."""
+    return f"[{','.join(map(str, hand))}]"
+
+
 # The match ------------------------------------------------------------------------------------------------------
 
 
@@ -158,6 +173,7 @@ class _Match:
         self.counts = [rules.dice] * seats  # dice left
         self.faults: dict[Seat, Fault] = {}
         self.round_number = 0
+        self.told = list(self.seats)  # those without a fault
         self.hands: dict[Seat, tuple[int, ...]] = {}  # hands of the active seats
         self.shown: dict[Seat, str] = {}  # the hands in JSON
         self.bidder: Seat = 0
@@ -195,7 +211,7 @@ class _Match:
         little.
         """
         self.events.append({"type": "final", "ranks": list(ranks), "counts": list(self.counts)})
-        yield self.tell(Message(seat, "FINISH") for seat in self.seats if seat not in self.faults)
+        yield self.tell(Message(seat, "FINISH") for seat in self.told)
         return Result(ranks, None if self.faults else tuple(self.counts), self.faults)
 
     def round(self, opener: Seat) -> Generator[Step, Mapping[Seat, Reply], Seat]:
@@ -203,13 +219,7 @@ class _Match:
         self.deal(opener)
         turn = opener
         while len(self.active) > 1:
-            prompt = Message(turn, self.view(turn), self.limit_ns)
-            if self.notices:
-                replies = yield self.tell([prompt])
-            else:  # most steps come here
-                step = Step((prompt,), tuple(self.events))
-                self.events.clear()
-                replies = yield step
+            replies = yield self.tell([made(Message, (turn, self.view(turn), self.limit_ns))])
             action = self.decide(turn, replies[turn])
             if type(action) is Bid:
                 self.bid(turn, action)
@@ -223,15 +233,15 @@ class _Match:
     def deal(self, opener: Seat) -> None:
         """Section "Setup": all roll; the dice are drawn seat by seat."""
         self.round_number += 1
-        self.hands = {seat: self.chance.dice(self.counts[seat]) for seat in self.active}
-        self.shown = {seat: f"[{','.join(map(str, hand))}]" for seat, hand in self.hands.items()}
+        number = self.round_number
         self.current = None
         self.bids.clear()
         self.known.clear()
         self.frames.clear()
-        number = self.round_number
         self.events.append({"type": "round", "round": number, "opener": opener, "counts": list(self.counts)})
-        for seat, hand in self.hands.items():
+        for seat in self.active:
+            hand = self.chance.dice(self.counts[seat])
+            self.hands[seat], self.shown[seat] = hand, _dice(hand)
             self.events.append({"type": "hand", "private": True, "round": number, "seat": seat, "dice": list(hand)})
 
     def decide(self, seat: Seat, reply: Reply) -> Bid | Move:
@@ -292,7 +302,6 @@ class _Match:
         if seat not in self.faults:
             self.events.append({"type": "resignation", "round": self.round_number, "seat": seat})
         self.counts[seat] = 0
-        self.hands.pop(seat, None)
         self.frames.clear()
         self.eliminate(seat)
 
@@ -300,11 +309,13 @@ class _Match:
         """Place the seat behind all that are still active (L-08)."""
         self.events.append({"type": "elimination", "seat": seat, "place": len(self.active)})
         self.active.remove(seat)
+        self.hands.pop(seat, None)
         self.out.append(seat)
 
     def fail(self, seat: Seat, command: str, refused: Refused) -> None:
         """Record a fault. From now on nothing is sent to this seat."""
         self.faults[seat] = refused.fault
+        self.told.remove(seat)
         self.events.append(
             {"type": "fault", "seat": seat, "fault": refused.fault.value, "command": command, "why": refused.why}
         )
@@ -333,7 +344,7 @@ class _Match:
         """Return the part of the views that stays constant while nobody leaves the round; opponents are the active
         seats (L-19).
         """
-        opponents = [f'{{"id":"{IDS[x]}","diceCount":{self.counts[x]}}}' for x in self.active if x != seat]
+        opponents = [_opponent(other, self.counts[other]) for other in self.active if other != seat]
         you, dice, total = IDS[seat], self.shown[seat], sum(self.counts)
         return (
             f'{{"you":"{you}","myDice":{dice},"opponents":[{",".join(opponents)}],',
@@ -342,11 +353,11 @@ class _Match:
 
     def tell_all(self, line: str) -> None:
         """Add a notice to every seat without a fault."""
-        self.notices += [Message(seat, line) for seat in self.seats if seat not in self.faults]
+        self.notices += [made(Message, (seat, line, None)) for seat in self.told]
 
     def tell(self, messages: Iterable[Message]) -> Step:
-        """Yield a step with the pending notices and events, then `messages`."""
-        step = Step((*self.notices, *messages), tuple(self.events))
+        """Return a step with the pending notices and events, then `messages`."""
+        step = made(Step, ((*self.notices, *messages), tuple(self.events)))
         self.notices.clear()
         self.events.clear()
         return step

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from deadheat.engine.core import Game
 from deadheat.engine.games.parsing import Refused
 from deadheat.games.liars_dice.rules import (
     BIDS,
@@ -24,6 +25,7 @@ from deadheat.games.liars_dice.rules import (
     IDS,
     QUANTITIES,
     Bid,
+    LiarsDice,
     Move,
     check_action,
     read_action,
@@ -86,6 +88,11 @@ class LiarsView(View):
         super().__init__(seat, seats)
         self.current: Bid | None = None
         self.numbers[FIELDS["counts"]][:seats] = DICE
+
+    def begin(self, rules: Game) -> None:
+        """See `View.begin`."""
+        if isinstance(rules, LiarsDice):
+            self.numbers[FIELDS["counts"]][: self.seats] = rules.dice
 
     def hear(self, line: str) -> None:
         """See `View.hear`."""

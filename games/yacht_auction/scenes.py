@@ -73,7 +73,8 @@ class _Table:
             player.dice += self.bundles[received]
             player.bids += change
             self.bids.append({"target": target, "bid": bid, "received": received, "change": change})
-            words = {"bot": names[seat], "bid": bid, "target": target, "received": received, "change": f"{change:+d}"}
+            words = {"bot": names[seat], "bid": f"{bid:,}", "target": target, "received": received}
+            words["change"] = f"{change:+,}"
             said.append(_("%(bot)s bids %(bid)s for %(target)s and gets %(received)s (%(change)s)", **words))
         self.coin = event["coin"]
         return f"{'; '.join(said)}{_('; the coin decides') if self.coin else ''}."
@@ -93,8 +94,8 @@ class _Table:
             bot=names[seat],
             dice=_spaced(dice),
             category=category,
-            points=points,
-            total=self.players[seat].total,
+            points=f"{points:,}",
+            total=f"{self.players[seat].total:,}",
         )
 
     def state(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from deadheat.engine.language import ENGLISH
 
 LANGUAGES = {"en": "English", "ko": "한국어"}
-"""Each by its own name."""
+"""The languages, each by its own name."""
 
 LOCALE = Path(__file__).resolve().parent
 

@@ -1,4 +1,6 @@
-"""What Alembic runs: everything happens in the connection (and transaction) that `league.database` hands over."""
+"""The script that Alembic runs. Everything happens in the connection (and transaction) that `league.database`
+provides.
+"""
 
 from __future__ import annotations
 

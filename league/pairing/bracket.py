@@ -45,18 +45,18 @@ class Tie:
 
     @property
     def is_open(self) -> bool:
-        """Whether the two are to meet now."""
+        """Whether the two can meet now."""
         return self.winner is None and self.first is not None and self.second is not None
 
 
 def rounds_of(players: int) -> int:
-    """How many rounds halve the field down to one."""
+    """The number of rounds that halve the field down to one."""
     return (players - 1).bit_length()
 
 
 def bracket(seeded: Sequence[int], played: Sequence[Meeting], further: int, third_place: bool) -> list[Tie]:
-    """List all ties, round by round and from the top, with the results so far. `further`: how often two that are level
-    meet again.
+    """List all ties, round by round and from the top, with the results so far. `further`: how often two players that
+    are level may meet again.
     """
     met: dict[PairKey, list[Meeting]] = defaultdict(list)
     for meeting in played:
@@ -123,7 +123,7 @@ def next_ties(ties: Sequence[Tie]) -> list[tuple[int, int]]:
 
 
 def bracket_standings(seeded: Sequence[int], ties: Sequence[Tie]) -> list[Placed]:
-    """Rank all players, the best first; while ties are open, as things stand."""
+    """Rank all players, the best first; while ties are open, provisionally."""
     points: dict[int, float] = dict.fromkeys(seeded, 0.0)
     won: dict[int, int] = dict.fromkeys(seeded, 0)
     reached: dict[int, tuple[int, int, int]] = dict.fromkeys(seeded, (0, 0, 0))

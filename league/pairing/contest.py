@@ -51,10 +51,10 @@ class Placed:
 def draw(
     seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]
 ) -> tuple[list[tuple[int, int]], int | None]:
-    """The next Swiss round of those present: pairs, the best first, and who has the bye. `seeded`: all players, the
-    best seed first.
+    """Draw the next Swiss round: pairs of the `present` players, the best first, and the player with the bye. `seeded`:
+    all players, the best seed first.
 
-    In a pair, who has sat first less often does so; of equals the better placed.
+    In a pair, the player that has sat first less often does so; if equal, the better placed one.
     """
     scores = points(played)
     seed = {player: number for number, player in enumerate(seeded)}

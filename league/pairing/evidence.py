@@ -28,11 +28,13 @@ from fractions import Fraction
 from deadheat.league.pairing.figures import Meeting
 
 APART = 20
-"""One divided by the chance of taking equals for apart, 5 %."""
+"""The inverse of the chance of taking equals for different, 5 %."""
 
 
 def evidence(comparisons: Iterable[Fraction]) -> Fraction:
-    """Against the equality of two players. The order of comparisons, and who of the two is meant, change nothing."""
+    """The evidence against the equality of two players. It depends neither on the order of comparisons nor on which
+    player is the first.
+    """
     shares = list(comparisons)
     assert all(-1 <= share <= 1 for share in shares)
     common = math.lcm(*(share.denominator for share in shares))
@@ -49,10 +51,10 @@ def evidence(comparisons: Iterable[Fraction]) -> Fraction:
 def comparisons(
     one: int, other: int, played: Sequence[Meeting], matches: int, opponents: Collection[int]
 ) -> list[Fraction]:
-    """Compare two players: in each round in which they met, and by each of those opponents whom both have met.
+    """Compare two players in each round in which they met, and through each opponent that both have met.
 
-    `matches`: of a pair in a round. What a match is worth here is the difference of its points, so one that was not
-    played says nothing.
+    `matches`: the number per pair and round. A match counts by the difference of its points, so one that was not played
+    counts for nothing.
     """
     leads: dict[int, dict[int, list[Fraction]]] = {one: defaultdict(list), other: defaultdict(list)}
     direct = []

@@ -1,16 +1,17 @@
-"""The figures that decide between players of an evaluation with equal points, each said once.
+"""The figures that decide between players of an evaluation with equal points. Each is defined once.
 
-`RULES` says which decide in which format, the first deciding first. Of each figure more is better; after the last the
-better seed decides. The order of places, the records, the site's columns and the terminal's follow from this table.
+`RULES` lists for each format the figures that decide, the first deciding first, unless an organiser chose others
+(`CHOICE`). Higher values are better; after the last figure, the better seed decides. The order of places, the records,
+the site's columns and the terminal's follow from this table.
 
-An evaluation keeps the version of the rules under which it began (`Form.rules`). So rules that have landed stay as they
-are, and other figures, or another order, are a further version: the last, which is the one for new evaluations.
+An evaluation keeps the version of the rules under which it began (`Form.rules`). So published rules never change; other
+figures, or another order, are a new version, and new evaluations use the last.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from deadheat.engine.language import N_
@@ -19,7 +20,7 @@ from deadheat.league.states import EvaluationFormat
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """Two players in a round, `first` in seat 0 of the first match, and the points that each took.
+    """A meeting of two players in a round, `first` in seat 0 of the first match, and the points that each took.
 
     `second` None: a bye, whose points are the first's.
     """
@@ -133,11 +134,35 @@ RULES: Sequence[Mapping[EvaluationFormat, tuple[Figure, ...]]] = (
         EvaluationFormat.KNOCKOUT: (TIES_WON,),
     },
 )
-"""By version, from 1."""
+"""The rules by version, counted from 1."""
 
 NEWEST = len(RULES)
 
+CHOICE: Mapping[str, Figure] = {
+    figure.name: figure
+    for figure in (ROUNDS_WON, OPPONENTS_POINTS, EARLY_POINTS, OPPONENTS_EARLY_POINTS, SONNEBORN_BERGER)
+}
+"""What an organiser may choose from, for any format but a knock-out."""
 
-def figures(format_: EvaluationFormat, rules: int) -> tuple[Figure, ...]:
-    """Return a format's figures under a version of the rules, in the order in which they decide."""
-    return RULES[rules - 1][format_]
+
+def figures(format_: EvaluationFormat, rules: int, chosen: Sequence[str] | None = None) -> tuple[Figure, ...]:
+    """Return the figures in the order in which they decide: those that were chosen, or a format's under a version of
+    the rules.
+    """
+    return RULES[rules - 1][format_] if chosen is None else tuple(CHOICE[name] for name in chosen)
+
+
+def named(chosen: Sequence[str]) -> str:
+    """Chosen figures as people read them in a sentence, the first deciding first."""
+    return ", then ".join(CHOICE[name].heading for name in chosen)
+
+
+def choice_faults(format_: EvaluationFormat, chosen: Sequence[str]) -> Iterator[str]:
+    """Why ties cannot be broken by these; none: by the rules. Ends of sentences."""
+    if chosen and format_ is EvaluationFormat.KNOCKOUT:
+        yield "a knock-out has no tie-breaks"
+    for name in chosen:
+        if name not in CHOICE:
+            yield f"there is no tie-break {name}; choose from {', '.join(CHOICE)}"
+    if len(set(chosen)) < len(chosen):
+        yield "each tie-break decides once"

@@ -120,11 +120,12 @@ def propose(
     planned: int,
     seed: bytes,
 ) -> list[Proposal]:
-    """Up to `wanted` series; fewer if pairs reached `games_per_pair` or nobody is left to play.
+    """Propose up to `wanted` series; fewer if pairs have reached `games_per_pair` or nobody is left to play.
 
-    `planned` is the number of series that the season has planned so far. `met` is asked only about those whose turn it
-    is: what that version has planned with each opponent; missing ones it has not met. With two seats no pair gets more
-    than `games_per_pair`; at a larger table one with a pair that needs games may hold pairs that need none.
+    `planned` is the number of series that the season has planned so far. `met` is called only for versions whose turn
+    it is, and returns what that version has planned with each opponent; opponents that are missing there it has not
+    met. With two seats, no pair gets more than `games_per_pair`; at a larger table, one pair that needs games may sit
+    with pairs that need none.
     """
     field = _Field(entrants, met, terms)
     proposals = []

@@ -29,7 +29,7 @@ def parts(
 ) -> dict[int, int]:
     """The part that each version belongs to: two share one if tables link them, directly or through others.
 
-    `known` is what an earlier call found, perhaps with other versions: its links hold as well.
+    `known`: the result of an earlier call, perhaps with other versions, whose links hold too.
     """
     above = dict(known or {})
 

@@ -118,7 +118,7 @@ def _by_score(order: Sequence[int], scores: Mapping[int, Score], met: AbstractSe
 
 
 SEARCH_STEPS = 20_000
-"""The most steps of a search for any round at all: enough for every field of a dozen, and a tenth of a second."""
+"""The most steps of a search for any round: enough for every field of a dozen, and a tenth of a second."""
 
 
 def _searched(
@@ -207,16 +207,16 @@ def _seated(pair: tuple[int, int], seed: bytes) -> tuple[int, int]:
 
 
 def swiss_rounds(chosen: int | None, finalists: int) -> int:
-    """How many rounds a Swiss has: as chosen, or as many as halving the field down to one takes."""
+    """The number of rounds of a Swiss: as chosen, or as many as halving the field down to one takes."""
     return chosen or (finalists - 1).bit_length()
 
 
 def tables(
     players: Sequence[int], scores: Mapping[int, Score], byes: Counter[int], seats: int
 ) -> list[tuple[int, ...]]:
-    """One Swiss round of more than two seats: neighbours by score sit together, the best first.
+    """Draw one Swiss round for more than two seats: neighbours by score sit together, the best first.
 
-    Where the field does not fill its tables the last of those sit out who did so least.
+    If the field does not fill its tables, the last of those who have sat out least sit out.
     """
     places = {player: place for place, player in enumerate(players)}
     order = sorted(players, key=lambda player: (-scores.get(player, 0), places[player]))

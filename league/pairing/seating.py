@@ -43,19 +43,19 @@ def seatings(versions: Sequence[int], matches: int, *, seed: bytes) -> list[Seat
 
 
 def turns(versions: Sequence[int], deal: int, *, seed: bytes) -> list[tuple[int, ...]]:
-    """Seat the matches of one deal, from 0: everybody sits in each seat once. Of two versions they begin alternately,
-    from deal to deal; at larger tables their order is drawn again after as many deals as there are seats.
+    """Seat the matches of one deal, from 0, so that everybody sits in each seat once. Two versions take turns at
+    beginning, from deal to deal; at larger tables the order is drawn again after as many deals as there are seats.
     """
     order = _order(versions, deal // len(versions), seed)
     return [_rotated(order, deal + turn) for turn in range(len(versions))]
 
 
 def rotations(versions: Sequence[int], deals: int, *, seed: bytes) -> list[list[Seating]]:
-    """Series for some deals, one per seat: each has every deal once, and no two have a deal with the same seating.
+    """The series for some deals, one per seat: each has every deal once, and no two have a deal with the same seating.
 
-    In each series everybody sits equally often in each seat, to one. The order of the deals is drawn for each series.
-    Of three deals and more none is the last of one series and the first of the next, which may be played at once after
-    it; with two, that would make all orders the same.
+    In each series, everybody sits equally often in each seat, give or take one match. The order of the deals is drawn
+    for each series. With three deals or more, no deal is the last of one series and the first of the next, which may be
+    played right after it; with two deals, that would make all orders the same.
     """
     size = len(versions)
     found: list[list[Seating]] = []

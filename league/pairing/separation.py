@@ -44,9 +44,9 @@ def games_to_part(difference_elo: float, variance: float, most_games: int) -> in
 def share_out(gaps: Sequence[Gap], budget_games: int, series_length: int, turn: int = 1) -> list[Gap]:
     """Plan the next series: one for each pair that needs it, best places first, while the budget lasts.
 
-    One series each, however many are needed: two equals at the top would otherwise spend everybody's games. Then the
-    ratings are fitted again, and the rest of the budget is shared out. A series is of whole turns of so many games;
-    what is left of the budget and is no turn is not spent.
+    Each pair gets one series, however many it needs: two equals at the top would otherwise use up everybody's games.
+    Then the ratings are fitted again, and the rest of the budget is shared out. A series consists of whole turns; a
+    remainder of the budget that is less than a turn is not spent.
     """
     shared = []
     for gap in gaps:

@@ -2,7 +2,8 @@
 
 The first word is the format, then come, in any order: `rounds` (of a Swiss), `matches` (of a pair; of a Swiss, in a
 round), `keep` (how many advance; left out in the last stage, which has a winner), `further` (the most further matches
-between the two at the cut, or between two that are level in a knock-out) and `third-place` (of a knock-out).
+between the two at the cut, or between two that are level in a knock-out), `ties` (what breaks them, joined by `+`) and
+`third-place` (of a knock-out).
 
 This module is pure, as `league.terms` is.
 """
@@ -16,13 +17,13 @@ from itertools import pairwise
 
 from deadheat.engine.figures import plural
 from deadheat.league.pairing.bracket import rounds_of
-from deadheat.league.pairing.figures import NEWEST
+from deadheat.league.pairing.figures import NEWEST, choice_faults, named
 from deadheat.league.pairing.tournament import Form
 from deadheat.league.states import EvaluationFormat
 from deadheat.league.terms import STAGE
 
 MOST = {"rounds": 200, "matches": 1000, "keep": 10_000, "further": 2000}
-"""Of each number."""
+"""The largest value of each number."""
 
 WORDS = {
     EvaluationFormat.SWISS: "Swiss",
@@ -33,7 +34,7 @@ WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A line, understood. `further`: matches; `keep` 1 is the winner."""
+    """A parsed line. `further`: matches; `keep` 1 is the winner."""
 
     format: EvaluationFormat
     rounds: int | None = None
@@ -41,13 +42,15 @@ class Stage:
     keep: int = 1
     further: int = 0
     third_place: bool = False
+    tie_breaks: tuple[str, ...] | None = None
 
     def form(self, players: int, matches: int, rules: int = NEWEST) -> Form:
         """Return the tournament's form for that many players; `matches` per pair, in whole turns."""
         rounds = self.rounds or (
             rounds_of(players) if self.format is EvaluationFormat.KNOCKOUT else players - 1 + players % 2
         )
-        return Form(self.format, rounds, matches, self.keep, self.further // matches, self.third_place, rules)
+        further = self.further // matches
+        return Form(self.format, rounds, matches, self.keep, further, self.third_place, rules, self.tie_breaks)
 
     @property
     def words(self) -> str:
@@ -59,23 +62,31 @@ class Stage:
             said.append(f"at most {self.further} more for two {level}")
         if self.third_place:
             said.append("with a match for the third place")
+        if self.tie_breaks:
+            said.append(f"ties by {named(self.tie_breaks)}")
         said.append(f"{self.keep} advance" if self.keep > 1 else "one wins")
         return ", ".join(said)
 
 
 def stages(declared: Sequence[str] | None) -> list[Stage]:
-    """Read the lines of stages; each looks like `STAGE`."""
+    """Read the lines of stages; each matches `STAGE`."""
     return [_stage(line) for line in declared or ()]
 
 
 def _stage(line: str) -> Stage:
     format_, *words = line.split()
-    numbers = {name: int(value) for name, equals, value in (word.partition("=") for word in words) if equals}
-    return Stage(EvaluationFormat(format_), third_place="third-place" in words, **numbers)
+    given = dict(word.split("=") for word in words if "=" in word)
+    ties = given.pop("ties", None)
+    return Stage(
+        EvaluationFormat(format_),
+        third_place="third-place" in words,
+        tie_breaks=None if ties is None else tuple(ties.split("+")),
+        **{name: int(value) for name, value in given.items()},
+    )
 
 
 def stage_faults(declared: Sequence[str]) -> Iterator[str]:
-    """Why finals cannot be played so: ends of sentences."""
+    """Return why finals cannot be played in these stages, as ends of sentences."""
     for number, line in enumerate(declared, 1):
         if not re.fullmatch(STAGE, line):
             yield f'number {number} is not like "round-robin matches=6 keep=10"'
@@ -97,6 +108,7 @@ def _faults(stage: Stage, *, is_last: bool) -> Iterator[str]:
         yield "a Swiss needs rounds" if stage.rounds is None else "only a Swiss has rounds"
     if stage.third_place and not knockout:
         yield "only a knock-out has a match for the third place"
+    yield from choice_faults(stage.format, stage.tie_breaks or ())
     if is_last and stage.keep > 1:
         yield "the last stage has a winner; leave keep out"
     if knockout and not is_last:

@@ -36,7 +36,7 @@ class Form:
     """How a tournament is played. `matches`: per pair in a round. `keep`: how many advance; None: it is not a stage.
 
     `further`: how often at most two meet again, at the cut of a stage or because they are level in a knock-out.
-    `rules`: their version (`league.pairing.figures`).
+    `rules`: their version, `tie_breaks`: those chosen in place of theirs (`league.pairing.figures`).
     """
 
     format: EvaluationFormat
@@ -46,11 +46,12 @@ class Form:
     further: int = 0
     third_place: bool = False
     rules: int = NEWEST
+    tie_breaks: tuple[str, ...] | None = None
 
 
 def next_rounds(form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]) -> list[Drawn]:
-    """Draw what comes next, now that everything drawn before is settled: one round, or all of a round robin; none: it
-    is over.
+    """Draw what comes next, once everything drawn before is settled: one round, or all of a round robin. Returns
+    nothing if the tournament is over.
 
     `seeded`: all players, the best seed first; `present`: those that were not taken out.
     """
@@ -84,7 +85,8 @@ def standings(form: Form, seeded: Sequence[int], present: AbstractSet[int], play
 
 
 def _of_the_rounds(form: Form, seeded: Sequence[int], played: Sequence[Meeting]) -> list[Placed]:
-    return placed(figures(form.format, form.rules), seeded, [one for one in played if one.round <= form.rounds])
+    ties = figures(form.format, form.rules, form.tie_breaks)
+    return placed(ties, seeded, [one for one in played if one.round <= form.rounds])
 
 
 def _further(form: Form, played: Sequence[Meeting]) -> list[Meeting]:

@@ -28,7 +28,7 @@ class Posterior:
     beliefs: Beliefs
 
     def expected(self, strengths: Vector) -> Vector:
-        """The first's expected result of each pair."""
+        """The expected result of each pair, for its first player."""
         return expected_results(strengths[self.pairs.first] - strengths[self.pairs.second])
 
     def gradient(self, strengths: Vector) -> Vector:
@@ -45,9 +45,9 @@ class Posterior:
         return self.precision(self.pairs.games * expected * (1 - expected))
 
     def precision(self, information: Vector) -> Matrix:
-        """The negative Hessian where each pair tells so much about its difference; its upper triangle.
+        """The negative Hessian if each pair gives so much information about its difference; upper triangle.
 
-        If no prior says where the field is, the matrix of ones is added: it fixes the mean and nothing else.
+        If no prior fixes the level of the field, the matrix of ones is added: it fixes the mean and nothing else.
         """
         matrix: Matrix = np.zeros((self.players, self.players))
         matrix[self.pairs.first, self.pairs.second] = -information
@@ -70,7 +70,7 @@ class Posterior:
         return maximum(self, np.zeros(self.players) if start is None else start)
 
     def fields(self, *, chained: bool = True) -> Ints:
-        """(players,): a number for each player, equal for those whom games (or chains, too) connect."""
+        """A number for each player, (players,), equal for those that games (or chains, too) connect."""
         ones, others = self.pairs.first, self.pairs.second
         if chained:
             ones = np.concatenate([ones, self.beliefs.children])

@@ -55,8 +55,9 @@ def table_factor(seats: int, ranks: Ranks) -> float:
 
 
 def score_variance(tables: Sequence[Tables], strengths: Vector, ranks: Ranks, established: Bools) -> Matrix:
-    """(players, players), upper triangle: squared scores of the clusters of established players, and what the model
-    says of the others: their curvature, for groups of games times the groups' dispersion where that is above 1.
+    """The variance of the score, (players, players), upper triangle. Clusters of established players contribute their
+    squared scores; all others contribute the model's value, which is their curvature, for groups of games times the
+    groups' dispersion if that is above 1.
     """
     clusters = _clusters(tables, strengths, ranks)
     players = len(strengths)

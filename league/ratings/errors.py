@@ -38,10 +38,10 @@ from deadheat.league.ratings.pairs import Pairs, pairs_of
 from deadheat.league.states import Ranks
 
 ESTABLISHED_GAMES = 50
-"""From so many games on a player's own residuals count."""
+"""The number of games from which a player's own residuals count."""
 
 RIDGE = 1e-10
-"""Share of the mean variance that is added where few clusters leave a direction without any."""
+"""The share of the mean variance that is added for directions in which few clusters leave no variance."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +55,7 @@ class Spread:
 
 
 def spread_of(posterior: Posterior, strengths: Vector, tables: Sequence[Tables], ranks: Ranks, games: Ints) -> Spread:
-    """The errors of the most likely strengths. `games` (players,) says how many each has played."""
+    """The errors of the most likely strengths. `games` (players,): the number that each has played."""
     if not posterior.players:
         return Spread(np.zeros((0, 0)), np.zeros(0))
     established = _evidence(tables, ranks, posterior.players) >= ESTABLISHED_GAMES

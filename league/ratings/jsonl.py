@@ -23,7 +23,7 @@ MOST_NAME = 256
 MOST_RANK = 10**9
 MOST_GAMES = 20_000_000
 MOST_PLAYERS = 4000
-"""Ratings need a few matrices of players by players: half a gigabyte with so many."""
+"""The limit of the ratings' matrices of players by players: this many take half a gigabyte."""
 
 
 class BadLine(Exception):
@@ -34,7 +34,7 @@ class BadLine(Exception):
 
 
 def read(lines: Iterable[bytes]) -> Log:
-    """The log in these lines; empty ones are skipped.
+    """Read the log in these lines, skipping empty ones.
 
     Raises:
         BadLine

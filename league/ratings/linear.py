@@ -14,10 +14,10 @@ import numpy as np
 from deadheat.league.ratings.arrays import Ints, Matrix, Vector
 
 BLOCK = 64
-"""Rows of a corner. Smaller ones leave more to Python, larger ones are slower to invert."""
+"""The rows of a corner. Smaller corners leave more to Python, larger ones are slower to invert."""
 
 CHUNK = 2**22
-"""Products that are made at once, 64 MB of them."""
+"""The number of products computed at once, 64 MB of them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +29,7 @@ class Cholesky:
 
     @classmethod
     def of(cls, matrix: Matrix) -> Cholesky:
-        """The factor of an (n, n) matrix, of which only the upper triangle is looked at.
+        """Factor an (n, n) matrix, of which only the upper triangle is read.
 
         Raises:
             numpy.linalg.LinAlgError: it is not positive definite.
@@ -69,7 +69,8 @@ def _inverse(upper: Matrix, corners: Sequence[Matrix]) -> Matrix:
 def outer_products(places: Ints, values: Vector, size: int) -> Matrix:
     """The sum of the outer products of sparse vectors with themselves: a (size, size) matrix, upper triangle.
 
-    `places` (vectors, k) are where each is not zero, none twice in a row, and `values` (vectors, k) what it is there.
+    `places` (vectors, k): the indices of the non-zero entries, none twice in a row. `values` (vectors, k): these
+    entries.
     """
     total = np.zeros(size * size)
     length = places.shape[1]

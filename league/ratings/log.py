@@ -1,4 +1,5 @@
-"""A log of results in a canonical form: whatever its order, the same log has the same arrays and the same hash.
+"""A log of results in a canonical form: in whatever order it is given, the same log has the same arrays and the same
+hash.
 
 The hash is the SHA-256 of these bytes:
 
@@ -9,7 +10,7 @@ The hash is the SHA-256 of these bytes:
   signed 32-bit integers: the players by seat (places in ``players``), their ranks (how many of the table were
   strictly better), the group (its place in ``groups``, -1 for none), and how often the row occurs.
 
-So the hash covers who sat where, and does not care how ranks are spelled (1, 2, 2 or 1, 5, 5).
+So the hash covers who sat where, but not how ranks are spelled (1, 2, 2 or 1, 5, 5).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ MOST_OF_A_KEY = 2**62
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Games:
-    """Results as they come: games with the same number of seats.
+    """Unsorted results: games with the same number of seats.
 
     `players` (games, seats): places in a list of names, by seat, none twice in a row. `ranks` (games, seats): any whole
     numbers, smaller is better, equal is a tie. `groups` (games,): places in a list of groups, NO_GROUP for none.
@@ -57,11 +58,11 @@ class Tables:
 
     @property
     def seats(self) -> int:
-        """Players at each of these tables."""
+        """The number of players at each of these tables."""
         return int(self.players.shape[1])
 
     def only(self, rows: Ints) -> Tables:
-        """Some of the rows."""
+        """Select some of the rows."""
         return Tables(self.players[rows], self.ranks[rows], self.groups[rows], self.counts[rows])
 
 
@@ -81,7 +82,7 @@ class Log:
 
 
 def log_of(players: Sequence[str], games: Iterable[Games], groups: Sequence[str] = ()) -> Log:
-    """The canonical form. Names that nobody plays under, and groups of one game, are left out."""
+    """Bring a log into the canonical form. Names without games, and groups of one game, are left out."""
     assert len(set(players)) == len(players)
     assert len(set(groups)) == len(groups)
     parts = [part for part in games if len(part.players)]

@@ -11,18 +11,20 @@ from deadheat.league.ratings.arrays import Matrix, Vector
 from deadheat.league.ratings.linear import Cholesky
 
 MOST_STEPS = 100
-"""It takes 5 to 12; a hundred means that there is no maximum."""
+"""The usual number is 5 to 12; a hundred means that there is no maximum."""
 
 LONGEST_STEP = 2.0
-"""In natural units; far from the maximum a full step overshoots."""
+"""A limit in natural units: far from the maximum, a full step overshoots."""
 
 NEAR = 0.1
-"""After a step so short the curvature stays as it is: each further step is that many times shorter, or more, and costs
-a tenth.
+"""After such a short step the curvature is not computed again: each further step is shorter by at least this factor,
+and costs a tenth.
 """
 
 CONVERGED = 1e-10
-"""Length of the last step; what is left is `NEAR` times shorter, below what floating point tells."""
+"""The length of the last step; the remaining error is smaller by the factor `NEAR`, below the precision of floating
+point.
+"""
 
 
 class Concave(Protocol):

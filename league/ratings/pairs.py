@@ -1,8 +1,8 @@
-"""Tables taken as comparisons of two: each ordered pair of a table's players is a win, a draw or a loss.
+"""Tables as comparisons of two: each ordered pair of a table's players is a win, a draw or a loss.
 
-What a season ranks decides which pairs are compared. By placement, all of them: equal ranks are half a win for each.
+The season's setting decides which pairs are compared. By placement, all of them: equal ranks are half a win for each.
 By wins, only those with a first place: the winner beat everybody else, and shared first places are draws among those
-who share them; the order of the others says nothing.
+who share them; the order of the others means nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Comparison:
 
 
 def comparisons(tables: Tables, ranks: Ranks) -> Iterator[Comparison]:
-    """Every pair of seats, with the rows in which it counts."""
+    """Yield every pair of seats, with the rows in which it counts."""
     everyone = np.arange(len(tables.counts))
     for seat, other_seat in combinations(range(tables.seats), 2):
         own, other = tables.ranks[:, seat], tables.ranks[:, other_seat]
@@ -46,7 +46,7 @@ def comparisons(tables: Tables, ranks: Ranks) -> Iterator[Comparison]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """Two players each, `first` < `second`, none twice, in ascending order; counts are exact in floating point."""
+    """Distinct pairs of players in ascending order, `first` < `second`; counts are exact in floating point."""
 
     first: Ints
     second: Ints

@@ -1,9 +1,9 @@
-"""Ranks and how sure they are.
+"""Ranks and their uncertainty.
 
-Ratings are equal, and so are their places, if they are shown as equal: rounded to whole Elo. The next place then counts
-those before it (1, 2, 2, 4). How sure a place is comes from `DRAWS` draws of all strengths together from their joint
-distribution: the ranks in all but 2.5 % of the draws at either end, and always the place itself. The draws are seeded
-by the log's hash, so everybody who recomputes a table draws the same.
+Ratings that are shown as equal (rounded to whole Elo) are equal, and so are their places. The next place then counts
+those before it (1, 2, 2, 4). The interval of a place comes from `DRAWS` draws of all strengths together from their
+joint distribution: it contains the ranks in all but 2.5 % of the draws at either end, and always the place itself. The
+draws are seeded by the log's hash, so everybody who recomputes a table draws the same.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from deadheat.league.ratings.arrays import Ints, Matrix, Vector
 DRAWS = 1000
 
 OUTSIDE = 25
-"""So many draws are outside at either end: 2.5 %."""
+"""The number of draws outside the interval at either end: 2.5 %."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,8 +31,8 @@ class Places:
 
 
 def places_of(elo: Vector, factor: Matrix, sha256: str, unit_elo: float = 1.0) -> Places:
-    """Places of players against each other. `factor` (field, n) times its transpose is their covariance, in units of
-    so many Elo.
+    """The places of players against each other. `factor` (field, n) times its transpose is their covariance, in units
+    of `unit_elo`.
     """
     shown = np.rint(elo)
     rank = 1 + np.searchsorted(np.sort(-shown), -shown)

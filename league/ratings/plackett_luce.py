@@ -23,7 +23,7 @@ from deadheat.league.ratings.prior import Beliefs
 from deadheat.league.states import Ranks
 
 MOST_SEATS = 8
-"""A tie of k has 2^k sets of players to choose from; no game of the house has more than six seats."""
+"""A tie of k has 2^k sets of players to choose from; none of our games has more than six seats."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,8 +40,8 @@ class _Choices:
 
 
 def plackett_luce(parts: Sequence[Tables], ranks: Ranks, beliefs: Beliefs, start: Vector) -> Vector | None:
-    """The most likely strengths; None where every table has two seats, for there both models are the same, or where
-    some have more than `MOST_SEATS`.
+    """The most likely strengths. None if every table has two seats, because then both models are the same, or if a
+    table has more than `MOST_SEATS`.
     """
     seats = {tables.seats for tables in parts}
     if not seats or max(seats) == 2 or max(seats) > MOST_SEATS:

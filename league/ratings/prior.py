@@ -28,7 +28,7 @@ ELO_PER_NAT = 400 / math.log(10)
 """173.72 Elo are one unit of natural log-odds."""
 
 METHOD = {"method": "bradley-terry-map", "version": 4}
-"""Part of every stored configuration; the number goes up when the same log gives other figures."""
+"""Part of every stored configuration; the number rises when the same log gives different figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +52,15 @@ class RatingConfig:
         return self.passed_sd_elo if passed else self.version_sd_elo
 
     def as_json(self) -> dict[str, Any]:
-        """Stored with every snapshot."""
+        """Return the configuration in the form that every snapshot stores."""
         return {**METHOD, **asdict(self), "ranks": self.ranks.value}
 
     @classmethod
     def of_json(cls, stored: Mapping[str, Any]) -> Self:
-        """The prior that `as_json` described.
+        """Read the configuration that `as_json` wrote.
 
         Raises:
-            ValueError: it is the configuration of another method.
+            ValueError: it belongs to another method.
         """
         values = {key: value for key, value in stored.items() if key not in METHOD}
         if {key: stored.get(key) for key in METHOD} != METHOD or values.keys() != cls.__dataclass_fields__.keys():
@@ -70,9 +70,9 @@ class RatingConfig:
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """One player's; None is what the configuration says: of a newcomer, or, with `parent`, of a version.
+    """A player's prior. None means the configuration's value for a newcomer or, with `parent`, for a version.
 
-    With `parent`, `sd_elo` is by how much it differs from that one, and `mean_elo` does not count.
+    With `parent`, `sd_elo` is the deviation from that parent, and `mean_elo` does not count.
     """
 
     parent: str | None = None
@@ -81,9 +81,9 @@ class Prior:
 
 
 def carried(elo: float, se: float, config: RatingConfig, step_sd_elo: float = 0.0) -> Prior:
-    """The prior of somebody who ended the season before with that rating; never wider than a newcomer's.
+    """The prior of a player who ended the previous season with that rating; never wider than a newcomer's.
 
-    `step_sd_elo` is by how much its version differs from the one that did.
+    `step_sd_elo`: the deviation of its version from the one that played then.
     """
     sd_elo = math.hypot(se, config.season_sd_elo, step_sd_elo)
     return Prior(mean_elo=elo, sd_elo=sd_elo if config.prior_sd_elo is None else min(sd_elo, config.prior_sd_elo))

@@ -13,7 +13,7 @@ from deadheat.league.ratings.errors import dispersion
 from deadheat.league.ratings.pairs import Pairs
 
 PAIR_TABLE_PLAYERS = 30
-"""Tables of pairs are made of the first so many: 900 numbers twice, where all of 2,000 bots would be four million."""
+"""Tables of pairs contain the first 30 players: 900 numbers twice; all of 2,000 bots would be four million."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Fit:
 
 
 def fit_of(posterior: Posterior, strengths: Vector) -> Fit:
-    """Look at all comparisons."""
+    """Measure the fit over all comparisons."""
     pairs, expected = posterior.pairs, posterior.expected(strengths)
     single = dispersion(pairs, expected)
     played = np.unique(np.concatenate([pairs.first, pairs.second]))

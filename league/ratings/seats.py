@@ -1,4 +1,4 @@
-"""What a seat is worth: the model with one more strength for each seat, added to its player's.
+"""The value of a seat: the model with one more strength for each seat, added to its player's.
 
 Strengths and seats are fitted together, so a seat gets no credit for the players who happened to sit in it. Seats of
 tables of different sizes are distinct, since the second of two is not the second of six.
@@ -21,10 +21,10 @@ from deadheat.league.ratings.prior import ELO_PER_NAT, Beliefs
 from deadheat.league.states import Ranks
 
 SIGNS = np.array([1.0, -1.0, 1.0, -1.0])
-"""What a comparison's four strengths count: a player, the other one, his seat, the other seat."""
+"""The signs of a comparison's four strengths: a player, the other player, the first one's seat, the other's seat."""
 
 SEAT_PRECISION = (ELO_PER_NAT / 350) ** 2
-"""Prior of a seat's worth, so that three games that the first seat won do not make it infinite."""
+"""The prior of a seat's value, so that three games won by the first seat do not make it infinite."""
 
 
 @dataclass(frozen=True, slots=True)

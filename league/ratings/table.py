@@ -23,7 +23,7 @@ NORMAL_95 = 1.959963984540054
 """Half the width of a 95 % interval in standard errors."""
 
 LAST_DIGIT = 6
-"""Digits of Elo behind the point that two computations of one table certainly share; others may be rounding."""
+"""The decimal places of Elo on which two computations of one table certainly agree; further ones may be rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +61,17 @@ class Rating:
 
 
 FIGURES = ("elo", "se", "low", "high", "plackett_luce", "games", "wins", "draws", "losses")
-"""What a ranking keeps of a rating, besides its place."""
+"""The figures of a rating that a ranking keeps, besides its place."""
 
 
 def by_rating(entry: Rating) -> tuple[float, str]:
-    """Key of the order in which ratings stand: best first, and by name where they differ by nothing but rounding."""
+    """The key of the order of ratings: best first, and by name if they differ only by rounding."""
     return -round(entry.elo, LAST_DIGIT), entry.player
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RatingTable:
-    """All ratings, best first, and what they were computed from. What is beside them is computed when asked for."""
+    """All ratings, best first, and the data behind them. Further figures are computed on request."""
 
     entries: tuple[Rating, ...]
     log: Log
@@ -104,7 +104,7 @@ def rate(
     fields: Sequence[Collection[str]] | None = None,
     start: Mapping[str, float] | None = None,
 ) -> RatingTable:
-    """Ratings of everyone in the log and in `priors`, and of their parents.
+    """Rate everyone in the log and in `priors`, and their parents.
 
     `fields` are the players ranked against each other; None: everyone. `start` are ratings in Elo near the expected
     ones, from which the maximum is found sooner; they change no figure that is shown.

@@ -15,12 +15,14 @@ from functools import cache
 from numpy.linalg import _umath_linalg
 
 SPELLINGS = ("scipy_openblas_{}_num_threads64_", "openblas_{}_num_threads64_", "openblas_{}_num_threads")
-"""How OpenBLAS is asked: in numpy's own wheels, with wide integers, as distributions build it."""
+"""Names of OpenBLAS's functions: in numpy's own wheels, with wide integers, and in distributions' builds."""
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Inside, numpy multiplies matrices with one thread, where its library is OpenBLAS; others are left alone."""
+    """Make numpy multiply matrices with one thread inside the block, if its library is OpenBLAS; other libraries are
+    left alone.
+    """
     threads = _threads()
     if threads is None:
         yield

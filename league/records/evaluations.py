@@ -19,7 +19,7 @@ from deadheat.league.records import Record
 from deadheat.league.states import EvaluationFormat, EvaluationState
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation(Record):
     """A tournament beside a season's ladder, of the versions chosen when it began, or a stage of its finals."""
 
@@ -41,7 +41,10 @@ class Evaluation(Record):
         int, Field(description="How often two bots at the cut, or level in a knock-out, meet again at most.")
     ]
     third_place: bool
-    rules: Annotated[int, Field(description="The version of its tie-breaks.")]
+    rules: Annotated[int, Field(description="The version of its tie-breaks.")] = 1
+    tie_breaks: Annotated[
+        list[str] | None, Field(description="What breaks ties, in order; null: what `rules` says for its format.")
+    ] = None
     state: EvaluationState
     reason: Annotated[str, Field(description="Why it was cancelled; empty: it was not.")]
     players: int

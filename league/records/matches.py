@@ -87,7 +87,7 @@ class Match(Record):
 
     @property
     def withheld(self) -> bool:
-        """Whether it is done, and other matches with its dice are not (`league.service.series.deals`)."""
+        """Whether it is done, and its dice and moves are not public yet (`league.service.series.deals`)."""
         return self.state == MatchState.DONE and self.seed is None
 
     @property

@@ -58,10 +58,10 @@ NAMED_BY = {
 """The columns that name blobs."""
 
 PARTIAL = "partial-"
-"""How the folder of a back-up is called until it is complete."""
+"""The prefix of a back-up's folder until it is complete."""
 
 COPIERS = 8
-"""Blobs on their way at a time: an object store far away is slow for each of them."""
+"""The number of blobs copied at a time: a remote object store is slow for each of them."""
 
 Progress = Callable[[int, int], None]
 """Called with the number of blobs done and of all."""
@@ -88,7 +88,7 @@ class Manifest:
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """One that is complete. `lost`: why each of the `missing` is, where it has just been made."""
+    """A complete back-up. `lost`: why each of the `missing` blobs is missing, if it has just been made."""
 
     path: Path
     manifest: Manifest
@@ -101,14 +101,14 @@ class Backup:
 
     @property
     def database(self) -> Path:
-        """The database as it was."""
+        """The file with the database at that time."""
         return self.path / DATABASE_FILE
 
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """The result of `prune`. `spared` is older than what was to be kept, and lacks nothing, as all younger ones do.
-    `unreadable`: why, for each one that it did not touch.
+    """The result of `prune`. `spared`: an older back-up that was kept because it lacks nothing and all newer ones do.
+    `unreadable`: the reasons, for each one that was not touched.
     """
 
     removed: int
@@ -160,8 +160,8 @@ def back_up(settings: Settings, folder: Path, progress: Progress = lambda *_: No
 
 
 def prune(folder: Path, keep: int) -> Pruned:
-    """Remove all but the newest `keep` back-ups, and the blobs that no other one names; never the last one that lacked
-    nothing when it was made.
+    """Remove all but the newest `keep` back-ups, and the blobs that no other one names. Never remove the last one that
+    was complete when made.
     """
     with _alone(folder):
         found, unreadable = backups(folder)
@@ -177,7 +177,7 @@ def prune(folder: Path, keep: int) -> Pruned:
 
 
 def backups(folder: Path) -> tuple[list[Backup], dict[Path, str]]:
-    """The complete back-ups in a folder, the oldest first; and where there is one that cannot be read, why."""
+    """The complete back-ups in a folder, the oldest first, and the reason for each one that cannot be read."""
     found, unreadable = [], {}
     for path in _complete(folder):
         try:
@@ -188,7 +188,7 @@ def backups(folder: Path) -> tuple[list[Backup], dict[Path, str]]:
 
 
 def read_backup(path: Path) -> Backup:
-    """One back-up; of a folder with several the newest. Raises BadBackup."""
+    """Read one back-up, or the newest in a folder with several. Raises BadBackup."""
     if not (path / MANIFEST).exists():
         inside = _complete(path)
         if not inside:
@@ -301,7 +301,8 @@ def owners(file: Path, names: Collection[str]) -> dict[str, str]:
 
 
 def copy_blobs(source: Blobs, target: Blobs | None, names: Sequence[str], progress: Progress) -> dict[str, str]:
-    """Copy what `target` does not have undamaged, each checked against its name; those that are lost, and why.
+    """Copy the blobs that `target` lacks or has damaged, each checked against its name. Return those that are lost, and
+    why.
 
     `target` None: check only.
 

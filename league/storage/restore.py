@@ -47,17 +47,17 @@ from deadheat.league.storage.tablecopy import into_one_file, league_in, reading,
 from deadheat.league.tables import WorkerHost
 
 SAMPLE = 25
-"""Transcripts that are re-simulated; every one's hash is checked anyway."""
+"""The number of transcripts that are re-simulated; the hash of every one is checked anyway."""
 
 
 class NotEmpty(Exception):
-    """The target of a restore holds a league already, or one that is running."""
+    """The target of a restore already contains a league, or is running one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The result of a restore's checks. `unlike`: transcripts, of the `replayed` ones, that end otherwise by today's
-    rules. `lost`: blobs that are not to be had undamaged, and why.
+    """The result of a restore's checks. `unlike`: those of the `replayed` transcripts that end differently under
+    today's rules. `lost`: blobs that do not exist undamaged, and why.
     """
 
     blobs: int
@@ -67,7 +67,7 @@ class Checked:
 
 
 def check(backup: Backup, *, allow_missing: bool = False, progress: Progress = lambda *_: None) -> Checked:
-    """Look at everything that restoring would look at, and change nothing. Raises BadBackup."""
+    """Check everything that a restore would check, and change nothing. Raises BadBackup."""
     names = _check_database(backup)
     lost = copy_blobs(backup.store, None, names, progress)
     _must_be_known(backup, lost, allow_missing)
@@ -82,9 +82,9 @@ def restore(
     allow_missing: bool = False,
     progress: Progress = lambda *_: None,
 ) -> Checked:
-    """Make this deployment what the back-up was, and bring it to this version's schema; the audit log says so.
+    """Make this deployment what the back-up was, and migrate it to this version's schema; the audit log says so.
 
-    `force`: whatever league is here is replaced. `allow_missing`: go on without blobs that the back-up has lost.
+    `force`: replace any league that is here. `allow_missing`: continue without blobs that the back-up has lost.
 
     Raises:
         BadBackup: something of it is damaged, and nothing here was touched.

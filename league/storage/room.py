@@ -1,4 +1,4 @@
-"""How much space is left on our disks, and where blobs are if they are files."""
+"""The free space on our disks, and where blobs are stored if they are files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Room:
 
     @property
     def free_ratio(self) -> float:
-        """The smaller share of what both run out: bytes, and inodes, which millions of small blobs use up first."""
+        """The smaller free share of two resources: bytes, and inodes, which millions of small blobs use up first."""
         files = self.free_files / self.size_files if self.size_files else 1.0
         return min(self.free_bytes / max(1, self.size_bytes), files)
 
@@ -37,6 +37,6 @@ def room_at(folder: Path) -> Room:
 
 
 def blob_folder(url: str) -> Path | None:
-    """Return the folder in which a store of that URL keeps its blobs; None: it is not in a folder."""
+    """The folder in which a store of that URL keeps its blobs, or None if it uses none."""
     parts = urlsplit(url)
     return Path(unquote(parts.path)) if parts.scheme == "file" else None

@@ -1,7 +1,7 @@
-"""Which schema a database has, and whether this version may work with it.
+"""Which schema a database has, and whether this version may use it.
 
-Schemas only go forward, one migration after the other. While a deployment is upgraded, programs of two versions meet
-one database; a program that finds another schema than its own only reports it.
+Schemas only go forward, one migration after the other. During an upgrade, programs of two versions use one database; a
+program that finds another schema than its own only reports it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 
 MIGRATIONS = Path(__file__).parents[1] / "migrations"
 VERSION_TABLE = "alembic_version"
-"""Alembic's own, with one row."""
+"""Alembic's own table, with one row."""
 
 FOUND = text(f"SELECT version_num FROM {VERSION_TABLE}")  # noqa: S608
 
@@ -59,7 +59,7 @@ def newest_revision() -> str:
 
 
 def revision(engine: Engine) -> str | None:
-    """The schema that a database has; None: it has none."""
+    """The schema that a database has, or None."""
     with engine.connect() as connection:
         if not inspect(connection).has_table(VERSION_TABLE):
             return None
@@ -77,7 +77,7 @@ def age_of(found: str | None) -> SchemaAge:
 
 
 def must_fit(engine: Engine, *allowed: SchemaAge) -> None:
-    """Raise WrongSchema unless the schema is this version's, or of an age that is `allowed` besides."""
+    """Raise WrongSchema unless the schema is this version's, or of an age that is also `allowed`."""
     found = revision(engine)
     age = age_of(found)
     if age not in (SchemaAge.CURRENT, *allowed):
@@ -85,8 +85,8 @@ def must_fit(engine: Engine, *allowed: SchemaAge) -> None:
 
 
 def hold_schema(session: Session) -> None:
-    """Prevent migrations until this transaction ends; raises WrongSchema if one has happened. To be called first in one
-    that writes: what a new schema keeps besides, an old version leaves out.
+    """Prevent migrations until this transaction ends; raise WrongSchema if one has happened. A transaction that writes
+    must call this first, because an old version leaves out what a new schema adds.
     """
     if session.get_bind().dialect.name == "postgresql":
         session.execute(text(f"SELECT pg_advisory_xact_lock_shared({MIGRATION_LOCK})"))

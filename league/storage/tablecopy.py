@@ -30,15 +30,15 @@ ROWS_AT_A_TIME = 1000
 
 @dataclass(frozen=True, slots=True)
 class TableSum:
-    """A table's digest: how many rows, and the sum of their hashes (in whichever order they come)."""
+    """A table's digest: the number of its rows, and the sum of their hashes, which does not depend on their order."""
 
     rows: int
     sha256: str
 
 
 def tables(engine: Engine) -> list[Table]:
-    """All tables of a league of whatever revision, each after those that it refers to, with types that mean the same
-    on both kinds of database. A schema of SQLite is read once and known by its text: it takes a quarter of a second,
+    """All tables of a league of any revision, each after those that it refers to, with types that mean the same on both
+    kinds of database. A schema of SQLite is read once and recognised by its text: reading takes a quarter of a second,
     and a back-up reads the same one again and again.
     """
     if engine.dialect.name != "sqlite":
@@ -105,7 +105,7 @@ def _as_text(value: object) -> str:
 
 @contextmanager
 def reading(file: Path) -> Iterator[Engine]:
-    """A back-up's database, which no reader may change by a single byte."""
+    """A back-up's database, opened so that no reader can change a single byte."""
     engine = create_engine(f"sqlite:///file:{quote(str(file.absolute()))}?mode=ro&uri=true")
     try:
         yield engine
@@ -115,7 +115,7 @@ def reading(file: Path) -> Iterator[Engine]:
 
 @contextmanager
 def league_in(file: Path) -> Iterator[Database]:
-    """A file to be written to."""
+    """A database file to be written to."""
     database = Database(Settings(database_url=f"sqlite:///{file.absolute()}"))
     try:
         yield database

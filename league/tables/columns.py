@@ -11,7 +11,7 @@ from sqlalchemy.types import TypeDecorator
 from sqlmodel import Field, SQLModel
 
 MOST_WORD = 64
-"""Characters kept of one word: why we failed, or what a bot was asked."""
+"""The most characters kept of one word: a cause of failure, or a command."""
 
 SQLModel.metadata.naming_convention = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -38,7 +38,7 @@ class UtcDateTime(TypeDecorator[datetime]):
         return value.astimezone(UTC)
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Aware, in UTC."""
+        """Return an aware instant in UTC."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
@@ -74,7 +74,7 @@ class Staged(SQLModel):
 
 
 class JobRow(Staged):
-    """A table whose rows workers carry out, in the way that `league.service.ground.life` tells."""
+    """A table whose rows are jobs of workers, with the life that `league.service.ground.life` describes."""
 
     attempt: int = 0
     worker: str | None = Field(default=None, max_length=128)

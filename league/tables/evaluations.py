@@ -21,7 +21,7 @@ class Evaluation(Staged, table=True):
 
     `stage`: its number among the stages of the season's finals, from 1; None: it is none, and nobody goes on. `keep`:
     how many go on. `further`: how often two meet again at most (`league.pairing.tournament`). `rules`: the version
-    of its tie-breaks (`league.pairing.figures`).
+    of its tie-breaks, `tie_breaks`: those that were chosen in their place (`league.pairing.figures`).
     """
 
     __table_args__ = (
@@ -50,6 +50,7 @@ class Evaluation(Staged, table=True):
     further: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     third_place: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
     rules: int = Field(default=1, sa_column_kwargs={"server_default": "1"})
+    tie_breaks: list[str] | None = Field(default=None, sa_column=json_column(nullable=True))
     state: EvaluationState = Field(default=EvaluationState.RUNNING, sa_column=word(EvaluationState, "state"))
     reason: str = Field(default="", sa_column=Column(Text, nullable=False))
     due_at: datetime = Field(sa_type=UtcDateTime)

@@ -12,7 +12,7 @@ from deadheat.league.states import JobState
 from deadheat.league.tables.columns import MOST_WORD, SHA256_HEX, JobRow, UtcDateTime, json_column, word
 
 SEATED = "(state IN ('queued', 'running') AND NOT resigned)"
-"""Of an exhibition: its person sits there."""
+"""The condition that the person of an exhibition is seated."""
 
 
 class Exhibition(JobRow, table=True):

@@ -19,10 +19,10 @@ ONE_ORIGIN = " + ".join(
     f"CASE WHEN {column} IS NULL THEN 0 ELSE 1 END" for column in ("entry_id", "asker_id", "panel_id")
 )
 ONE_ORIGIN = f"{ONE_ORIGIN} = 1"
-"""A challenge is of an entry's gate, of somebody who asked, or of a panel."""
+"""A challenge belongs to an entry's gate, to an author who asked, or to a panel."""
 
 BOUNDED_ABOVE = frozenset({"series_length", "finals_games"})
-"""Settings of which the database holds the upper bound, too."""
+"""Settings whose upper bound the database checks too."""
 
 
 def _column(term: Term) -> Any:
@@ -103,7 +103,9 @@ class Division(SQLModel, table=True):
 
 
 class SeasonRules(SQLModel, table=True):
-    """A version of its game's rules under which matches of a season were played (`Game.rules_version`), since when."""
+    """A version of its game's rules under which matches of a season were played (`Game.rules_version`), and since
+    when.
+    """
 
     __tablename__ = "season_rules"
     __table_args__ = (CheckConstraint("rules_version >= 1", name="rules_version"),)
@@ -114,7 +116,7 @@ class SeasonRules(SQLModel, table=True):
 
 
 class SeasonInvitation(SQLModel, table=True):
-    """An author on the list of a season that admits only those."""
+    """An author on the list of a season that admits only invited authors."""
 
     __tablename__ = "season_invitation"
 

@@ -32,7 +32,7 @@ from deadheat.league.tables.columns import (
 
 
 class Pair(SQLModel, table=True):
-    """How many games of two versions a season has planned so far (abandoned ones too): what pairing looks at.
+    """The number of games of two versions that a season has planned so far (abandoned ones too), which pairing reads.
 
     `lead`: with two seats, in how many more of them the one with the lower number sits first than second.
     """
@@ -213,7 +213,7 @@ class Attempt(SQLModel, table=True):
 
 
 class LiveMatch(SQLModel, table=True):
-    """How far the match has come that a running series plays now (see `league.service.series.live`); gone with the
+    """The progress of the match that a running series plays now (see `league.service.series.live`); removed with the
     series.
     """
 

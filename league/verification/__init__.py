@@ -1,1 +1,1 @@
-"""What anybody can check without the database: transcripts, rankings, dice, and the audit log."""
+"""Checks that anybody can make without the database: of transcripts, rankings, dice, and the audit log."""

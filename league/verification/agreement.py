@@ -1,4 +1,4 @@
-"""Whether a transcript belongs to the match in a league's record.
+"""Decides whether a transcript belongs to the match in a league's record.
 
 Theory of operation
 -------------------
@@ -34,9 +34,9 @@ def disagreements(transcript: Transcript, match: Match) -> list[str]:
 
 
 def verdict(transcript: Transcript, wrong: Sequence[str]) -> tuple[bool | None, str | None]:
-    """Whether a transcript is right, and if not why not, as a clause. `wrong` lists what is already known to be wrong.
+    """Whether a transcript is right, and if not, why not, as a clause. `wrong` lists what is already known to be wrong.
 
-    None: it was played by rules of which nothing can be said here.
+    The verdict is None if the match was played under rules that are unknown here.
     """
     if wrong:
         return False, wrong[0]

@@ -22,10 +22,10 @@ TOLERANCE = 1e-6
 
 NAMES = frozenset({"bot", "author", "team", "language"})
 BESIDE = frozenset({"latency", "rules"})
-"""What is stored with a ranking for its page, and does not follow from the log."""
+"""Data stored with a ranking for its page, which does not follow from the log."""
 
 RULES = frozenset({"finals_log"})
-"""What a stored configuration has beside the model's."""
+"""The parts of a stored configuration besides the model's."""
 
 Standings = Mapping[str, Any]
 Row = Mapping[str, Any]
@@ -56,7 +56,7 @@ def model_of(stored: Mapping[str, Any]) -> RatingConfig:
     """The model's part of a stored configuration.
 
     Raises:
-        ValueError: it is another method's, with the end of a sentence.
+        ValueError: it belongs to another method; the text is the end of a sentence.
     """
     return RatingConfig.of_json({key: value for key, value in stored.items() if key not in RULES})
 
@@ -67,10 +67,10 @@ def differences(stored: Standings, made: Standings) -> tuple[str, ...]:
 
 
 def remade(standings: Standings, config: RatingConfig, log: Log, passed: Set[int]) -> dict[str, Any]:
-    """The standings with every figure that follows from the log made again, from the priors that stand in them; those
-    of versions that `passed` their gates follow from that.
+    """The standings with every figure that follows from the log recomputed, from the priors stored in them. The priors
+    of versions that `passed` their gates are recomputed too.
 
-    Of who was ranked by the finals' matches alone only the rating by the whole season is made again.
+    Of bots that were ranked by the finals' matches alone, only the rating by the whole season is recomputed.
     """
     standings = {**standings, **{kind: _widened(standings[kind], config, passed) for kind in ("rows", "unranked")}}
     versions = [*standings["rows"], *standings["unranked"]]

@@ -28,8 +28,8 @@ BY_THEMSELVES = (
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The public facts about a season's dice, and those of the audit log: `announced` are commitments, `skipped` pairs
-    of numbers, of which all after the first and up to the second were left out by a restored back-up.
+    """The public facts about a season's dice, and those of the audit log. `announced`: commitments. `skipped`: pairs of
+    numbers; a restored back-up skipped all after the first, up to and including the second.
     """
 
     commitment: str | None
@@ -41,8 +41,8 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Dealt:
-    """A match's dice; `seed` (hexadecimal) is None until it may be told. `seats`: the version in each.
-    `asked`: an author asked for it, so it is not rated and its seed is none of the season's.
+    """A match's dice; `seed` (hexadecimal) is None until it may be shown. `seats`: the version in each. `asked`: an
+    author asked for it, so it is not rated and its seed does not belong to the season.
     """
 
     match_id: int

@@ -19,7 +19,7 @@ class Form:
     def __init__(self, action: str) -> None:
         self.action = action
         self.fields: dict[str, str] = {}
-        self.boxes: dict[str, str] = {}  # to tick; none is
+        self.boxes: dict[str, str] = {}  # no box is ticked
 
 
 class Read(HTMLParser):
@@ -49,7 +49,7 @@ class Read(HTMLParser):
             self._area = found["name"] if tag == "textarea" else ""
         elif tag == "button" and "formaction" in found:
             self.forms.append(Form(found["formaction"]))
-            self.forms[-1].fields = self.forms[-2].fields  # the same form, sent elsewhere
+            self.forms[-1].fields = self.forms[-2].fields  # the same form with another address
         elif tag == "select":
             self._select = found.get("name", "")
         elif tag == "option" and self._select and ("selected" in found or self._select not in self.forms[-1].fields):
@@ -99,7 +99,7 @@ class Browser:
         return self
 
     def api(self, method: str, path: str, **more: Any) -> httpx.Response:
-        """As a page's module asks."""
+        """Request like a script of the page."""
         headers = {**OURS, "Accept": "application/json", "X-CSRF-Token": self.page.token}
         return self.client.request(method, path, headers=headers, **more)
 

@@ -81,7 +81,7 @@ def test_who_signs_in_or_up_comes_to_what_was_asked_for(
     site.author("ada")
     visitor = browser()
     visitor.get(f"/play?bot={bot_id}")
-    for other in ["/sign-up", "/sign-in"][: 1 + (door == "/sign-in")]:  # each page has a way to the other
+    for other in ["/sign-up", "/sign-in"][: 1 + (door == "/sign-in")]:  # each page links to the other
         (way,) = re.findall(rf'href="({other}\?next=[^"]*)"', visitor.answer.text)
         visitor.get(way)
     visitor.submit(door, 403 if door == "/sign-in" else 422, name=name, password="short")
@@ -96,7 +96,7 @@ def test_who_signs_in_or_up_comes_to_what_was_asked_for(
     [
         ("http://league/desk/seasons/new?previous=3", "/desk/seasons/new?previous=3"),
         ("http://league/play/7#move-3", "/play/7"),
-        ("http://league/account/teams", "/account"),  # it answers forms alone
+        ("http://league/account/teams", "/account"),  # accepts only POST
         ("http://evil.example/desk", "/account"),
         (f"http://league/audit?{'x' * 500}", "/account"),
         ("http://[", "/account"),

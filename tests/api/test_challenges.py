@@ -33,13 +33,13 @@ class Asking:
     def play(self, *, fault: bool = False) -> None:
         for series_id in self.site.world.tick():
             job = self.site.world.claimed(series_id)
-            seats = [match.seats.index(max(match.seats)) for match in job.matches]  # Ada's version is the newest
+            seats = [match.seats.index(max(match.seats)) for match in job.matches]  # Ada's version is the newest one
             outcomes = [
                 forfeited(match, 1 - seat) if fault else won(match, seat)
                 for match, seat in zip(job.matches, seats, strict=True)
             ]
             assert self.site.world.finish(job, outcomes)
-        self.site.world.tick()  # which counts them
+        self.site.world.tick()  # counts the games
 
 
 @pytest.fixture

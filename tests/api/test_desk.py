@@ -42,7 +42,7 @@ def ada(site: Site, played: Played) -> Iterator[Browser]:
 
 
 def clean(browser: Browser) -> None:
-    """Nothing of what a stranger wrote became more than text."""
+    """Check that everything a stranger wrote is shown as text only."""
     assert "<script>alert" not in browser.answer.text
     assert "\u202e" not in browser.answer.text
     assert "\x1b" not in browser.answer.text
@@ -54,6 +54,7 @@ def test_a_season_is_made_changed_opened_and_closed(boss: Browser) -> None:
     assert boss.page.text.count("Winter")
     path = boss.answer.url.path
     assert "scheduled" in boss.page.text
+    assert "rounded like \u201cMatches per series\u201d" in boss.page.text, "a setting is called what the form calls it"
     page = boss.submit(f"{path}/settings", 422, languages="cobol")
     assert "cobol is unknown" in page.text
     boss.submit(f"{path}/settings", languages="python, c", admission="invited", closes_at="", games_per_pair="20")
@@ -128,6 +129,8 @@ def test_the_form_takes_all_that_the_api_takes(boss: Browser, site: Site) -> Non
         "versions_per_day": "8",
         "challenge_games": "0",
         "unrated_games": "50",
+        "transcripts": "closed",
+        "sources": "closed",
         "rest_faults": "6",
         "rest_matches": "12",
     }

@@ -56,7 +56,7 @@ def test_the_course_of_a_persons_and_a_teams_bots_through_evaluations_is_drawn(s
     world = site.world
     author = site.ok(200, site.client.get("/v1/bots/1"))["author"]
     path = f"/authors/{author}"
-    first = site.client.get(path.upper().replace("AUTHORS", "authors")).text  # pages are remembered by their address
+    first = site.client.get(path.upper().replace("AUTHORS", "authors")).text  # pages are remembered by address
     assert "Places in the" not in first, "one evaluation is no course"
     site.ok(
         201,
@@ -115,7 +115,7 @@ def test_the_list_says_what_comes_next(site: Site) -> None:
     line = DeclaredEvaluation(name="Noon", format=EvaluationFormat.SWISS, rounds=3, at=[START + timedelta(days=1)])
     assert "Next" not in site.client.get(f"/seasons/{season_id}/evaluations").text
     site.world.write(set_timetable, site.world.boss, season_id, [line])
-    page = site.client.get(f"/seasons/{season_id}/evaluations?before=9").text  # not as it is remembered
+    page = site.client.get(f"/seasons/{season_id}/evaluations?before=9").text  # an address that is not remembered
     assert "Noon: Swiss, 3 rounds, 2 matches per pair" in page
 
 
@@ -128,12 +128,12 @@ def test_a_late_one_says_since_when_it_waits_and_how_late_it_began(site: Site) -
     (series,) = world.tick()
     assert "was due" not in site.client.get(f"/seasons/{season_id}/evaluations?before=8").text
     world.clock.turn((second - first).total_seconds() + 600)
-    page = site.client.get(f"/seasons/{season_id}/evaluations?before=9").text  # not as it is remembered
+    page = site.client.get(f"/seasons/{season_id}/evaluations?before=9").text  # an address that is not remembered
     assert f'One was due <time datetime="{second:%Y-%m-%dT%H:%M:%SZ}">' in page
     assert "and has not begun: it waits for number 1." in page
     assert world.finish(world.claimed(series))
-    world.tick()  # it is settled,
-    world.tick()  # and the next begins
+    world.tick()  # settles it,
+    world.tick()  # and begins the next one
     assert "began 10 minutes late" in site.client.get("/evaluations/2").text
     assert "late" not in site.client.get("/evaluations/1").text
 

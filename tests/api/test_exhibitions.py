@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from sqlmodel import Session as DatabaseSession
+from sqlmodel import col, select, update
 
 from deadheat.api.pages.player import exhibition as pages
 from deadheat.api.pages.player.turns import turn_of
@@ -25,8 +26,9 @@ from deadheat.league.service.jobs import advising, exhibiting, exhibitions
 from deadheat.league.service.jobs.exhibiting import ExhibitionJob
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import existing_user
+from deadheat.league.service.rankings.standings import refit
 from deadheat.league.states import JobState, Role
-from deadheat.league.tables import Exhibition
+from deadheat.league.tables import Bot, Exhibition, RatingPoint
 from tests.api.browser import PAGE, Browser
 from tests.api.site import Site
 
@@ -89,13 +91,13 @@ def test_a_refused_move_is_told_and_may_be_made_again(site: Site) -> None:
 
 
 def test_a_match_that_ends_while_its_page_is_made_is_heard_of(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who is shown a table is told once another version of it is there, so it must not have that version yet."""
+    """A viewer is notified once the table has another version, so the page must not have that version yet."""
     ada, job = seated(site)
     looked, looks = exhibitions.exhibition, itertools.count(1)
 
     def ended_meanwhile(session: DatabaseSession, exhibition_id: int) -> exhibitions.ExhibitionInfo:
         found = looked(session, exhibition_id)
-        if next(looks) == 2:  # the first is to know whether it is everybody's
+        if next(looks) == 2:  # the first check is whether everybody may see it
             with site.world.connect().transaction() as another:
                 exhibitions.abandon(another, exhibition_id, JobState.RUNNING, "broken")
         return found
@@ -212,7 +214,7 @@ def test_when_it_is_over_everyone_reads_where_the_strongest_house_bot_would_have
     site.problem(409, site.client.get(f"/v1/exhibitions/{job.exhibition_id}/advice"))
 
     def bot(message: Message) -> str | None:
-        """The same bids as ada, but for one that the rules refuse and one that is another; it scores nothing legal."""
+        """Bids as ada did, except for one bid that the rules refuse and one that differs; never scores legally."""
         asked = next((p for p in record.prompts() if p.message.seat == 1 and p.message.line == message.line), None)
         number = None if asked is None else asked.exchange
         return {1: "BID A 100001", 2: "BID B 54321"}.get(number or 0, asked.reply.line if asked else None)
@@ -252,6 +254,20 @@ def test_who_cannot_sit_down_is_told_why(site: Site) -> None:
     assert f"/play/{job.exhibition_id}" in ada.answer.text, "and where the open one is"
     site.problem(404, site.client.get("/v1/exhibitions/99/replay"))
     ada.close()
+
+
+def test_everyone_sees_which_bots_there_are_the_strongest_first_and_signs_in_to_take_a_seat(site: Site) -> None:
+    season_id = site.world.season(2)
+    site.world.play_all()
+    with site.world.db.transaction() as session:
+        refit(session, season_id)
+        session.exec(update(RatingPoint).values(elo=1000 - col(RatingPoint.bot_id)))
+        session.exec(update(Bot).values(plays_people=True))
+        expected = session.exec(select(Bot.name).order_by(col(Bot.id))).all()
+    page = Browser(site).get("/play").text
+    assert sorted(expected, key=page.index) == [*expected] and page.count("rated ") == len(expected)
+    answer = site.client.get("/play?bot=1", follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/sign-in?next=%2Fplay%3Fbot%3D1")
 
 
 def test_an_author_closes_a_bot_to_people_and_opens_it_again(site: Site) -> None:

@@ -27,7 +27,7 @@ def refit(site: Site, season: int) -> None:
 
 
 def expire(site: Site) -> None:
-    """As if the cached answers had been looked at long ago."""
+    """Let the cached answers expire."""
     site.app.state.services.bodies._seconds = lambda: 10**9
 
 
@@ -111,7 +111,7 @@ def test_threads_that_keep_answers_at_once_drop_none_under_each_others_hands() -
     others = threading.Thread(target=lambda: [bodies.keep(number, body) for number in range(CACHED_BODIES)])
 
     class Interrupted(OrderedDict[object, tuple[float, Body]]):
-        """Others have their turn as soon as one answer is in it; a lock keeps them waiting."""
+        """Gives others their turn in the middle of keeping one answer; a lock must keep them waiting."""
 
         def __setitem__(self, key: object, value: tuple[float, Body]) -> None:
             super().__setitem__(key, value)

@@ -62,7 +62,7 @@ def test_however_many_watch_from_one_address_nothing_is_worked_out_again(site: S
     path = f"/v1/matches/{running(site).matches[0].match_id}/live"
     a_second_passes(site)
     first = site.client.get(path)
-    site.app.state.services.rates.read = lambda _: 1 / 0  # what is in memory is not counted
+    site.app.state.services.rates.read = lambda _: 1 / 0  # requests answered from memory are not counted
     assert site.client.get(path).content == first.content
 
 

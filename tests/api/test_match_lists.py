@@ -81,7 +81,7 @@ def test_the_last_to_end_comes_first_whatever_its_number(site: Site, monkeypatch
     listed = site.client.get("/v1/matches?state=done&limit=5").json()
     rest = site.client.get(f"/v1/matches?state=done&cursor={listed['next']}").json()
     assert [match["id"] for match in listed["items"] + rest["items"]] == ended
-    page(site, f"/seasons/1/matches?before={jobs[2].matches[0].match_id}", 422)  # it has not ended
+    page(site, f"/seasons/1/matches?before={jobs[2].matches[0].match_id}", 422)  # that match has not ended
 
 
 def detail(site: Site, number: int) -> Match:
@@ -91,7 +91,7 @@ def detail(site: Site, number: int) -> Match:
 def test_a_list_that_did_not_change_is_304(site_of_three: Site) -> None:
     for path in ("/", "/seasons/1", "/seasons/1/matches", "/bots/2/matches?opponent=3"):
         etag = site_of_three.client.get(path, headers=HTML).headers["etag"]
-        a_second_passes(site_of_three)  # and it is rendered anew
+        a_second_passes(site_of_three)  # the page is rendered again
         again = site_of_three.client.get(path, headers=HTML | {"If-None-Match": etag})
         assert (again.status_code, again.content) == (304, b"")
 

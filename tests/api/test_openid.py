@@ -149,7 +149,7 @@ def test_closed_sign_up_and_invitation_codes_bind_whoever_comes_by_the_provider(
     browser.submit("/sign-up/openid", name="bob", code="open sesame")
     answer = provider.authorise(sent_to(browser))
     world.write(set_newcomer_rule, world.boss, NewcomerRule.CLOSED)
-    come_back(browser, answer, 403)  # closed while bob was at the provider
+    come_back(browser, answer, 403)  # the account was closed while bob was at the provider
     assert who(browser) is None
     assert [name for name, _ in identities(linked)] == ["ada"]
 
@@ -232,7 +232,7 @@ def test_a_token_by_another_key_lets_nobody_in(browser: Browser, provider: Provi
 
 def test_the_public_key_is_no_shared_secret(browser: Browser, provider: Provider) -> None:
     shared = OctKey.import_key(SECRET + SECRET)
-    provider.published.insert(0, {**shared.as_dict(), "kid": "shared", "use": "sig"})  # even if it says so itself
+    provider.published.insert(0, {**shared.as_dict(), "kid": "shared", "use": "sig"})  # even if the key itself says so
     new_account(browser, provider)
     browser.client.cookies.clear()
     provider.signing, provider.header = shared, {"alg": "HS256", "kid": "shared"}
@@ -324,7 +324,7 @@ def test_the_document_and_the_keys_are_kept_and_a_new_key_is_found(browser: Brow
     assert provider.asked.count("/keys") == 1
     browser.client.cookies.clear()
     provider.turn_key(new_key("second"))
-    sign_in(browser, provider, status=403)  # keys are asked for again once a minute at most
+    sign_in(browser, provider, status=403)  # keys are fetched at most once a minute
     assert provider.asked.count("/keys") == 1
 
 
@@ -376,7 +376,7 @@ def test_a_provider_that_is_away_is_told_and_passwords_still_work(linked: Site, 
         browser.get("/sign-in/openid", 503)
         assert "does not answer" in browser.page.text
         browser.get("/sign-in/openid", 503)
-        assert len(tries) == 1  # nobody else waits for it in the next seconds
+        assert len(tries) == 1  # nobody else waits for the provider in the next seconds
         browser.sign_up("ada")
         assert who(browser) == "ada"
 

@@ -82,13 +82,13 @@ def test_every_link_of_every_page_leads_somewhere(played: Played) -> None:
             continue
         done.add(path)
         if path == "/style":
-            continue  # what it shows is made up
+            continue  # its content is made up
         answer = site.client.get(path, headers=HTML)
         if path.startswith("/language/"):
-            continue  # leads back to where it was asked for
+            continue  # redirects to where the request came from
         if path == f"/v1/matches/{played.ids[1]}/transcript":
-            continue  # its transcript was never stored in this test
-        if answer.status_code == 303:  # for those who have signed in
+            continue  # this test never stored its transcript
+        if answer.status_code == 303:  # only for people who have signed in
             assert answer.headers["location"].startswith("/sign-in"), path
             continue
         assert answer.status_code == 200, path
@@ -106,7 +106,7 @@ def test_a_leaderboard_shows_ratings_with_their_intervals(site: Site) -> None:
     found = page(site, f"/seasons/{season}")
     assert found.tags.count("svg") == 6  # an interval and a bar of results for each
     assert "±" in found.text
-    assert "1=" in found.text and "1\u20133" in found.text  # a tie, and how far it may be from the truth
+    assert "1=" in found.text and "1\u20133" in found.text  # a tie, and its interval
     assert {"/about/ratings", f"/seasons/{season}/statistics"} <= set(found.links)
     beside = page(site, f"/seasons/{season}/statistics").text
     assert "What a seat is worth" in beside and "Who took points from whom" in beside and "1/2" in beside
@@ -179,7 +179,7 @@ def test_a_match_page_tells_everything(played: Played) -> None:
     text = re.sub(r"\s+", " ", page(site, f"/matches/{played.ids[0]}").text)
     assert "greedy (ada) won." in text
     assert f"deadheat verify {played.ids[0]}" in text
-    assert "5.00" in text and "9.00" in text and "1.8 %" in text  # mean, slowest, of its limit
+    assert "5.00" in text and "9.00" in text and "1.8 %" in text  # the mean, the slowest, and its share of the limit
     assert "roll" in text and "12345" in text
     text = re.sub(r"\s+", " ", page(site, f"/matches/{played.ids[2]}").text)
     assert "void (service failure): nothing shows whether the bot was kept from running (host-unknown)" in text

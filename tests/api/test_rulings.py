@@ -90,7 +90,7 @@ def test_an_entry_leaves_and_comes_back(played: Played) -> None:
 
 def test_an_appeal_is_resimulated_and_ruled(played: Played) -> None:
     site, boss = played.site, organiser(played)
-    match = played.ids[1]  # ada's bot was too slow in it; its transcript is not in the store
+    match = played.ids[1]  # ada's bot timed out in it, and the store lacks its transcript
     path = f"/v1/matches/{match}/appeals"
     appeal = site.ok(201, site.client.post(path, json={"text": "<script>no"}, headers=played.ada))
     assert appeal["state"] == "open"

@@ -102,7 +102,7 @@ def played(seconds: float) -> int:
 
 
 def _window(cluster: Cluster, season_id: int, group: MeasuredGroup, seconds: float) -> dict[str, float]:
-    """Matches, and CPU seconds by who spent them, over some time."""
+    """Count matches, and CPU seconds by consumer, over some time."""
     before, played_before = _spent(cluster, group), cluster.played(season_id)
     time.sleep(seconds)
     after, played_after = _spent(cluster, group), cluster.played(season_id)
@@ -120,7 +120,9 @@ def _spent(cluster: Cluster, group: MeasuredGroup) -> dict[str, float]:
 
 
 def _cpu_s(machine: Machine, word: str = "") -> float:
-    """Of everything that runs on a machine (with the word in its command), and of what has ended and was waited for."""
+    """The CPU time of all processes of a machine (with the word in their commands), including children that have
+    ended.
+    """
     ticks = 0
     for pid in machine.processes(word):
         with contextlib.suppress(OSError):
@@ -165,7 +167,7 @@ def backlog(large: int, rounds: int) -> int:
 
 
 def _line(what: str, few: list[float], many: list[float]) -> int:
-    # The fast fifth: what it takes when nothing else of the machine is in the way.
+    # The fastest fifth shows the cost when nothing else on the machine interferes.
     one, other = (statistics.quantiles(taken, n=5)[0] for taken in (few, many))
     print(f"    {what:46} {1000 * one:7.2f}  {1000 * other:7.2f}  {other / one:5.2f} times")
     return int(other / one > GROWTH_TARGET)
@@ -189,7 +191,7 @@ def _timed(act: Callable[[], object]) -> float:
 
 
 def _plan(world: World, _: int) -> None:
-    """A tick: the crowded season has no room, another one has for one series."""
+    """A tick: the crowded season has no room, and another one has room for one series."""
     assert len(world.tick()) == 1
 
 
@@ -199,7 +201,7 @@ def _make_room(world: World, _: int) -> None:
     for series_id in waiting:
         assert world.finish(world.claimed(series_id))
     with world.db.transaction() as session:
-        session.execute(text("DELETE FROM pair"))  # nobody has met, so there is something to plan again
+        session.execute(text("DELETE FROM pair"))  # no bots have met, so there is something to plan again
 
 
 def _claim(world: World, number: int) -> None:
@@ -211,7 +213,7 @@ def _sweep(world: World, due: int) -> None:
 
 
 def _make_due(world: World, number: int) -> None:
-    """Five hundred that nobody took, whichever they are."""
+    """Make five hundred series due that nobody took."""
     with world.db.transaction() as session:
         late = "UPDATE series SET nudge_at = :late WHERE id BETWEEN :low AND :high"
         session.execute(
@@ -277,7 +279,7 @@ def _in_postgres(large: int) -> Iterator[tuple[World, World]]:
 
 
 def _waiting(world: World, count: int) -> World:
-    """The league with so many series that wait, each of two matches between the same two bots, and another season."""
+    """A league with so many waiting series of two matches each between the same two bots, and another season."""
     world.season(2, series_length=2, games_per_pair=2)
     world.season(2, series_length=2, games_per_pair=2)
     with world.db.engine.begin() as connection:
@@ -292,7 +294,7 @@ def _insert(connection: Connection, count: int) -> None:
     later = START.replace(year=START.year + 1)
     values = {"count": count, "first": FIRST, "at": START, "later": later, "seed": bytes(32), "sha": "0" * 64}
     sqlite = connection.dialect.name == "sqlite"
-    if sqlite:  # its dates are text, in UTC
+    if sqlite:  # its dates are text in UTC
         values |= {name: f"{values[name]:%Y-%m-%d %H:%M:%S.%f}" for name in ("at", "later")}
     for table, columns, rows in (
         (
@@ -322,7 +324,7 @@ def _insert(connection: Connection, count: int) -> None:
 
 @contextlib.contextmanager
 def _redis(messages: int) -> Iterator[Callable[[int], None]]:
-    """A way to send a message to a server that holds so many."""
+    """A way to send a message to a server that already holds so many."""
     folder = Path(tempfile.mkdtemp(prefix="deadheat-redis-"))
     socket = folder / "socket"
     options = ["--port", "0", "--unixsocket", str(socket), "--save", "", "--dir", str(folder)]

@@ -17,16 +17,16 @@ from tests.league.world import GAME, World, settings
 
 AT = "2026-01-01 12:00:00.000000"
 SERIES = 10  # matches of a series
-SUMMED = 20_000  # the newest matches have their response times, which only a match's own page reads
+SUMMED = 20_000  # only the newest matches have response times, which only a match's own page reads
 POINTS = 100  # of each bot's history
 
 _FIRST = 100_000
-"""Where the ids of what is made here begin; below is what was played to have a pattern."""
+"""The first id of the rows made here; lower ids belong to the season that was played as a pattern."""
 
 _NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < :count) "
 
 _SEATS = "((i * 7919 + seat * (1 + i / :bots % (:bots - 1))) % :bots)"
-"""Who sits where in match i: everybody equally often, against ever others, and never against itself."""
+"""Who sits where in match i: every bot equally often, with changing opponents, and never against itself."""
 
 
 def crowd(folder: Path, bots: int, matches: int) -> int:
@@ -47,7 +47,7 @@ def crowd(folder: Path, bots: int, matches: int) -> int:
 
 
 def _played(world: World) -> tuple[int, dict[str, object]]:
-    """A small season in earnest; its ranking is the pattern of the large one's."""
+    """Play a small season; its ranking is the pattern for the large one's."""
     season_id = world.season(2, series_length=SERIES, games_per_pair=SERIES)
     world.play_all()
     with world.db.transaction() as session:
@@ -122,9 +122,10 @@ def _matches(connection: sqlite3.Connection, season_id: int, bots: int, matches:
     seated = f"SELECT i, seat, {_SEATS} AS place FROM n, (SELECT 0 AS seat UNION ALL SELECT 1)"
     connection.execute(
         "INSERT INTO participant (match_id, seat, version_id, bot_id, rank, points, fault, fault_command,"
-        f" fault_elapsed_ms, fault_why) {_NUMBERS} SELECT :first + i, seat, :first + place, :first + place,"
-        " 1 + (seat + i) % 2, '1000', CASE WHEN i % 97 = 0 AND seat = 0 THEN 'timeout' END, 'ROLL', 500.1, 'late'"
-        f" FROM ({seated})",
+        f" fault_elapsed_ms, fault_why, finished_at) {_NUMBERS}"
+        " SELECT :first + i, seat, :first + place, :first + place, 1 + (seat + i) % 2, '1000',"
+        " CASE WHEN i % 97 = 0 AND seat = 0 THEN 'timeout' END, 'ROLL', 500.1, 'late',"
+        f" :at FROM ({seated})",
         values,
     )
     connection.execute(
@@ -140,7 +141,7 @@ def _matches(connection: sqlite3.Connection, season_id: int, bots: int, matches:
 
 
 def _rank(folder: Path, season_id: int, bots: int, matches: int, pattern: dict[str, object]) -> None:
-    """A ranking as if it had been computed: whole rows after the pattern, with other figures."""
+    """Store a ranking as if it had been computed: rows like the pattern's with other figures."""
     rng = random.Random(1)
     rows = pattern["rows"]
     assert isinstance(rows, list)

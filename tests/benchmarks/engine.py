@@ -82,7 +82,7 @@ def quiet() -> Iterator[None]:
 
 
 class Bot(Protocol):
-    """What a house bot's module calls ``Bot``."""
+    """The class that a house bot's module calls ``Bot``."""
 
     def answer(self, line: str) -> str | None:
         """The reply to a line."""
@@ -118,7 +118,7 @@ def all_games(matches: int, rounds: int) -> int:
 
 
 def _missed(spent_ms: Mapping[str, float]) -> int:
-    """Say of each game whether its matches of two seats are as quick as they should be; return how many are not."""
+    """Report for each game whether its matches of two seats are fast enough; return how many are not."""
     missed = 0
     for name, spent in spent_ms.items():
         target_ms = TARGETS_MS.get(name, OTHERS_MS)
@@ -167,7 +167,7 @@ LINES: dict[Claim | None, str] = {None: CHALLENGE} | {
     for quantity in range(1, 31)
     for face in range(1, 7)
 }
-REPLIES = {claim: Reply(line, 0) for claim, line in LINES.items()}  # what rules are given, as textarena is given a text
+REPLIES = {claim: Reply(line, 0) for claim, line in LINES.items()}  # rules get a reply, as textarena gets a text
 
 
 def play_rules(seed: int) -> int:
@@ -186,7 +186,7 @@ def play_rules(seed: int) -> int:
 
 
 def play_whole(seed: int) -> int:
-    """The same with the referee and a transcript."""
+    """Play it with the referee and a transcript."""
     chance = random.Random(seed)
     current: Claim | None = None
     moves = 0
@@ -295,7 +295,7 @@ def install_textarena(python: Path) -> None:
 
 
 def last_line(text: str) -> str:
-    """What a program said at last."""
+    """The last line that a program wrote."""
     return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "it says nothing")
 
 

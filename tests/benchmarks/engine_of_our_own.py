@@ -22,7 +22,7 @@ class PrivateEngine:
     def __init__(
         self, image: str, group: MeasuredGroup | None = None, runtimes: Mapping[str, object] | None = None
     ) -> None:
-        """`group`: in which it and its containers are; `runtimes`: as in the engine's daemon.json."""
+        """`group`: the control group of the engine and its containers. `runtimes`: as in the engine's daemon.json."""
         self._folder = Path(tempfile.mkdtemp(prefix="deadheat-engine-"))
         self.url = f"unix://{self._folder}/engine.sock"
         self._group = group
@@ -49,7 +49,7 @@ class PrivateEngine:
                     f"--pidfile={self._folder}/pid",
                     f"--config-file={self._folder}/daemon.json",
                     *([f"--cgroup-parent=/{group.name}/containers"] if group else []),
-                    "--exec-opt=native.cgroupdriver=cgroupfs",  # systemd's driver takes no such parent
+                    "--exec-opt=native.cgroupdriver=cgroupfs",  # systemd's driver does not accept such a parent
                     "--bridge=none",
                     "--iptables=false",
                     "--ip6tables=false",

@@ -60,7 +60,7 @@ def compare(worlds: dict[int, World], rounds: int) -> list[str]:
     spent_ms: dict[tuple[str, int], list[float]] = {(step, count): [] for step in steps for count in worlds}
     for turn in range(rounds):
         for step, act in steps.items():
-            for count in (few, many) if turn % 2 else (many, few):  # whoever comes second finds warm caches
+            for count in (few, many) if turn % 2 else (many, few):  # the second run finds warm caches
                 world = worlds[count]
                 if step == "plan":
                     world.write(_play)
@@ -97,13 +97,13 @@ def league(folder: Path, waiting: int) -> World:
 
 
 def _play(session: Session) -> None:
-    """The second season's series are over."""
+    """End all series of the second season."""
     over = {"state": JobState.DONE, "finished_at": START, "lease_until": None}
     set_values(session, Series, col(Series.season_id) == 2, **over)
 
 
 def _fill(session: Session, waiting: int) -> None:
-    """Copies of the first series, each with one match."""
+    """Copy the first series, with one match each."""
     series, match = (
         dict(session.connection().execute(columns(table.__table__).limit(1)).mappings().one())  # type: ignore[union-attr]
         for table in (Series, Match)

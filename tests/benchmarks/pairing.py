@@ -51,7 +51,7 @@ PRIOR_SD_ELO = 350.0
 SPREAD_ELO = 200.0
 DRAWS = 0.2
 
-PLACING_TARGET = 0.75  # of the games; ideal, with every opponent an equal, would be 0.66
+PLACING_TARGET = 0.75  # a share of the games; the ideal, with only equal opponents, would be 0.66
 TAU_TARGET = 0.01
 SPEED_TARGET = 10.0
 GROWTH_TARGET = 2.0
@@ -74,7 +74,7 @@ def main() -> int:
 
 
 def score(chance: Generator, p: float, games: int) -> float:
-    """What is won of so many games, draws as halves, by who is expected to get the share p."""
+    """The points won in so many games, draws as halves, with an expected share of p."""
     draw = DRAWS * 4 * p * (1 - p)
     drawn = chance.random(games)
     return float(np.sum(drawn < p - draw / 2) + np.sum(np.abs(drawn - p) <= draw / 2) / 2)
@@ -131,7 +131,7 @@ def placing(newcomers: int, bots: int = 200, games: int = 50, series_length: int
 
 
 def next_opponent(known: Floats, played: Floats, rating: float, se: float, number: int, series: int) -> int:
-    """Whom the ladder gives a new version, number 0, whose turn it is."""
+    """The opponent that the ladder gives a new version, number 0, whose turn it is."""
     entrants = [Entrant(0, rating, se > PLACED_SE_ELO, 0, 0)]
     entrants += [Entrant(1 + place, float(elo), False, 1, 0) for place, elo in enumerate(known)]
     met = {1 + int(place): Met(int(played[place])) for place in np.flatnonzero(played)}
@@ -161,7 +161,7 @@ class Way(Protocol):
     """A way of pairing a field for a round, in which each of n bots plays about one series."""
 
     def __call__(self, chance: Generator, elo: Floats, games: Floats) -> list[tuple[int, int]]:
-        """About n / 2 pairs, from the ratings of now and the games that each pair has played."""
+        """Draw about n / 2 pairs, from the current ratings and the games of each pair."""
 
 
 def at_random(chance: Generator, elo: Floats, games: Floats) -> list[tuple[int, int]]:
@@ -184,7 +184,7 @@ class AlwaysClosest:
 
 
 class ByTheLadder:
-    """As the scheduler asks for it, from a season's first series on."""
+    """Pairs as the scheduler does, from a season's first series on."""
 
     def __init__(self, bots: int) -> None:
         self.ladder = Ladder()
@@ -240,7 +240,7 @@ def three_types(chance: Generator, bots: int) -> Floats:
 
 
 def two_skills(chance: Generator, bots: int) -> Floats:
-    """What one is good at decides against what the other is good at: 100 Elo of it, without types."""
+    """Strengths in which one skill plays against the other: 100 Elo of it, without types."""
     skill = chance.normal(0, 10, (bots, 2))
     cyclic: Floats = skill[:, None, 0] * skill[None, :, 1] - skill[:, None, 1] * skill[None, :, 0]
     return cyclic
@@ -254,7 +254,7 @@ def season(
     strength = field.normal(0, SPREAD_ELO, bots)
     p = 1 / (1 + 10 ** (-(strength[:, None] - strength[None, :] + cyclic(field, bots)) / 400))
     np.fill_diagonal(p, 0)
-    truth = strengths(1000 * p, np.zeros(bots))  # so many games that the prior does not matter
+    truth = strengths(1000 * p, np.zeros(bots))  # enough games to make the prior irrelevant
     chance = np.random.default_rng([3, number])
     wins = np.zeros((bots, bots))
     elo = np.zeros(bots)
@@ -264,7 +264,7 @@ def season(
             wins[one, other] += won
             wins[other, one] += series_length - won
         elo = strengths(wins, elo)
-    from scipy.stats import kendalltau  # a second of CPU for whoever collects tests
+    from scipy.stats import kendalltau  # importing it would cost every test collection a second of CPU
 
     return float(kendalltau(elo, truth).statistic)
 
@@ -280,7 +280,7 @@ def coming_and_going(events: int) -> int:
         ladder.come(bot, chance.gauss(1500, SPREAD_ELO))
     bots = 20
     waited: dict[int, int] = {}
-    line: dict[int, int] = {}  # how many were there when one began to wait
+    line: dict[int, int] = {}  # how many were in the queue when each one joined it
     worst_wait = worst_link = 0.0
     apart, since = ladder.parts(), 0
     for _ in range(events):

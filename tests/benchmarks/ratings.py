@@ -117,7 +117,7 @@ def main() -> int:
 
 def tau(one: np.ndarray, other: np.ndarray) -> float:
     """Kendall's, between two orders."""
-    from scipy.stats import kendalltau  # a second of CPU for whoever collects tests
+    from scipy.stats import kendalltau  # importing it would cost every test collection a second of CPU
 
     return float(kendalltau(one, other).statistic)
 
@@ -245,7 +245,7 @@ def tables(targets: Targets, fields: int, after: Sequence[int]) -> None:
                 elo, se = by_name(rate(first(drawn, games).log, RatingConfig()), drawn.names)
                 covered[games].append(inside(drawn, elo, se))
                 taus.setdefault(("ours", games), []).append(tau(elo, drawn.truth_elo))
-            for other in others if number < 3 else []:  # they are slow, and nothing is asked of them
+            for other in others if number < 3 else []:  # they are slow, and no bound applies to them
                 for games, means in zip(after, other.estimates(drawn, after), strict=True):
                     taus.setdefault((other.name, games), []).append(tau(means, drawn.truth_elo))
         for games in after:
@@ -303,7 +303,7 @@ def sequential_tests(targets: Targets, tests: int) -> None:
             lengths.append(fmean(state.games for state in ended))
         for name, elo in (("false passes", ELO0), ("false fails", ELO1)):
             print(f"  {kind}, {name}: {targets.shown(f'{kind}, {name}', wrong[elo], most=WRONG_TARGET)}")
-        most = GAMES_TARGET if kind == SINGLE else np.inf  # shared dice tell less, so no length is asked of pairs
+        most = GAMES_TARGET if kind == SINGLE else np.inf  # shared dice carry less information, so pairs have no target
         shown = targets.shown(f"{kind}, games", max(lengths), most=most, form=".0f")
         print(f"  {kind}: {shown} games on average under the hypothesis that takes longer")
 
@@ -414,7 +414,7 @@ def single_games(elo: float) -> list[float]:
 
 
 def pairs(elo: float) -> list[float]:
-    """Chances of the five scores of two games, of which the second repeats the first's result half the time."""
+    """The chances of the five scores of two games, if the second repeats the first's result half the time."""
     single = np.array(single_games(elo))
     independent = np.convolve(single, single)
     repeated = np.zeros(5)

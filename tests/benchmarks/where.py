@@ -109,7 +109,7 @@ def main() -> int:
     arguments = parser.parse_args()
     rounds, length = (1, 10) if arguments.short else (ROUNDS, arguments.length)
     folder = Path(tempfile.mkdtemp(prefix="deadheat-bench-"))
-    if METRICS not in os.environ:  # it is read when the modules are imported
+    if METRICS not in os.environ:  # the modules read it when they are imported
         again = [sys.executable, "-m", __spec__.name, *sys.argv[1:]]
         os.execve(sys.executable, again, {**os.environ, METRICS: str(folder)})
     try:
@@ -125,7 +125,7 @@ def measured(folder: Path, rounds: int, length: int) -> int:
     os.environ["DOCKER_HOST"] = engine.url
     try:
         league = League(folder, length)
-        league.play()  # makes what is made once
+        league.play()  # creates what is created only once
         spent = {"worker": 0, "boxes and engine": 0}
         for _ in range(rounds):
             worker_ns, group_ns = process_time_ns(), group.cpu_ns()
@@ -188,7 +188,7 @@ def calls(length: int) -> None:
 
 
 def _traced(length: int, series: int) -> dict[str, int]:
-    """Calls by name while that many series are played, with everything before and after."""
+    """Count calls by name while that many series are played, including everything before and after."""
     with tempfile.NamedTemporaryFile() as table:
         command = ["strace", "-f", "-c", "-o", table.name, sys.executable, "-m", __spec__.name]
         subprocess.run([*command, "--traced", str(series), "--length", str(length)], check=True)

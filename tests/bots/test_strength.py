@@ -69,7 +69,7 @@ class House:
 
     @property
     def folder(self) -> Path:
-        """Where its bots are."""
+        """The folder of its bots."""
         return bots_of(self.game.name)
 
     def program(self) -> Path:
@@ -100,7 +100,7 @@ def seated(house: House, name: str) -> Iterator[NewBot]:
     running: list[Program] = []
 
     def new(_: int) -> Player:
-        while len(running) > 1:  # matches are played one after the other, with at most two of them
+        while len(running) > 1:  # matches run one after the other, at most two at a time
             assert running.pop(0).end() == (0, "", "")
         running.append(Program(program(house)))
         return running[-1]
@@ -134,7 +134,7 @@ def play_seats(house: House, number: int, seats: list[Player]) -> Transcript:
         (YACHT, "counter", "greedy", 40, 0.75),
         (YACHT, "expert", "greedy", 25, 0.85),
         (YACHT, "expert", "counter", 40, 0.6),
-        # Measured over 500 matches: 0.99, 0.91, 0.92 and 0.71. There is room for another compiler's arithmetic.
+        # Measured over 500 matches: 0.99, 0.91, 0.92 and 0.71. The bounds leave room for another compiler's arithmetic.
         (BETRIS, "greedy", "random", 25, 0.9),
         (BETRIS, "solid", "greedy", 25, 0.75),
         (BETRIS, "expert", "greedy", 20, 0.75),

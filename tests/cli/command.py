@@ -27,7 +27,7 @@ RANDOM = str(bots_of(GAME) / "random" / "main.py")
 def deadheat(*arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "deadheat.cli.main", *arguments]
     environment = {"PYTHONPATH": str(ROOT / "src"), "PATH": "/usr/local/bin:/usr/bin:/bin"} | environment
-    with tempfile.TemporaryDirectory() as home:  # where transcripts go that nobody asked to keep
+    with tempfile.TemporaryDirectory() as home:  # holds transcripts that nobody asked to keep
         environment |= {"HOME": home, "TMPDIR": home, "DEADHEAT_LOCK_DIR": home}
         done = subprocess.run(
             command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120, check=False
@@ -37,21 +37,21 @@ def deadheat(*arguments: str, cwd: Path = ROOT, **environment: str) -> subproces
 
 
 def keeps_its_transcripts(done: subprocess.CompletedProcess[str]) -> None:
-    """What `play --json` names is there when it ends."""
+    """Check that the transcripts named by `play --json` exist when it ends."""
     for match in done.stdout.splitlines() if "--json" in done.args and "play" in done.args else ():
         path = json.loads(match).get("transcript")
         assert path is None or Path(path).is_file()
 
 
 def invoke(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    """As `deadheat`, inside this process: a second quicker."""
+    """Run `deadheat` inside this process, which saves a second."""
     done = CliRunner().invoke(app, list(arguments), input=stdin)
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exc_info
     return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)
 
 
 def verbs() -> Iterator[tuple[str, Any]]:
-    """What people can type, and the command of each."""
+    """Yield every verb that people can type, with its command."""
     for name in (name for listed in PANELS.values() for name in listed):
         found = load(name)
         inner = getattr(found, "commands", {})

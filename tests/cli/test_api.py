@@ -35,7 +35,7 @@ def server() -> Iterator[Line]:
 
 
 def requests_of(method: str, server: Line) -> list[Asked]:
-    """What a method of the client asks for."""
+    """The requests that a method of the client sends."""
     server.asked.clear()
     signature = inspect.signature(getattr(Client, method))
     for verb in VERBS.get(method, ("",)):
@@ -45,7 +45,7 @@ def requests_of(method: str, server: Line) -> list[Asked]:
             if name != "self" and (parameter.default is inspect.Parameter.empty)
         }
         with Client(server.url, "t") as client, pytest.raises(Refused):
-            list(getattr(client, method)(**chosen))  # an iterator asks when it is asked
+            list(getattr(client, method)(**chosen))  # an iterator sends its request when it is read
     return server.asked
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlmodel import col, select
@@ -25,8 +26,8 @@ from deadheat.league.service.evaluations.beginning import begin_now
 from deadheat.league.service.rankings import standings
 from deadheat.league.service.rankings.publishing import publish
 from deadheat.league.service.seasons.absence import take_out
-from deadheat.league.states import EvaluationFormat, FinalsFormat, SeasonState
-from deadheat.league.tables import Entry, Season
+from deadheat.league.states import EvaluationFormat, FinalsFormat, SeasonState, SourcesFrom, TranscriptsFrom
+from deadheat.league.tables import BotVersion, Entry, Season
 from deadheat.league.timetable import DeclaredEvaluation
 from tests.api.site import Site, token_in
 from tests.bots.loading import bot_class
@@ -37,7 +38,7 @@ SEASON = 1
 
 
 def playing(site: Site) -> Callable[[MatchJob], MatchOutcome]:
-    """What comes out of a match that is really played, by random bots."""
+    """Return the outcome of a match really played by random bots."""
     bot = bot_class(bots_of(GAME) / "random")
 
     def seated(seed: int) -> Player:
@@ -70,18 +71,31 @@ def written(site: Site, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     """The archive of a closed season with two evaluations, and finals in two stages."""
     monkeypatch.setenv("DEADHEAT_SERVER", server)
     world, play = site.world, playing(site)
-    stages = ["round-robin matches=2 keep=4 further=6", "knockout matches=2 further=2 third-place"]
-    assert world.season(5, games_per_pair=2, finals=FinalsFormat.STAGES, stages=stages) == SEASON
+    stages = [
+        "round-robin matches=2 keep=4 further=6 ties=rounds_won+sonneborn_berger",
+        "knockout matches=2 further=2 third-place",
+    ]
+    about: dict[str, Any] = {"transcripts": TranscriptsFrom.CLOSED, "sources": SourcesFrom.CLOSED}
+    assert world.season(5, games_per_pair=2, finals=FinalsFormat.STAGES, stages=stages, **about) == SEASON
+    with world.db.transaction() as session:
+        for version in session.exec(select(BotVersion)):
+            content = f"# the source of version {version.id}".encode()
+            version.source_sha256, version.size_bytes = site.blobs.put(content), len(content)
     play_all(world, play)
-    for format_, rounds in ((EvaluationFormat.SWISS, 3), (EvaluationFormat.ROUND_ROBIN, None)):
-        world.write(begin_now, world.boss, SEASON, DeclaredEvaluation(name="E", format=format_, rounds=rounds))
+    swiss = DeclaredEvaluation(name="E", format=EvaluationFormat.SWISS, rounds=3, tie_breaks=["early_points"])
+    for declared in (swiss, DeclaredEvaluation(name="E", format=EvaluationFormat.ROUND_ROBIN)):
+        world.write(begin_now, world.boss, SEASON, declared)
         play_all(world, play)
     world.settle_rankings()
     world.write(set_season_state, world.boss, SEASON, SeasonState.FINALS)
     world.settle_rankings()
     play_all(world, play)
     world.write(standings.refit, SEASON)
+    assert site.client.get(f"/v1/seasons/{SEASON}/sources/1").status_code == 404
+    assert site.client.get("/v1/matches/1/transcript").status_code == 409
     assert world.write(publish, SEASON)
+    assert site.client.get(f"/v1/seasons/{SEASON}/sources/1").content == b"# the source of version 1"
+    assert site.client.get("/v1/matches/1/transcript").status_code == 200
     path = tmp_path / "season.zip"
     for output in (path, tmp_path / "again.zip"):
         done = invoke("season", "archive", str(SEASON), "-o", str(output))
@@ -174,7 +188,9 @@ def in_another_round(content: bytes) -> bytes:
 
 
 def changed(path: Path, name: str, change: Callable[[bytes], bytes | None], *, honest: bool = True) -> str:
-    """What `verify` says after a member was changed (None: removed); `honest`: the manifest was changed with it."""
+    """Return `verify`'s answer after a member was changed (None: removed); `honest`: the manifest was changed with
+    it.
+    """
     other = path.with_name("changed.zip")
     with zipfile.ZipFile(path) as old:
         members = {info.filename: old.read(info) for info in old.infolist()}
@@ -239,10 +255,13 @@ def test_an_archive_is_right_and_every_lie_in_it_is_found(written: Path) -> None
     done = invoke("season", "verify", str(written), "--json")
     told = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0, done.stdout
-    assert [one["check"] for one in told] == ["members", "transcripts", "ranking", "dice", "evaluations", "finals"]
+    assert [one["check"] for one in told] == [
+        *("members", "transcripts", "ranking", "dice", "evaluations", "finals", "sources")
+    ]
     assert all(one["verified"] for one in told)
     assert "4 evaluations" in told[4]["detail"]
     assert "2 stages" in told[5]["detail"]
+    assert told[6]["detail"] == "5 versions published."
     with zipfile.ZipFile(written) as file:
         assert "third-place" in file.read(f"v1/seasons/{SEASON}/season.toml").decode()
         matches = [json.loads(row) for row in file.read(table("matches")).splitlines()]
@@ -265,8 +284,14 @@ def test_an_archive_is_right_and_every_lie_in_it_is_found(written: Path) -> None
     assert "is not what its rules draw" in changed(written, table("evaluation_pairings"), row_of(4, board=9))
     assert "come from no match" in changed(written, table("series"), without_pairings)
     assert "not played as it was declared" in changed(written, table("evaluations"), row_of(3, further=0))
+    assert "not played as it was declared" in changed(written, table("evaluations"), row_of(3, tie_breaks=None))
+    assert "its tie-breaks do not follow" in changed(
+        written, table("evaluations"), row_of(1, tie_breaks='["rounds_won"]')
+    )
     assert "ended before everything" in changed(written, table("evaluation_pairings"), without_the_last)
     assert "places in the finals do not follow" in changed(written, table("entries"), first_row(finals_place=9))
+    source = changed(written, f"v1/seasons/{SEASON}/sources/3", bytes.upper)
+    assert "The source of version 3 is not the one of the table" in source
     assert "WRONG dice" in changed(written, f"v1/seasons/{SEASON}.json", edited('"dice_secret":"', '"dice_secret":"00'))
 
 

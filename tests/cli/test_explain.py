@@ -125,7 +125,7 @@ def test_a_mended_bot_gets_past_the_place_where_it_failed(folder: Path) -> None:
     seed = read(transcript).seed.hex()
     done = play(f"recorded:{transcript}#1", "house:greedy", options=["--seed", seed, "--matches", "1", "--json"])
     match = json.loads(done.stdout.splitlines()[0])
-    assert [fault["seat"] for fault in match["faults"]] == [0]  # its lines end, or do not fit any more
+    assert [fault["seat"] for fault in match["faults"]] == [0]  # its lines end or stop fitting
     summary = json.loads(done.stdout.splitlines()[-1])["summary"]
     assert (summary["outgrown"], [bot["wins"] for bot in summary["bots"]]) == (1, [0, 0])
     assert re.search("differs from the recording of seat 1 from exchange [0-9]+ on; its lines stop", done.stderr)

@@ -42,7 +42,7 @@ def test_a_second_teller_of_the_same_metrics_warns(tmp_path: Path, monkeypatch, 
 
 def test_so_does_a_second_api_of_several_processes(tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.setattr(deployment, "Tree", MagicMock())
-    for warns in (False, True):  # the first one's lock is held until this process ends
+    for warns in (False, True):  # the first lock is held until this process ends
         deployment._share_port(Settings(metrics_dir=tmp_path, port=0), 2)
         assert ("counts everything twice" in capsys.readouterr().err) is warns
 

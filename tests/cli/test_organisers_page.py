@@ -11,6 +11,7 @@ import pytest
 
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.variants import parameters
+from deadheat.league.pairing.figures import CHOICE
 from deadheat.league.season_file import PATHS
 from deadheat.league.service.rulings.operators import house
 from deadheat.league.service.seasons.entries import enter, entries, entry_info
@@ -57,7 +58,7 @@ def test_the_commands_of_the_page_run_a_season(at_server: Site) -> None:
     for words in commands():
         if words[1] == "assign":
             site.world.write(enter, site.world.boss, int(words[2]), bots[0])
-        done = invoke(*words, *(["--yes"] if words[1] == "apply" else []))  # nobody is there to ask
+        done = invoke(*words, *(["--yes"] if words[1] == "apply" else []))  # nobody is there to confirm
         assert done.returncode == 0, (words, done.stderr)
         told[" ".join(words[1:3])] = done.stdout
         if words[1] == "open":
@@ -78,5 +79,6 @@ def test_the_commands_of_the_page_run_a_season(at_server: Site) -> None:
 def test_every_setting_that_the_page_names_exists() -> None:
     named = set(re.findall(r"`([a-z]+(?:_[a-z]+)+)(?:=\w+)?`|\b([a-z_]+)=(?=\w)", PAGE))
     of_a_stage = {"rounds", "matches", "keep", "further"}
+    of_an_evaluation = {"tie_breaks", "ties", *CHOICE}
     of_a_variant = {number.name for game in GAMES.values() for number in parameters(game)}
-    assert {name or other for name, other in named} <= PATHS.keys() | of_a_stage | of_a_variant
+    assert {name or other for name, other in named} <= PATHS.keys() | of_a_stage | of_an_evaluation | of_a_variant

@@ -66,7 +66,7 @@ class Sitting:
 
 
 def sat(tmp_path: Path, found: Played | None) -> tuple[Run, list[int]]:
-    """What comes of one match in such an arena."""
+    """Return the outcome of one match in such an arena."""
     run, arena = Run(GAMES[GAME], ["one", "other"], tmp_path, Backend.LOCAL, as_json=False), Sitting(found)
     programs = [SimpleNamespace(label=name) for name in run.bots]
     run.play_all(cast(Arena, arena), cast(list[Program], programs), [b"s" * 16])
@@ -114,7 +114,7 @@ def test_a_fault_is_told_with_its_command_and_time(tmp_path: Path) -> None:
     match = json.loads(done.stdout.splitlines()[0])
     (fault,) = match["faults"]
     assert (fault["seat"], fault["fault"], fault["command"]) == (0, "malformed", "ROLL")
-    assert 0 <= fault["elapsed_ms"] < 500  # own time: the host may have taken all of it
+    assert 0 <= fault["elapsed_ms"] < 500  # own time; the host may have taken all of it
     assert (match["ranks"], match["points"]) == ([2, 1], None)
 
 
@@ -187,7 +187,7 @@ def test_ctrl_c_ends_with_what_was_played(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # What is started in a shell's background ignores Ctrl-C, and so do its children: these tests, perhaps.
+        # Commands in a shell's background ignore Ctrl-C, and so do their children, perhaps including these tests.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  one thread
     )
     assert process.stdout is not None
@@ -223,7 +223,7 @@ def test_a_terminal_gets_a_bar_with_the_running_score(tmp_path: Path) -> None:
     )
     os.close(theirs)
     seen = b""
-    with contextlib.suppress(OSError):  # how a terminal says that nobody is left at its other end
+    with contextlib.suppress(OSError):  # how a terminal reports that nobody is at its other end
         while data := os.read(ours, 4096):
             seen += data
     os.close(ours)

@@ -49,8 +49,8 @@ class League(Typing):
         super().__init__(site, server)
         self.headers |= {name: site.author(name) for name in ("ada", "bob")}
         self.reason = ""
-        self.faulty = False  # whether the newest version is
-        self.stages: list[str] = []  # what a build's log says before it ends, a stage a pause
+        self.faulty = False  # whether the newest version has failed
+        self.stages: list[str] = []  # a build log's stages before its end, one for each pause
         self.building: list[BuildJob] = []
         self.bot = folder / "bot.py"
         self.bot.write_text("print()")
@@ -70,7 +70,7 @@ class League(Typing):
                 assert note_build_log(session, self.building[0], self.stages.pop(0))
                 return
             while self.building:
-                job = self.building.pop()  # whose program is as new as its source
+                job = self.building.pop()  # its program is as new as its source
                 outcome = BuildOutcome(None if self.reason else job.source_sha256, self.reason, f"built {HOSTILE}\n")
                 assert finish_build(session, job, outcome)
 
@@ -392,7 +392,7 @@ def test_at_a_gate_the_new_version_is_followed_on_whichever_seat(league: League)
     league.submit("ada", "--season", season)
     league.says("ada", "enter", "adas", "--season", season, "--gate", "0,100")
     league.faulty = True
-    league.bot.write_text("print(2)")  # the same program again would fail at once
+    league.bot.write_text("print(2)")  # the same program would fail at once
     done = league.submit("ada", "--season", season, "--wait", "--matches", 2, "--timeout", 60)
     assert done.stdout.count(" lost: 1. adas v1, 2. adas v2 (timeout at ROLL)") == 2
     assert_one_sentence(done, "ended 2 of 2 matches by faults of its own: no line within 500 ms", 1)
@@ -467,7 +467,7 @@ def test_a_folder_goes_up_as_a_zip_of_its_content(tmp_path: Path) -> None:
     (folder / "__pycache__").mkdir(parents=True)
     (folder / "main.py").write_text("print()")
     (folder / "__pycache__" / "main.pyc").write_text("x")
-    os.utime(folder / "main.py", (0, 0))  # before the first year that a zip knows
+    os.utime(folder / "main.py", (0, 0))  # before the first year that zip can store
     name, content = read_bot(folder)
     assert name == "bot.zip"
     assert zipfile.ZipFile(io.BytesIO(content)).namelist() == ["main.py"]
@@ -541,7 +541,7 @@ def test_what_bots_and_builds_print_cannot_paint_the_terminal(played: League) ->
 
 
 def test_the_command_spells_what_is_not_printed_as_the_site_does() -> None:
-    every = "".join(map(chr, range(sys.maxunicode + 1))).replace("\n", "")  # within a line there is none
+    every = "".join(map(chr, range(sys.maxunicode + 1))).replace("\n", "")  # a line contains no line feed
     assert visible(every) == lines(every)
 
 
@@ -552,7 +552,7 @@ def test_ctrl_c_ends_a_watch_without_a_word_too_many(league: League, tmp_path: P
     async def noting(scope: Scope, receive: Receive, send: Send) -> None:
         await league.site.app(scope, receive, send)
         if scope["type"] == "http" and b"finished_since=" in scope["query_string"]:
-            asked.set()  # it is in its loop now; a signal while Python starts would end it otherwise
+            asked.set()  # it is in its loop now; a signal during Python's start would end it differently
 
     with served(cast(FastAPI, noting)) as server:
         token = token_in(league.headers["ada"])

@@ -55,4 +55,4 @@ def test_a_machines_name_cannot_paint_the_terminal(site: Site, ask: Ask) -> None
     assert "[bold]host" in done.stdout
     table = [line for line in done.stdout.splitlines() if "It said" not in line]
     assert max(map(len, table)) <= 80
-    assert "unfit" in table[3] + table[4]  # nothing is cut short but the name
+    assert "unfit" in table[3] + table[4]  # only the name is cut short

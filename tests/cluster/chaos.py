@@ -96,7 +96,7 @@ class Chaos:
         return f"{name:36} {played}, {served}; {self.guest.told()}"
 
     def _matches(self, season_id: int) -> int:
-        """Played from now on for a moment."""
+        """Count the matches played within a moment."""
         before = self.cluster.played(season_id)
         time.sleep(LOOK_SECONDS)
         return self.cluster.played(season_id) - before
@@ -116,7 +116,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10.0, help="begin no further disturbance after so long")
     parser.add_argument("--only", default="", help="disturbances whose name has these words")
     chosen = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # leaves every `with`: nothing stays behind
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # leaves every `with`, so nothing stays behind
     print(f"Seed {chosen.seed}", flush=True)
     with contextlib.closing(PrivateEngine(Settings().image)) as engine, Cluster(engine=engine) as cluster:
         chaos = Chaos(cluster, cluster.bots(BOTS), chosen.seed)

@@ -51,10 +51,10 @@ BLOB_BYTES = 64 * 2**20
 PASSWORD = "only a test of the cluster"
 
 QUICK: Mapping[str, str] = {
-    "LEASE_SECONDS": str(3 * HEARTBEAT_SECONDS),  # the shortest there is
+    "LEASE_SECONDS": str(3 * HEARTBEAT_SECONDS),  # the shortest that is allowed
     "REQUEUE_SECONDS": "4",
-    "MATCH_ATTEMPTS": "20",  # three machines on two processors spoil matches now and then, and that is not the subject
-    "JUDGE_UNFIT": "true",  # nor is whether this one, so shared, is fit to judge
+    "MATCH_ATTEMPTS": "20",  # three machines on two processors sometimes spoil matches, which is not under test
+    "JUDGE_UNFIT": "true",  # nor is the fitness of such a shared machine
 }
 
 
@@ -80,7 +80,7 @@ class Cluster:
         self._worker_options = ("--queues", worker_queues) if worker_queues else ()
         self.engine = engine
         self.docker_host = "" if engine is None else engine.url
-        self.poisoned: list[int] = []  # seasons in which something cannot be played
+        self.poisoned: list[int] = []  # seasons with something that cannot be played
         self._exit = ExitStack()
         self._numbers = itertools.count(1)
         self.innocent: list[int] = []  # bots that never fail
@@ -134,7 +134,7 @@ class Cluster:
             machine.environment["DEADHEAT_SLOTS"] = str(number % (os.cpu_count() or 1))
             self.start(name, "worker", *self._worker_options)
         until("both APIs are ready", lambda: all(self._ready(name) for name in API_MACHINES))
-        # A machine plays nothing before, and what is played meanwhile the others have.
+        # A machine plays nothing before that, and meanwhile the others play everything.
         until("every machine was checked", lambda: set(WORKERS) <= self._checked(), 120)
 
     def _checked(self) -> set[str]:
@@ -281,12 +281,12 @@ class Cluster:
             return broken(session, self.blobs) + convicted(session, self.innocent) + list(self._told())
 
     def _secret(self) -> str:
-        """A password that nobody may read anywhere."""
+        """A password that must not appear anywhere."""
         self._secrets.append(secrets.token_hex(16))
         return self._secrets[-1]
 
     def _told(self) -> Iterator[str]:
-        """Places in logs that tell a password or a token."""
+        """Places in logs that reveal a password or a token."""
         for name, lines in self._logs():
             for number, line in enumerate(lines, 1):
                 if any(secret in line for secret in self._secrets):

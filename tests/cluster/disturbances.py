@@ -34,7 +34,7 @@ HOUR_STEPS = ("+1h", "-1h", "+30d")
 
 
 def _struck(cluster: Cluster, chance: random.Random) -> str:
-    """A machine that plays: where a person sits, if anybody does, for series are played on all of them."""
+    """Choose a playing machine: one where a person sits, if there is any; series are played on all of them."""
     return chance.choice(cluster.tables() or WORKERS)
 
 
@@ -55,7 +55,7 @@ def worker_dies(moment: str, cluster: Cluster, chance: random.Random) -> None:
 
 
 def _becomes_victim(machine: Machine, *how: str | Path) -> None:
-    """Its worker is replaced by one whose processes die (`tests.cluster.victim`)."""
+    """Replace its worker with one whose processes die (`tests.cluster.victim`)."""
     machine.stop("worker")
     machine.start("keeper", sys.executable, "-m", "deadheat.cli.main", "keeper")
     machine.start("victim", sys.executable, "-m", "tests.cluster.victim", *how)
@@ -81,7 +81,9 @@ def worker_stops(cluster: Cluster, chance: random.Random) -> None:
 
 
 def table_dies(cluster: Cluster, chance: random.Random) -> None:
-    """Whatever plays with people is killed on the machine at which somebody sits, twice; the worker starts it again."""
+    """The processes that play with people are killed twice on the machine where somebody sits; the worker restarts
+    them.
+    """
     for _ in range(2):
         time.sleep(chance.uniform(0.2, 3))
         until("somebody is at a table", cluster.tables, DEATH_SECONDS)
@@ -217,7 +219,7 @@ def deadly(cluster: Cluster, chance: random.Random) -> None:
 
 
 def _marked(cluster: Cluster, chance: random.Random) -> tuple[list[tuple[str, int]], list[str]]:
-    """Two bots like all others whose programs nobody else has, and those programs' names in the store."""
+    """Create two bots with programs that no other bot has; also return those programs' names in the store."""
     mark = f'__attribute__((used)) static const char mark[] = "{chance.random()}";\n'.encode()
     bots = cluster.bots(2, BOT + mark)
     with cluster.database.reading() as session:
@@ -226,7 +228,7 @@ def _marked(cluster: Cluster, chance: random.Random) -> tuple[list[tuple[str, in
 
 
 def _given_up(cluster: Cluster, bots: list[tuple[str, int]]) -> None:
-    """A season of bots that cannot be played, until everything of it is held."""
+    """Play a season of bots that cannot be played until all its matches are held."""
     season_id = cluster.season(bots, games_per_pair=8, series_length=4)
     cluster.poisoned.append(season_id)
     until("what is poisoned is held", lambda: cluster.held(season_id) == 8, 2 * DEATH_SECONDS)
@@ -251,7 +253,7 @@ def clock_steps(cluster: Cluster, chance: random.Random) -> None:
 
 @contextlib.contextmanager
 def _own_clock(machine: Machine, part: str) -> Iterator[Path]:
-    """What is started on the machine meanwhile sees the time that the file says, as an offset to the real one."""
+    """Start programs on the machine with the clock that the file sets, as an offset to the real one."""
     libraries = sorted(Path("/").glob(TIME_LIBRARIES.removeprefix("/")))
     assert libraries, "Debian's package faketime is missing"
     clock = machine.folder / f"clock-of-{part}"

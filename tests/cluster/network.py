@@ -166,11 +166,13 @@ class Machine:
         return len(found)
 
     def kill(self, word: str = "") -> None:
-        """As a machine loses its power: SIGKILL to all at once, and once more to what they started meanwhile."""
+        """Kill everything as a power failure would: SIGKILL to all at once, and again to processes started
+        meanwhile.
+        """
         while self.signal(signal.SIGKILL, word):
             time.sleep(0.02)
             for process in self.started.values():
-                process.poll()  # lest it stay as a zombie
+                process.poll()  # so that no zombie remains
 
     def stop(self, name: str, seconds: float = 60) -> None:
         """SIGTERM, and wait until it has ended: a worker goes on for 20 s, and may take 25 more to hand things back."""
@@ -200,7 +202,7 @@ class Machine:
 
     def _inside(self, user: str, command: Sequence[str | Path]) -> list[str]:
         enter = ["nsenter", "--target", str(self._holder.pid), "--net", "--mount", "--uts", "--wd=."]
-        if user:  # a change of user ends the promise to die with us, so it is given again
+        if user:  # changing the user cancels the request to die with us, so repeat it
             switch = ["--reuid", user, "--regid", user, "--init-groups", "--pdeathsig", "KILL"]
             enter += ["setpriv", *switch]
         return [*enter, *map(str, command)]

@@ -66,7 +66,7 @@ class Guest:
     @contextlib.contextmanager
     def plays(self) -> Iterator[None]:
         """Is at the table when this begins; the match that is being played when it ends is the last one."""
-        machine = self._cluster.machine("api2")  # who uploads is at the other one
+        machine = self._cluster.machine("api2")  # the uploader uses the other API
         self._http = httpx.Client(base_url=f"http://{machine.address}:{PORT}", headers=PAGE, timeout=15)
         self._seats: list[Seat] = []
         self._waits: list[tuple[float, float]] = []
@@ -95,7 +95,7 @@ class Guest:
 
     @property
     def worst_wait_afterwards_seconds(self) -> float:
-        """The same, as far as it lies after the disturbance's cause was gone."""
+        """The worst wait in seconds, counted from the end of the disturbance's cause."""
         return max(max(0.0, end - max(begin, self._calm_at)) for begin, end in self._waits)
 
     def told(self) -> str:
@@ -105,7 +105,7 @@ class Guest:
         return f"a person made {moves} moves in {len(self._seats)} matches and waited at worst {waits}"
 
     def wrong(self) -> list[str]:
-        """What is wrong with any match: nothing that was taken may be lost, nothing doubled or invented."""
+        """Return what is wrong with any match: no accepted move may be lost, doubled or invented."""
         return [sentence for seat in self._seats for sentence in self._wrong(seat)]
 
     def _wrong(self, seat: Seat) -> Iterator[str]:
@@ -124,7 +124,7 @@ class Guest:
             yield f"exhibition {number} has faults {faults}; the person {'left' if seat.left else 'stayed'}"
 
     def _recorded(self, info: ExhibitionInfo) -> tuple[list[str | None], dict[int, Fault]]:
-        """What the person said, and who failed how."""
+        """Return what the person answered, and who failed how."""
         assert info.transcript_sha256 is not None
         record = decode(self._cluster.blobs.get(info.transcript_sha256, MAX_TRANSCRIPT_BYTES))
         lines = (prompt.reply.line for prompt in record.prompts() if prompt.message.seat == info.seat)
@@ -161,7 +161,7 @@ class Guest:
         self._post("/sign-up", {**_form(page, "/sign-up").fields, "name": name, "password": PASSWORD})
 
     def _sit(self) -> str:
-        """Take a seat, or go back to the one that was taken when no answer came; its path."""
+        """Take a seat, or return to the one taken when no answer arrived. Return its path."""
         page = self._page(f"/play?bot={self._bot_id}")
         if page.open_match:
             return page.open_match
@@ -170,7 +170,7 @@ class Guest:
         return path
 
     def _next(self, seat: Seat) -> Form | None:
-        """The form to fill in; None: the match is over."""
+        """Return the form to fill in, or None if the match is over."""
         give_up_at = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < give_up_at:
             page = self._insist(lambda: self._page(seat.path))
@@ -204,7 +204,7 @@ class Guest:
     # --- What the person's browser does.
 
     def _insist(self, act: Callable[[], Told]) -> Told:
-        """Try again while the cluster is struck."""
+        """Repeat while the cluster is disturbed."""
         give_up_at = time.monotonic() + PATIENCE_SECONDS
         while True:
             try:
@@ -220,7 +220,7 @@ class Guest:
         return Page(answer.text)
 
     def _post(self, path: str, fields: Mapping[str, str]) -> str:
-        """Where the browser is sent to; "": it is shown a page at once, of a match that has ended meanwhile."""
+        """Return the address of the redirect, or "" if the answer is the page of a match that has just ended."""
         headers = {"Origin": str(self._http.base_url).rstrip("/"), "Sec-Fetch-Site": "same-origin"}
         answer = _sound(self._http.post(path, data=dict(fields), headers=headers))
         if answer.status_code == 303:

@@ -42,14 +42,14 @@ class Collector:
                 self.end_headers()
 
             def log_message(self, *_: object) -> None:
-                """Nothing."""
+                """Log nothing."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
         self.url = f"http://127.0.0.1:{self._server.server_port}/v1/traces"
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def receive(self, body: bytes) -> None:
-        """What a process sends."""
+        """Receive a process's reports."""
         for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
             service = next(
                 item.value.string_value for item in resource.resource.attributes if item.key == "service.name"

@@ -38,14 +38,14 @@ def make_late_bot(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class Watched:
-    """A real season in which a bot was too slow, and who has watched it: `prometheus` is the address of a real one."""
+    """A real season in which a bot was too slow, and its monitoring: `prometheus` is the address of a real server."""
 
     prometheus: str
     collector: Collector
     log: Path
 
 
-@pytest.fixture(scope="package")  # no longer: its servers would take time from all tests that follow
+@pytest.fixture(scope="package")  # a wider scope would keep its servers running during all later tests
 def watched(tmp_path_factory: pytest.TempPathFactory, engine_required: None) -> Iterator[Watched]:
     if shutil.which("prometheus") is None:
         pytest.skip("no prometheus is installed (Debian: prometheus)")
@@ -123,14 +123,14 @@ def start_prometheus(folder: Path, target: int, alertmanager: int | None = None)
         f"--config.file={folder}/prometheus.yml",
         f"--storage.tsdb.path={folder}/tsdb",
         f"--web.listen-address=127.0.0.1:{port}",
-        "--rules.alert.resend-delay=1s",  # what fires before Alertmanager is known is said again
+        "--rules.alert.resend-delay=1s",  # alerts that fire before Alertmanager is known are sent again
     ]
     with (folder / "prometheus.log").open("wb") as log:
         return Watcher(subprocess.Popen(command, stdout=log, stderr=log), port)
 
 
 def copy_rules(source: Path, folder: Path, patient: bool) -> str:
-    """Where the copy is; those that are not patient fire at once."""
+    """Copy the rules and return their folder; impatient ones fire at once."""
     rules = yaml.safe_load(source.read_text())
     for group in rules["groups"]:
         for rule in group["rules"]:

@@ -48,7 +48,7 @@ class Told:
                 self.end_headers()
 
             def log_message(self, *_: object) -> None:
-                """Not on the terminal."""
+                """Log nothing to the terminal."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Webhook)
         self._thread = threading.Thread(target=self._server.serve_forever)

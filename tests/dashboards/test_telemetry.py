@@ -42,7 +42,7 @@ def test_a_trace_leads_from_the_scheduler_into_the_boxes(watched: Watched) -> No
 def test_every_line_of_the_log_is_an_object_that_names_what_it_is_about(watched: Watched) -> None:
     written = watched.log.read_text().splitlines()
     lines = [json.loads(line) for line in written if line.startswith("{")]
-    # Beside them there is what `deadheat serve` tells the person who started it.
+    # The other lines are what `deadheat serve` prints for the person who started it.
     assert not [line for line in written if re.search(r"INFO|WARNING|ERROR|Traceback", line) and line[0] != "{"]
     assert all({"time", "level", "logger", "message", "process"} <= line.keys() for line in lines)
     traces = {span.trace.hex() for span in watched.collector.spans}

@@ -128,7 +128,7 @@ def test_every_service_becomes_healthy(deployment: Deployment) -> None:
     services = deployment.compose("config", "--services").split()
     assert {"api", "scheduler", "control", "worker", "postgres", "redis", "prometheus", "alertmanager"} <= set(services)
     running = [name for service in services if service != "grafana" for name in deployment.containers(service)]
-    assert len(running) == 11  # with the one that migrated
+    assert len(running) == 11  # including the one that migrated
 
     def healthy() -> bool:
         return all(
@@ -205,7 +205,7 @@ def test_a_league_can_be_backed_up_inside_and_the_doctor_finds_it_well(deploymen
     found = [json.loads(line) for line in told.splitlines()]
     assert {"engine", "fifos", "fitness"} <= {finding["about"] for finding in found}
     wrong = [finding for finding in found if finding["verdict"] == "wrong"]
-    assert [finding for finding in wrong if finding["about"] != "fitness"] == []  # a busy host is as unfit as it is
+    assert [finding for finding in wrong if finding["about"] != "fitness"] == []  # a busy host may be unfit
 
 
 def test_no_container_has_more_rights_than_it_needs(deployment: Deployment) -> None:

@@ -31,7 +31,7 @@ BUCKET = "s3://blobs"
 
 @contextmanager
 def reached(port: int, key: str, secret: str) -> Iterator[None]:
-    """What obstore takes from the environment says where the store is, and who we are."""
+    """Set the environment that tells obstore where the store is, with the credentials."""
     environment = {
         "AWS_ENDPOINT": f"http://127.0.0.1:{port}",
         "AWS_ALLOW_HTTP": "true",
@@ -79,7 +79,7 @@ def is_made(bucket: str) -> bool:
 def test_blobs_are_stored_found_and_missed(store: str) -> None:
     blobs = Blobs(store)
     blobs.check()
-    for content in (bytes(20_000_000), os.urandom(20_000_000)):  # in one piece, for it shrinks, and in parts
+    for content in (bytes(20_000_000), os.urandom(20_000_000)):  # sent in one piece, because it shrinks, and in parts
         name = blobs.put(content)
         assert blobs.has(name)
         assert blobs.get(name, 20_000_000) == content

@@ -65,7 +65,7 @@ def test_a_worker_in_a_container_has_its_machines_name_unless_another_is_chosen(
 def test_an_image_is_made_from_debian_packages_and_of_files_that_are_there(service: str) -> None:
     folder = DEPLOY / "services" / service
     recipe = (folder / "Dockerfile").read_text().splitlines()
-    assert recipe[0] == f"FROM deadheat/{service}-base"  # ours: no registry is asked
+    assert recipe[0] == f"FROM deadheat/{service}-base"  # our own image, so that no registry is needed
     copied = [word for line in recipe if line.startswith("COPY ") for word in line.split()[1:-1]]
     assert copied
     assert [name for name in copied if not (DEPLOY.parent / name).exists()] == []

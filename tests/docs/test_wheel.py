@@ -37,7 +37,7 @@ def installed() -> Iterator[Path]:
     folder.chmod(0o755)
     try:
         run(sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder))
-        python = "/usr/bin/python3" if os.geteuid() == 0 else sys.executable  # root's own may be closed to others
+        python = "/usr/bin/python3" if os.geteuid() == 0 else sys.executable  # others may not be able to run root's own
         run(python, "-m", "venv", "--without-pip", str(folder / "env"))
         locked = re.findall(r"^(\S+==\S+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
         (folder / "versions").write_text("\n".join(locked))

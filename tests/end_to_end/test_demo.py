@@ -51,18 +51,19 @@ def finished_matches(folder: Path) -> dict[int, int]:
 
 
 def test_the_demonstration_runs_twice_and_loses_nothing(tmp_path: Path) -> None:
-    first = demo(tmp_path, 81)  # of 10 pairs, who play one series of 10 each
+    first = demo(tmp_path, 81)  # 10 pairs, each of which plays a series of 10
     assert set(first) == {"matches", "voids", "leaderboard", "url", "seconds"}
     assert first["matches"] == 100
     order = [row["bot"] for row in first["leaderboard"]]
     assert order[:3] == ["expert", "counter", "greedy"]
-    # No innocent is convicted, however busy this machine is; abandoned matches would be missing from the 100 above.
+    # No innocent bot commits a fault, however busy this machine is; abandoned matches would be missing from the 100
+    # above.
     assert sum(row["timeouts"] + row["other_faults"] for row in first["leaderboard"]) == 0
     assert sum(row["games"] for row in first["leaderboard"]) == 200
 
     second = demo(tmp_path, 20)
     assert second["url"].endswith("/seasons/2")
-    assert [row["version"] for row in second["leaderboard"]] == [1] * 5  # there are no uploads again
+    assert [row["version"] for row in second["leaderboard"]] == [1] * 5  # nothing was uploaded again
     assert finished_matches(tmp_path) == {1: 100, 2: 20}
     client = docker.APIClient(version="auto")
     ours = [c for c in client.containers(all=True) if str(tmp_path) in c["Labels"].get(LABEL, "")]

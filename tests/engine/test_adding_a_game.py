@@ -35,7 +35,7 @@ def apply(diff: str, text: str) -> str:
 
 
 def copy_of_the_project(folder: Path) -> Path:
-    """What is or would be committed, and a `deadheat` command that starts from there."""
+    """Copy all committed and uncommitted files, with a `deadheat` command that starts from the copy."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -46,7 +46,7 @@ def copy_of_the_project(folder: Path) -> Path:
     for name in listed.stdout.split("\0"):
         if name and (file := ROOT / name).exists():
             compiled = (file.parent / "__pycache__").glob(f"{file.stem}.*.pyc") if file.suffix == ".py" else ()
-            for each in (file, *compiled):  # with their times, by which what is compiled is known to be so still
+            for each in (file, *compiled):  # with their times, which show that a compiled file is current
                 copy = folder / each.relative_to(ROOT)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(each, copy, follow_symlinks=False)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Generator, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from deadheat.engine import advice as engine_advice
 from deadheat.engine.advice import ADVISERS, LIMIT_NS, MAX_REPLAYED, Advice, Adviser, Move, Session, advice, seed_of
-from deadheat.engine.core import Message
+from deadheat.engine.chance import Chance
+from deadheat.engine.core import Message, Reply, Result, Seat, Step
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import bots_of
 from deadheat.engine.memory import MemoryTransport, Player
@@ -65,7 +67,7 @@ def test_an_expert_that_advises_on_its_own_match_agrees_with_itself_at_every_mov
     match = played(game, [seeded(new(seat), 7) for seat in range(seats)])
     for seat in range(seats):
         bot = new(0)
-        # As `Session` asks it, but with the draws of the one that played.
+        # As `Session` asks the bot, but with the draws of the one that played.
         same = session_of(match, seat, lambda message, bot=bot: bot(_drawing(message, 7)))  # type: ignore[misc]
         given = [prompt.reply.line for prompt in same.prompts()]
         own = [prompt.reply.line for prompt in match.prompts() if prompt.message.seat == seat]
@@ -99,7 +101,7 @@ def test_after_a_single_other_move_the_expert_plays_on_as_if_it_had_made_it(game
     moves = 0
 
     def deviates(message: Message) -> str | None:
-        """Asks the expert what to do, does something else at the third placing or scoring, and tells it so."""
+        """Asks the expert, plays something else at the third placing or scoring, and tells the expert so."""
         nonlocal moves
         for told in waiting:
             adviser(Message(0, told))
@@ -125,6 +127,35 @@ def test_the_same_match_and_bot_give_the_same_advice_again() -> None:
     one, two = (session_of(match, 1, expert("liars-dice")(number)) for number in (1, 2))
     assert encode(one) == encode(two)
     assert number_of(match, 1) != number_of(match, 2)
+
+
+class Announced:
+    """Yacht Auction whose READY says more, as that of a game with seats that differ."""
+
+    name, title, rules_version, seats, commands = "yacht-auction", "Announced", 1, range(2, 3), ("READY",)
+
+    def play(self, seats: int, chance: Chance) -> Generator[Step, Mapping[Seat, Reply], Result]:
+        """See `engine.core.Game`."""
+        play = GAMES["yacht-auction"].play(seats, chance)
+        first = next(play)
+        replies = yield Step(tuple(each._replace(line=f"{each.line} FIRST") for each in first.messages))
+        step = play.send(replies)
+        while True:
+            replies = yield step
+            try:
+                step = play.send(replies)
+            except StopIteration as stop:
+                return cast("Result", stop.value)
+
+
+def test_what_a_game_adds_to_ready_is_no_move() -> None:
+    players = [expert("yacht-auction")(seat) for seat in range(2)]
+    match = run_match(Announced(), 2, seed(1), MemoryTransport(players))
+    session = session_of(match, 0, expert("yacht-auction")(0))
+    told = [message.line for exchange in session.exchanges for message in exchange.messages]
+    assert told[1] == "READY FIRST"
+    assert "PLAYED OK" not in told
+    assert len(advice(match, 0, session, ADVISERS["yacht-auction"])) == len(list(session.prompts())) - 1
 
 
 def _toy(prompt: str, line: str, _state: object, _seat: int) -> Move:

@@ -43,7 +43,7 @@ def test_no_game_minds_spoilt_replies(name: str) -> None:
 
 # A small game to break ------------------------------------------------------------------------------------------
 
-COUNTER = itertools.count()  # what no game may look at
+COUNTER = itertools.count()  # no game may read this
 
 
 class Tricks:
@@ -153,7 +153,7 @@ class Tricks:
         return tuple(messages[1:] if self.bug == "READY to some" else messages)
 
     def prompts(self, asked: list[Seat], round_number: int) -> list[Message]:
-        """PLAY to all who are asked."""
+        """Prompt all active seats with PLAY."""
         line, limit_ns = "PLAY", 500_000_000
         if round_number == 1:
             line = {
@@ -176,7 +176,7 @@ class Tricks:
     def read(
         self, replies: Mapping[Seat, Reply], read: Callable[[Seat, str], Any]
     ) -> tuple[dict[Seat, Any], dict[Seat, Fault]]:
-        """What was answered, and what was refused."""
+        """The answers, and the refusals."""
         found, failed = {}, {}
         for seat, reply in replies.items() if self.bug == "the order of replies" else sorted(replies.items()):
             try:
@@ -199,7 +199,7 @@ class Tricks:
         return card
 
     def failures(self, failed: Mapping[Seat, Fault]) -> list[Event]:
-        """What viewers see of faults."""
+        """The events of faults that viewers see."""
         return [{"type": "fault", "seat": seat, "fault": fault.value} for seat, fault in sorted(failed.items())]
 
     def farewell(self, everybody: range, faults: Mapping[Seat, Fault]) -> list[Message]:
@@ -317,13 +317,13 @@ BUGS = {
     "a fault by another name": "fault (exited|overflow) is kept as timeout",
     "a fault of both": r"faults of seats \[0\] end as",
     "a winner who failed": "seat 0 has failed, and yet the ranks are",
-    "ranks after everybody has failed": "all have failed at once, and yet it ranks",
+    "ranks after everybody has failed": "all have failed: all must rank 1 and score None",
     "ranks from 0": "do not say for each seat how many are before it",
     "a rank too many": "do not say for each seat how many are before it",
     "a hole in the ranks": "do not say for each seat how many are before it",
     "points in floats": "are not an int or a Fraction for each seat",
     "a point too many": "are not an int or a Fraction for each seat",
-    "half points": "all have failed at once",
+    "half points": "all have failed: all must rank 1",
     "a hand sent to all": "a leak, or an event is missing",
     "a hand without an event": "a leak, or an event is missing",
     "a hand that its event gives to the wrong seat": "a leak, or an event is missing",

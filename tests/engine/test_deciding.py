@@ -24,9 +24,9 @@ LEADS: Told = [
     (1, (9, 0)),  # seat 0 acts first, and seems to lead
     (1, (9, 12)),
     (2, (10, 12)),
-    (2, (15, 12)),  # ahead from the end of this round on, and this did most for it
+    (2, (15, 12)),  # ahead from the end of this round on; this scene contributed most
     (2, (15, 14)),
-    (3, (30, 14)),  # more, but it led already
+    (3, (30, 14)),  # a larger step, but the seat already led
     (3, (30, 28)),
     (None, (30, 28)),
 ]

@@ -152,7 +152,7 @@ def test_a_hash_is_of_names_and_contents_and_of_nothing_else(tmp_path) -> None:
     renamed = games.digest(one)
     (one / "a.py").write_text("changed")
     assert len({before, renamed, games.digest(one)}) == 3
-    # A fixed value: what one machine computes must be what another one does.
+    # A fixed value, because all machines must compute the same.
     assert games.digest(other) == "4e25033a6ec7cd5a152e23af94194ad8307d3e150de1703e55ba80818a4be2f1"
 
 

@@ -32,7 +32,7 @@ def test_each_answer_has_its_scene(name: str) -> None:
 @pytest.mark.parametrize(
     "stderr",
     [
-        "# note only one\n",  # which of many?
+        "# note only one\n",  # ambiguous: there are many answers
         "# note 0: before the first\n",
         "# note 26: after the last\n",
         "# note 999999: far after it\n",

@@ -88,7 +88,7 @@ def test_a_scene_is_not_changed_by_those_after_it(path: Path) -> None:
     names = NAMES[: transcript.seats]
     one_by_one = [
         json.dumps(scene.as_json()) for scene in DIRECTORS[transcript.game].scenes(moments(transcript), names)
-    ]  # each written down before the next is made
+    ]  # written before the next one is made
     assert one_by_one == [json.dumps(scene.as_json()) for scene in scenes(transcript, names)[:-1]]
 
 

@@ -77,7 +77,7 @@ class Traces:
 
     def _processes(self) -> Iterator[str]:
         for folder in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):  # it ended meanwhile
+            with suppress(OSError):  # it has just ended
                 told = (folder / "cgroup").read_text() + (folder / "cmdline").read_text().replace("\0", " ")
                 status = dict(line.split(":", 1) for line in (folder / "status").read_text().splitlines())
                 users = set(map(int, status["Uid"].split() + status["Gid"].split()))
@@ -115,12 +115,12 @@ class Traces:
 
 @dataclass(frozen=True)
 class Ours:
-    """What this process itself holds: files below its folders, mounts there, descriptors, children."""
+    """The state that this process itself holds: files below its folders, mounts there, descriptors, children."""
 
     folders: tuple[Path, ...]
 
     def found(self) -> set[str]:
-        """All of it, as sentences that can be compared with an earlier look."""
+        """Return the whole state as sentences, to be compared with an earlier one."""
         return {*self._files(), *self._mounts(), *self._descriptors(), *self._children()}
 
     def _files(self) -> Iterator[str]:
@@ -145,16 +145,16 @@ class Ours:
 
     def _children(self) -> Iterator[str]:
         for task in Path("/proc/self/task").iterdir():
-            with suppress(OSError):  # a thread that has ended
+            with suppress(OSError):  # the thread has ended
                 yield from (f"child {pid}" for pid in (task / "children").read_text().split())
 
 
 @contextmanager
 def nothing_left(traces: Traces, *folders: Path, patience_s: float = PATIENCE_S) -> Iterator[None]:
-    """Whatever happens in the block: afterwards nothing of its boxes is there, and `folders` are as before.
+    """Check that after the block nothing of its boxes is left, and `folders` are as before.
 
     Raises:
-        AssertionError: with all that is left.
+        AssertionError: with everything that is left.
     """
     ours = Ours(folders)
     before = ours.found()

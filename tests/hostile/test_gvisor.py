@@ -21,7 +21,7 @@ CASES = ("half-a-line", "kills-itself", "network", "signals", "survivors")
 def test_bots_meet_the_same_verdicts_and_walls_under_gvisor() -> None:
     if shutil.which("runsc") is None:
         pytest.skip("runsc is not installed (apt-get install runsc)")
-    faulthandler.cancel_dump_traceback_later()  # its patience is for tests, not for engines that start
+    faulthandler.cancel_dump_traceback_later()  # the time-out is meant for tests, not for starting engines
     chosen = " or ".join(f"test_a_match[{case}]" for case in CASES)
     command = [sys.executable, "-m", "tests.hostile.under", "runsc", "-q", "-k", chosen]
     done = subprocess.run(command, capture_output=True, text=True, timeout=540, check=False)

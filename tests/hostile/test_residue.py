@@ -117,7 +117,7 @@ def test_what_is_left_is_found_and_told(
     sandbox: WatchedSandbox, tmp_path: Path, plant: Plant, found: list[str]
 ) -> None:
     with a_box(sandbox, tmp_path):
-        pass  # whose user others then have
+        pass  # other programs then get its user
     with (
         ExitStack() as planted,
         pytest.raises(AssertionError, match="left behind") as caught,

@@ -43,7 +43,7 @@ from tests.workers.building import BuildingWorld
 def zoo(engine_required: None, tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[Zoo]:
     anew = Lane.everything or Settings().runtime
     opened = Zoo(tmp_path_factory.mktemp("zoo"), None if anew else pytestconfig.cache.mkdir("zoo"))
-    migrated_file()  # made once and kept, so it must not look like something that a case left
+    migrated_file()  # created once and kept, so it must not look left behind by a case
     for game in GAMES:
         opened.honest(game)
     yield opened

@@ -64,16 +64,16 @@ class _Strict(BaseModel):
 
 
 class MatchExpectation(_Strict):
-    """Of each match of the series: the bot's fault ("" for none). "A|B" is either: a ruling leaves the label open, or a
-    runtime the outcome.
+    """The expected fault of the bot in each match of the series ("" for none). "A|B" is either: a ruling leaves the
+    label open, or a runtime the outcome.
     """
 
     faults: list[str]
-    commands: list[str] | None = None  # at which command it was committed
-    ends: list[str] | None = None  # its process: "exit N", "signal N", "killed" by us, or "lost" with its box
+    commands: list[str] | None = None  # the command at which the fault was committed
+    ends: list[str] | None = None  # how its process ended: "exit N", "signal N", "killed" by us, or "lost" with its box
     tried: int | None = None  # a probe writes `tried: NAME` for each attempt, `BREACH: NAME` if it succeeded
     rare: frozenset[str] = frozenset()  # attempts that may fail even unconfined: not every kernel and machine has these
-    granted: frozenset[str] = frozenset()  # attempts that succeed, in a kernel that is the box's own
+    granted: frozenset[str] = frozenset()  # attempts that succeed in a kernel of the box's own
 
 
 class UploadExpectation(_Strict):
@@ -83,7 +83,7 @@ class UploadExpectation(_Strict):
 
 
 class BuildExpectation(_Strict):
-    """What becomes of the version; `reason` and `log` are parts of the texts that its author gets."""
+    """The expected fate of the version; `reason` and `log` are parts of the texts that its author gets."""
 
     state: Literal["ready", "broken"]
     reason: str = ""
@@ -92,7 +92,7 @@ class BuildExpectation(_Strict):
 
 class _Case(_Strict):
     title: str = Field(min_length=10)
-    make: bool = False  # the upload is made by make.py instead of lying in bot/
+    make: bool = False  # make.py creates the upload, instead of bot/
 
 
 class MatchCase(_Case):
@@ -116,7 +116,7 @@ class BuildCase(_Case):
 
     kind: Literal["build"]
     game: str = "yacht-auction"
-    seconds: int | None = None  # lower limits than the product's, where they would cost the suite a minute
+    seconds: int | None = None  # lower than the product's limit, which would cost the suite a minute
     memory_mib: int | None = None
     expect: BuildExpectation
 
@@ -140,7 +140,7 @@ def load(name: str, runtime: str = "") -> MatchCase | UploadCase | BuildCase:
 
 
 def upload_of(name: str, case: MatchCase | UploadCase | BuildCase) -> tuple[str, bytes]:
-    """What its author sends: file name and content."""
+    """The upload of its author: file name and content."""
     if case.make:
         with tempfile.TemporaryDirectory() as folder:
             command = [sys.executable, str(CASES / name / "make.py"), folder]
@@ -183,10 +183,10 @@ class Finished:
 
 
 class Zoo:
-    """A worker's surroundings, and the honest opponent, for a whole session."""
+    """A worker's environment, and the honest opponent, for a whole session."""
 
     def __init__(self, folder: Path, kept: Path | None = None) -> None:
-        """`kept`: where programs are that runs of these tests have built; None: each is built anew."""
+        """`kept`: the folder of programs that earlier runs of these tests built; None: build each one anew."""
         self.settings = Settings(data_dir=folder)
         self._kept = kept
         self.context = Context(self.settings)
@@ -195,8 +195,8 @@ class Zoo:
         self._versions = itertools.count(1)
         self._honest: dict[str, ProgramRef] = {}
         with self.context.slots.take():
-            pass  # from now on its lock file is there
-        own_times()  # and the referee's own counter is open
+            pass  # the lock file exists from now on
+        own_times()  # the referee's own counter is open from now on
 
     def close(self) -> None:
         """Close the connections to the engine."""
@@ -279,7 +279,7 @@ def check_charges(transcript: Transcript, opponent: Seat) -> None:
 
 
 def ending_of(ending: Exit | None) -> str:
-    """As cases spell it."""
+    """Describe an ending in the spelling of the cases."""
     if ending is None:
         return "lost"
     if ending.lingered:
@@ -293,5 +293,5 @@ def fault_fits(expected: str, record: FaultRecord | None) -> bool:
 
 
 def fits(expected: str, found: str) -> bool:
-    """The same for a command or an end."""
+    """Whether a command or an ending matches an expectation."""
     return found in expected.split("|")

@@ -68,12 +68,12 @@ class _Reader(HTMLParser):
 
 def _is_text(value: str) -> bool:
     if '="' in value:
-        return False  # attributes that a macro makes
+        return False  # attributes from a macro
     return value.strip() not in UNTOLD and WORD.search(NAMES.sub("", value)) is not None
 
 
 def _pieces(node: nodes.Node) -> Iterator[str]:
-    """The template as if each of its branches were taken."""
+    """Yield the text of a template with each of its branches taken."""
     if isinstance(node, nodes.Output):
         for part in node.nodes:
             yield part.data if isinstance(part, nodes.TemplateData) else "".join([UNKNOWN, *_texts(part)])
@@ -87,7 +87,7 @@ def _pieces(node: nodes.Node) -> Iterator[str]:
 
 
 def _texts(node: nodes.Node) -> Iterator[str]:
-    """What an expression may say that is written in it."""
+    """The literal texts of an expression."""
     match node:
         case nodes.Const(value=str() as text):
             yield text
@@ -134,7 +134,7 @@ def _is_prose(text: str) -> bool:
 
 
 def _is_apart(part: ast.AST) -> bool:
-    """Whether what is written here is looked up, or told to nobody."""
+    """Whether a text is a key to look up, or is shown to nobody."""
     match part:
         case ast.Expr(value=ast.Constant()):
             return True  # a docstring

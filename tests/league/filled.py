@@ -95,6 +95,8 @@ LATER: Mapping[tuple[str, str], Callable[[Values], Any]] = {
     ("season", "variant"): lambda row: ["dice=3"],
     ("exhibition", "variant"): lambda row: ["dice=3"],
     ("season", "ranks"): lambda row: "wins",
+    ("season", "transcripts"): lambda row: "closed",
+    ("season", "sources"): lambda row: "closed",
     ("season", "finals"): lambda row: "swiss",
     ("season", "finals_log"): lambda row: "finals",
     ("season", "finals_top"): lambda row: 4,
@@ -112,6 +114,7 @@ LATER: Mapping[tuple[str, str], Callable[[Values], Any]] = {
     ("season", "stages"): lambda row: ["knockout"],
     ("evaluation", "stage"): lambda row: row["id"],
     ("evaluation", "third_place"): lambda row: False,
+    ("evaluation", "tie_breaks"): lambda row: ["rounds_won"],
     ("match", "asked"): lambda row: None if row["rated"] else "private",
     ("rating_snapshot", "final"): lambda row: row["id"] == 1,
     ("rating_snapshot", "whole"): lambda row: True,
@@ -152,7 +155,7 @@ def reflected(connection: sa.Connection) -> sa.MetaData:
 
 
 def fill(connection: sa.Connection, before: sa.MetaData, schema: sa.MetaData) -> None:
-    """Rows in every table of `schema`, the one of now, that `before` does not know, and values in every such column."""
+    """Add rows in every table of the present `schema` that `before` does not know, and values in every such column."""
     for table in schema.sorted_tables:
         if table.name == "alembic_version":
             continue

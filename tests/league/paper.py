@@ -22,7 +22,7 @@ class Ladder:
     there: dict[int, Entrant] = field(default_factory=dict)
     series: list[Proposal] = field(default_factory=list)
     games: Counter[PairKey] = field(default_factory=Counter)
-    first: Counter[tuple[int, int]] = field(default_factory=Counter)  # (who, against whom) in seat 0
+    first: Counter[tuple[int, int]] = field(default_factory=Counter)  # (player, opponent) in seat 0
     opponents: dict[int, set[int]] = field(default_factory=dict)
     linked: dict[int, int] = field(default_factory=dict)
 
@@ -59,6 +59,6 @@ class Ladder:
         return proposals
 
     def parts(self) -> int:
-        """Into how many parts who is there falls, by everything that was played."""
+        """The number of parts into which the played games divide the players."""
         linked = parts(self.there, (), self.linked)
         return len({linked[version] for version in self.there})

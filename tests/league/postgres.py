@@ -32,7 +32,7 @@ def server() -> Iterator[str]:
     """A running server's URL without a database's name: ``postgresql://.../{}?host=...``."""
     programs = binaries()
     assert programs is not None
-    user = "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name  # it refuses to run as root
+    user = "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name  # PostgreSQL refuses to run as root
     folder = Path(tempfile.mkdtemp(prefix="deadheat-postgres-", dir=_quick_place()))
     try:
         if os.geteuid() == 0:
@@ -50,7 +50,9 @@ def server() -> Iterator[str]:
 
 
 def _quick_place() -> Path | None:
-    """In memory where there is plenty, for every test has a database of its own; else where temporary files are."""
+    """A fast folder: in memory if there is plenty, because every test has its own database; else for temporary
+    files.
+    """
     memory = Path("/dev/shm")
     return memory if memory.is_dir() and shutil.disk_usage(memory).free > MEMORY_BYTES else None
 

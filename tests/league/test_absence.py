@@ -31,7 +31,7 @@ def turn(ranked: Ranked, state: SeasonState) -> None:
 
 
 def states(world: World, bot_id: int) -> list[MatchState]:
-    """Of the bot's matches, the oldest first."""
+    """The states of the bot's matches, the oldest first."""
     theirs = select(Match).join(Participant, col(Participant.match_id) == Match.id)
     with world.db.reading() as session:
         found = session.exec(theirs.where(Participant.bot_id == bot_id).order_by(col(Match.id))).all()
@@ -72,7 +72,7 @@ def test_who_withdraws_from_an_open_season_stays_out_for_a_while(ranked: Ranked)
     owner, bot_id = ranked.owners[0]
     ranked.rule(withdraw, ranked.season, bot_id, who=owner)
     ranked.world.clock.turn(600)
-    ranked.rule(withdraw, ranked.season, bot_id, who=owner)  # once more does not prolong it
+    ranked.rule(withdraw, ranked.season, bot_id, who=owner)  # withdrawing again does not prolong it
     with pytest.raises(TooSoon, match="is withdrawn and may come back in 3000 s") as refused:
         ranked.rule(rejoin, ranked.season, bot_id, who=owner)
     assert refused.value.retry_after_seconds == 3000
@@ -148,7 +148,7 @@ def test_an_author_cannot_take_a_ruling_back_or_touch_the_bots_of_others(ranked:
         with pytest.raises(NotAllowed):
             ranked.rule(ruling, ranked.season, bot_id, "mine", who=owner)
     ranked.rule(disqualify, ranked.season, bot_id, "x")
-    ranked.rule(withdraw, ranked.season, bot_id, who=owner)  # changes nothing: it stays disqualified
+    ranked.rule(withdraw, ranked.season, bot_id, who=owner)  # no effect: it stays disqualified
     with pytest.raises(WrongState, match="disqualified by an organiser"):
         ranked.rule(rejoin, ranked.season, bot_id, who=owner)
 

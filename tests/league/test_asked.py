@@ -59,7 +59,7 @@ class League:
         return self.world.read(asked.asked_challenge, viewer or self.author, challenge_id)
 
     def play(self, candidate_wins: Callable[[int], bool] = lambda _: True, steps: int = 100) -> None:
-        """Until nothing is planned any more; rated games too, which the first seat wins."""
+        """Play until nothing is planned, including rated games, which the first seat wins."""
         number = 0
         for _ in range(steps):
             made = self.world.tick()
@@ -312,7 +312,7 @@ def test_who_may_ask_for_what(league: League) -> None:
     with pytest.raises(errors.NotFound):
         league.ask(who=league.other)  # somebody else's bot
     with pytest.raises(errors.NotFound):
-        league.ask(opponent_id=league.world.bot()[1])  # it does not play there
+        league.ask(opponent_id=league.world.bot()[1])  # it is not in that season
     with pytest.raises(errors.BadSetting, match="your own bots"):
         league.ask(opponent_version=1)
     with pytest.raises(errors.BadSetting, match="against itself"):

@@ -66,7 +66,7 @@ def played(world: World) -> World:
 
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[World]:
-    """The same on SQLite, where the kind of database does not matter."""
+    """A league on SQLite, for tests in which the kind of database does not matter."""
     world = World(settings(tmp_path))
     yield play_for_real(world)
     world.close()
@@ -107,7 +107,7 @@ def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Where back-ups go."""
+    """The folder of back-ups."""
     return tmp_path / "backups"
 
 
@@ -134,13 +134,13 @@ def test_a_restored_league_goes_on_and_says_in_its_audit_log_what_happened(
     world = World(empty, played.clock, entropy=random.Random("not the secrets that it had before").randbytes)
     world._numbers = itertools.count(100)
     try:
-        world.season(2)  # users, bots, series and matches get numbers that are free
+        world.season(2)  # new rows get unused numbers
         assert world.play_all() > 0
         with world.db.reading() as session:
             assert first_broken(session) is None
             told = session.exec(select(AuditRecord).where(AuditRecord.action == RESTORED)).one()
             before, after = (deals(made_of) for made_of in (played, world))
-        assert after[1] > before[1] + SKIPPED  # whose dice may have been seen
+        assert after[1] > before[1] + SKIPPED  # its dice may have been seen
         assert json.loads(told.data)["database_sha256"] == made.manifest.database_sha256
     finally:
         world.close()
@@ -154,7 +154,7 @@ def test_a_backup_is_one_instant_while_others_write(played: World, folder: Path)
         for number in itertools.count():
             if stop.is_set():
                 break
-            with database.transaction() as session:  # two rows that belong together
+            with database.transaction() as session:  # two rows that refer to each other
                 sign_up(session, f"one{number}", "a long enough password")
                 sign_up(session, f"two{number}", "a long enough password")
         database.close()
@@ -197,7 +197,7 @@ def test_older_backups_can_be_removed_and_the_others_stay_whole(small: World, fo
 
 def test_one_that_was_killed_is_no_backup_and_is_cleared_away(small: World, folder: Path) -> None:
     whole = back_up(small.settings, folder)
-    shutil.copytree(whole.path, folder / "partial-killed")  # a moment before it had its name
+    shutil.copytree(whole.path, folder / "partial-killed")  # just before it got its name
     assert read_backup(folder).path == whole.path
     assert prune(folder, 1).removed == 0
     newer = back_up(small.settings, folder)
@@ -367,7 +367,7 @@ def test_a_backup_of_an_older_schema_is_migrated_when_it_is_restored(
     assert drifted(database) is None
     with database.reading() as session:
         assert session.exec(select(User.name)).all() == ["ada"]
-        assert session.exec(select(Season.promoted)).all() == [0]  # a column of later
+        assert session.exec(select(Season.promoted)).all() == [0]  # a column of a later schema
     database.close()
 
 
@@ -419,7 +419,7 @@ def deals(world: World) -> dict[int, int]:
 
 
 def everything(chosen: Settings) -> dict[str, list[dict[str, object]]]:
-    """What is in a league's most telling tables, without the records of its restoring and the numbers that it skips."""
+    """The content of a league's most telling tables, without the records of its restoring and the skipped numbers."""
     database = Database(chosen)
     with database.reading() as session:
         found = {

@@ -40,7 +40,7 @@ def test_what_was_put_outlives_the_power(tmp_path: Path, monkeypatch: pytest.Mon
     safe: list[Path] = []
     monkeypatch.setattr(os, "fsync", lambda fd: safe.append(Path(f"/proc/self/fd/{fd}").readlink()))
     blobs = Blobs(tmp_path.as_uri())
-    for _ in range(2):  # the second time because another process may have put it, and not come so far
+    for _ in range(2):  # the second time, another process may have written it but not synced it
         name = blobs.put(b"content")
         file = tmp_path / name[:2] / f"{name}.zst"
         assert safe == [file, file.parent, tmp_path]

@@ -52,7 +52,7 @@ def test_processes_that_migrate_together_wait_for_each_other(tmp_path: Path) -> 
 
 
 def test_on_postgresql_all_machines_go_by_the_servers_clock(postgres_url: str, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("deadheat.league.database.utc_now", lambda: START)  # this machine's own is a long way off
+    monkeypatch.setattr("deadheat.league.database.utc_now", lambda: START)  # this machine's own clock is far off
     database = Database(settings(tmp_path, database_url=postgres_url.format("template1")))
     asked: list[str] = []
     with database.reading() as session:
@@ -62,7 +62,7 @@ def test_on_postgresql_all_machines_go_by_the_servers_clock(postgres_url: str, t
         times = [now(session) for _ in range(5)]
         after = session.connection().execute(text("SELECT clock_timestamp()")).scalar_one()
     assert [before, *times, after] == sorted([before, *times, after])
-    assert len([statement for statement in asked if "clock_timestamp" in statement]) == 3  # it is asked now and then
+    assert len([statement for statement in asked if "clock_timestamp" in statement]) == 3  # it is asked at intervals
     assert times[0].tzinfo is UTC
     database.close()
 
@@ -127,7 +127,7 @@ def test_readers_do_not_wait_for_a_writer(world: World) -> None:
 
 
 def test_writers_that_read_first_stand_in_line(world: World) -> None:
-    """A deferred transaction would fail here: it reads, another one writes, and it may not write any more."""
+    """A deferred transaction would fail here: it reads, another one writes, and then it cannot write."""
     world.season(0)
     with world.db.reading() as session:
         before = session.exec(select(Season.log_serial)).one()

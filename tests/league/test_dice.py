@@ -55,7 +55,7 @@ def test_a_season_commits_to_its_dice_when_it_opens_and_before_it_plans(world: W
     assert committed is not None and secret is None
     assert [data["dice_commitment"] for data in audited(world, "season-open")] == [committed]
     assert rows(world) == []
-    with world.db.transaction() as session:  # who opens it again does not draw again
+    with world.db.transaction() as session:  # opening it again draws no new secret
         for state in (SeasonState.FROZEN, SeasonState.OPEN):
             set_season_state(session, world.boss, season_id, state)
     assert told(world, season_id) == (committed, None)
@@ -103,7 +103,7 @@ def test_the_secret_is_told_with_the_published_standings_and_not_before(world: W
 def test_a_season_that_was_opened_before_there_were_secrets_goes_on_and_says_so(world: World) -> None:
     with world.db.transaction() as session:
         season_id = create_season(session, world.boss, game=GAME, name="old", games_per_pair=4).id
-        session.exec(update(Season).values(state=SeasonState.OPEN))  # as the service of then did it
+        session.exec(update(Season).values(state=SeasonState.OPEN))  # as an earlier version of the service did
     for _ in range(2):
         owner, bot_id = world.bot()
         world.write(enter, owner, season_id, bot_id)

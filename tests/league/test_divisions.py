@@ -106,7 +106,7 @@ def test_an_organiser_puts_bots_where_there_is_room(world: World) -> None:
     assign(world, season_id, 1, 1, 2, 3)
     with pytest.raises(errors.TooMany, match="First"):
         assign(world, season_id, 1, 4)
-    assign(world, season_id, 1, 3)  # is there already
+    assign(world, season_id, 1, 3)  # the bot is already there
     with pytest.raises(errors.NotFound):
         assign(world, season_id, 3, 4)
     with pytest.raises(errors.NotAllowed), world.db.transaction() as session:
@@ -314,8 +314,8 @@ def test_a_season_that_continues_another_is_of_its_game_and_has_its_divisions(wo
         ([[1, 2, 3], [4, 5, 6]], 0, [[1, 2, 3], [4, 5, 6]]),
         ([[1, 2, 3], [4, 5, 6]], 1, [[1, 2, 4], [5, 6, 3]]),
         ([[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]], 2, [[1, 2, 5, 6], [3, 4, 9, 10], [11, 12, 7, 8]]),
-        ([[1, 2, 3, 4], [5, 6, 7, 8]], 9, [[1, 2, 5, 6], [7, 8, 3, 4]]),  # never more than half
-        ([[1, 2, 3], [4]], 2, [[1, 2, 3], [4]]),  # one alone is nobody's better half
+        ([[1, 2, 3, 4], [5, 6, 7, 8]], 9, [[1, 2, 5, 6], [7, 8, 3, 4]]),  # at most half of them move
+        ([[1, 2, 3], [4]], 2, [[1, 2, 3], [4]]),  # a single bot has no better half
         ([[], [1, 2]], 1, [[], [1, 2]]),
     ],
 )

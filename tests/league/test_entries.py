@@ -65,7 +65,7 @@ def test_an_author_has_only_so_many_entries(world: World) -> None:
     owner, first = world.bot(owner=world.author("ada"))
     _, second = world.bot(owner=owner)
     enter(world, owner, season_id, first)
-    enter(world, owner, season_id, first)  # once more is no second entry
+    enter(world, owner, season_id, first)  # entering again adds no second entry
     with pytest.raises(errors.TooMany, match="for ada, alone and in teams"):
         enter(world, owner, season_id, second)
     world.write(withdraw, owner, season_id, first)
@@ -92,7 +92,7 @@ def test_a_team_enters_only_what_each_of_its_members_may(world: World) -> None:
     enter(world, bob, season_id, shared[0])
     with pytest.raises(errors.TooMany, match="for ada, alone and in teams"):
         enter(world, bob, season_id, shared[1])
-    enter(world, world.boss, season_id, shared[1])  # an organiser's word goes before the rule
+    enter(world, world.boss, season_id, shared[1])  # an organiser overrides the rule
 
 
 def test_who_has_entries_enough_joins_no_team_with_more(world: World) -> None:
@@ -153,7 +153,7 @@ def test_only_who_is_on_the_list_enters_an_invitational(world: World) -> None:
     assert invite(world, season_id, "ADA") == ["ada"]
     enter(world, owner, season_id, bot_id)
     assert world.write(uninvite_from_season, world.boss, season_id, "ada") == []
-    enter(world, owner, season_id, bot_id, 1)  # who is in, stays in
+    enter(world, owner, season_id, bot_id, 1)  # an entered bot stays
 
 
 def test_organisers_enter_whom_they_like(world: World) -> None:

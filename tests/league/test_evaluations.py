@@ -14,7 +14,7 @@ from deadheat.league.service.course.schedule import go_on
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.evaluations import views
 from deadheat.league.service.evaluations.beginning import begin_now, cancel_evaluation, set_timetable
-from deadheat.league.service.evaluations.playing import meetings, standings_of
+from deadheat.league.service.evaluations.playing import keep_standings, meetings, standings_of
 from deadheat.league.service.rankings.results import season_log
 from deadheat.league.service.rulings.rulings import rejudge_match, void_match
 from deadheat.league.service.seasons import absence
@@ -42,7 +42,7 @@ def line(**given: Any) -> DeclaredEvaluation:
 
 
 def season(world: World, bots: int, *lines: DeclaredEvaluation, **settings: Any) -> int:
-    """Whose ladder does not play meanwhile, unless told otherwise."""
+    """A season whose ladder pauses meanwhile, unless told otherwise."""
     settings = {"ladder_during_evaluations": False, "games_per_pair": 2, **settings}
     season_id = world.season(bots, **settings)
     world.write(set_timetable, world.boss, season_id, lines or (line(),))
@@ -67,7 +67,7 @@ def finish(world: World, job: SeriesJob) -> None:
 
 
 def play(world: World) -> None:
-    """Until nothing is planned any more."""
+    """Play until nothing is planned."""
     while made := world.tick():
         for series_id in made:
             finish(world, world.claimed(series_id))
@@ -92,10 +92,10 @@ def test_a_swiss_begins_at_its_time_and_is_played_to_its_standings(world: World)
     rounds = [[(one.first_id, one.second_id) for one in pairings(world, number)] for number in (1, 2, 3)]
     assert rounds[0] == [(1, 2), (3, 4), (5, None)]
     assert [len(one) for one in rounds] == [3, 3, 3]
-    assert len({one[-1][0] for one in rounds}) == 3  # another bye each time
+    assert len({one[-1][0] for one in rounds}) == 3  # a different bye each time
     assert places(world, row.id)[0] == 1
     with world.db.reading() as session:
-        assert season_log(session, season_id).games == 20  # of the ladder alone
+        assert season_log(session, season_id).games == 20  # only the ladder's
         assert session.exec(select(func.sum(Pair.games))).one() == 20
         told = session.exec(select(Notice).where(Notice.kind == NoticeKind.EVALUATION_DONE)).all()
         assert [(one.about["place"], one.about["players"], one.about["seed"]) for one in told] == [
@@ -119,10 +119,29 @@ def test_final_standings_are_read_as_they_were_computed_a_page_at_a_time(
     assert [one.points for one in kept.standings] == [one.points for one in computed]
     two = {kept.standings[1].version_id, kept.standings[3].version_id}
     assert world.read(views.evaluation, row.id, two, skip=1, limit=1).standings == [kept.standings[3]]
-    with world.db.transaction() as session:  # as of an evaluation that ended before figures were kept
+    with world.db.transaction() as session:  # like an evaluation that ended before figures were stored
         session.connection().execute(update(EvaluationPlayer).values(figures=None))
     assert world.read(views.evaluation, row.id) == kept
     assert world.read(views.evaluation, row.id, two, skip=1, limit=1).standings == [kept.standings[3]]
+    assert [world.write(keep_standings) for _ in range(2)] == [True, False]
+    with world.db.reading() as session:
+        assert session.exec(select(EvaluationPlayer).where(col(EvaluationPlayer.figures).is_(None))).all() == []
+    assert world.read(views.evaluation, row.id) == kept
+
+
+@pytest.mark.databases
+def test_ties_are_broken_by_what_the_organisers_chose(world: World) -> None:
+    ties = ["sonneborn_berger", "early_points"]
+    season(world, 6, line(), line(name="Chosen", at=[START + timedelta(hours=2)], tie_breaks=ties))
+    for _ in range(2):
+        world.clock.turn(HOUR)
+        play(world)
+    usual, chosen = (world.read(views.evaluation, row.id) for row in evaluations(world))
+    assert (usual.tie_breaks, chosen.tie_breaks) == (None, ties)
+    assert {one.rounds_won for one in chosen.standings} == {None} == {one.sonneborn_berger for one in usual.standings}
+    order = [(one.points, one.sonneborn_berger, one.early_points, -one.seed) for one in chosen.standings]
+    assert order == sorted(order, reverse=True)
+    assert chosen.standings[0].sonneborn_berger
 
 
 def test_what_is_shown_of_a_finished_evaluation_is_what_was_kept(world: World) -> None:

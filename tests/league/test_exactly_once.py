@@ -206,7 +206,7 @@ def test_a_lost_message_is_sent_again(world: World) -> None:
     assert sweep(world)[SERIES] == []
     world.clock.turn(world.settings.requeue_seconds)
     assert sweep(world)[SERIES] == [series_id]
-    assert sweep(world)[SERIES] == []  # not with every sweep
+    assert sweep(world)[SERIES] == []  # it is not enqueued by every sweep
     world.clock.turn(world.settings.requeue_seconds)
     assert sweep(world)[SERIES] == [series_id]
 
@@ -251,7 +251,7 @@ def test_a_series_waits_out_what_is_no_fault_of_its_own(world: World, cause: str
         assert job.attempt == number
         with world.db.transaction() as session:
             release_series(session, job, "w1", Failure(cause, "it is away"))
-            record_check(session, world.host, {}, (), 0)  # it has come back
+            record_check(session, world.host, {}, (), 0)  # the machine has come back
         pause = world.row(Series, series_id).nudge_at - world.clock.now
         assert pause <= timedelta(minutes=1)
     assert state(world, series_id) is JobState.QUEUED

@@ -58,7 +58,7 @@ def hear(world: World, job: ExhibitionJob) -> exhibiting.Heard | None:
 
 
 def begun(world: World) -> tuple[Person, ExhibitionJob]:
-    """A person who is asked for the first time."""
+    """Begin a match in which the person is asked for the first time."""
     _, bot_id = world.playing_bot("greedy")
     person = world.author()
     job = claim(world, sit(world, person, bot_id))
@@ -540,7 +540,7 @@ def test_who_leaves_while_we_have_failed_has_either_not_played_or_resigned(world
     assert look(world, person, waiting).info.cause == Cause.LEFT
     person, job = begun(world)
     with monkeypatch.context() as patch:
-        patch.setattr(exhibitions, "abandon", lambda *_: False)  # it goes back to the queue at this very moment
+        patch.setattr(exhibitions, "abandon", lambda *_: False)  # the job returns to the queue at this very moment
         world.write(exhibiting.release_exhibition, job, "w1", Failure(Cause.WORKER_STOPPED))
         world.write(exhibitions.resign, person, job.exhibition_id)
     job = claim(world, job.exhibition_id)

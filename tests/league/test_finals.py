@@ -75,7 +75,7 @@ def play(world: World, season_id: int, strength: Sequence[int]) -> None:
     for _ in range(ROUNDS):
         made = world.tick()
         quiet = 0 if made else quiet + 1
-        if quiet == 2:  # nor after one more ranking
+        if quiet == 2:  # nor after another ranking
             return
         for series_id in made:
             finish(world, world.claimed(series_id), strength)
@@ -152,7 +152,7 @@ def test_finals_wait_for_the_ladders_last_series_and_drop_what_nobody_began(worl
     assert world.tick() == []
     assert set(seeds(world, season_id).values()) == {None}
     finish(world, job, (1, 2, 3))
-    assert world.tick() == []  # a ranking that has seen the last result is still to come
+    assert world.tick() == []  # no ranking includes the last result yet
     refit(world, season_id)
     assert len(world.tick()) == 3
     assert sorted(seed for seed in seeds(world, season_id).values() if seed) == [1, 2, 3]
@@ -180,7 +180,7 @@ def test_a_swiss_round_begins_when_the_one_before_has_ended(world: World) -> Non
     met = pairings(world, season_id)
     assert Counter(number for number, _ in met) == {1: 4, 2: 4, 3: 4}
     assert len({pair for _, pair in met}) == 12
-    assert frozenset({7, 8}) in {pair for _, pair in met}  # who won all rounds so far meets another who did
+    assert frozenset({7, 8}) in {pair for _, pair in met}  # the winners of all rounds so far meet
     world.tick()
     assert state(world, season_id) is SeasonState.CLOSED
 
@@ -230,7 +230,7 @@ def test_games_that_do_not_reach_for_all_are_the_best_places(world: World) -> No
 
 @pytest.mark.parametrize(("game", "played"), [(GAME, 7), ("liars-dice", 6)])
 def test_equals_play_on_until_the_budget_is_spent(world: World, game: str, played: int) -> None:
-    """Where whole deals are played, as far as it holds them."""
+    """Whole deals are played, as far as the budget allows."""
     season_id = season(world, 2, game, finals_extra_games=7, finals_games=2)
     begin_finals(world, season_id)
     play(world, season_id, (1, 1))  # the first seat wins, and seats change
@@ -332,7 +332,7 @@ def test_what_finals_of_their_own_say_is_not_carried_into_the_next_season(world:
     for bot_id, (elo, sd) in carried.items():
         assert elo == pytest.approx(expected[bot_id][0])
         assert sd == pytest.approx(math.hypot(expected[bot_id][1], RatingConfig().season_sd_elo))
-    assert before[2]["elo"] > before[1]["elo"]  # by the finals alone
+    assert before[2]["elo"] > before[1]["elo"]  # rated by the finals alone
     assert carried[1][0] > carried[2][0] > carried[3][0]
 
 
@@ -402,8 +402,8 @@ def disqualify(world: World, season_id: int, bot_id: int) -> None:
 
 @pytest.mark.parametrize(("bots", "rounds"), [(5, 3), (6, 3), (8, 5), (4, 3)])
 def test_a_swiss_from_which_somebody_is_thrown_out_is_played_to_its_end(world: World, bots: int, rounds: int) -> None:
-    """In its second round, with one series running and the others waiting: nobody meets anybody twice, whoever has
-    nobody sits out, no more often than the others, and there are as many rounds as there were to be.
+    """One bot leaves in the second round, while one series runs and the others wait. Nobody meets anybody twice; bots
+    without an opponent sit out, no more often than the others; and all planned rounds are played.
     """
     season_id = season(world, bots, finals=FinalsFormat.SWISS, finals_rounds=rounds)
     in_finals(world, season_id)

@@ -74,7 +74,7 @@ def test_what_the_api_has_is_the_leagues_game(world: World, monkeypatch) -> None
     (series,) = world.tick()
     have(monkeypatch, rules_version=99)
     world.write(games.announce_games)
-    world.write(games.announce_games)  # each of its processes says so
+    world.write(games.announce_games)  # as each of its processes does
     assert world.write(claim_next_series, series, "w", world.host) is not None
     have(monkeypatch, name="unheard-of")
     world.write(games.announce_games)

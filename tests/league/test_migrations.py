@@ -87,9 +87,9 @@ def test_a_season_of_the_first_schema_goes_on_as_it_was(first_league: Database) 
         assert session.exec(select(Series.purpose)).all() == [Purpose.LADDER]
         assert session.exec(select(BotVersion.uploader_id)).all() == [7]
         assert session.exec(select(Participant.finished_at)).all() == session.exec(select(Match.finished_at)).all()
-        assert session.exec(select(RatingSnapshot)).all() == []  # by the first method: it is ranked anew
+        assert session.exec(select(RatingSnapshot)).all() == []  # made by the first method: it is ranked anew
         assert season.rated_serial < season.log_serial
         roll, score = command_times(session, 2, [5])
         assert (roll.command, roll.prompts, roll.mean_ns, roll.worst_ns, roll.limit_ns) == ("ROLL", 12, 50, 90, 500)
-        assert roll.p99 is None  # nobody had counted shares of the limit
+        assert roll.p99 is None  # shares of the limit were not counted then
         assert score.mean_ns == 10

@@ -26,7 +26,7 @@ from tests.league.world import START, World, forfeited, won
 
 
 def told(world: World, person: Person, kind: NoticeKind | None = None) -> list[NoticeInfo]:
-    """What somebody was told, the oldest first."""
+    """A person's notices, the oldest first."""
     found = world.read(notices.inbox, person, limit=1000)
     return [one for one in reversed(found) if kind in (None, one.kind)]
 
@@ -70,7 +70,7 @@ def test_the_whole_team_is_told_how_a_build_ended_and_once(world: World) -> None
     broken = BuildOutcome(None, "It does not compile.", "log")
     assert world.write(finish_build, job, broken)
     assert not world.write(finish_build, job, broken)
-    world.write(notices.version_settled, version_id)  # as by a step that is done again
+    world.write(notices.version_settled, version_id)  # as if the step were repeated
     for person in (ada, bob):
         assert texts(world, person, NoticeKind.VERSION_BROKEN) == ["Version 2 of swift is broken: It does not compile."]
     assert told(world, ada, NoticeKind.VERSION_BROKEN)[0].path == f"/bots/{bot_id}/versions/2"

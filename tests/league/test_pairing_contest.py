@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import pytest
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from deadheat.league.pairing.contest import draw
 from deadheat.league.pairing.contest import placed as placed_by
-from deadheat.league.pairing.figures import NEWEST, Meeting, figures
+from deadheat.league.pairing.figures import CHOICE, NEWEST, Meeting, figures
 from deadheat.league.pairing.rounds import berger
 from deadheat.league.states import EvaluationFormat
 
@@ -116,7 +116,7 @@ def naive_round_robin(seeded: Sequence[int], meetings: Played) -> list[tuple[int
 def check_round(
     seeded: Sequence[int], present: set[int], before: Played, pairs: Sequence[tuple[int, int]], bye: int | None
 ) -> None:
-    """That a round is the one that the rule asks for: the rule read aloud, one player after the other."""
+    """Check that a round follows the rule, read literally, one player after the other."""
     left = sorted((p for p in seeded if p in present), key=lambda p: (-score(before, p), seeded.index(p)))
     assert sorted([*(p for pair in pairs for p in pair), *([] if bye is None else [bye])]) == sorted(left)
     assert (bye is not None) == (len(left) % 2 == 1)
@@ -167,6 +167,29 @@ def test_a_round_robin_is_placed_as_the_rule_says(players: int, games: int, seed
     assert [(one.player, tuple(one.figures.values())) for one in placed] == [
         (player, found[:-1]) for player, found in naive_round_robin(seeded, meetings)
     ]
+
+
+@settings(deadline=None, max_examples=40)
+@given(chosen=st.lists(st.sampled_from(list(CHOICE)), min_size=1, unique=True), seed=st.integers(0, 2**32))
+def test_ties_are_broken_by_what_was_chosen_in_that_order(chosen: list[str], seed: int) -> None:
+    seeded = list(range(1, 8))
+    meetings = played_swiss(7, 4, 1, random.Random(seed))
+    naive: dict[str, Callable[[int], Fraction | int]] = {
+        "rounds_won": lambda player: won_outright(meetings, player),
+        "opponents_points": lambda player: sum(score(meetings, other) for other in opponents(meetings, player)),
+        "early_points": lambda player: cumulative(meetings, player),
+        "opponents_early_points": lambda player: sum(
+            cumulative(meetings, other) for other in opponents(meetings, player)
+        ),
+        "sonneborn_berger": lambda player: sum(
+            points * score(meetings, other) for _, other, points in course(meetings, player) if other is not None
+        ),
+    }
+    expected = sorted(
+        seeded, key=lambda player: (-score(meetings, player), *(-naive[name](player) for name in chosen), player)
+    )
+    placed = placed_by(figures(EvaluationFormat.SWISS, NEWEST, chosen), seeded, meetings)
+    assert [one.player for one in placed] == expected
 
 
 def test_the_first_round_pairs_the_best_with_the_next_and_gives_the_weakest_the_bye() -> None:

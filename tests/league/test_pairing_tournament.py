@@ -54,7 +54,7 @@ def test_the_evidence_is_the_mean_wealth_of_all_gamblers(shares: list[float]) ->
 
 
 def mean_wealth(shares: Sequence[float]) -> float:
-    """Of a thousand gamblers, each with a stake of his own."""
+    """The mean wealth of a thousand gamblers, each with a stake of his own."""
     wealth = [prod(1 + stake / 500 * share for share in shares) for stake in [number - 499.5 for number in range(1000)]]
     return sum(wealth) / len(wealth)
 
@@ -88,7 +88,7 @@ def test_what_two_are_compared_by() -> None:
         Meeting(1, 1, 2, 3, 1),  # direct: (3 - 1) / 4
         Meeting(2, 1, 3, 4, 0),  # against 3: 1 and -1/2, the other way round
         Meeting(2, 3, 2, 3, 1),
-        Meeting(3, 1, 4, 4, 0),  # whom 2 has not met
+        Meeting(3, 1, 4, 4, 0),  # 2 has not met this opponent
         Meeting(4, 2, None, 4),
     ]
     assert comparisons(1, 2, played, 4, {1, 2, 3, 4}) == [Fraction(1, 2), Fraction(3, 4)]
@@ -180,7 +180,7 @@ def naive_stage(form: Form, players: list[int], played: list[Meeting]) -> list[i
     assert all({one.first, one.second} == {above, below} for one in further)
 
     def lead(player: int, other: int) -> Fraction:
-        """In the rounds, as a share of all matches."""
+        """The lead in the rounds, as a share of all matches."""
         for one in base:
             if (one.first, one.second) == (player, other):
                 return Fraction(one.first_points - one.second_points) / form.matches

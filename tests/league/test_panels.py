@@ -184,7 +184,7 @@ def test_an_author_chooses_in_advance_and_the_newest_does_not_take_over_then(con
     contest.upload()
     assert contest.enter(2).version == 1
     contest.upload()
-    contest.play(win)  # of version 2, which was chosen: it goes before the newest
+    contest.play(win)  # version 2's games: a chosen version precedes the newest
     contest.world.tick()
     contest.play(win)
     contest.world.tick()
@@ -200,7 +200,7 @@ def test_a_newer_version_goes_first_and_the_older_one_goes_on_with_its_results(c
     assert contest.world.row(Series, second).state is JobState.ABANDONED
     contest.play(lose)  # of version 2
     contest.world.tick()
-    assert len(contest.play(lose)) == 2  # what is left of version 1
+    assert len(contest.play(lose)) == 2  # the rest of version 1's games
     contest.world.tick()
     assert [(run.state, run.points) for run in contest.runs()] == [("passed", 2.0), ("failed", 0.0)]
     assert (contest.entry().version, len(played)) == (1, 2)
@@ -263,7 +263,7 @@ def test_what_arrived_before_the_freeze_is_judged_after_it(contest: Contest) -> 
     contest.world.tick()
     assert contest.states() == ["passed"]
     assert (contest.entry().version, contest.waits()) == (1, False)
-    contest.state(SeasonState.OPEN)  # what came meanwhile arrives now
+    contest.state(SeasonState.OPEN)  # what arrived in the meantime plays now
     contest.play(win)
     contest.world.tick()
     assert contest.entry().version == 2
@@ -273,7 +273,7 @@ def test_a_gate_that_is_closed_in_a_frozen_season_keeps_the_former_version(conte
     contest.enter(gate=GateTerms())
     contest.play(win)
     contest.world.tick()
-    assert (contest.entry().version, contest.waits()) == (1, False)  # the first has nobody to meet at the gate
+    assert (contest.entry().version, contest.waits()) == (1, False)  # the first version has no opponent at the gate
     contest.upload()
     contest.state(SeasonState.FROZEN)
     contest.play(win)

@@ -13,7 +13,7 @@ GAMES = 2
 
 
 def games(random: np.random.Generator, who: str, elo: float) -> list[Line]:
-    """Of somebody that strong against all of the panel."""
+    """The games of a player with that strength against the whole panel."""
     found: list[Line] = []
     for opponent, strength in PANEL.items():
         wins = random.binomial(GAMES, 1 / (1 + np.exp((strength - elo) / ELO_PER_NAT)))
@@ -25,7 +25,7 @@ def test_the_interval_holds_the_truth_as_often_as_it_says() -> None:
     random = np.random.default_rng(7)
     held = 0
     for _ in range(300):
-        # The panel's ratings are off by as much as their errors say, and the newcomer is anybody.
+        # The panel's ratings deviate as much as their errors say, and the newcomer's strength is arbitrary.
         known = {name: Prior(mean_elo=random.normal(elo, 40), sd_elo=40) for name, elo in PANEL.items()}
         truth = random.normal(1500, 350)
         found = performances(log(games(random, "new", truth)), RatingConfig(), PANEL, known)["new"]

@@ -59,7 +59,7 @@ def test_seven_of_ten_are_147_elo() -> None:
     assert first.elo - second.elo == pytest.approx(147.19, abs=0.005)
     assert first.place is not None
     assert (first.place.gap_elo, first.place.gap_se) == pytest.approx((147.19, 119.88), abs=0.005)
-    assert (first.se, second.se) == pytest.approx((119.88 / 2,) * 2, abs=0.005)  # each one's distance to the middle
+    assert (first.se, second.se) == pytest.approx((119.88 / 2,) * 2, abs=0.005)  # the distance of each to the middle
 
 
 def test_the_centre_is_the_mean_of_the_field_without_a_prior() -> None:
@@ -120,7 +120,7 @@ def test_a_newcomer_widens_nobody_elses_interval() -> None:
     after = se(rate(log(lines), RatingConfig(), {"new": Prior()}))
     assert after.pop("new") == pytest.approx(350)
     assert after == pytest.approx(before)
-    assert max(before.values()) < 40  # and not the 350 / sqrt(3) by which the whole field might be off
+    assert max(before.values()) < 40  # and not the 350 / sqrt(3) by which the whole field may be off
 
 
 def test_fields_that_never_met_are_each_their_own_measure() -> None:

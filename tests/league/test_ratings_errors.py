@@ -29,7 +29,7 @@ def around_the_field(covariance: np.ndarray, games: np.ndarray) -> np.ndarray:
 
 
 def curvature(pairs: list[tuple[int, int, float]], size: int) -> np.ndarray:
-    """Of the log likelihood, from pairs with what they tell."""
+    """The curvature of the log likelihood, from pairs with their information."""
     found = np.zeros((size, size))
     for one, other, information in pairs:
         apart = np.zeros(size)
@@ -55,7 +55,7 @@ LINES = [game for (one, other), counts in RESULTS.items() for game in duels("abc
 
 
 def told_and_dispersion(table: RatingTable) -> tuple[list[tuple[int, int, float]], float]:
-    """What each of these pairs tells if it is binomial, and the dispersion of their results."""
+    """The binomial information of each pair, and the dispersion of the results."""
     told, squares, binomial = [], 0.0, 0.0
     for (one, other), (wins, losses, draws) in RESULTS.items():
         p, n = expected(table, one, other), wins + losses + draws
@@ -166,8 +166,8 @@ def test_gaps_between_neighbours_come_with_their_errors() -> None:
         assert abs(entry.se - following.se) < place.gap_se < entry.se + following.se
 
 
-# Do intervals hold the truth? The bounds are wide enough for the little that is drawn here; ./scripts/bench ratings
-# asks the same of more.
+# Do the intervals contain the truth? The bounds are wide enough for the few draws here; ./scripts/bench ratings makes
+# more.
 
 
 def coverage(logs: list[Drawn], config: RatingConfig) -> float:
@@ -204,7 +204,7 @@ def test_intervals_of_games_with_shared_dice_hold_the_truth(games: int) -> None:
     logs = [mirrored(chance, 40, games) for _ in range(8)]
     assert 0.9 < coverage(logs, RatingConfig()) < 0.995
     ungrouped = [Drawn(one.truth_elo, one.names, type(one.games)(one.games.players, one.games.ranks)) for one in logs]
-    assert coverage(ungrouped, RatingConfig()) < 0.9  # so the group is what makes the difference
+    assert coverage(ungrouped, RatingConfig()) < 0.9  # so the group makes the difference
 
 
 def test_versions_that_change_are_rated_better_in_a_chain() -> None:

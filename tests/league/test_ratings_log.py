@@ -65,7 +65,7 @@ def test_the_hash_can_be_made_from_its_description() -> None:
 def test_the_hash_tells_logs_apart(lines: list[Line]) -> None:
     whole = log(lines).sha256
     assert whole not in {log([*lines, lines[0]]).sha256, log(lines[1:]).sha256}
-    assert whole != log([(lines[0][0][::-1], lines[0][1][::-1]), *lines[1:]]).sha256  # who sat where is part of it
+    assert whole != log([(lines[0][0][::-1], lines[0][1][::-1]), *lines[1:]]).sha256  # the seats are part of the log
 
 
 @given(LOGS, st.randoms(use_true_random=False))

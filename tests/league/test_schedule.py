@@ -84,13 +84,13 @@ def play(world: World, series_ids: Sequence[int]) -> None:
 
 
 def refit(world: World, season_id: int) -> None:
-    world.clock.turn(600)  # whatever finished lately is in this ranking, and no longer looked for beside it
+    world.clock.turn(600)  # this ranking includes what ended lately, so it is not searched for any more
     world.write(standings.refit, season_id)
     world.clock.turn(600)
 
 
 def tick(world: World, room: int) -> list[int]:
-    """Plan where no more than so many series may be open."""
+    """Plan with a limit of open series."""
     with patch.object(capacity, "OPEN_SERIES", room):
         return world.write(tick_all)
 
@@ -170,7 +170,7 @@ def test_seats_are_even_for_every_pair_and_every_bot(world: World) -> None:
 
 
 def shown_seeds(world: World) -> set[str]:
-    """What anybody may learn of seeds: from matches and, by name, from transcripts."""
+    """The seeds that anybody may see: in matches and, by name, in transcripts."""
     shown = set()
     with world.db.reading() as session:
         for match in league_matches.matches(session, limit=1000):
@@ -197,7 +197,7 @@ def test_no_deal_is_shown_before_it_was_played_from_every_seat(world: World) -> 
 
     (job,) = claimed(world, [first])
     check(0)
-    world.write(release_series, job, "w1", Failure("dirty-box"))  # given back, to be played from the start
+    world.write(release_series, job, "w1", Failure("dirty-box"))  # given back, to be played again from the start
     check(0)
     for series_id in (first, second):
         (job,) = claimed(world, [series_id])
@@ -418,8 +418,8 @@ def asked_by_a_tick(world: World) -> tuple[int, list[str]]:
 
 @pytest.mark.parametrize("seats", [2, 3])
 def test_a_tick_asks_nothing_about_those_who_are_through(world: World, seats: int) -> None:
-    """One pair of twelve is left. Two statements find that, without a join that looks at every entry for every pair;
-    whom they have met is asked once of who begins and once more of each, who then need nobody.
+    """One pair of twelve is left. Two statements find that out, without a join that reads every entry for every pair.
+    The meetings are read once for the version that begins, and once more for each of the two, who then need nobody.
     """
     season_id, _ = a_season(world, 12, game="liars-dice", seats=seats, series_length=6, games_per_pair=6)
     with world.db.transaction() as session:

@@ -351,6 +351,7 @@ timezone = "Asia/Seoul"
 name = "Online"
 format = "swiss"
 rounds = 20
+tie_breaks = ["opponents_points", "rounds_won"]
 at = [2026-03-01T15:00:00, 2026-03-01T21:00:00]
 
 [[evaluations]]
@@ -371,6 +372,9 @@ def test_a_file_declares_evaluations_in_local_time_and_says_them_again(world: Wo
     online, final = timetable(row.evaluations)
     assert [at.astimezone(UTC).hour for at in online.at] == [6, 12]
     assert (final.every_minutes, final.matches, final.counts) == (15, 4, True)
+    assert (online.tie_breaks, final.tie_breaks) == (["opponents_points", "rounds_won"], None)
+    (_, seen) = next(change.then for change in made.changes if change.path == "evaluations")[0].split("; ")
+    assert seen == "ties by Opponents, then Rounds won"
     text = world.read(season_as_file, world.boss, made.season_id)
     again = world.read(preview_file, world.boss, text, made.season_id)
     assert again.changes == []
@@ -389,6 +393,8 @@ def test_a_file_declares_evaluations_in_local_time_and_says_them_again(world: Wo
         ("every_minutes = 15", "every_minutes = 0", "number 2, every_minutes"),
         ('name = "Final"', 'name = "online"', "two of them have the same name"),
         ("from =", "form =", "number 2, form"),
+        ('"rounds_won"', '"coin"', "Online: there is no tie-break coin; choose from rounds_won"),
+        ('"rounds_won"', '"opponents_points"', "Online: each tie-break decides once"),
     ],
 )
 def test_a_mistake_in_an_evaluation_is_said(world: World, before: str, after: str, said: str) -> None:

@@ -115,7 +115,7 @@ def test_by_date_a_season_goes_through_all_states(world: World) -> None:
         world.tick()
         seen.append(info(world, season_id).state)
         refit(world, season_id)
-        world.tick()  # finals of nobody are over as soon as that is known
+        world.tick()  # finals without finalists end as soon as that is known
         world.clock.turn(3600)
     assert seen == list(SeasonState)
 

@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 from deadheat.league import sprt
 from deadheat.league.sprt import Model, Terms, Verdict, log_likelihood_ratio
 
-# Losses, draws, wins (or pairs by score) with bounds and model: what other implementations say, from the tests of
+# Losses, draws, wins (or pairs by score) with bounds and model: the results of other implementations, from the tests of
 # fastchess, whose authors took them from fishtest.
 KNOWN = [
     ((365, 16618, 36229, 16974, 390), 0, 2, Model.NORMALIZED, 2.25),
@@ -108,7 +108,7 @@ def test_each_hypothesis_is_given_its_best_distribution(counts: list[int], elo: 
     assert miss(found) == pytest.approx(0, abs=1e-8)
     best = observed @ np.log(found)
     constraints: Any = [{"type": "eq", "fun": miss}, {"type": "eq", "fun": lambda chances: chances.sum() - 1}]
-    search: Any = minimize  # its stubs know no bounds as plain pairs
+    search: Any = minimize  # its stubs do not accept bounds as plain pairs
     other = search(
         lambda chances: -observed @ np.log(np.maximum(chances, 1e-300)),
         found,

@@ -49,7 +49,7 @@ def in_finals(world: World, bots: int, *stages: str, **settings: Any) -> int:
 
 
 def play(world: World, outcome: Outcome = lower_wins) -> None:
-    """Until nothing is planned any more."""
+    """Play until nothing is planned."""
     while made := world.tick():
         for series_id in made:
             if (job := world.claim(series_id)) is not None:
@@ -144,7 +144,7 @@ def test_further_matches_end_as_soon_as_two_are_apart(world: World) -> None:
     in_finals(world, 2, "round-robin matches=2 further=100")
     play(world, lambda match: won(match, match.seats.index(2)))
     (stage,) = stages(world)
-    # With that of its one round there are eight comparisons, all for the same one.
+    # Together with its only round there are eight comparisons, all in favour of the same bot.
     assert [one.round for one in pairings(world, stage.id)] == [1, 2, 3, 4, 5, 6, 7, 8]
     assert finals_places(world) == {2: 1, 1: 2}
 
@@ -315,6 +315,8 @@ def test_one_bot_alone_is_the_winner(world: World) -> None:
         ["round-robin third-place"],
         ["knockout further=1 matches=3"],
         ["swiss rounds=201"],
+        ["round-robin ties=coin"],
+        ["knockout ties=rounds_won"],
         None,
     ],
 )

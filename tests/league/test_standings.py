@@ -83,7 +83,7 @@ def test_a_ranking_is_stored_once_for_each_log(world: World) -> None:
     assert due(world) == []
     assert not refit(world, season_id)
     play(world, 1, 1)
-    assert due(world) == []  # not so soon
+    assert due(world) == []  # too early
     world.clock.turn(REFIT_SECONDS)
     assert due(world) == [season_id]
     assert refit(world, season_id)
@@ -131,7 +131,7 @@ def test_who_has_not_played_comes_last_whatever_is_thought_of_it(world: World) -
     found = rows(world, season_id)
     assert [(row["bot_id"], row["rank"]) for row in found] == [(1, 1), (2, 2), (3, None), (4, None)]
     assert found[1]["elo"] < found[2]["elo"]
-    assert found[1]["rank_high"] == 2  # nobody without a game can push it down
+    assert found[1]["rank_high"] == 2  # a bot without games cannot push it down
     assert world.read(recount, season_id).same
     assert world.read(history, season_id, 2)
     assert world.read(history, season_id, 3) == []
@@ -240,7 +240,7 @@ def test_tables_of_three_have_a_second_column_and_their_deals_are_groups(world: 
 
 
 def test_the_log_of_a_season_is_that_of_its_lines(world: World) -> None:
-    """Anybody who has the results has the hash: players are versions' numbers, ranks are by seat."""
+    """Anybody with the results can compute the hash: players are versions' numbers, and ranks are by seat."""
     season_id = world.season(3, series_length=3, games_per_pair=3)
     world.play_all()
     with world.db.reading() as session:

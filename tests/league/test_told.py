@@ -26,8 +26,8 @@ OF_PEOPLE = {Cause.NO_WORKER, Cause.LEFT, Cause.RESIGNED}
 
 
 def raised() -> Iterator[tuple[str, ast.Call, frozenset[str]]]:
-    """Where our failures are made, each call with what may name a library's words in the same function: the errors
-    that it handles, and whatever is assigned while it does.
+    """Yield the calls that make our failures, each with the names that may hold a library's words in the same function:
+    handled errors, and whatever is assigned in their handlers.
     """
     for folder in ("engine", "sandbox", "workers"):
         for path in sorted((ROOT / folder).rglob("*.py")):
@@ -51,7 +51,7 @@ def test_no_detail_that_may_be_told_has_the_words_of_a_library_in_it() -> None:
     for place, call, handled in raised():
         cause, detail = call.args[:2]
         names = {node.id for node in ast.walk(detail) if isinstance(node, ast.Name)}
-        if handled & names and not isinstance(cause, ast.Attribute):  # else it passes another of our failures on
+        if handled & names and not isinstance(cause, ast.Attribute):  # otherwise it passes on another of our failures
             assert isinstance(cause, ast.Constant) and Trait.TOLD not in Cause(str(cause.value)).traits, place
             looked += 1
     assert looked > 5

@@ -70,7 +70,7 @@ def newest_record(world: World, season_id: int) -> tuple[str, str, dict[str, Any
 
 
 def play_waiting(world: World) -> None:
-    """What the sweeper enqueues."""
+    """Play the series that the sweeper enqueues."""
     waiting = world.write(sweep)[SERIES]
     for series_id in waiting:
         assert world.finish(world.claimed(series_id))
@@ -136,7 +136,7 @@ def test_a_date_does_not_cut_finals_off(world: World) -> None:
     world.clock.turn(2 * HOUR)
     world.tick()
     assert state(world, season_id) is SeasonState.FROZEN
-    assert waits_for(world, season_id) == ["finals that are not over"]  # which nobody has begun
+    assert waits_for(world, season_id) == ["finals that are not over"]  # nobody has begun them
     world.write(set_season_state, world.boss, season_id, SeasonState.FINALS)
     world.write(refit, season_id)
     made = world.tick()

@@ -47,7 +47,7 @@ def test_a_place_in_the_queue_and_a_guess_by_the_pace_of_the_last_hour(newcomer:
     """Two series are played at a time, each 20 s long: ahead of the newcomer are these and what waits before it."""
     undrawn = newcomer.waits()
     assert (undrawn.planned, undrawn.before, undrawn.over) == (0, 2 * len(newcomer.queue), False)
-    assert "It has no matches yet" in undrawn.sentence
+    assert "It has no match waiting" in undrawn.sentence
     own = newcomer.world.tick()
     assert newcomer.waits().before < 2 * len(newcomer.queue), "placement comes before most"
     with newcomer.world.db.transaction() as session:

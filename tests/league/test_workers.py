@@ -71,7 +71,7 @@ def state(world: World, series: int) -> JobState:
 
 
 def test_a_machine_that_nobody_has_checked_gets_no_series(world: World, series: int) -> None:
-    assert claim(world, series, OTHER) is None  # it never said that it is there
+    assert claim(world, series, OTHER) is None  # it has not reported
     arrive(world, OTHER, checked=False)
     assert claim(world, series, OTHER) is None
     assert state(world, series) is JobState.QUEUED
@@ -89,7 +89,7 @@ def test_an_unfit_machine_gets_no_series_and_a_fit_one_does(world: World, series
 
 def test_an_unfit_machine_still_builds(world: World) -> None:
     arrive(world, world.host, "Too much noise.")
-    owner, bot = world.bot()  # uploads and builds
+    owner, bot = world.bot()  # can upload and build
     assert [version.state for version in world.read(versions_of, owner, bot)] == ["ready"]
 
 
@@ -127,9 +127,9 @@ def test_a_series_that_is_turned_away_is_told_of_again_only_where_somebody_may_p
     arrive(world, OTHER, "Too much noise.")
     with world.db.transaction() as session:
         assert turn_away_series(session, series, OTHER)  # the world's own machine is fit
-        assert not turn_away_series(session, series, world.host)  # it may play; somebody was quicker
+        assert not turn_away_series(session, series, world.host)  # it may play; another worker was faster
     arrive(world, world.host, "Too much noise as well.")
-    assert not world.write(turn_away_series, series, OTHER)  # else one message would go round for ever
+    assert not world.write(turn_away_series, series, OTHER)  # otherwise one message would circulate for ever
     arrive(world, world.host)
     assert claim(world, series, world.host) is not None
     assert not world.write(turn_away_series, series, OTHER)  # it does not wait
@@ -137,7 +137,7 @@ def test_a_series_that_is_turned_away_is_told_of_again_only_where_somebody_may_p
 
 def test_waiting_series_are_told_of_as_soon_as_a_machine_is_fit(world: World, series: int) -> None:
     arrive(world, world.host, "Too much noise.")
-    assert world.write(sweep)[SERIES] == []  # told of a moment ago
+    assert world.write(sweep)[SERIES] == []  # it was enqueued a moment ago
     world.write(record_check, world.host, {}, (), 60)
     assert world.write(sweep)[SERIES] == [series]
 
@@ -166,13 +166,13 @@ def test_a_canary_is_due_after_a_time_and_after_some_series(tmp_path, monkeypatc
     def take() -> int | None:
         return world.write(take_canary, world.host)
 
-    assert take() is None  # the check has just been
+    assert take() is None  # the check has just taken place
     world.season(3, games_per_pair=2)
     for series in world.tick()[:2]:
         job = world.claim(series)
         assert job is not None and world.finish(job)
     assert take() == 2
-    assert take() is None  # somebody else is playing it
+    assert take() is None  # another worker is playing it
     world.clock.turn(100)
     assert take() == 0
     world.clock.turn(100)
@@ -259,7 +259,7 @@ def test_an_operator_may_let_unfit_machines_judge_and_every_attempt_says_so(tmp_
     assert world.finish(job)
     assert ledger(world, series) == [("played", True, {"host-unfit": ["Too much noise."]})] * 2
     world.clock.turn(world.settings.lease_seconds + 1)
-    assert claim(world, series, OTHER) is None  # nobody has heard of that one
+    assert claim(world, series, OTHER) is None  # that machine is unknown
     world.close()
 
 

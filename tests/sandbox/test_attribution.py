@@ -112,8 +112,8 @@ def test_what_is_left_of_a_bank_may_be_next_to_nothing_and_the_verdict_still_fal
 
 @pytest.mark.parametrize(("cpu_ns", "signal"), [(10, "run-delay"), (None, "none")])
 def test_a_first_thread_that_has_ended_is_no_lack_of_counters(cpu_ns: int | None, signal: str) -> None:
-    """Where there is no pressure file: or a bot had a match void by leaving at its deadline. If nothing of the
-    container is counted any more, nothing is known.
+    """Without a pressure file, a bot could otherwise make its match void by leaving at its deadline. If the container
+    has no counters at all, nothing is known.
     """
     before = Counters(cpu_ns=0, leader_cpu_ns=0, delay_ns=7)
     evidence = between(before, Counters(cpu_ns=cpu_ns), 2 * LIMIT_NS)
@@ -164,7 +164,9 @@ def test_a_unified_group_that_is_everybodys_is_not_read(tmp_path: Path) -> None:
 
 
 def test_a_container_without_a_unified_group_gets_one(tmp_path: Path) -> None:
-    """As gVisor's runtime leaves it beside groups of version 1. The group's folder stands for the kernel's."""
+    """A container under gVisor's runtime looks like this, beside groups of version 1. A folder stands for the kernel's
+    group.
+    """
     root, proc = tmp_path / "cgroup", tmp_path / "proc"
     (root / "unified").mkdir(parents=True)
     (root / "cpuacct" / "x").mkdir(parents=True)
@@ -239,7 +241,7 @@ def test_counters_are_read_from_every_kind_of_host(tmp_path: Path, version: str)
     assert cgroup.killed_for_memory() is None
     kills = root / ("x/memory.events" if version == "v2" else "memory/x/memory.oom_control")
     kills.write_text("oom 3\noom_kill 9\n")
-    assert cgroup.killed_for_memory() is Blame.HOST  # one more was killed, and not for the container's limit
+    assert cgroup.killed_for_memory() is Blame.HOST  # one more was killed, but not because of the container's limit
     (root / ("x/cpu.stat" if version == "v2" else "cpuacct/x/cpuacct.usage")).write_text(
         "usage_usec 5\n" if version == "v2" else "5000\n"
     )
@@ -293,7 +295,7 @@ def verdict(tmp_path: Path, work: str, beside: int, freeze: bool = False) -> tup
     sandbox = DockerSandbox(Settings().image, tmp_path / "run")
     box = sandbox.open(Program(folder, ("/usr/bin/python3", "main.py"), "test"), Limits(cpus="0"))
     try:
-        # A long watch, so that a loaded machine ends in a verdict too.
+        # A long watch, so that even a loaded machine reaches a verdict.
         transport = PipeTransport([box.start()], watch_factor=20)
         assert transport.exchange([Message(0, "pass", 20 * NS_PER_S)])[0].line == "done"
         with strangers(beside, cpu=0), _realtime(), frozen(tmp_path) if freeze else contextlib.nullcontext():

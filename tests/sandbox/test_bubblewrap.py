@@ -118,7 +118,7 @@ def test_a_bot_sees_no_file_but_programs_and_its_own(home: Path) -> None:
         "sysfs": "[]",
         "own": "['main.py']",
         "here": "'/bot'",
-        "open": "['0', '1', '2', '3']",  # the last is the listing's own
+        "open": "['0', '1', '2', '3']",  # the last is the listing's own descriptor
         "environment": "['HOME', 'LANG', 'PATH', 'PWD', 'PYTHONDONTWRITEBYTECODE']",
     }
 
@@ -190,7 +190,7 @@ def test_a_bot_reaches_no_other_process(home: Path) -> None:
         "processes": "['1', '2']",
         "kill": "ProcessLookupError",
         "kill us": "ProcessLookupError",
-        "kill all": "ProcessLookupError",  # the namespace's first process takes none, and there is no other
+        "kill all": "ProcessLookupError",  # the namespace's first process ignores it, and there is no other
         "memory": "FileNotFoundError",
         "trace": "-1",
         "namespace": "-1",
@@ -271,7 +271,7 @@ def test_nothing_of_a_run_outlives_it(home: Path) -> None:
 def test_the_bots_end_with_the_process_that_opened_them(home: Path) -> None:
     bot = program(home, LONGEVITY)
     sandbox = BubblewrapSandbox()
-    child = os.fork()  # another interpreter might not be allowed to read our modules
+    child = os.fork()  # another interpreter may not be allowed to read our modules
     if not child:
         with contextlib.suppress(BaseException):
             channel = sandbox.open(bot, Limits()).start()
@@ -338,12 +338,12 @@ for line in sys.stdin:
     box = BubblewrapSandbox().open(program(home, code), Limits())
     try:
         channel = box.start()
-        transport = PipeTransport([channel], watch_factor=200)  # a busy host is looked at for longer
+        transport = PipeTransport([channel], watch_factor=200)  # a busy host is watched for longer
 
         def asked(line: str, limit_ns: int) -> Reply:
             return transport.exchange([Message(0, line, limit_ns)])[0]
 
-        # We measure from the moment that we have written. If others keep us waiting just then, we miss the start.
+        # The measurement begins after our write. If others keep us waiting just then, we miss the start.
         measured = (asked("GO", 20 * NS_PER_S).cpu_ns or 0 for _ in range(50))
         assert any(49 * NS_PER_MS < cpu_ns < 5 * NS_PER_S for cpu_ns in measured)
         before = channel.meter.counters()

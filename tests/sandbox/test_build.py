@@ -32,7 +32,7 @@ def built(tmp_path: Path) -> Iterator[Building]:
 
 @pytest.fixture
 def heard(tmp_path: Path) -> Iterator[Callable[[str], list[str]]]:
-    """What is told of a build while it runs."""
+    """The output of a build reported while it runs."""
     sandbox = DockerSandbox(Settings().image, tmp_path / "run")
     (tmp_path / "nothing").mkdir()
 
@@ -69,7 +69,7 @@ def test_a_build_has_a_time_limit(built: Building, monkeypatch: pytest.MonkeyPat
 
 def test_a_build_is_heard_while_it_runs(heard: Callable[[str], list[str]]) -> None:
     told = heard("for n in 1 2 3; do echo line $n; sleep 1.2; done")
-    assert told[0] in ("", "line 1\n")  # the first look is an early one
+    assert told[0] in ("", "line 1\n")  # the first reading may be early
     assert "line 1\nline 2\n" in told
     assert all(later.startswith(earlier) for earlier, later in pairwise(told))
 
@@ -112,7 +112,7 @@ def test_a_build_has_bounded_room_and_processes(built: Building) -> None:
 def test_a_build_writes_nowhere_else(built: Building) -> None:
     for path in ("/x", "/bot/x", "/usr/bin/x", "/judge/x", "/proc/sys/kernel/x"):
         assert f"cannot create {path}: " in failure(built, f"echo >{path}").log
-    assert built("ls /build | wc -l").log == "1\n"  # its own folder: nothing of the build before
+    assert built("ls /build | wc -l").log == "1\n"  # each build has its own folder
 
 
 def test_processes_that_a_build_leaves_end_with_it(built: Building) -> None:

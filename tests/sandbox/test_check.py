@@ -25,7 +25,7 @@ ROUNDS = 2
 
 @pytest.fixture
 def host(tmp_path: Path) -> Host:
-    """A host of which nothing is known yet."""
+    """A host about which nothing is known yet."""
     return Host(tmp_path)
 
 
@@ -78,7 +78,7 @@ def test_reference_bots_are_judged_as_is_known_beforehand() -> None:
     assert (facts.innocent, facts.guilty) == (2 * ROUNDS, 2 * ROUNDS)
     assert (facts.convicted, facts.acquitted) == (0, 0)
     assert "run-delay" in facts.signals
-    assert len(told) == facts.innocent + facts.guilty  # between prompts, where a heartbeat has its place
+    assert len(told) == facts.innocent + facts.guilty  # one call between two prompts, where a heartbeat is allowed
 
 
 def test_a_clock_that_runs_too_slowly_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,7 +89,7 @@ def test_a_clock_that_runs_too_slowly_is_found_out(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_clock_that_runs_too_fast_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    # The bots' runs slowly instead: a fast clock would make the referee oversleep, and it gives that back.
+    # The bots' clock runs slowly instead: a fast clock would make the referee oversleep and give that time back.
     monkeypatch.setattr(reference, "CODE", reference.CODE.replace("/ 1000", "/ 800"))
     report = check_host(LocalSandbox(), (), ROUNDS)
     assert report.facts.convicted > 0
@@ -123,7 +123,7 @@ class UnseeingBox:
 def test_a_host_that_sees_no_stolen_time_is_unfit() -> None:
     report = check_host(Unseeing(), (), 1)
     assert report.facts.signals == ()
-    assert report.facts.convicted == 0  # nobody is on "unknown", ...
+    assert report.facts.convicted == 0  # "unknown" counts against nobody, ...
     assert report.facts.escaped == len(GUILTY)  # ... and so the guilty escape
     assert report.reasons[0].startswith("Nothing shows whether a bot was kept from running")
 
@@ -157,7 +157,7 @@ def _with(meter: Frozen):
     [
         (Evidence(60, delay_ns=9_000_000, full_ns=8_900_000), False),
         (Evidence(60, delay_ns=9_000_000, full_ns=6_000_000), True),  # it waited before it was asked
-        (Evidence(60, delay_ns=9_000_000), False),  # nothing tells
+        (Evidence(60, delay_ns=9_000_000), False),  # no counter shows it
         (Evidence(60, steal_ns=1), True),
         (Evidence(60, unseen_ns=1), True),
     ],

@@ -223,7 +223,7 @@ def test_memory_outside_of_any_process_ends_the_bot_and_not_init(box: Box) -> No
     ask("[tries(lambda: os.write(os.pipe()[1], bytes(65536))) for i in range(100)]")
     reply = ask("[bytearray(b'x') * 2**20 for i in range(300)]")
     assert reply.fault is Fault.MEMORY
-    assert stop(box).signal == 9  # init lives to tell
+    assert stop(box).signal == 9  # init survives to report it
 
 
 def test_more_processes_than_allowed_do_not_start(box: Box) -> None:
@@ -252,7 +252,7 @@ def test_every_run_is_a_fresh_process_and_an_empty_tmp(box: Box) -> None:
 def test_a_container_that_cannot_be_made_new_inside_serves_one_run_only(
     sandbox: DockerSandbox, program: Program
 ) -> None:
-    """As under gVisor."""
+    """A container under gVisor is of this kind."""
     box = sandbox.open(program, Limits(building=True))
     try:
         inside(box)("open('/tmp/x', 'w')")
@@ -336,7 +336,7 @@ def test_stderr_is_kept_at_both_ends_and_a_flood_costs_nobody_anything(box: Box)
 
 
 def test_signalling_everything_hits_only_the_bot_itself(box: Box) -> None:
-    assert inside(box)("os.kill(-1, 9)").startswith("ProcessLookupError")  # nobody else of its user is there
+    assert inside(box)("os.kill(-1, 9)").startswith("ProcessLookupError")  # its user has no other process
     stop(box, 0)
     assert inside(box)("1 + 1") == "2"
 
@@ -368,10 +368,10 @@ def test_a_container_killed_from_outside_is_our_failure(box: Box) -> None:
     client = docker.APIClient(version="auto")
     for container in own_containers():
         client.kill(container)
-    assert ask("1").fault is Fault.EXITED  # all that the pipe can say ...
+    assert ask("1").fault is Fault.EXITED  # all that the pipe can show ...
     with pytest.raises(SandboxError) as caught:
         stop(box)
-    assert caught.value.cause == "container-died"  # ... and what makes the arena void the match
+    assert caught.value.cause == "container-died"  # ... and the reason for the arena to void the match
 
 
 def own_containers() -> list[str]:

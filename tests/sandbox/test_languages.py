@@ -122,7 +122,7 @@ def test_another_entry_changes_the_commands(language: str, entry: str, in_build:
     recipe = LANGUAGES[language].starting_with(entry)
     assert in_build in recipe.build
     assert recipe.run[-1] == in_run
-    assert recipe.entries[0] == entry  # where a single file is put
+    assert recipe.entries[0] == entry  # the name that a single file gets
 
 
 def test_the_usual_entry_changes_nothing() -> None:

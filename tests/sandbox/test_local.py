@@ -47,7 +47,7 @@ def asked(transport: PipeTransport, line: str = "GO") -> Reply:
 def lives(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
-    except (FileNotFoundError, ProcessLookupError):  # gone before it is opened, or before it is read
+    except (FileNotFoundError, ProcessLookupError):  # gone before it was opened or read
         return False
 
 
@@ -63,7 +63,7 @@ def test_children_in_sessions_of_their_own_end_with_the_run(tmp_path: Path) -> N
             assert [lives(pid) for pid in children] == [True] * 4
             box.ask_stop(0)
             assert box.stopped().lingered
-            for _ in range(500):  # they have been killed, and whoever is their parent now reaps them
+            for _ in range(500):  # they were killed, and their present parent now reaps them
                 if not any(map(lives, children)):
                     break
                 time.sleep(0.01)
@@ -152,7 +152,7 @@ os.write(2, b"last\\n")
         ended = box.stopped()
     assert (ended.exit_code, ended.signal) == (0, None)
     assert ended.stderr.startswith(b"first\n")
-    assert ended.stderr.endswith(b"last\n")  # what stands before it may have come while the file was cut
+    assert ended.stderr.endswith(b"last\n")  # earlier output may have come while the file was cut
     left_out = re.search(rb"\n\[\.\.\. ([0-9]+) bytes left out \.\.\.\]\n", ended.stderr)
     assert left_out is not None
     assert 50_000_000 < int(left_out[1]) <= 100_000_000, "less what was written while the file was cut"
@@ -194,7 +194,7 @@ def test_a_wait_that_lasts_is_seen() -> None:
         meters = [ProcessMeter(one.pid, Stderr()) for one in started[1:]]
         give_up_at = time.monotonic() + 20
         while not 20 * NS_PER_MS <= (waited_ns := meters[0].waiting_ns()) < NS_PER_S:
-            assert time.monotonic() < give_up_at, waited_ns  # until it has run, it may have waited since ever
+            assert time.monotonic() < give_up_at, waited_ns  # before it has run, the wait may be arbitrarily long
             time.sleep(0.005)
         while started[2].poll() is None and meters[1].waiting_ns() and time.monotonic() < give_up_at:
             time.sleep(0.005)

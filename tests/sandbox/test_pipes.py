@@ -46,7 +46,7 @@ HELLO = "import sys,time,os\nsys.stdin.readline()\nprint('OK',flush=True)\n"
 
 
 def test_a_prompt_answer_is_taken_with_its_time() -> None:
-    thinks = "line=sys.stdin.readline()\ntime.sleep(0.02)\nsum(range(10**5))\n"  # when the referee has certainly looked
+    thinks = "line=sys.stdin.readline()\ntime.sleep(0.02)\nsum(range(10**5))\n"  # the referee has looked by then
     (reply,) = ask(HELLO + thinks + "print('got',line.strip(),flush=True)\ninput()")
     assert reply.line == "got ROLL"
     assert reply.fault is None
@@ -216,7 +216,7 @@ def test_an_answer_is_not_late_because_the_referee_slept_into_the_deadline(monke
     """It came in time; the referee was kept from running until a moment after the deadline."""
     reply = scripted(monkeypatch, 0, 0, ANSWERED, LIMIT_NS + NS_PER_MS)
     assert (reply.line, reply.elapsed_ns) == ("OK", LIMIT_NS + NS_PER_MS)
-    assert reply.stolen_ns == LIMIT_NS + NS_PER_MS  # the benefit of the doubt: it may have come at once
+    assert reply.stolen_ns == LIMIT_NS + NS_PER_MS  # the benefit of the doubt: it may have come immediately
     assert reply.evidence is not None and reply.evidence.unseen_ns == reply.stolen_ns
 
 
@@ -314,7 +314,7 @@ def test_no_seat_pays_for_the_write_to_another() -> None:
     answers = {1: channels[0][2], 2: channels[1][2]}
 
     class SlowToMark(NoMeter):
-        """Stands for a system call of ours that lasts."""
+        """Simulates a slow system call of ours."""
 
         def mark(self) -> None:
             for fd in answers.values():
@@ -394,7 +394,7 @@ def test_what_was_stolen_counts_from_the_end_of_a_slow_write(monkeypatch: pytest
     wrote = threading.Event()
 
     class Waits(NoMeter):
-        """It waits for as long as the write lasts."""
+        """Waits for as long as the write lasts."""
 
         at_ns = 0
 
@@ -462,7 +462,9 @@ def test_a_read_that_lasts_past_the_deadline_is_this_hosts_doing_once(
 
 
 def test_time_inside_our_own_write_is_the_readers_unless_we_waited_for_a_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its waiters, or its hold on the pipe, made the call last: 80 of 100 ms, of which we did not run for 20."""
+    """Its waiters, or its hold on the pipe, made the call last 100 ms, of which we did not run for 20: 80 are the
+    reader's.
+    """
     readings = (0, 100 * NS_PER_MS, ("OK\n", 100 * NS_PER_MS), 110 * NS_PER_MS)
     reply = scripted(monkeypatch, *readings, delay_ns=20 * NS_PER_MS)
     assert (reply.elapsed_ns, reply.own_ns) == (110 * NS_PER_MS, 90 * NS_PER_MS)

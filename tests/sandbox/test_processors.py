@@ -71,7 +71,7 @@ def test_a_holders_command_is_shown_as_people_know_it(tmp_path: Path) -> None:
     try:
         give_up_at = time.monotonic() + 10
         while "tournament" not in (told := _described(started.pid)) and time.monotonic() < give_up_at:
-            time.sleep(0.001)  # until it has become another program, whose arguments come a moment later
+            time.sleep(0.001)  # until it has become another program, whose arguments appear a moment later
         assert told.startswith("deadheat tournament yacht-auction bot-0 bot-1 ")
         assert f"… (process {started.pid}, " in told
     finally:
@@ -100,7 +100,7 @@ def test_those_who_wait_come_before_those_who_let_go(tmp_path: Path) -> None:
     while not ours.wanted():
         time.sleep(0.001)
     first.close()
-    second = ours.take(1, [0, 1])  # stands behind the other, who takes 0
+    second = ours.take(1, [0, 1])  # waits behind the other, which takes 0
     waiter.join()
     assert (got[0].cpus, second.cpus) == ((0,), (1,))
     second.close()
@@ -149,7 +149,7 @@ def test_the_folder_is_for_all_users_and_no_link_is_followed(tmp_path: Path) -> 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
 def test_another_users_locks_count() -> None:
-    with tempfile.TemporaryDirectory(dir="/tmp") as name:  # pytest's own folders are for one user
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:  # pytest's own folders belong to one user
         parent = Path(name)
         parent.chmod(0o755)
         _lock_as_two_users(parent)

@@ -77,11 +77,11 @@ def test_nothing_of_a_box_that_rests_runs(sandbox: Sandbox, counter: Program) ->
 
         before, used = count(), cpu_ns()
         while cpu_ns() == used:
-            time.sleep(0.01)  # it works while nobody asks
+            time.sleep(0.01)  # it computes without being asked
         box.rest(True)
         used = 0
         while used != (used := cpu_ns()):
-            time.sleep(0.3)  # for ever, if it goes on
+            time.sleep(0.3)  # long enough to last for ever if it goes on
         box.rest(False)
         assert count() > before
         transport.exchange([Message(0, "FINISH")])
@@ -132,7 +132,7 @@ def test_a_box_that_cannot_be_frozen_now_goes_on_behind_all_others_and_rests_the
         channel = box.start()
         transport = PipeTransport([channel])
         favoured = weight.read_text()
-        for tries in (1, 30):  # a busy engine may fail of itself
+        for tries in (1, 30):  # a busy engine may fail by itself
             for _ in range(tries):
                 box.rest(True)
                 if not runs(box):
@@ -198,7 +198,7 @@ def test_a_box_whose_owner_was_killed_while_it_rested_is_woken_to_end(counter: P
     if child == 0:
         box = DockerSandbox(Settings().image, tmp_path / "run").open(counter, Limits())
         box.start()
-        while True:  # a busy kernel fails to freeze it now and then, and the box then tries again
+        while True:  # a busy kernel sometimes fails to freeze it, and the box then tries again
             box.rest(True)
             time.sleep(0.1)
     client = docker.APIClient(version="auto")
@@ -209,7 +209,7 @@ def test_a_box_whose_owner_was_killed_while_it_rested_is_woken_to_end(counter: P
             assert time.monotonic() < give_up_at, "the container was not frozen"
             time.sleep(0.1)
     finally:
-        os.kill(child, signal.SIGKILL)  # from now on anybody may sweep it away: a test beside this one, too
+        os.kill(child, signal.SIGKILL)  # from now on anybody may remove it, including a test that runs beside this one
         os.waitpid(child, 0)
     DockerSandbox(Settings().image, tmp_path / "run").close()
     give_up_at = time.monotonic() + 30
@@ -230,7 +230,7 @@ class Guest:
         replies = dict(self._bots.exchange([message for message in messages if message.seat == 0]))
         for message in messages:
             if message.seat == 1 and message.limit_ns is not None:
-                with self._slots.take():  # else this waits for ever
+                with self._slots.take():  # otherwise this waits for ever
                     replies[1] = Reply("OK" if message.line == "READY" else "BID A 5", 0)
                     self.moves += 1
         return replies

@@ -61,7 +61,7 @@ def test_an_engine_in_a_user_namespace_is_refused(option: str, how: str) -> None
     refuse_user_namespaces({"SecurityOptions": ["name=seccomp,profile=default", "name=cgroupns"]})
     with pytest.raises(SandboxError, match=f"{how}.*cannot get users of their own") as refused:
         refuse_user_namespaces({"SecurityOptions": ["name=seccomp,profile=default", option]})
-    assert refused.value.cause == "no-runtime"  # a worker does not wait for it to be well
+    assert refused.value.cause == "no-runtime"  # a worker does not wait for it to recover
 
 
 NO_PARSER = APIError(
@@ -83,7 +83,7 @@ def test_a_missing_parser_of_apparmor_is_told_in_a_sentence() -> None:
 
 
 def test_a_box_that_cannot_be_opened_for_it_says_so(tmp_path: Path) -> None:
-    """As `check-host` and a worker's log tell it."""
+    """`check-host` and a worker's log report it in these words."""
 
     class Engine(APIClient):
         def inspect_image(self, _: str) -> Any:

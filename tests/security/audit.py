@@ -68,7 +68,7 @@ def main() -> int:
 
 
 def _plain(name: str) -> str:
-    """As names are compared (PEP 503)."""
+    """Normalise a name for comparison (PEP 503)."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 

@@ -136,7 +136,9 @@ class PlantedLeague:
         self.named["idle"] = site.bot(ada, "idle")
 
     def _builds(self, who: str) -> None:
-        """A version that is ready, one that is broken, and one that we failed at, of a bot in no season yet."""
+        """Upload three versions of a bot that is in no season: one gets ready, one breaks, and one fails through our
+        fault.
+        """
         site = self.site
         headers = site.sign_in(who)
         self.named[f"bot of {who}"] = bot_id = site.bot(headers, f"bot-of-{who}")
@@ -167,7 +169,7 @@ class PlantedLeague:
                     )
 
     def _season(self) -> None:
-        """One series is finished, one waits with its seeds."""
+        """Create a season with one finished series, and one that waits with its seeds."""
         site = self.site
         season_id = site.world.season(0, series_length=2, games_per_pair=4, unrated_games=50)
         self.named["season_id"] = season_id
@@ -203,7 +205,7 @@ class PlantedLeague:
         self.secrets["report of a host"] = planted("report", "host")
 
     def _failure_of_ours(self, series_id: int) -> None:
-        """Words of a library with an address, and the name of a machine, which then goes silent."""
+        """Plant a library's message with an address, and the name of a machine, which then falls silent."""
         world = self.site.world
         for secret in ("words", "machine"):
             self.secrets[f"{secret} of a failure"] = planted(secret, "a failure")
@@ -231,7 +233,7 @@ class PlantedLeague:
             self.named[f"appeal of {who}"] = self.site.ok(201, answer)["id"]
 
     def _deal(self) -> None:
-        """A deal of Liar's Dice whose first rotation is over, by a fault, while the others wait: it is held."""
+        """Play a deal of Liar's Dice whose first rotation ends by a fault while the others wait, so it is held."""
         site, game = self.site, "liars-dice"
         world = site.world
         season_id = world.season(0, game=game, seats=3, series_length=3, games_per_pair=3)
@@ -267,7 +269,7 @@ class PlantedLeague:
             refit(session, season_id)
 
     def _challenge(self) -> None:
-        """Ada has challenged Bob's bot in private: one match is over, by Bob's fault, and another waits."""
+        """Let Ada challenge Bob's bot in private: one match ends by Bob's fault, and another waits."""
         site = self.site
         ada = self.tokens["owner"]
         body = {"season_id": self.named["season_id"], "bot_id": self.named["bot of ada"], "games": 4, "private": True}
@@ -298,7 +300,7 @@ class PlantedLeague:
             assert world.finish(job, outcomes)
 
     def _webhook(self) -> None:
-        """Ada has one; nobody sees its secret again."""
+        """Give Ada a webhook; its secret must not be shown again."""
         with self.site.world.db.transaction() as session:
             ada = look_up(session, self.secrets["token of ada"], TokenKind.TOKEN).person
             made, secret = add_webhook(session, ada, f"https://a.example/{planted('webhook', 'ada')}")
@@ -306,7 +308,7 @@ class PlantedLeague:
         self.secrets["webhook of ada"], self.secrets["secret of a webhook"] = planted("webhook", "ada"), secret
 
     def _evaluation(self) -> None:
-        """One is being played: the series of its first round wait."""
+        """Begin an evaluation; the series of its first round wait."""
         body = {"format": "swiss", "rounds": 2}
         path = f"/v1/seasons/{self.named['season_id']}/evaluations"
         begun = self.site.client.post(path, json=body, headers=self.tokens["organiser"])
@@ -320,7 +322,7 @@ class PlantedLeague:
         return {name: found[name] for name in names}
 
     def _exhibition(self) -> None:
-        """Ada sits at a table with Bob's bot."""
+        """Seat Ada at a table with Bob's bot."""
         with self.site.world.db.transaction() as session:
             ada = look_up(session, self.secrets["token of ada"], TokenKind.TOKEN).person
             bot_id = self.named["bot of bob"]
@@ -329,7 +331,7 @@ class PlantedLeague:
             self.secrets["seed of the exhibition"] = session.get_one(Exhibition, found).seed.hex()
 
     def _what_the_database_keeps(self) -> None:
-        """Seeds that are still to be drawn from, and what stands in for passwords and tokens."""
+        """Collect unused seeds, and the stored forms of passwords and tokens."""
         with self.site.world.db.reading() as session:
             deals = {match.seed for match in session.exec(select(Match).where(Match.id == self.named["held"]))}
             told = {match.seed for match in session.exec(select(Match).where(Match.state == "done"))} - deals
@@ -349,7 +351,7 @@ class PlantedLeague:
 
 
 def exits(job: SeriesJob, match: MatchJob) -> dict[int, Exit]:
-    """What each bot wrote to its stderr."""
+    """The text that each bot wrote to its stderr."""
     authors = ["ada" if "bot-of-ada" in job.programs[version].label else "bob" for version in match.seats]
     return {
         seat: Exit(0, None, False, planted("stderr", who).encode(), cpu_ns=5, peak_memory_bytes=6)

@@ -57,13 +57,13 @@ PRIVATE_MATCH = {"match_id": "private"}
 
 
 def inside(owner: str, others: str | None = None) -> dict[str, frozenset[str]]:
-    """What of a private challenge is told: to the people of its bot, and to organisers (None: the same)."""
+    """The people who see the inside of a private challenge: those of its bot, and organisers (None: the same)."""
     return shows(owner=owner, **dict.fromkeys(("organiser", "admin"), owner if others is None else others))
 
 
 RECORD, WORDS, LINK = "transcript 9 of a challenge", "words of a challenge", "match 9 of a challenge"
 STDERR = "stderr of a challenge"
-BEFORE_IT = "match 8 of a challenge"  # of the same series
+BEFORE_IT = "match 8 of a challenge"  # in the same series
 
 TABLE: tuple[Line, ...] = (
     Line("GET", "/healthz", ALL),
@@ -292,7 +292,7 @@ TABLE: tuple[Line, ...] = (
         Line("GET", f"/v1/exhibitions/{{exhibition_id}}/{what}", OPEN)
         for what in ("replay", "verification", "transcript", "advice")
     ),
-    Line("GET", "/play", "in 200 200 200 200"),
+    Line("GET", "/play", ALL),
     Line("POST", "/play", "in 303 409 303 303", form={"bot": "3", "table": "1-2"}),
     Line("GET", "/play/{exhibition_id}", "in 404 200 404 404"),
     Line("GET", "/play/{exhibition_id}/document", "in 404 200 404 404"),

@@ -121,7 +121,7 @@ def test_a_second_head_may_take_no_longer_than_the_first(monkeypatch: pytest.Mon
     monkeypatch.setattr(connections, "LOOK_SECONDS", 0.1)
     with guard() as (url, _), connected(url, sending=b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET ") as slow:
         assert slow.recv(15) == b"HTTP/1.1 200 OK"
-        while slow.recv(1000):  # the rest of the answer, and then the end
+        while slow.recv(1000):  # the rest of the answer, then the end
             pass
 
 
@@ -157,7 +157,7 @@ def test_whoever_waits_makes_room_for_whoever_comes_but_not_who_is_served() -> N
         served_ = stack.enter_context(connected(url, sending=b"GET /waits HTTP/1.1\r\nHost: x\r\n\r\n"))
         until(lambda: watching._all and not watching._waiting)
         idle = []
-        for number in range(2, 9):  # from an address each, for one may have a quarter of all
+        for number in range(2, 9):  # one address each, because an address may have a quarter of all connections
             idle.append(stack.enter_context(connected(url, source=f"127.0.0.{number}")))
             until(lambda number=number: len(watching._all) == number)
         assert httpx.get(url).text == "ok"
@@ -215,7 +215,8 @@ def test_uploads_have_room_in_turn_and_no_author_has_it_all() -> None:
         asks = [(1, 60), (1, 60), (2, 100), (3, None), (4, 100), (5, 100), (6, 10)]
         tasks = [asyncio.create_task(let_in(room, who, size, order, leave)) for who, size in asks]
         await asyncio.sleep(0.05)
-        # The first author has a quarter at most; the unknown size counts as the largest; the line stops at who is next.
+        # The first author has at most a quarter; the unknown size counts as the largest; the queue stops at the next
+        # author.
         assert order == [(1, 60), (2, 100), (3, None), (4, 100)]
         leave.set()
         await asyncio.gather(*tasks)

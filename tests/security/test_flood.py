@@ -51,7 +51,7 @@ PATIENCE_SECONDS = 30
 
 @dataclass
 class League:
-    """What the clients need to know."""
+    """The facts about a league that the clients need."""
 
     world: World
     port: int
@@ -67,7 +67,7 @@ def league(tmp_path_factory: pytest.TempPathFactory) -> Iterator[League]:
     world.play_all()
     tokens = []
     world.write(refit, season)
-    world.clock.now = datetime.now(UTC)  # the server has no other, and tokens expire
+    world.clock.now = datetime.now(UTC)  # the server uses the real clock, and tokens expire
     with world.db.transaction() as session:
         for number in range(AUTHORS):
             author = insert_user(session, f"flood{number}", None, Role.AUTHOR)

@@ -32,9 +32,9 @@ def stage() -> Stage:
 
 
 def wrong(seeds: range) -> dict[int, list[str]]:
-    """What went wrong, by seed."""
-    logging.disable(logging.CRITICAL)  # a storm is loud
-    gc.collect()  # not in between: a sixth of the time, and it has as little to collect
+    """The mistakes found, by seed."""
+    logging.disable(logging.CRITICAL)  # a storm logs a lot
+    gc.collect()  # collecting only between storms saves a sixth of the time
     gc.freeze()
     gc.disable()
     return {seed: found for seed in seeds if (found := Simulator(stage(), seed).run())}
@@ -59,9 +59,9 @@ def main() -> None:
 
 
 def storms(seeds: range) -> Iterator[tuple[int, list[str]]]:
-    """Those that ended badly."""
+    """Run the storms, and yield those that ended badly."""
     for games in GAMES:
-        League.prepared(games)  # now, or each process would do it again
+        League.prepared(games)  # done here once, not again in each process
     parts = [seeds[at : at + SEEDS_AT_A_TIME] for at in range(0, len(seeds), SEEDS_AT_A_TIME)]
     with ProcessPoolExecutor(os.cpu_count()) as processes:
         for found in processes.map(wrong, parts):

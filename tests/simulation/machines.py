@@ -62,7 +62,7 @@ class Arena:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Nothing is open."""
+        """Close nothing, because nothing is open."""
 
     def open(self) -> None:
         """Takes its time."""
@@ -78,8 +78,8 @@ class Arena:
         *_listeners: object,
         attempt: int = 1,
     ) -> Played:
-        """As `sandbox.arena.Arena.play`; bots take chances, so no two attempts are alike."""
-        for wait in (self.simulator.idle, self.simulator.idle, self.simulator.pause):  # harm at the end tells most
+        """Stand in for `sandbox.arena.Arena.play`; bots draw lots, so no two attempts are alike."""
+        for wait in (self.simulator.idle, self.simulator.idle, self.simulator.pause):  # harm at the end reveals most
             between()
             wait(self.simulator.chance.uniform(0, 3))
         self._maybe_void(seating)
@@ -97,7 +97,7 @@ class Arena:
         _places: Sequence[Seat],
         _heartbeat: Callable[[], None],
     ) -> Played:
-        """As `sandbox.arena.Arena.play_beside`."""
+        """Stand in for `sandbox.arena.Arena.play_beside`."""
         bots = MemoryTransport([self._player(self.programs[0]) for _ in range(seats)])
 
         def exchange(messages: Sequence[Message]) -> Mapping[Seat, Reply]:
@@ -109,7 +109,7 @@ class Arena:
         return Played(run_match(game, seats, seed, beside(_Bots(exchange)), about), {})
 
     def _maybe_void(self, seating: Sequence[int]) -> None:
-        """Mostly while one seat is to answer; seldom it is the machine that has failed."""
+        """Sometimes void the attempt, mostly while one seat is to answer, and rarely because the machine failed."""
         chance = self.simulator.chance
         if self.simulator.happens(self.simulator.weather.void):
             cause = chance.choice(["host-unknown", "host-memory", "host-memory", "watch-ended"])
@@ -117,7 +117,7 @@ class Arena:
             raise TransportError(cause, "simulated", **({} if seat is None else {"seat": seat}))
 
     def _player(self, program: Program) -> Player:
-        """The house's random bot. In a trial it does as its text says, elsewhere it sometimes falls silent."""
+        """Return the house's random bot. In a trial it follows its source text; elsewhere it sometimes falls silent."""
         play = RANDOM_BOT(self.simulator.chance.getrandbits(32))
         if program.label.startswith("house:"):
             return play
@@ -128,13 +128,13 @@ class Arena:
 
 @dataclass(frozen=True, slots=True)
 class _Bots:
-    """A transport that is one function."""
+    """A transport made of one function."""
 
     exchange: Callable[[Sequence[Message]], Mapping[Seat, Reply]]
 
 
 def _mute(_: Message) -> None:
-    """Says nothing."""
+    """Say nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,12 +172,12 @@ class Slots:
 
     @contextlib.contextmanager
     def take(self, *_: object, **__: object) -> Iterator[tuple[int, ...]]:
-        """As `sandbox.host.slots.Slots.take`."""
+        """Stand in for `sandbox.host.slots.Slots.take`."""
         yield (0,)
 
 
 class SimulatedContext:
-    """What `workers.context.Context` is to the tasks."""
+    """Stands in for `workers.context.Context` in the tasks."""
 
     def __init__(self, simulator: Simulator) -> None:
         self._simulator = simulator

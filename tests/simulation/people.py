@@ -87,7 +87,7 @@ def author(now: Simulator) -> None:
 
 
 def _ask(now: Simulator, session: Session, owner: Person, bot_id: int) -> None:
-    """For unrated matches against a bot of the season, or versions of one's own."""
+    """Ask for unrated matches against a bot of the season, or between versions of one's own."""
     rival = now.chance.choice(now.league.bots)[1]
     ask(session, owner, 1, Question(bot_id, rival, now.chance.randint(1, 4), private=now.happens(0.5)))
 
@@ -108,7 +108,7 @@ def guest(now: Simulator) -> None:
                 with now.stage.database.transaction() as session:
                     try:
                         seat = take_seat(session, now.league.guest, now.chance.choice(now.league.bots)[1])
-                    except errors.WrongState:  # no version of it has played in a season yet
+                    except errors.WrongState:  # no version of the bot has played in a season yet
                         continue
                 now.sittings += 1
                 now.enqueue(EXHIBITIONS, seat)

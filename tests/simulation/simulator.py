@@ -108,7 +108,7 @@ class Simulator:
         self.league = stage.reset(self.extent.games)
         self.seconds = 0.0
         lease_seconds = stage.settings.lease_seconds
-        self.stops = (lease_seconds / 4, lease_seconds, lease_seconds)  # for a moment, or until somebody else is asked
+        self.stops = (lease_seconds / 4, lease_seconds, lease_seconds)  # for a moment, or until another worker is asked
         self.uploads = self.sittings = 0
         self.messages = [(0.0, SERIES, series_id) for series_id in self.league.series_ids]
         self.trace: list[tuple[float, str, str]] = []
@@ -184,7 +184,7 @@ class Simulator:
         while self.seconds < self.extent.storm_seconds + CALM_SECONDS:
             self.run_until(self.seconds + LOOK_SECONDS)
             if self.at_rest():
-                if self.extent.uploads:  # else all has been planned from the beginning
+                if self.extent.uploads:  # otherwise everything was planned at the start
                     tasks.tick.run()
                 if self.at_rest():
                     break
@@ -205,7 +205,7 @@ class Simulator:
     def idle(self, seconds: float) -> None:
         """The present process has nothing to do for that time, in which nothing happens to it that would matter."""
         simulation = getcurrent().parent
-        if simulation is None:  # nobody waits: the simulation itself looks for what is left to do
+        if simulation is None:  # nobody waits: the simulation itself looks for remaining work
             return
         self.wait(self.process, seconds + self.chance.uniform(0, 0.01))
         simulation.switch()
@@ -267,7 +267,7 @@ class Simulator:
             self.messages.append((self.seconds + self.chance.uniform(0, 1), life, row_id))
 
     def schedule(self) -> None:
-        """Celery's beat and what it asks for; sweeps most of all, for it is they that set things right."""
+        """Do what Celery's beat does, mostly sweeps, because these repair the damage."""
         choice = [tasks.tick, *[tasks.sweep] * 10, *[tasks.refit] * self.extent.ranked]
         while True:
             with self.task():
@@ -354,7 +354,7 @@ class Simulator:
                 {
                     "context": lambda: self.context,
                     "enqueue": self.enqueue,
-                    "enqueue_plan": lambda _: None,  # lost, and it may be: the next tick plans anyway
+                    "enqueue_plan": lambda _: None,  # lost, which is allowed: the next tick plans anyway
                     "time": self,
                 },
             ),

@@ -51,7 +51,7 @@ def test_a_seed_decides_everything(stage: Stage) -> None:
 
 @pytest.fixture(autouse=True)
 def _silence() -> Iterator[None]:
-    """A storm is loud."""
+    """Turn logging off, because a storm logs a lot."""
     logging.disable(logging.CRITICAL)
     yield
     logging.disable(logging.NOTSET)
@@ -63,7 +63,7 @@ write_results = outcomes._write_results
 
 
 def late_results_are_taken(bug: pytest.MonkeyPatch) -> None:
-    """Whoever finishes need not be the one who was given the series last."""
+    """Plant a mistake: results are accepted from workers that no longer hold the series."""
 
     def careless(*what: Any, where: object, **values: Any) -> bool:  # the attempt
         return move(*what, **values)

@@ -87,12 +87,12 @@ def play(site: Site, name: str, game: str) -> int:
 
 
 def _evaluate(site: Site) -> None:
-    """The first season has an evaluation: its only round is over, unless one was begun before."""
+    """Give the first season an evaluation whose only round is over, unless one began before."""
     world = site.world
     swiss = DeclaredEvaluation(name="Interim", format=EvaluationFormat.SWISS, rounds=1)
     with world.db.transaction() as session:
         if running_evaluation(session, 1) is not None:
-            return  # a planted league's own goes on
+            return  # a planted league's own evaluation continues
         begin_now(session, world.boss, 1, swiss)
         made = plan_evaluation(session, lock_season(session, 1))
     for series_id in made:

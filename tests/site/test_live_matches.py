@@ -48,7 +48,7 @@ class Played:
         self.match_id = job.matches[0].match_id
         with world.db.transaction() as session:
             of_it = col(Match.id) == self.match_id
-            alone = commitment(self.match_id.to_bytes(32))  # no other match is to be played with its dice
+            alone = commitment(self.match_id.to_bytes(32))  # no other match may use its dice
             session.exec(update(Match).where(of_it).values(seed=self.transcript.seed, commitment=alone))
 
     def show(self, exchanges: int) -> None:

@@ -31,7 +31,7 @@ def opened(visit: Open, league: League, name: str, **arguments: object) -> Page:
         user_id = owner.one()
     page = visit(f"/matches/{match_id}", storage_state=signed_in_as(league, user_id), **arguments)
     if arguments.get("java_script_enabled", True):
-        page.locator("#replay .stage > *").first.wait_for()  # it takes its place above the link
+        page.locator("#replay .stage > *").first.wait_for()  # it pushes the link down
     page.get_by_role("link", name="what your bot wrote to stderr").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text(f"Your bot in match {match_id}")
     return page

@@ -54,7 +54,7 @@ PATHS = (
 )
 
 
-@pytest.mark.all  # test_everybody looks at these pages with less on them
+@pytest.mark.all  # test_everybody visits these pages with less content
 @pytest.mark.parametrize("path", PATHS)
 def test_a_page_keeps_nobody_out(visit: Open, path: str) -> None:
     assert keeps_out(visit(path)) == []

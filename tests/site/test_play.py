@@ -64,7 +64,7 @@ class Worker(threading.Thread):
             time.sleep(0.02)
 
     def stop(self, seconds: float) -> None:
-        """Whoever still plays has left, so that nothing of this test lasts into the next."""
+        """Let every person leave who still plays, so that nothing of this test lasts into the next."""
         self.stops = True
         with self.context.database.transaction() as session:
             session.exec(update(Exhibition).values(resigned=True, open_user_id=None, open_place=None))
@@ -76,7 +76,7 @@ class Worker(threading.Thread):
         with self.context.database.reading() as session:
             state = exhibitions.exhibition(session, exhibition_id).state
         if state is JobState.QUEUED:
-            self._queue.exhibitions.append(exhibition_id)  # the machine was too busy: as the sweeper would
+            self._queue.exhibitions.append(exhibition_id)  # the machine was too busy: do as the sweeper would
         elif not self.stops:
             give_advice(self.context, exhibition_id)
 
@@ -104,7 +104,7 @@ def opponent(league: League, game: str, name: str = "random") -> int:
     version_id = world.upload(owner, bot_id)
     job = world.building(version_id)
     assert world.write(finish_build, job, BuildOutcome(program, "", ""))
-    season_id = world.season(0, game=game)  # people play against what plays in a season
+    season_id = world.season(0, game=game)  # people play against bots of a season
     world.write(enter, owner, season_id, bot_id)
     return bot_id
 
@@ -502,7 +502,7 @@ def test_it_is_played_without_scripts_and_a_typo_costs_nothing(visit: Open, leag
 
 
 def every_field_has_a_name(page: Page) -> bool:
-    """What the page checker, a script itself, would look at first."""
+    """Check first what the page checker, a script itself, would check."""
     fields = page.locator("form.move input:not([type=hidden]), form.move select")
     return all(page.locator(f"label[for={field.get_attribute('id')}]").count() == 1 for field in fields.all())
 
@@ -530,7 +530,7 @@ def test_a_refused_move_keeps_what_was_chosen_and_resigning_ends_it(
 
 
 def test_who_signs_out_in_another_tab_is_told_at_the_table_and_comes_back_to_it(visit: Open, league: League) -> None:
-    page = seated(signed_in(visit("/"), "double"), opponent(league, "yacht-auction"))  # and no worker takes it
+    page = seated(signed_in(visit("/"), "double"), opponent(league, "yacht-auction"))  # no worker takes it
     another = page.context.new_page()
     another.goto("/account")
     another.get_by_role("button", name="Sign out").click()

@@ -58,7 +58,7 @@ def watch_to_its_end(page: Page) -> None:
 @pytest.mark.parametrize("name", WATCHED)
 def test_a_match_is_watched_to_its_end(visit: Open, league: League, name: str) -> None:
     page = visit("/about/ratings")
-    page.clock.install()  # the page's own time: nobody waits for it
+    page.clock.install()  # the page's own clock, so that nobody waits
     page.goto(f"/matches/{league.matches[name]}")
     viewer(page)
     watch_to_its_end(page)

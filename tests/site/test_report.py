@@ -145,7 +145,7 @@ def test_a_report_is_read_watched_and_asked_what_if(browser: Browser, tmp_path: 
 
 
 def _ask_what_if(page: Page) -> None:
-    """The page's answer is what its data say: every answer, and every game, by hand."""
+    """Check that the page's answer follows from its data, by computing every answer and every game here."""
     told = page.locator("#whatif-told")
     expect(told).to_contain_text("0 more games lost.")
     page.locator("#limit").fill("-12")  # an eighth of each limit

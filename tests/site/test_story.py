@@ -113,7 +113,7 @@ def test_a_season_is_made_played_watched_doubted_and_ruled_on(
     ada = signs_up(opens, "ada")
     bot_id = uploads(ada, "hopper")
     board = opens("/about/ratings")
-    with board.expect_request("**/events"):  # it listens, and is told
+    with board.expect_request("**/events"):  # the page listens and gets an event
         board.goto(f"/seasons/{season}")
     enters(ada, season)
     rivals.enter(seasons)
@@ -174,7 +174,7 @@ def makes_a_season(page: Page) -> int:
 
 
 def quick_season(deployment: Deployment, game: str) -> int:
-    """For the games of which only a replay is wanted."""
+    """A season for games of which only a replay is needed."""
     with Client(deployment.url, deployment.organiser) as organiser:
         body = {"name": f"One of {game}", "game": game, "series_length": 1, "games_per_pair": 1}
         season = organiser.create_season(body)
@@ -198,7 +198,7 @@ def uploads(page: Page, bot: str) -> int:
     )
     page.evaluate("window.before = document.querySelector('[data-part=state]').textContent")
     expect(page.locator("[data-part=state]")).to_have_text("ready")
-    # The page as it stands when it is over; on a busy machine it may have been over before anybody looked.
+    # The page as rendered after the end; on a busy machine the match may have ended before anybody looked.
     assert page.evaluate("window.before") in {None, "ready"}
     expect(page.locator("[data-part=log]")).to_contain_text("--- stderr ---")
     expect(page.locator("[data-part=log]")).to_contain_text(SHOWN)
@@ -223,7 +223,7 @@ def drops(page: Page, name: str, content: bytes) -> None:
 
 
 def harmless(page: Page) -> None:
-    """Nothing of what the author wrote is more than text, and nothing of it paints or turns round."""
+    """Check that the author's text is only text, and paints and reverses nothing."""
     assert "owned" not in page.title()
     assert page.locator("img[src=x], [onclick], [onerror]").count() == 0
     text = page.locator("body").inner_text()

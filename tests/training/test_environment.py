@@ -16,6 +16,7 @@ from deadheat.engine.chance import seeds
 from deadheat.engine.core import Fault
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import bots_of
+from deadheat.engine.games.variants import Value, parameters, rules_of
 from deadheat.engine.replay import replay
 from deadheat.engine.transcript import decode, encode
 from deadheat.games.liars_dice.rules import BIDS, Bid, Move
@@ -208,11 +209,11 @@ def test_rewards_are_the_share_of_others_beaten_less_the_share_that_won() -> Non
 @pytest.mark.parametrize(
     ("name", "bad", "fault"),
     [
-        ("yacht-auction", 3425, Fault.MALFORMED),  # a scoring where a bid is wanted
+        ("yacht-auction", 3425, Fault.MALFORMED),  # a scoring in place of a bid
         ("yacht-auction", "BID A 100001", Fault.ILLEGAL),
         ("yacht-auction", "B" * 5000, Fault.OVERFLOW),
         ("betris-large", 12, Fault.MALFORMED),
-        ("liars-dice", 180, Fault.ILLEGAL),  # a challenge, and there is no bid
+        ("liars-dice", 180, Fault.ILLEGAL),  # a challenge without a bid
     ],
 )
 def test_an_illegal_action_loses_as_under_the_judge(name: str, bad: int | str, fault: Fault) -> None:
@@ -279,3 +280,30 @@ def test_numpy_is_loaded_only_for_training_and_pettingzoo_is_not_needed(monkeypa
     monkeypatch.setitem(sys.modules, "pettingzoo", None)
     monkeypatch.delitem(sys.modules, "deadheat.training.pettingzoo", raising=False)
     assert type(deadheat.env("betris-large")) is Environment
+
+
+# Variants --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter"), [(name, each) for name in sorted(VIEWS) for each in parameters(GAMES[name])]
+)
+def test_a_variant_is_played_by_its_numbers_and_its_transcript_says_so(name: str, parameter: Value) -> None:
+    variant = {parameter.name: parameter.parameter.least}
+    env = deadheat.env(name, variant=variant)
+    assert list(moves(env, 1))
+    transcript = env.transcript()
+    assert transcript.variant == variant
+    assert not transcript.result.faults
+    assert replay(rules_of(transcript), decode(encode(transcript))) == transcript
+
+
+def test_a_variant_stays_within_the_bounds_of_a_season() -> None:
+    with pytest.raises(ValueError, match="dice is 6, and must be from 1 to 5"):
+        deadheat.env("liars-dice", variant={"dice": 6})
+
+
+def test_a_seat_knows_from_the_beginning_how_many_dice_a_variant_has() -> None:
+    env = deadheat.env("liars-dice", 3, {"dice": 2})
+    env.reset(seed=1)
+    assert env.layout.named(env.observe("seat_2")["observation"])["counts"] == [2, 2, 2, 0, 0, 0]

@@ -41,7 +41,7 @@ def read(world: BuildingWorld, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Ve
     note = note_build_log
 
     def noted(session: Session, job: BuildJob, text: str) -> bool:
-        with world.db.reading() as before:  # what the write before this one left for everyone
+        with world.db.reading() as before:  # what the previous write left for every reader
             version = before.get_one(type(world.version(job.version_id)), job.version_id)
             found.append((version.state, version.log))
         return note(session, job, text)

@@ -74,7 +74,7 @@ def test_where_verdicts_are_as_they_should_be_the_machine_stays_fit(world: Playi
     found = settled(world)
     assert (found.fitness, found.reasons, found.canary_failures) == (Fitness.FIT, (), 0)
     assert found.canaries > 0
-    with world.db.reading() as session:  # it is nowhere in the log of results
+    with world.db.reading() as session:  # it does not appear in the log of results
         assert session.exec(select(func.count()).select_from(Match)).one() == 0
         assert session.exec(select(func.count()).select_from(Attempt)).one() == 0
     assert [path for path in world.context.run_dir.iterdir() if path.name != "slots"] == []
@@ -126,7 +126,7 @@ def test_a_wrong_verdict_is_not_lost_when_the_attempt_ends_void_after_it(world: 
     play_canary(world.context, CPUS, 0)
     found = info(world)
     assert found.fitness is Fitness.UNFIT
-    assert all("was convicted (exited)" in reason for reason in found.reasons)  # of more than lateness, too
+    assert all("was convicted (exited)" in reason for reason in found.reasons)  # also for other reasons than lateness
 
 
 def test_void_attempts_are_repeated_and_a_canary_without_an_end_asks_for_a_check(
@@ -174,7 +174,7 @@ def test_in_containers_a_true_referee_stays_fit_and_a_lying_one_does_not(confine
     series_id = queued(confined)
     monkeypatch.setattr(pipes, "monotonic_ns", lambda: time.monotonic_ns() // 2)
     assert settled(confined).fitness is Fitness.UNFIT
-    assert play_series(confined.context, series_id)  # not told of again: there is no other machine
+    assert play_series(confined.context, series_id)  # not reported again: there is no other machine
     assert state(confined, series_id) is JobState.QUEUED
     assert [path for path in confined.context.run_dir.iterdir() if path.name != "slots"] == []
 

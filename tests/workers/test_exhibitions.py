@@ -151,7 +151,7 @@ def test_who_resigns_while_the_bots_are_at_work_is_free_before_they_have_answere
 def test_a_machine_that_always_fails_costs_a_person_no_more_than_a_match_of_bots(
     world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever it fails by: an engine that cannot do its work is nobody's doing, and its voids count all the same."""
+    """This holds for every cause: an engine that cannot work is nobody's fault, but its voids count all the same."""
     person, exhibition_id = seated(world)
 
     def failing(self: PipeTransport, messages: object) -> object:
@@ -160,7 +160,7 @@ def test_a_machine_that_always_fails_costs_a_person_no_more_than_a_match_of_bots
     monkeypatch.setattr(PipeTransport, "exchange", failing)
     for voids in range(1, world.settings.match_attempts + 1):
         assert info(world, exhibition_id).state is JobState.QUEUED
-        world.write(record_check, world.host, {}, (), 0)  # it was doubted, and found fit again
+        world.write(record_check, world.host, {}, (), 0)  # it was in doubt and has been found fit again
         play_exhibition(world.context, exhibition_id)
         if voids < world.settings.match_attempts:
             assert info(world, exhibition_id).voids == voids

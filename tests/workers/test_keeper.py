@@ -54,7 +54,7 @@ def test_folders_of_processes_that_were_killed_go_while_the_machine_lives(world:
 
 def test_the_counters_of_a_season_begin_before_it_is_played(world: PlayingWorld) -> None:
     season_id = world.season(series_length=1)
-    metrics.faults.clear()  # other tests of this process have played seasons of the same number
+    metrics.faults.clear()  # other tests in this process have played seasons with the same number
     Keeper(world.context).look()
     labels = {"game": GAME, "season": str(season_id), "command": "ROLL", "fault": "timeout"}
     assert REGISTRY.get_sample_value("deadheat_faults_total", labels) == 0
@@ -83,9 +83,9 @@ def test_a_machine_is_checked_quickly_when_it_starts_and_judges_from_then_on(wor
     found = info(world)
     assert found.checked_at == world.clock.now
     rounds = found.report["facts"]["innocent"] / 2
-    assert rounds in (QUICK_ROUNDS, FULL_ROUNDS)  # the latter where this host was so busy that a doubt was left
+    assert rounds in (QUICK_ROUNDS, FULL_ROUNDS)  # FULL_ROUNDS if a busy host left a doubt
     assert (found.report["facts"]["convicted"], found.report["facts"]["acquitted"]) == (0, 0)
-    assert found.judges or "were not caught" in found.reasons[0]  # this host may be that busy
+    assert found.judges or "were not caught" in found.reasons[0]  # this host may be too busy
 
 
 def test_one_doubt_at_the_start_is_settled_by_a_thorough_check_at_once(
@@ -146,7 +146,7 @@ def test_a_machine_without_an_engine_is_unfit_and_says_so(world: PlayingWorld, m
     asked = finds(monkeypatch, SandboxError("no-engine", "no Docker Engine answers"))
     arrive(world.context)
     Keeper(world.context).look()
-    assert asked == [QUICK_ROUNDS]  # looking longer would show nothing more
+    assert asked == [QUICK_ROUNDS]  # looking longer would show nothing else
     assert info(world).reasons == ("It could not be checked: no Docker Engine answers",)
     assert info(world).check_due_at is not None
 
@@ -201,7 +201,7 @@ def test_of_two_live_machines_with_one_name_the_second_says_so_and_waits(
     assert asked == []
     assert info(world).judges, "the first one plays on"
     world.clock.listeners.clear()
-    world.clock.turn(world.settings.lease_seconds + 1)  # the first one is gone
+    world.clock.turn(world.settings.lease_seconds + 1)  # the first machine is gone
     watching.look()
     assert asked == [QUICK_ROUNDS]
     assert info(world).judges
@@ -214,7 +214,7 @@ def test_a_machines_name_is_a_setting(world: PlayingWorld, tmp_path: Path) -> No
 
 def test_a_database_that_is_away_does_not_end_the_keeper(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     class Enough(Exception):
-        """The test has seen what it wanted."""
+        """Raised when the test has seen enough."""
 
     def unreachable(self: Keeper) -> None:
         raise OperationalError("UPDATE", {}, Exception("server closed the connection"))

@@ -36,7 +36,7 @@ every_language = pytest.mark.parametrize("language", sorted(LANGUAGES))
 
 @pytest.fixture(scope="module")
 def full_image(engine_required: None) -> str:
-    faulthandler.cancel_dump_traceback_later()  # its patience is for tests, not for downloads
+    faulthandler.cancel_dump_traceback_later()  # the time-out is meant for tests, not for downloads
     subprocess.run([ROOT / "deploy" / "images" / "build", "full"], check=True)
     return FULL_IMAGE
 
@@ -64,7 +64,7 @@ def test_a_hello_bot_plays_a_legal_match(world: BuildingWorld, language: str) ->
     else:
         version = world.built("hello.zip", zipped(files))
     assert (version.state, version.reason, version.language) == (VersionState.READY, "", language), version.log
-    assert ">> PUT YACHT" in version.log  # the last of its thirteen
+    assert ">> PUT YACHT" in version.log  # the last of its thirteen scorings
     assert "\nexit code 0\n" in version.log
 
 
@@ -106,7 +106,7 @@ public class Main {
 
 
 def asked(line: str, folder: Path, image: str, tmp_path: Path) -> tuple[Reply, Exit]:
-    """What the program of these sources answers, and how it ends."""
+    """Return the answers of the program with these sources, and how it ends."""
     files = sources(folder)
     language, entry = detect("bot.zip", list(files), files.get("deadheat.toml"))
     recipe = LANGUAGES[language].starting_with(entry)

@@ -44,7 +44,7 @@ def test_a_leader_that_died_is_followed_when_its_lease_has_run_out(redis_url: st
         client.pexpire(KEY, 1)
         time.sleep(0.05)
     assert second.hold()
-    assert not first.hold()  # it had merely been asleep, and finds that it leads no more
+    assert not first.hold()  # it was only asleep, and learns that it no longer leads
 
 
 def test_a_flushed_redis_has_a_leader_again_at_once(redis_url: str) -> None:
@@ -94,7 +94,7 @@ def test_only_the_leader_sends_what_is_due(tmp_path: Path) -> None:
         assert all(clockwork.tick() <= leader.LEASE_SECONDS / 3 for clockwork in schedulers.values())
     assert sent["one"]
     assert sent["other"] == []
-    assert (tmp_path / "other").exists()  # who stands by is well, too
+    assert (tmp_path / "other").exists()  # the process on standby is healthy too
     schedulers["one"].close()
     for _ in range(4):
         schedulers["other"].tick()

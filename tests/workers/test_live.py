@@ -31,7 +31,7 @@ def queued(world: PlayingWorld, length: int = 2) -> int:
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> Told:
-    """What spectators could have seen, in order."""
+    """The states that spectators could have seen, in order."""
     found: Told = []
     really = league_live.show
 
@@ -72,7 +72,7 @@ def test_a_long_match_is_told_of_again_and_again_to_its_end(world: PlayingWorld,
 def test_telling_takes_a_fiftieth_of_the_time_at_most(world: PlayingWorld, told: Told) -> None:
     now = itertools.count()
     job = world.claimed(queued(world, 1))
-    broadcast = Broadcast(world.context, job, lambda: float(next(now)))  # a look at the clock takes a second
+    broadcast = Broadcast(world.context, job, lambda: float(next(now)))  # each reading of the clock takes a second
     broadcast.begin(job.matches[0].match_id)
     for _ in range(120):
         broadcast.hear({})

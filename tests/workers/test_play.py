@@ -128,7 +128,7 @@ def test_matches_are_counted_for_their_season_and_from_nothing_on(world: Playing
 
     play_run = play.run
     monkeypatch.setattr(play, "run", run)
-    metrics.matches.clear()  # seasons of other tests have the same numbers
+    metrics.matches.clear()  # other tests' seasons have the same numbers
     metrics.faults.clear()
     play_series(world.context, series_id)
     assert seen == [(0, 0)]
@@ -287,7 +287,7 @@ def test_an_answer_that_was_lost_after_the_commit_doubles_nothing(world: Playing
     series_id, answers = queued(world), []
 
     def heard_late(context: Context, act: Callable[[Session], bool]) -> bool:
-        for _ in range(2):  # the first answer is lost, and it is said again
+        for _ in range(2):  # the first answer is lost, and it is sent again
             with context.database.transaction() as session:
                 answers.append(act(session))
         return answers[-1]
@@ -352,7 +352,7 @@ def test_an_engine_that_goes_away_in_the_middle_costs_no_match(world: PlayingWor
     assert causes(world, series_id) == ["played", "engine"]
     monkeypatch.undo()
     play_series(world.context, series_id)
-    assert series(world, series_id).state is JobState.QUEUED  # this machine is to be checked first
+    assert series(world, series_id).state is JobState.QUEUED  # this machine must be checked first
     world.write(record_check, world.host, {}, (), 0)
     play_series(world.context, series_id)
     assert_played_once(world, series_id)

@@ -1,4 +1,4 @@
-"""Unrated matches that authors ask for: the form beside a bot, one's own list, and how one stands."""
+"""Unrated matches that authors ask for: the form beside a bot, the visitor's list, and each challenge's progress."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from deadheat.league.service.views.matches import matches
 router = APIRouter(include_in_schema=False)
 
 LISTED = 50
-"""Challenges, and matches of one."""
+"""Challenges in a list, and matches of a challenge."""
 
 GAMES = 20
 """The form's default: enough to see a large difference, and little work for a machine."""
@@ -51,7 +51,7 @@ class Side:
 
 @router.get("/challenges")
 def challenges(shared: Shared, visit: Visiting, before: Annotated[RowId | None, Query()] = None) -> Response:
-    """One's own, the newest first."""
+    """List the visitor's challenges, the newest first."""
     with shared.db.reading() as session:
         found = asked.asked(session, visit.person, before=before, limit=LISTED + 1)
     shown, older = first_of(found, LISTED, lambda one: one.id)
@@ -82,14 +82,14 @@ def _form(
 
 @router.get("/bots/{bot_id}/challenge")
 def form(shared: Shared, visit: Visiting, bot_id: Id, season: Annotated[RowId, Query()]) -> Response:
-    """The form to ask for matches against a bot."""
+    """Show the form to ask for matches against a bot."""
     return _form(shared, visit, bot_id, season)
 
 
 @router.post("/bots/{bot_id}/challenge")
 @posting("challenge", _form)
 def ask(shared: Shared, posted: Submitted, bot_id: Id, season: Annotated[RowId, Query()]) -> Response:
-    """Ask for them."""
+    """Ask for unrated matches."""
     given = dict(posted.fields)
     bounds = {name: given.pop(name) for name in ("elo0", "elo1") if given.get(name, "") != ""}
     given = {name: value for name, value in given.items() if name not in ("elo0", "elo1")}
@@ -105,7 +105,7 @@ def ask(shared: Shared, posted: Submitted, bot_id: Id, season: Annotated[RowId, 
 def challenge(
     shared: Shared, visit: Present, challenge_id: Id, before: Annotated[RowId | None, Query()] = None
 ) -> Response:
-    """How one stands, with its matches."""
+    """Show a challenge's progress, with its matches."""
     with shared.db.reading() as session:
         found = asked.asked_challenge(session, None if visit is None else visit.person, challenge_id)
         played = matches(session, challenge_id=challenge_id, before=before, limit=LISTED + 1)
@@ -128,20 +128,20 @@ def challenge(
 
 @router.post("/challenges/{challenge_id}/stop")
 def stop(shared: Shared, posted: Submitted, challenge_id: Id) -> Response:
-    """End one of one's own."""
+    """End one of the visitor's challenges."""
     with shared.db.transaction() as session:
         asked.stop(session, posted.visit.person, challenge_id)
     return onward(f"/challenges/{challenge_id}")
 
 
 def _challengers(session: Session, visit: Visit, game: str) -> Sequence[tuple[int, str]]:
-    """The bots of that game that the visitor may send, as the form offers them."""
+    """The visitor's bots of that game that may play, in the form's order."""
     found = [bot for bot in bots_of(session, visit.person) if bot.game == game and bot.versions and not bot.retired_at]
     return [(bot.id, f"{bot.name} (team {bot.team})" if bot.team else bot.name) for bot in found]
 
 
 def _sides(found: AskedChallenge, faults: dict[int, int]) -> list[Side]:
-    """Both versions, rated by the challenge's games alone."""
+    """Both versions, rated by the challenge's games only."""
     won, drawn, lost = found.wins, found.draws, found.losses
     ranks = np.repeat([(1, 2), (1, 1), (2, 1)], (won, drawn, lost), axis=0).astype(np.int64)
     ratings: dict[str, Rating] = {}

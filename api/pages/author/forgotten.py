@@ -1,4 +1,4 @@
-"""The pages of a forgotten password: asking for a link, and choosing another password by it."""
+"""The pages for a forgotten password: asking for a link, and choosing another password through it."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def _ask(shared: Services, complaint: Complaint | None = None, *, asked: bool = 
 
 @router.get("/forgotten")
 def ask_page(shared: Shared) -> Response:
-    """Name the account."""
+    """Show the form to name the account."""
     return _ask(shared)
 
 
 @router.post("/forgotten")
 @posting("forgotten", _ask)
 def ask(shared: Shared, request: Request, sent: Sent) -> Response:
-    """Send a link, after the answer, so that how long it takes tells nothing either."""
+    """Send a link after the answer, so that the response time reveals nothing either."""
     name = sent.get("name", "")[:64]
     shared.rates.forgotten(request, name)
     answer = _ask(shared, asked=True)
@@ -58,7 +58,7 @@ def ask(shared: Shared, request: Request, sent: Sent) -> Response:
 
 @router.get("/reset")
 def reset_page(shared: Shared, link: Annotated[ResetLink, Query()]) -> Response:
-    """Choose another password."""
+    """Show the form to choose another password."""
     return _reset(shared, link)
 
 
@@ -70,8 +70,8 @@ def _reset_again(complaint: Complaint, shared: Services, sent: Fields, **_: Any)
 @router.post("/reset")
 @posting("reset", _reset_again)
 def reset(shared: Shared, request: Request, sent: Sent) -> Response:
-    """Have another password; every browser is signed out and every token ended."""
-    shared.rates.sign_up(request)  # a guess, or a hash to compute
+    """Set another password; every browser is signed out and every token ends."""
+    shared.rates.sign_up(request)  # counts as a sign-up: it may be a guess, and costs a hash
     body = checked(ResetForm, {name: sent.get(name, "") for name in ResetForm.model_fields})
     with shared.db.transaction() as session:
         forgotten.reset_password(session, body.channel, body.until, body.token, body.password)

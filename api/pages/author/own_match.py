@@ -41,14 +41,14 @@ from deadheat.league.service.views.matches import match_detail, own_seats
 router = APIRouter(include_in_schema=False)
 
 EXCHANGES = 3
-"""Shown before the end, and the one after it."""
+"""Exchanges shown before the end, besides the last one."""
 
 MAX_NOTES = 1000
 """The most notes per seat; its stderr has all that were kept."""
 
 _Seat = Annotated[int, Path(ge=0, le=255)]
 _Where = tuple[int, int | None]
-"""A move of the replay, and the round that it is in."""
+"""A move of the replay, and its round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,8 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a seat lost its place. `clock`: what the times of its last answer say; `evidence`: what the judge's counters
-    said of a missed deadline; `at`: where the replay shows it.
+    """Why a seat lost its place. `clock`: an explanation of its last answer's times; `evidence`: the judge's counters
+    for a missed deadline; `at`: where the replay shows it.
     """
 
     verdict: Verdict
@@ -90,7 +90,7 @@ class OwnSeat:
 
 @router.get("/matches/{match_id}/mine")
 def own_match(shared: Shared, visit: Visiting, match_id: Id) -> Response:
-    """One's own seats in a match."""
+    """Show the viewer's own seats in a match."""
     with shared.db.reading() as session:
         seated = own_seats(session, visit.person, match_id)
         endings = {found.seat: found for found in matches.endings(session, visit.person, match_id)}
@@ -159,7 +159,7 @@ def _own(
 
 
 def _ended(match: Match, seat: int) -> str:
-    """The result of a match that is done, as a sentence; else empty."""
+    """The result of a finished match in a sentence; empty before."""
     ranks = [other.rank for other in match.seats if other.rank is not None]
     if len(ranks) < len(match.seats):
         return ""
@@ -174,7 +174,7 @@ def _ended(match: Match, seat: int) -> str:
 
 
 def _convictions(attempts: Sequence[AttemptView], seat: int) -> Iterator[str]:
-    """What the judge's counters said when this seat missed a deadline, as sentences."""
+    """The judge's evidence for each deadline that this seat missed, in sentences."""
     for attempt in attempts:
         found = attempt.evidence.get("timeouts") if attempt.cause == "played" else None
         for row in found if isinstance(found, list) else []:

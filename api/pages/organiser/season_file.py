@@ -1,6 +1,6 @@
-"""A season as a file at the desk: chosen or typed, shown as what it would change, then applied.
+"""A season's file at the desk: chosen or typed, previewed, then applied.
 
-A page without `season` is about a new one. What is applied is what was previewed: the preview carries the text, and the
+A page without `season` is about a new one. Exactly the previewed text is applied: the preview contains it, and the text
 area beside it is for another preview.
 """
 
@@ -64,7 +64,7 @@ def declare_season(shared: Shared, posted: Submitted, season: Which = None) -> R
 
 
 def _sent(posted: Posted) -> str:
-    """The file that was chosen, else what was typed."""
+    """The chosen file's text, or else the text that was typed."""
     return posted.fields.get("file") or posted.fields.get("document", "")
 
 

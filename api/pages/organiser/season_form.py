@@ -1,11 +1,12 @@
 """The form of a season's settings, which `league.terms` defines: filling it in and reading it.
 
-The form shows what holds: a new season's defaults, or what another season has, so that what is sent is what was seen.
-A setting that is left empty becomes none if it may be none, and otherwise does not change.
+The form shows the present values: a new season's defaults, or another season's settings, so that people see what they
+send. A setting that is left empty becomes none if it may be none, and otherwise does not change.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,10 +19,13 @@ from deadheat.league.states import SeasonState
 from deadheat.league.terms import TERMS, Group, Term
 
 SEATS = "seats"
-"""The one setting whose default is its game's: empty in the form of a new season."""
+"""The only setting whose default depends on its game: it is empty in the form of a new season."""
 
 LINES = frozenset({"stages"})
 """Lists whose members are too long to stand side by side."""
+
+NAMED = re.compile("`([a-z_]+)`")
+"""The name of another setting in a description."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +48,12 @@ class Filled:
 
     @property
     def required(self) -> bool:
-        """Whether it may not be left empty."""
+        """Whether it must not be empty."""
         return not self.term.optional and self.term.name != SEATS
 
     @property
     def options(self) -> list[tuple[str, str]]:
-        """The options with their labels."""
+        """Return the options with their labels."""
         return [(value, gettext(label)) for value, label in self.term.setting.options.items()]
 
     @property
@@ -59,10 +63,15 @@ class Filled:
             return _("This can no longer be changed.")
         if self.term.setting.options:
             return ""
-        said = gettext(in_form(self.term))
+        said = NAMED.sub(_label, gettext(in_form(self.term)))
         if self.lines:
             return _("One per line. %(meaning)s", meaning=said)
         return _("Separated by commas. %(meaning)s", meaning=said) if self.term.kind is list else said
+
+
+def _label(named: re.Match[str]) -> str:
+    """The label of a setting that is named, in quotation marks."""
+    return f"\u201c{gettext(TERMS[named[1]].setting.label)}\u201d"
 
 
 def in_form(term: Term) -> str:
@@ -73,7 +82,7 @@ def in_form(term: Term) -> str:
 def groups(
     season: Season | None = None, state: SeasonState = SeasonState.SCHEDULED
 ) -> Mapping[Group, Sequence[Filled]]:
-    """The form, filled in with a season's settings, or with the defaults."""
+    """Return the form, filled in with a season's settings, or with the defaults."""
     found: dict[Group, list[Filled]] = {}
     for name, term in TERMS.items():
         default = "" if name == SEATS else term.default
@@ -98,7 +107,7 @@ def read(fields: Mapping[str, str]) -> dict[str, Any]:
 
 
 def divisions_text(season: Season) -> str:
-    """Its divisions as they are typed: one a line, the highest first, perhaps with the most entries."""
+    """The divisions as they are typed: one a line, the highest first, each optionally with its most entries."""
     return "\n".join(f"{one.name}, {one.size}" if one.size else one.name for one in season.divisions)
 
 
@@ -108,7 +117,7 @@ def _division(line: str) -> dict[str, str]:
 
 
 def _shown(name: str, value: object) -> str:
-    """A setting as a form has it."""
+    """A setting's value in the form."""
     match value:
         case None:
             return ""

@@ -55,7 +55,7 @@ def list_seasons(shared: Shared, chosen: Annotated[SeasonChoice, Query()]) -> sc
 def get_season(shared: Shared, season_id: Id) -> SeasonDetail:
     """A season and its progress."""
     with shared.db.reading() as session:
-        info = season_info(session, season_id)  # first: it knows that there is no such season
+        info = season_info(session, season_id)  # first, because it raises NotFound for an unknown season
         left = season_unfinished(session, season_id)
         return SeasonDetail.model_construct(
             **dict(info),

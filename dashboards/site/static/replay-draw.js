@@ -50,9 +50,9 @@ export function bar(share, label, className = "") {
   return whole;
 }
 
-// A whole number with thin spaces between thousands.
+// A whole number with its thousands set apart.
 export function spaced(value) {
-  return String(value).replace("-", "−").replace(/\B(?=(\d{3})+$)/g, "\u2009");
+  return String(value).replace("-", "−").replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
 // The same with its sign.

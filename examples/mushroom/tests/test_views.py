@@ -108,5 +108,17 @@ def test_what_is_learnt_is_what_is_told_and_the_mask_is_what_the_rules_accept(an
         assert replay(Mushroom(), transcript) == transcript
 
 
+def test_a_smaller_board_is_learnt_on_the_full_one(announced):
+    env = deadheat.env("mushroom", variant={"rows": 4, "columns": 6})
+    env.reset(seed=1)
+    for agent in env.agent_iter():
+        observed, _, over, _, _ = env.last()
+        env.step(None if over else np.flatnonzero(observed["action_mask"])[-1])
+        assert agent in ("seat_0", "seat_1")
+    transcript = env.transcript()
+    assert transcript.variant == {"columns": 6, "rows": 4}
+    assert len(transcript.exchanges) > 6 and not transcript.result.faults
+
+
 def test_a_prompt_is_a_message_of_its_first_word():
     assert Message(0, "READY FIRST").command == "READY"

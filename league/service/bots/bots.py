@@ -96,7 +96,7 @@ def is_own(session: Session, person: Person, bot_id: int) -> bool:
 
 @cache
 def active() -> ColumnElement[bool]:
-    """The condition on `Bot` that it is not retired, and that the account of somebody who has a hand in it is open."""
+    """The condition on `Bot` that it is not retired, and that at least one of its owners has an open account."""
     person = aliased(User)
     is_open = select(person.id).where(col(person.closed_at).is_(None)).correlate(Bot)
     alone = is_open.where(person.id == Bot.owner_id).exists()
@@ -107,7 +107,7 @@ def active() -> ColumnElement[bool]:
 
 
 def must_be_active(session: Session, bot: Bot) -> None:
-    """Raise WrongState if the bot is retired, or its people's accounts are closed."""
+    """Raise WrongState if the bot is retired, or its owners' accounts are closed."""
     if bot.retired_at is not None:
         raise WrongState("retired", "The bot is retired; its author can bring it back.")
     if session.exec(select(Bot.id).where(Bot.id == bot.id, active())).first() is None:
@@ -115,7 +115,7 @@ def must_be_active(session: Session, bot: Bot) -> None:
 
 
 def may_upload(session: Session, owner: Person, bot_id: int) -> None:
-    """Whether an upload is worth receiving.
+    """Check whether an upload is worth receiving.
 
     Raises:
         NotFound: not the asker's bot.
@@ -127,7 +127,7 @@ def may_upload(session: Session, owner: Person, bot_id: int) -> None:
 
 
 def add_version(session: Session, owner: Person, bot_id: int, upload: Upload) -> VersionInfo:
-    """A new version, to be built; the caller enqueues it after the commit.
+    """Add a version to be built; the caller enqueues it after the commit.
 
     Raises:
         NotFound: not the asker's bot.
@@ -177,7 +177,7 @@ def version_info(session: Session, owner: Person, bot_id: int, number: int) -> V
 
 
 def build_log(session: Session, owner: Person, bot_id: int, number: int) -> BuildLog:
-    """The kept tail of the build's output and every try that we failed, for the author. Raises NotFound."""
+    """The stored end of the build's output, and every attempt that we failed, for the author. Raises NotFound."""
     row = _own_version(session, owner, bot_id, number)
     tries = session.exec(select(Attempt).where(Attempt.version_id == row.id).order_by(col(Attempt.id)))
     return BuildLog(row.log, [BuildTry(t.finished_at, t.cause, told(t.cause, t.detail)) for t in tries])
@@ -186,8 +186,8 @@ def build_log(session: Session, owner: Person, bot_id: int, number: int) -> Buil
 def bots_named(
     session: Session, named: str, *, game: str | None = None, skip: int = 0, limit: int = 100
 ) -> tuple[list[BotInfo], int]:
-    """Bots with `named` in their own name, their author's or their team's that are not retired, by game and name: those
-    after the first `skip`, and how many there are in all.
+    """Bots that are not retired, with `named` in their own name, their author's or their team's, by game and name:
+    those after the first `skip`, and the total number.
     """
     keys = (col(Bot.name_key), col(User.name_key), func.coalesce(col(Team.name_key), ""))
     fits = or_(*(key.contains(storable(named).strip().lower(), autoescape=True) for key in keys)) & active()

@@ -24,7 +24,7 @@ class EnvironmentInfo:
 
 
 def confirm_environment(session: Session, fingerprint: str) -> bool:
-    """Note that a description still holds; False where there is none of it."""
+    """Confirm a description; False if there is no such description."""
     known = col(JudgingEnvironment.fingerprint) == fingerprint
     return set_values(session, JudgingEnvironment, known, described_at=now(session)) == 1
 
@@ -32,7 +32,7 @@ def confirm_environment(session: Session, fingerprint: str) -> bool:
 def record_environment(
     session: Session, fingerprint: str, image: str, document: Mapping[str, Any], worker: str
 ) -> None:
-    """Keep a description; another worker may just have done so."""
+    """Store a description, unless another worker has just done so."""
     row = JudgingEnvironment(
         fingerprint=fingerprint, image=image, document=dict(document), worker=worker, described_at=now(session)
     )
@@ -44,7 +44,7 @@ def record_environment(
 
 
 def environment(session: Session) -> EnvironmentInfo | None:
-    """The newest description of the image that the settings name; None until a worker has looked at it."""
+    """The newest description of the image that the settings name, or None until a worker has described it."""
     row = session.exec(
         select(JudgingEnvironment)
         .where(JudgingEnvironment.image == settings_of(session).image)
@@ -55,6 +55,6 @@ def environment(session: Session) -> EnvironmentInfo | None:
 
 
 def installed_languages(session: Session) -> Set[str] | None:
-    """Names of the languages that bots may be written in here; None as long as nobody knows."""
+    """The languages that bots may be written in here, or None while they are unknown."""
     found = environment(session)
     return None if found is None else frozenset(language["name"] for language in found.document["languages"])

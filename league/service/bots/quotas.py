@@ -32,8 +32,8 @@ WORDS = {FIVE_MINUTES: "in five minutes", HOUR: "an hour", DAY: "a day"}
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """At most `limit` rows that meet the conditions in any `window`, by the column that says when they were made.
-    `each`: what a row counts, where that is not one.
+    """At most `limit` rows that meet the conditions in any `window`, by the column with the time of their creation.
+    `each`: what a row counts, if not one.
     """
 
     what: str
@@ -45,7 +45,7 @@ class Quota:
 
 
 def check_quotas(session: Session, uploader: Person, bot_id: int) -> None:
-    """Whether one more version may be uploaded now. Raises OverQuota."""
+    """Check whether one more version may be uploaded now. Raises OverQuota."""
     for quota in _quotas(session, uploader, bot_id):
         check_quota(session, quota)
 

@@ -64,7 +64,9 @@ log = logging.getLogger(__name__)
 
 
 def plan_finals(session: Session, season: Season) -> list[int]:
-    """Do what can be done next for a season in its finals; the new series. The caller has locked the season."""
+    """Do what can be done next for a season in its finals, and return the new series. The caller has locked the
+    season.
+    """
     assert season.state is SeasonState.FINALS
     if season.finals_done_at is not None:
         return []

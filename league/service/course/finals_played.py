@@ -1,4 +1,4 @@
-"""What has been played in a season's finals, read from its series: for planning the rest, and for people."""
+"""Reads what has been played in a season's finals from its series: for planning the rest, and for people."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Field = Sequence[int]
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A series of the finals. `round` None: of the games after the rounds.
+    """A series of the finals. `round` None: one of the games after the rounds.
 
-    `lost`: how many of its matches we failed to play. `struck`: it says nothing about those in it, for we played none
-    of its matches, or one of them has been disqualified since.
+    `lost`: how many of its matches we failed to play. `struck`: it carries no information about its players, because we
+    played none of its matches, or one of them has been disqualified since.
     """
 
     round: int | None
@@ -56,8 +56,8 @@ def qualified(session: Session, season_id: int) -> Mapping[int, int]:
 
 
 def played(session: Session, season_id: int, field: Field) -> list[Played]:
-    """Series of the finals in which one of these versions sits, but for those that were dropped when a bot was taken
-    out: they were never played, and are due again if it comes back.
+    """Series of the finals in which one of these versions sits. Series dropped when a bot was taken out are left out:
+    they were never played, and are due again if it comes back.
     """
     dropped = select(Attempt.series_id).where(Attempt.season_id == season_id, Attempt.cause == Cause.ENTRY_ABSENT)
     chosen = (Series.season_id == season_id, Series.purpose == Purpose.FINALS, col(Series.id).not_in(dropped))
@@ -131,7 +131,7 @@ def finals_progress(session: Session, season_id: int) -> list[FinalsProgress]:
 
 
 def rounds_of(season: Season, finalists: int) -> int:
-    """How many rounds they have: of Swiss finals as chosen, or as many as halving the field down to one takes."""
+    """The number of rounds: of Swiss finals as chosen, or as many as halving the field down to one takes."""
     if season.finals is FinalsFormat.ROUND_ROBIN:
         return finalists - 1 + finalists % 2
     return swiss_rounds(season.finals_rounds, finalists)
@@ -165,7 +165,7 @@ def _progress(season: Season, division: int, field: Field, finalists: int, befor
 
 
 def times_sat(before: Sequence[Played]) -> Counter[int]:
-    """In how many rounds each version had a table that says something about it."""
+    """The number of rounds in which each version had a table that carries information about it."""
     # A rejudged match adds a series to its round, but a version sits in a round only once.
     seats = {(version, series.round) for series in before if not series.struck for version in series.versions}
     return Counter(version for version, _ in seats)

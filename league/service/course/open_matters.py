@@ -1,4 +1,5 @@
-"""What is open in a season: what an organiser who closes it manually is warned of, and what delays its closing date.
+"""Finds what is open in a season: matters of which an organiser who closes it manually is warned, and which delay its
+closing date.
 
 Standings are final once they are published, so the clock cuts off nothing that may still change them. An open appeal, a
 match that waits for an organiser or a replay, and unfinished finals delay a season's closing date. Waiting ladder
@@ -32,16 +33,16 @@ class Unfinished:
 
     @property
     def holds(self) -> bool:
-        """Whether the season's closing date waits for it."""
+        """Whether the season's closing date waits for these matters."""
         return bool(self.appeals or self.rejudged or self.held or self.finals)
 
     @property
     def anything(self) -> bool:
-        """Whether a close by hand must be meant."""
+        """Whether a manual close must be confirmed."""
         return self.holds or bool(self.matches)
 
     def words(self) -> list[str]:
-        """The parts of a sentence on it."""
+        """These matters as parts of a sentence."""
         said = []
         if self.appeals:
             said.append(counted(self.appeals, "open appeal"))

@@ -61,11 +61,14 @@ CENTRE_ELO = 1500.0
 """The expected rating of an unknown version."""
 
 LOW_SHARE = 0.75
-"""Of the bound. A planning costs up to half a second of CPU in a large field: it must make more than one series, and
-be done before the queue is empty, which holds half of the bound when all slots play."""
+"""A share of the bound. A planning costs up to half a second of CPU in a large field: it must make more than one
+series, and be done before the queue is empty, which holds half of the bound when all slots play.
+"""
 
 MARGIN = timedelta(minutes=2)
-"""A series that finished so shortly before a ranking may be missing in it: its log was read earlier, clocks differ."""
+"""A series that finished so shortly before a ranking may be missing in it: the log was read earlier, and clocks
+differ.
+"""
 
 
 UNDER_WAY = (
@@ -77,17 +80,19 @@ UNDER_WAY = (
 SEASON_OF_ENDED = select(Series.season_id).where(
     Series.id == bindparam("series_id"), col(Series.state).not_in(UNFINISHED)
 )
-"""Both are asked after each series, and made once: to make them takes longer than to ask them."""
+"""This statement and the next are executed after each series, and built once: building one takes longer than executing
+it.
+"""
 
 
 def seasons_going_on(session: Session) -> dict[int, str]:
-    """All that are not closed, the oldest first, each with its game."""
+    """All seasons that are not closed, the oldest first, each with its game."""
     going_on = select(Season.id, Season.game).where(col(Season.state).in_(GOING_ON))
     return dict(session.exec(going_on.order_by(col(Season.id))).all())
 
 
 def go_on(session: Session, season_id: int) -> list[int]:
-    """Turn a season whose date has come, and plan its series; returns the new ones, to be enqueued."""
+    """Turn a season whose date has come, and plan its series; return the new ones, to be enqueued."""
     season = session.get_one(Season, season_id)
     turn_season(session, season)
     notices.deadlines_near(session, season)
@@ -160,7 +165,7 @@ def _open(session: Session, season_id: int, bound: int) -> int:
 
 
 def low_after(session: Session, series_id: int) -> int | None:
-    """The season of a series that is over, if more are to be made before the next tick; else None."""
+    """The season of a finished series, if more series are to be made before the next tick; else None."""
     season_id = session.exec(SEASON_OF_ENDED, params={"series_id": series_id}).first()
     return season_id if season_id is not None and runs_low(session, season_id) else None
 

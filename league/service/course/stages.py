@@ -30,8 +30,8 @@ from deadheat.league.tables import BotVersion, Entry, Evaluation, EvaluationPlay
 
 
 def plan_stages(session: Session, season: Season) -> tuple[list[int], bool]:
-    """Do what can be done next, and return the new series; True: the finals are over. The caller has locked the season,
-    and the finalists have their seeds.
+    """Do what can be done next, and return the new series. The second value is True when the finals are over. The
+    caller has locked the season, and the finalists have their seeds.
     """
     declared = stages(season.stages)
     row = _newest(session, season.id)

@@ -86,7 +86,9 @@ def set_season_state(
 def change_state(
     session: Session, season_id: int, before: SeasonState, after: SeasonState, actor: str = SYSTEM
 ) -> bool:
-    """The transition itself, by compare-and-set, with what belongs to it; False: somebody else was quicker."""
+    """Make the transition itself by compare-and-set, with what belongs to it. Return False if somebody else was
+    faster.
+    """
     cut_off = {}
     if after is SeasonState.CLOSED:
         cut_off = unfinished(session, session.get_one(Season, season_id)).noted()
@@ -154,7 +156,7 @@ def waits_for(session: Session, season_id: int) -> list[str]:
 
 
 def past_its_close(season: Season, at: datetime) -> bool:
-    """Whether the season's date to close has come; where something is open, it has not closed yet."""
+    """Whether the season's closing date has come; open matters may delay the close itself."""
     return season.closes_at is not None and season.closes_at <= at
 
 

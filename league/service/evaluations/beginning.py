@@ -78,7 +78,7 @@ def set_timetable(session: Session, organiser: Person, season_id: int, declared:
 
 
 def evaluation_faults(seats: int, declared: Sequence[DeclaredEvaluation]) -> Iterator[BadSetting]:
-    """Why a season cannot have these evaluations."""
+    """Return why a season cannot have these evaluations."""
     if declared and seats > 2:
         yield BadSetting("evaluations", "they need tables of two")
     for fault in timetable_faults(declared):
@@ -86,13 +86,13 @@ def evaluation_faults(seats: int, declared: Sequence[DeclaredEvaluation]) -> Ite
 
 
 def begin_due(session: Session, season: Season) -> Evaluation | None:
-    """Begin what is due, the earliest first. The caller has locked the season, and nothing is being played."""
+    """Begin what is due, the earliest first. The caller has locked the season, and no evaluation is being played."""
     found = due(session, season)
     return None if found is None else _begin(session, season, found[1], found[0], SYSTEM)
 
 
 def due(session: Session, season: Season) -> tuple[datetime, DeclaredEvaluation] | None:
-    """Return the earliest evaluation that is due and has not begun, and since when; None: nothing is due."""
+    """The earliest evaluation that is due and has not begun, with its time, or None."""
     if not season.evaluations or season.evaluations_at is None:
         return None
     newest = select(Evaluation.name, func.max(Evaluation.due_at)).where(Evaluation.season_id == season.id)
@@ -109,7 +109,7 @@ def due(session: Session, season: Season) -> tuple[datetime, DeclaredEvaluation]
 
 
 def begin_now(session: Session, organiser: Person, season_id: int, declared: DeclaredEvaluation) -> Evaluation:
-    """Begin one by hand, whatever the timetable says.
+    """Begin an evaluation by hand, whatever the timetable says.
 
     Raises:
         NotAllowed, NotFound, BadSetting.
@@ -152,7 +152,7 @@ def end_running(session: Session, season_id: int, reason: str) -> None:
 
 
 def end_evaluation(session: Session, row: Evaluation, state: EvaluationState, reason: str, who: str) -> bool:
-    """Nothing more of it is played; False: it was over."""
+    """End an evaluation, so that nothing more of it is played. Return False if it was over."""
     ended = {"reason": reason, "ended_at": now(session)}
     if not move(session, Evaluation, row.id, EvaluationState.RUNNING, state, **ended):
         return False
@@ -176,7 +176,8 @@ def _begin(session: Session, season: Season, declared: DeclaredEvaluation, due_a
     field = _seeded(session, season)
     many = len(field)
     rounds = declared.rounds if declared.format is EvaluationFormat.SWISS else many - 1 + many % 2
-    form = Form(declared.format, max(rounds or 0, 0), declared.matches)
+    ties = None if declared.tie_breaks is None else tuple(declared.tie_breaks)
+    form = Form(declared.format, max(rounds or 0, 0), declared.matches, tie_breaks=ties)
     row = _add(session, season, declared.name, form, field, rated=declared.counts, due_at=due_at, who=who)
     if many < 2:
         end_evaluation(session, row, EvaluationState.CANCELLED, TOO_FEW, who)

@@ -26,19 +26,23 @@ from deadheat.league.states import EvaluationFormat
 from deadheat.league.timetable import DeclaredEvaluation
 
 TURN_SECONDS = 0.06
-"""From the end of a series to the start of the next in its slot, on an idle machine; under load 9 it was 2.7 s."""
+"""The time from the end of a series to the start of the next in its slot, on an idle machine; under load 9 it was 2.7
+s.
+"""
 
 MOST_TURN = timedelta(minutes=1)
 """If nothing started for this long, nothing was waiting to be played."""
 
 FEWEST_MEASURED = 10
-"""Series that must have been played before they are believed more than an estimate."""
+"""The number of played series from which the measured pace replaces the estimate."""
 
 POOL_SECONDS = 0.5
-"""From the last result of a pool to the first start of the next: settling, drawing, telling workers; measured so."""
+"""The measured time from the last result of a pool to the first start of the next: settling, drawing, notifying
+workers.
+"""
 
 MOST_FORESEEN = 300
-"""Evaluations that are looked ahead."""
+"""The most evaluations to foresee."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +119,7 @@ class Work:
 
     @property
     def all_matches(self) -> int:
-        """How many are played."""
+        """The total number of matches."""
         return self.pools * self.series * self.matches
 
 
@@ -130,7 +134,7 @@ class Machines:
     ladder_seconds: float = 0.0
 
     def seconds(self, work: Work) -> float:
-        """How long it takes."""
+        """The time that the work takes."""
         turns = -(-work.series // self.slots)
         pool = (
             turns * (self.pace.seconds(work.matches) + self.pace.turn_seconds) + POOL_SECONDS + self.ladder_seconds / 2
@@ -146,8 +150,8 @@ def evaluation_work(declared: DeclaredEvaluation, bots: int, series: int, matche
 
 
 def stage_work(declared: Sequence[Stage], players: int, at_once: int, whole: Callable[[int], int]) -> list[list[Work]]:
-    """Return the work of each stage, for that many players in the first: further matches included, as many as there may
-    be at a cut, and in each round of a knock-out for one of its pairs. `whole`: matches of a pair in whole turns.
+    """The work of each stage, for that many players in the first. It includes as many further matches as there may be
+    at a cut, and in each round of a knockout those of one pair. `whole`: matches of a pair in whole turns.
     """
     found = []
     for stage in declared:
@@ -170,8 +174,8 @@ def stage_work(declared: Sequence[Stage], players: int, at_once: int, whole: Cal
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """The state of a timetable. `since`: times before it are not due; `begun`: the newest time of each line that was
-    begun; `at`: from when on evaluations can begin; `until`: when they end, whatever is left.
+    """The state of a timetable. `since`: earlier times are not due. `begun`: the newest time of each line that was
+    begun. `at`: when evaluations can begin. `until`: when they end, whatever is left.
     """
 
     since: datetime
@@ -230,7 +234,7 @@ def _skipped(line: DeclaredEvaluation, since: datetime, at: datetime) -> int:
 
 
 def done_in_gaps(seconds: float, since: datetime, busy: Sequence[ForecastEvaluation]) -> datetime:
-    """When so much other work is done that is played before, between and after evaluations."""
+    """When other work of that length is done, if it is played before, between and after evaluations."""
     for one in busy:
         gap = max(0.0, (one.begins_at - since).total_seconds())
         if seconds <= gap:

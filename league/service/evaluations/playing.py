@@ -62,7 +62,7 @@ OPEN = (
     .where(Series.season_id == bindparam("season_id"), col(Series.state).in_(UNFINISHED))
     .where(col(Series.purpose).in_(OF_EVALUATIONS))
 )
-"""Asked after each series, and made once: to make it takes longer than to ask it."""
+"""Executed after each series, and built once: building it takes longer than executing it."""
 
 
 def plan_evaluation(session: Session, season: Season) -> list[int]:
@@ -72,7 +72,7 @@ def plan_evaluation(session: Session, season: Season) -> list[int]:
 
 
 def carry_on(session: Session, season: Season, row: Evaluation) -> list[int]:
-    """Carry a running evaluation on."""
+    """Continue a running evaluation."""
     gone = _gone(session, row)
     again = _settle(session, season, row, gone)
     while _is_settled(session, row):
@@ -84,7 +84,7 @@ def carry_on(session: Session, season: Season, row: Evaluation) -> list[int]:
 
 
 def open_of_evaluation(session: Session, season_id: int) -> int:
-    """How many series of the season's evaluations wait or run."""
+    """The number of series of the season's evaluations that wait or run."""
     return session.exec(OPEN, params={"season_id": season_id}).one()
 
 
@@ -121,9 +121,10 @@ def meetings(session: Session, evaluation_id: int) -> list[Meeting]:
 
 
 def form_of(season: Season, row: Evaluation) -> Form:
-    """How it is played, with the matches of a pair in whole turns."""
+    """The form in which it is played, with the matches of a pair in whole turns."""
     matches = whole_groups(season.game, season.seats, row.matches)
-    return Form(row.format, row.rounds, matches, row.keep, row.further, row.third_place, row.rules)
+    ties = None if row.tie_breaks is None else tuple(row.tie_breaks)
+    return Form(row.format, row.rounds, matches, row.keep, row.further, row.third_place, row.rules, ties)
 
 
 def standings_of(session: Session, row: Evaluation) -> list[Placed]:
@@ -134,7 +135,7 @@ def standings_of(session: Session, row: Evaluation) -> list[Placed]:
 
 
 def players_of(session: Session, evaluation_id: int) -> tuple[list[int], set[int]]:
-    """The versions of the field, the best seed first, and those that are gone."""
+    """The versions of the field, the best seed first, and those that were taken out."""
     players = select(EvaluationPlayer.version_id, EvaluationPlayer.gone_after)
     players = players.where(EvaluationPlayer.evaluation_id == evaluation_id).order_by(col(EvaluationPlayer.seed))
     found = session.exec(players).all()
@@ -193,7 +194,7 @@ def _draw(session: Session, season: Season, row: Evaluation, gone: Collection[in
 
 
 def last_round(session: Session, evaluation_id: int) -> int:
-    """The last that is drawn; 0: none is."""
+    """The number of the last round drawn; 0 if there is none."""
     drawn = select(func.max(EvaluationPairing.round)).where(EvaluationPairing.evaluation_id == evaluation_id)
     return session.exec(drawn).one() or 0
 
@@ -282,11 +283,28 @@ def _short(
     return found
 
 
-def _finish(session: Session, row: Evaluation) -> None:
-    """Record everybody's place and the figures behind it, and end the evaluation."""
+def keep_standings(session: Session) -> bool:
+    """Keep the figures of an evaluation that ended before they were kept; False: there is none left."""
+    ended = select(Evaluation).where(Evaluation.state == EvaluationState.DONE)
+    without = exists().where(
+        col(EvaluationPlayer.evaluation_id) == Evaluation.id, col(EvaluationPlayer.figures).is_(None)
+    )
+    row = session.exec(ended.where(without).limit(1)).first()
+    if row is not None:
+        _keep(session, row)
+    return row is not None
+
+
+def _keep(session: Session, row: Evaluation) -> None:
+    """Record everybody's place and the figures behind it."""
     places = [{"player": one.player, "at": one.place, "by": one.figures} for one in standings_of(session, row)]
     mine = (col(EvaluationPlayer.evaluation_id) == row.id, col(EvaluationPlayer.version_id) == bindparam("player"))
     final = update(EvaluationPlayer).where(*mine).values(place=bindparam("at"), figures=bindparam("by"))
     set_each(session, final, places)
+
+
+def _finish(session: Session, row: Evaluation) -> None:
+    """Record the final standings, and end the evaluation."""
+    _keep(session, row)
     end_evaluation(session, row, EvaluationState.DONE, "", SYSTEM)
     evaluation_done(session, row)

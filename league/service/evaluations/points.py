@@ -18,9 +18,9 @@ Points = tuple[float, float]
 def points_of(
     session: Session, pairings: Sequence[EvaluationPairing], gone: Collection[int] = (), matches: int = 0
 ) -> dict[int, Points]:
-    """Return the points of each pairing so far, by its id: win 1, draw 1/2, loss and own failure 0.
+    """The points of each pairing so far, by its id: win 1, draw 1/2, loss and own fault 0.
 
-    `matches`: how many it was to have, so that of those that are not played no more go to who is still there.
+    `matches`: the planned number, which limits the unplayed matches that count for a player whose opponent has left.
     """
     if not pairings:
         return {}

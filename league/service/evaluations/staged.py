@@ -1,4 +1,4 @@
-"""Stages of the finals and brackets, as people read them."""
+"""Stages of the finals and brackets, in the form in which people read them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from deadheat.league.states import EvaluationFormat, EvaluationState
 from deadheat.league.tables import Bot, BotVersion, Evaluation, EvaluationPairing, EvaluationPlayer, Season, User
 
 NAMED = 10
-"""Of those who went on from a stage, so many are named."""
+"""The number of versions named among those that advanced from a stage."""
 
 
 def stages_of(session: Session, season_id: int) -> list[records.StageProgress]:
@@ -54,7 +54,7 @@ def _progress(
 
 
 def bracket_of(session: Session, row: Evaluation) -> list[records.BracketTie]:
-    """A knock-out's bracket, with the points of what is not settled yet; of other formats nothing."""
+    """A knockout's bracket, with the points of unsettled ties too; for other formats, nothing."""
     if row.format is not EvaluationFormat.KNOCKOUT:
         return []
     seeded, _ = players_of(session, row.id)

@@ -1,4 +1,4 @@
-"""Evaluations as people read them."""
+"""Evaluations, in the form in which people read them."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ from deadheat.league.tables import (
 from deadheat.league.timetable import timetable
 
 TOP = 10
-"""Bots of which the course is shown together."""
+"""The number of bots whose courses are shown together."""
 
 NO_FIGURES: dict[str, Any] = {figure.name: None for rules in RULES for found in rules.values() for figure in found}
-"""What breaks ties, in whatever format."""
+"""No tie-break figures, in any format."""
 
 COURSE = 100
-"""Evaluations that a course looks back."""
+"""The number of evaluations that a course covers."""
 
 
 def evaluations(
     session: Session, season_id: int, *, before: int | None = None, limit: int = 50
 ) -> list[records.Evaluation]:
-    """The season's, the newest first; `before`: those below this number. Raises NotFound."""
+    """The season's evaluations, the newest first; `before`: those with a lower number. Raises NotFound."""
     existing(session, Season, season_id)
     statement = select(Evaluation).where(Evaluation.season_id == season_id)
     if before is not None:
@@ -57,7 +57,7 @@ def evaluations(
 
 
 def coming(session: Session, season_id: int) -> list[tuple[str, datetime]]:
-    """The sentence of each line of the timetable that has times to come, with the next of them; the soonest first."""
+    """The sentence and next time of each line of the timetable that has one, the soonest first."""
     season = existing(session, Season, season_id)
     if season.state not in (SeasonState.SCHEDULED, *ON_LADDER):
         return []
@@ -66,15 +66,15 @@ def coming(session: Session, season_id: int) -> list[tuple[str, datetime]]:
 
 
 def overdue(session: Session, season_id: int) -> datetime | None:
-    """Since when an evaluation has been due that has not begun; None: nothing is due."""
+    """Since when an evaluation that has not begun has been due; None if none is due."""
     season = existing(session, Season, season_id)
     found = due(session, season) if season.state in ON_LADDER else None
     return None if found is None else found[0]
 
 
 def courses(session: Session, season_id: int, bot_ids: Collection[int] | None = None) -> list[records.Course]:
-    """The places in the newest `COURSE` evaluations of a season that are done: of these bots, or of the first `TOP`,
-    the best first. Empty: fewer than two are done.
+    """The places of these bots, or of the first `TOP`, in the newest `COURSE` completed evaluations of a season, the
+    best first. Empty if fewer than two are completed.
     """
     done = select(Evaluation).where(Evaluation.season_id == season_id, Evaluation.state == EvaluationState.DONE)
     rows = session.exec(done.order_by(col(Evaluation.number).desc()).limit(COURSE)).all()
@@ -117,7 +117,7 @@ def evaluation(
     skip: int = 0,
     limit: int | None = None,
 ) -> records.EvaluationDetail:
-    """One with its standings: the places after the first `skip`. `versions`: those of these alone. Raises NotFound."""
+    """An evaluation with its standings: the places after the first `skip`. `versions`: only those. Raises NotFound."""
     row = existing(session, Evaluation, evaluation_id)
     placed = _final(session, row, versions, skip, limit)
     if placed is None:
@@ -169,7 +169,7 @@ def pairings(
     limit: int | None = None,
 ) -> tuple[list[records.EvaluationPairing], int]:
     """The pairings of a round, or of all drawn rounds (None), in the order of rounds and boards: those after the first
-    `skip`, and how many there are in all. `versions`: those of these alone. Raises NotFound.
+    `skip`, and the total number. `versions`: only theirs. Raises NotFound.
     """
     row = existing(session, Evaluation, evaluation_id)
     which = [col(EvaluationPairing.evaluation_id) == row.id]

@@ -1,4 +1,4 @@
-"""Evaluations as flat tables: whoever has them can draw every round and place everybody again."""
+"""Evaluations as flat tables, from which anybody can draw every round and compute every place again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from deadheat.league.tables import Bot, BotVersion, Evaluation, EvaluationPairin
 
 EVALUATION = (
     "number", "name", "format", "rounds", "matches", "rated", "stage", "keep", "further", "third_place", "rules",
-    "state", "reason", "due_at",
+    "tie_breaks", "state", "reason", "due_at",
 )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from deadheat.league.tables import Participant
 
 Row = dict[str, Any]
 Page = tuple[list[Row], int | None]
-"""Rows, and the key above which the next page begins; None: that was all."""
+"""Rows, and the key after which the next page begins, or None after the last page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,18 +26,18 @@ class Scope:
     bot_id: int | None = None
 
     def of(self, match_id: Any) -> tuple[ColumnElement[bool], ...]:
-        """The condition on a column that names a match; none where everything is wanted."""
+        """The condition on a column that names a match; none if everything is wanted."""
         if self.bot_id is None:
             return ()
         return (col(match_id).in_(select(Participant.match_id).where(Participant.bot_id == self.bot_id)),)
 
     def about(self, bot_id: Any) -> tuple[ColumnElement[bool], ...]:
-        """The condition on a column that names a bot; none where everything is wanted."""
+        """The condition on a column that names a bot; none if everything is wanted."""
         return () if self.bot_id is None else (col(bot_id) == self.bot_id,)
 
 
 def cells(row: object, *names: str) -> Row:
-    """These columns of a row, under the same names."""
+    """Return these columns of a row, under the same names."""
     return {name: cell(getattr(row, name)) for name in names}
 
 

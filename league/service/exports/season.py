@@ -66,7 +66,7 @@ def entries(session: Session, scope: Scope, after: int, limit: int) -> Page:
 
 
 def teams(session: Session, scope: Scope, after: int, limit: int) -> Page:
-    """One row for each member of each team that has a bot in the season; nobody who is only invited."""
+    """One row for each member of each team with a bot in the season, without people who are only invited."""
     with_bots = (
         select(Bot.team_id)
         .join(Entry, col(Entry.bot_id) == Bot.id)
@@ -86,7 +86,7 @@ def teams(session: Session, scope: Scope, after: int, limit: int) -> Page:
 
 
 def gates(session: Session, scope: Scope, after: int, limit: int) -> Page:
-    """One row for each version at a promotion gate. On which terms it was tried is its author's affair."""
+    """One row for each version at a promotion gate. The terms of its test are its author's affair and left out."""
     candidate, incumbent = aliased(BotVersion), aliased(BotVersion)
     statement = (
         select(Challenge, Bot, candidate, incumbent)
@@ -153,7 +153,7 @@ STANDING = (
 
 
 def standings(session: Session, scope: Scope, after: int, limit: int) -> Page:
-    """The newest ranking: one row for each bot, the first first, then versions that were active once."""
+    """The newest ranking: one row for each bot in order of places, then versions that were active before."""
     board = leaderboard(session, scope.season_id)
     every: Sequence[Row] = [*board.standings["rows"], *board.standings["unranked"]]
     listed = len(board.standings["rows"])

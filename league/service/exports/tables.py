@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping
 
 from sqlmodel import Session
 
-from deadheat.league.service.exports import evaluations, matches, season
+from deadheat.league.service.exports import evaluations, matches, season, sources
 from deadheat.league.service.exports.pages import Page, Scope
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.tables import Season
 from deadheat.league.words import Exported
 
 ROWS = 500
-"""Rows of one page, where they are small."""
+"""The rows of a page of small rows."""
 
 
 def export_page(session: Session, scope: Scope, table: Exported, after: int = 0) -> Page:
@@ -42,4 +42,5 @@ _READERS: Mapping[Exported, Callable[[Session, Scope, int, int], Page]] = {
     Exported.PARTICIPANTS: matches.participants,
     Exported.LATENCIES: matches.latencies,
     Exported.ATTEMPTS: matches.attempts,
+    Exported.SOURCES: sources.sources,
 }

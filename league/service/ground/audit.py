@@ -20,13 +20,13 @@ from deadheat.league.tables import AuditRecord
 from deadheat.league.verification.chain import GENESIS, canonical, record_sha256
 
 AUDIT_LOCK = 7_341_553
-"""PostgreSQL advisory lock under which records are appended one at a time; SQLite's writers wait anyway."""
+"""PostgreSQL advisory lock under which records are appended one at a time; SQLite's writers queue anyway."""
 
 WAITING = "audit"
 """Where a session keeps the records of its transaction."""
 
 SYSTEM = "system"
-"""The actor where no person decided."""
+"""The actor of decisions that no person made."""
 
 
 def record(session: Session, actor: str, action: str, subject: str, data: Mapping[str, object] | None = None) -> None:
@@ -75,7 +75,7 @@ def audit_log(
     oldest_first: bool = False,
     limit: int = 100,
 ) -> list[AuditEntry]:
-    """Records with an id below `before`, the newest first; `oldest_first`: those above it, the oldest first.
+    """The records with an id below `before`, the newest first; with `oldest_first` those above it, the oldest first.
 
     `subject`: only those about one thing, e.g. ``match/5``; `actor`: only one person's; `actions`: only these.
     """

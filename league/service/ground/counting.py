@@ -1,4 +1,4 @@
-"""Which matches count: the log of results as a condition on `Match`.
+"""Decides which matches count: the log of results as a condition on `Match`.
 
 A match counts if it was played to a result, or an organiser decided it, no organiser has voided it, and nobody in it is
 disqualified. All of it is read again at each refit, so reversing a ruling restores the previous log.
@@ -16,7 +16,9 @@ from deadheat.league.states import WITH_RESULT, Absence
 from deadheat.league.tables import AbsentEntry, Entry, Match, Participant, Season, VoidedMatch
 
 HELD = text("match.state = 'held'")
-"""The condition on `Match` that it waits for an organiser; a literal, for only so the index of those few is used."""
+"""The condition on `Match` that it waits for an organiser. It is a literal, because only then do databases use the
+index of these few rows.
+"""
 
 HAS_RESULTS = (
     exists().where(col(Match.season_id) == col(Season.id), col(Match.state).in_(WITH_RESULT)).correlate(Season)
@@ -24,7 +26,7 @@ HAS_RESULTS = (
 """The condition on `Season` that a match of it has ended with a result."""
 
 SEASONS_AT_A_TIME = 64
-"""For so many seasons conditions are kept: to make one takes longer than to ask the database."""
+"""The number of seasons whose conditions are kept: building one takes longer than executing it."""
 
 
 @lru_cache(SEASONS_AT_A_TIME)
@@ -55,7 +57,7 @@ def happened(season_id: int) -> tuple[ColumnElement[bool], ...]:
 
 @lru_cache(SEASONS_AT_A_TIME)
 def disqualified(season_id: int) -> SelectOfScalar[int]:
-    """The bots none of whose matches counts."""
+    """The statement for the disqualified bots, whose matches do not count."""
     absent = select(AbsentEntry.bot_id).where(AbsentEntry.season_id == season_id)
     return absent.where(AbsentEntry.absence == Absence.DISQUALIFIED)
 

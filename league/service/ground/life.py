@@ -47,17 +47,18 @@ SWEEP_LIMIT = 500
 """The most rows of a kind that one sweep takes, to keep its transaction short; the next sweep follows in seconds."""
 
 MOST_RACES = 20
-"""How often a claim looks again when other workers were quicker, before it leaves the rest to them."""
+"""How often a claim tries again when other workers were faster, before it leaves the rest to them."""
 
 MOST_DOUBLINGS = 20
-"""Of a pause: far more than any longest pause needs."""
+"""A limit of the doublings of a pause, far above what any longest pause needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """How the jobs of one kind live. `queue` names the kind to operators, and `longest_pause` bounds the time between
-    two tries at a job that keeps failing. `counted`: other states whose rows are counted for operators. `takes_slot`: a
-    held job has a slot of its machine to itself; kinds of which that is false have their own processes.
+    """The life of the jobs of one kind. `queue` names the kind to operators, and `longest_pause` limits the time
+    between two attempts at a job that keeps failing. `counted`: other states whose rows are counted for operators.
+    `takes_slot`: a held job has a slot of its machine to itself; kinds for which this is false have their own
+    processes.
     """
 
     queue: str
@@ -74,8 +75,8 @@ class Life:
         return waits.values(attempt=self.table.attempt + 1)
 
     def claim(self, session: Session, claiming: Update, row_id: int, worker: str, **values: object) -> bool:
-        """Give a waiting row to a worker. False: it does not exist, does not wait or meet the conditions, or another
-        worker was quicker. `values`: of further columns, and the parameters of the conditions.
+        """Give a waiting row to a worker. Return False if it does not exist, does not wait or meet the conditions, or
+        another worker was faster. `values` are those of further columns, and the parameters of the conditions.
         """
         assert allowed(self.waiting, self.held)
         waits = {"id": row_id, "state": self.waiting}
@@ -89,22 +90,24 @@ class Life:
     def change(
         self, session: Session, row_id: int, attempt: int, *conditions: ColumnElement[bool], **values: object
     ) -> bool:
-        """Set values while the attempt holds the row. False: it is lost, and nothing was changed."""
+        """Set values while the attempt holds the row. Return False if the row is lost; nothing was changed then."""
         held = {"id": row_id, "attempt": attempt, "state": self.held}
         return set_values(session, self.table, *conditions, where=held, **values) == 1
 
     def renew(self, session: Session, row_id: int, attempt: int, **values: object) -> bool:
-        """Prolong the lease. False: it is lost, and the worker should stop."""
+        """Prolong the lease. Return False if it is lost and the worker should stop."""
         return self.change(session, row_id, attempt, lease_until=_lease_until(session), **values)
 
     def end(self, session: Session, row_id: int, attempt: int, after: StrEnum, **values: object) -> bool:
-        """Move the row on from its attempt, for good or back to waiting. False: too late, nothing was changed."""
+        """Move the row on from its attempt, for good or back to waiting. Return False if it is too late; nothing was
+        changed then.
+        """
         mine = {"attempt": attempt}
         return move(session, self.table, row_id, self.held, after, where=mine, lease_until=None, **values)
 
     def give_back(self, session: Session, row_id: int, attempt: int, failures: int, /, **values: object) -> bool:
-        """Let the row wait again, for a pause that follows from the number of our failures so far, this one included.
-        False: too late, nothing was changed.
+        """Let the row wait again, for a pause that depends on the number of our failures so far, including this one.
+        Return False if it is too late; nothing was changed then.
         """
         at = now(session)
         again = {"worker": None, "queued_at": at, "nudge_at": at + self.pause(session, failures)}
@@ -118,16 +121,16 @@ class Life:
         return min(timedelta(seconds=settings_of(session).retry_seconds) * doubled, self.longest_pause)
 
     def lost(self, at: ColumnElement[datetime]) -> ColumnElement[bool]:
-        """Whether any row is due to be told of, or lies under an expired lease."""
+        """Whether any row is due to be enqueued, or has an expired lease."""
         due = exists().where(col(self.table.state) == self.waiting, col(self.table.nudge_at) <= at)
         return or_(due, exists().where(col(self.table.state) == self.held, col(self.table.lease_until) < at))
 
     def expired(self, session: Session) -> list[tuple[int, int, str | None]]:
-        """Id, attempt and worker of rows whose lease nobody renewed, as many as one sweep takes."""
+        """The id, attempt and worker of rows with an expired lease, as many as one sweep takes."""
         return list(session.exec(_expired(self), params={"at": now(session)}).all())
 
     def due(self, session: Session) -> list[int]:
-        """Rows that somebody is to be told of now, as many as one sweep takes; each is due again after a while."""
+        """The rows to be enqueued now, as many as one sweep takes. Each is due again after a while."""
         at, settings = now(session), settings_of(session)
         ids = list(session.exec(_due(self), params={"at": at}).all())
         if ids:
@@ -144,9 +147,10 @@ class Life:
         next_id: Callable[[Session], int | None],
         claim: Callable[[int], Job | None],
     ) -> Job | None:
-        """Claim what comes next, now that a message speaks of `nudged_id`. None: nothing waits, or not for this worker.
+        """Claim the next job on receipt of a message about `nudged_id`. Return None if nothing waits that this worker
+        may take.
 
-        What we failed at before is claimed by its own message alone, for its pause is over when that is sent.
+        A job at which we failed before is claimed only by its own message, because that is sent when its pause is over.
         """
         if session.exec(_tried_before(self), params={"id": nudged_id}).first() is not None:
             return claim(nudged_id)
@@ -197,7 +201,7 @@ def _lease_until(session: Session) -> datetime:
 
 
 def note(session: Session, attempt: int, failure: Failure, at: datetime, **about: Any) -> None:
-    """Add a line on a whole attempt, and why it came to nothing, to the ledger."""
+    """Add a line to the ledger about an attempt that failed as a whole, with the reason."""
     line = Attempt(
         attempt=attempt,
         cause=storable_word(failure.cause),
@@ -210,8 +214,8 @@ def note(session: Session, attempt: int, failure: Failure, at: datetime, **about
 
 
 def failures_before(session: Session, *which: ColumnElement[bool]) -> Counter[Cause]:
-    """How many attempts came to nothing, by cause, in those lines of the ledger; attempts that were handed back count
-    as none.
+    """The number of failed attempts by cause, in those lines of the ledger; attempts that were handed back do not
+    count.
     """
     counted = select(Attempt.cause, func.count()).where(*which).group_by(col(Attempt.cause))
     causes: Counter[Cause] = Counter()

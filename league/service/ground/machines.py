@@ -10,8 +10,8 @@ from deadheat.league.tables import Machine
 
 
 def machine_numbers(session: Session, workers: Collection[str | None]) -> dict[str | None, int]:
-    """The public number of the machine of each worker's process, by how it signs its work (`NAME:PID`); of those that
-    have none nothing.
+    """The public number of the machine of each worker process, keyed by the signature of its work (`NAME:PID`);
+    machines without a number are left out.
     """
     names = {worker: worker.rpartition(":")[0] for worker in workers if worker}
     known = select(Machine.name, Machine.id).where(col(Machine.name).in_(set(names.values())))

@@ -41,8 +41,8 @@ def move(
     where: Any = NOTHING,
     **values: Any,
 ) -> bool:
-    """Set `after` and `values` if the row is still in `before` and every condition holds; False: it was not. The caller
-    that gets True owns the step. The database decides a race, by the row's lock.
+    """Set `after` and `values` if the row is still in `before` and every condition holds; return whether it was. A
+    caller that gets True owns the step. The row's lock in the database decides a race.
     """
     assert states.allowed(before, after), f"{before!r} -> {after!r}"
     here = {"id": row_id, "state": before, **where}
@@ -56,7 +56,8 @@ def set_values(
     where: Any = NOTHING,
     **values: Any,
 ) -> int:
-    """Set values of the rows that meet the conditions; how many they were. Rows in memory stay as they were read.
+    """Set values in the rows that meet the conditions, and return their number. Rows in memory keep the values that
+    were read.
 
     `where` maps columns to the values that they must have. A statement with such conditions alone is built once; other
     conditions have it built anew, which takes longer than executing it.
@@ -105,7 +106,7 @@ def set_each(session: Session, statement: Update, rows: Sequence[Mapping[str, An
 
 
 def flush_unless_taken(session: Session, taken: LeagueError) -> None:
-    """Write what was added or changed; where it is not unique as it must be, raise `taken`."""
+    """Write what was added or changed; raise `taken` if it violates a unique constraint."""
     try:
         session.flush()
     except IntegrityError as error:
@@ -113,7 +114,7 @@ def flush_unless_taken(session: Session, taken: LeagueError) -> None:
 
 
 def existing(session: Session, table: type[Row], row_id: int) -> Row:
-    """The row of that number. Raises NotFound."""
+    """Return the row with that number. Raises NotFound."""
     row = session.get(table, row_id)
     if row is None:
         raise NotFound(table.__name__.lower(), row_id)
@@ -143,7 +144,7 @@ LOCKED = (
 
 
 def lock_enterable(session: Session) -> None:
-    """Lock every season that takes entries; an entry made meanwhile waits, and then sees the changes."""
+    """Lock every season that accepts entries; an entry made meanwhile waits, and then sees the changes."""
     enterable = select(Season.id).where(col(Season.state).in_(ENTERABLE)).order_by(col(Season.id))
     session.exec(enterable.with_for_update(key_share=True)).all()
 
@@ -163,9 +164,7 @@ def _insert(table: type[SQLModel]) -> Insert:
 
 
 def insert_new(session: Session, table: type[SQLModel], rows: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Insert those of the rows that are not there yet, by any constraint on what is unique; their ids. All have the
-    same columns.
-    """
+    """Insert those of the rows that violate no unique constraint, and return their ids. All have the same columns."""
     if not rows:
         return []
     session.flush()

@@ -1,7 +1,7 @@
-"""Making whatever a bot or a worker said fit for the database.
+"""Makes the words of bots and workers fit for the database.
 
-A bot's output reaches us as any bytes: lone surrogates (which no database driver takes), NUL (which PostgreSQL does
-not keep) and more of it than anyone reads.
+A bot's output may be any bytes: lone surrogates (which no database driver accepts), NUL (which PostgreSQL does not
+store) and more of it than anyone reads.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MOST_DEPTH = 8
 
 
 def storable(text: str, limit: int = MOST_DETAIL) -> str:
-    """The first `limit` characters as text that every database keeps."""
+    """Return the first `limit` characters as text that every database can store."""
     return text[:limit].encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
@@ -38,7 +38,7 @@ def storable_tail(text: str, limit_bytes: int) -> str:
 
 
 def storable_json(value: object, depth: int = 0) -> object:
-    """A JSON value; what is none (bytes, dates, infinities, deep nesting) becomes its text."""
+    """Return a JSON value; parts that JSON lacks (bytes, dates, infinities, deep nesting) become text."""
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, float) and math.isfinite(value):

@@ -1,7 +1,7 @@
-"""Advice on a person's match that is over: wanted, tried by a worker, stored once.
+"""Advice on a finished match of a person: requested, tried by a worker, stored once.
 
-It is optional: nothing waits for it, and after `MOST_TRIES` it is given up. The row's `advise_at` says when a worker is
-to be told; while one is at work, it lies a lease ahead. The sweep finds rows that are due.
+It is optional: nothing waits for it, and after `MOST_TRIES` it is given up. The row's `advise_at` says when to notify a
+worker; while one is at work, it is a lease ahead. The sweep finds rows that are due.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from deadheat.league.tables import Exhibition, UtcDateTime
 
 MOST_TRIES = 3
 LEASE = timedelta(minutes=5)
-"""How long a worker may take; then it is another one's turn. A match takes seconds."""
+"""How long a worker may take before another one may try. A match takes seconds."""
 
 TOLD_AT_ONCE = 4
-"""How many matches a sweep tells workers of: people finish few, and each is told of again until one takes it."""
+"""How many matches a sweep enqueues: people finish few, and each is enqueued again until a worker takes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,15 @@ def claim_advice(session: Session, exhibition_id: int) -> AdviceJob | None:
 
 
 def store_advice(session: Session, job: AdviceJob, sha256: str | None) -> None:
-    """Write what was said; None: this match cannot be advised on. Two workers that were both at it say the same."""
+    """Store the advice; None: this match cannot be advised on. If two workers try at the same time, both say the
+    same.
+    """
     values = {"advise_at": None, "advice_sha256": sha256}
     set_values(session, Exhibition, col(Exhibition.id) == job.exhibition_id, **values)
 
 
 def due_advice(session: Session) -> list[int]:
-    """Return the matches of which a worker is to be told now."""
+    """The matches about which to notify a worker now."""
     return list(session.exec(DUE, params={"at": now(session)}))
 
 

@@ -37,13 +37,15 @@ log = logging.getLogger(__name__)
 BUILDS = Life("build", BotVersion, VersionState.UPLOADED, VersionState.BUILDING, longest_pause=timedelta(hours=1))
 
 FAILURES_TOLD = 5
-"""From this many failures at one build on, operators are told of each; the build is retried all the same."""
+"""The number of failures at one build from which on operators are notified of each; the build is retried all the
+same.
+"""
 
 RECENT = timedelta(hours=1)
 """How long a finished build counts against its author's next one."""
 
 REMEMBERED = timedelta(days=1)
-"""Older uploads are not looked at when an author's recent builds are counted; what keeps that short."""
+"""Older uploads are not read when an author's recent builds are counted, which keeps the query short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ class BuildJob:
 
 @dataclass(frozen=True, slots=True)
 class BuildOutcome:
-    """How a build ended: `program_sha256` is None when the bot is broken, and `reason` then says why."""
+    """The outcome of a build: `program_sha256` is None if the bot is broken, and `reason` then says why."""
 
     program_sha256: str | None  # blob: tar of the built program
     reason: str  # one sentence for the author; empty when ready
@@ -71,9 +73,9 @@ class BuildOutcome:
 
 
 def claim_next_build(session: Session, nudged_id: int, worker: str) -> BuildJob | None:
-    """Take what should be built next, now that a message speaks of `nudged_id`; None: nothing waits.
+    """Claim the next build on receipt of a message about `nudged_id`; None if nothing waits.
 
-    Next is the author with the fewest builds under way and lately finished, and of that author the oldest upload.
+    The next build is the oldest upload of the author with the fewest builds under way and recently finished.
     """
     return BUILDS.claim_next(session, nudged_id, _next_in_fairness, lambda chosen: claim_build(session, chosen, worker))
 
@@ -117,8 +119,8 @@ def _claiming(games: tuple[Identity, ...]) -> Update:
 
 
 def claim_build(session: Session, version_id: int, worker: str) -> BuildJob | None:
-    """Take a version that waits; None: it does not exist, does not wait, another worker was quicker, or this one has
-    another game than the API, so that a trial match would show nothing.
+    """Claim a waiting version. Return None if it does not exist or does not wait, if another worker was faster, or if
+    this worker's game differs from the API's, so that a trial match would show nothing.
     """
     if not BUILDS.claim(session, _claiming(games_here()), version_id, worker):
         return None
@@ -129,17 +131,17 @@ def claim_build(session: Session, version_id: int, worker: str) -> BuildJob | No
 
 
 def renew_build(session: Session, job: BuildJob) -> bool:
-    """Prolong the lease; False: it is lost, and the worker should stop."""
+    """Prolong the lease. Return False if it is lost and the worker should stop."""
     return BUILDS.renew(session, job.version_id, job.attempt)
 
 
 def note_build_log(session: Session, job: BuildJob, log: str) -> bool:
-    """Let the author see what the build has said so far; False: the lease is lost, nothing was changed."""
+    """Show the author the build's output so far. Return False if the lease is lost; nothing was changed then."""
     return BUILDS.change(session, job.version_id, job.attempt, log=storable_tail(log, STDERR_KEPT_BYTES))
 
 
 def finish_build(session: Session, job: BuildJob, outcome: BuildOutcome) -> bool:
-    """Store how the build ended; False: too late, nothing was changed."""
+    """Store the outcome of a build. Return False if it is too late; nothing was changed then."""
     ready = outcome.program_sha256 is not None
     stored = BUILDS.end(
         session,
@@ -160,8 +162,8 @@ def finish_build(session: Session, job: BuildJob, outcome: BuildOutcome) -> bool
 
 
 def give_back_build(session: Session, version_id: int, attempt: int, worker: str | None, failure: Failure) -> bool:
-    """Have the version built again after a pause, for we failed at it, with a line in the ledger; False: too late,
-    nothing was changed.
+    """Have the version built again after a pause, because we failed at it, and add a line to the ledger. Return False
+    if it is too late; nothing was changed then.
     """
     failures, reason = 0, ""
     if failure.cause != Cause.WORKER_STOPPED:

@@ -39,17 +39,19 @@ log = logging.getLogger(__name__)
 EXHIBITIONS = Life(
     "exhibition", Exhibition, JobState.QUEUED, JobState.RUNNING, longest_pause=timedelta(seconds=20), takes_slot=False
 )
-"""A person waits for the next try, and there are few of them. A slot is taken for each exchange of the bots alone."""
+"""A person waits for the next attempt, and there are few of them. A slot is taken only for each exchange of the
+bots.
+"""
 
 QUEUE_SECONDS = 600
-"""How long a person waits for a worker; then somebody else gets the place."""
+"""How long a person waits for a worker before somebody else gets the place."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExhibitionJob:
-    """A person's match, in `seat`, against copies of a program, which have the other ones.
+    """A person's match, in `seat`, against copies of a program, which have the other seats.
 
-    `replies`: what all seats had answered in attempts before when the person was asked for the last time.
+    `replies`: the answers of all seats in earlier attempts, when the person was last asked.
     """
 
     exhibition_id: int
@@ -75,7 +77,7 @@ class Heard:
 
 
 def claim_exhibition(session: Session, exhibition_id: int, worker: str, host: Host) -> ExhibitionJob | None:
-    """Claim a waiting match; None: there is none, or none for this machine."""
+    """Claim a waiting match; None if there is none that this machine may take."""
     at = now(session)
     claiming = _claiming(games_here(), settings_of(session).judge_unfit)
     if not EXHIBITIONS.claim(session, claiming, exhibition_id, worker, **told_of(session, host)):
@@ -102,10 +104,10 @@ def _claiming(games: tuple[Identity, ...], judge_unfit: bool) -> Update:
 
 
 def ask_person(session: Session, job: ExhibitionJob, replies: Replies) -> bool:
-    """Store the match so far and ask the person; False: the worker no longer holds it.
+    """Store the match so far and ask the person. Return False if the worker no longer holds it.
 
-    At the very point at which somebody asked before and failed since, the question is the same: it keeps its number,
-    so that a form that is being filled in still counts, and the answer, if it has one. Saying it twice is harmless.
+    If an earlier attempt asked at exactly this point and failed since, the question is the same: it keeps its number,
+    so that a form that is being filled in still counts, and its answer, if it has one. Repeating the call is harmless.
     """
     row = _row(session, job)
     if row is None:
@@ -126,7 +128,9 @@ def hear_person(session: Session, job: ExhibitionJob) -> Heard | None:
 
 
 def renew_exhibition(session: Session, job: ExhibitionJob) -> bool:
-    """Prolong the lease; False: it is lost. While it was out, nobody was heard: the move has all its time again."""
+    """Prolong the lease. Return False if it is lost. While no worker held the match, nobody could read the answer, so
+    the move gets all its time again.
+    """
     at = now(session)
     out = and_(col(Exhibition.lease_until) < at, col(Exhibition.asked_at).is_not(None))
     asked_at = case((out, at), else_=col(Exhibition.asked_at))
@@ -134,9 +138,9 @@ def renew_exhibition(session: Session, job: ExhibitionJob) -> bool:
 
 
 def note_void(session: Session, job: ExhibitionJob, cause: str) -> bool:
-    """Note that the service failed at an attempt: the person is told, and is asked again by the next one. False: there
-    will be no next one, because the worker no longer holds the match, or this was the last (`release_exhibition` counts
-    that).
+    """Note that the service failed at an attempt: the person is told, and the next attempt asks again. Return False if
+    there is no next one, because the worker no longer holds the match, or this was the last (`release_exhibition`
+    counts that).
     """
     again = col(Exhibition.failures) + 1 < settings_of(session).match_attempts
     counted = {"voids": Exhibition.voids + 1, "failures": Exhibition.failures + 1}
@@ -145,7 +149,7 @@ def note_void(session: Session, job: ExhibitionJob, cause: str) -> bool:
 
 
 def finish_exhibition(session: Session, job: ExhibitionJob, result: Result, transcript_sha256: str) -> bool:
-    """Write the result; False: too late, nothing was changed."""
+    """Store the result. Return False if it is too late; nothing was changed then."""
     return EXHIBITIONS.end(
         session,
         job.exhibition_id,
@@ -164,10 +168,10 @@ def finish_exhibition(session: Session, job: ExhibitionJob, result: Result, tran
 def release_exhibition(
     session: Session, job: ExhibitionJob, worker: str, failure: Failure, host: Host | None = None, *, void: bool = False
 ) -> bool:
-    """Give the match back because we failed at it; False: it is lost, and nothing was changed.
+    """Give the match back because we failed at it. Return False if it is lost; nothing was changed then.
 
-    `void`: it had been begun, so that its person waited for nothing, and it counts whatever the cause. `host`: where it
-    failed, and may be to blame (`blame_host`).
+    `void`: it had begun, so its person waited in vain, and it counts whatever the cause. `host`: the machine where it
+    failed, which may be to blame (`blame_host`).
     """
     if host is not None:
         blame_host(session, host, failure.cause, failure.detail)
@@ -177,8 +181,9 @@ def release_exhibition(
 def give_back_exhibition(
     session: Session, exhibition_id: int, attempt: int, _worker: str | None, failure: Failure, *, void: bool = False
 ) -> bool:
-    """Have it played again after a pause, or give it up after as many failures as a match of bots, or too long; False:
-    too late, nothing was changed. What is handed back in order is no failure: the person's answers are given again.
+    """Have the match played again after a pause, or abandon it after as many failures as a match of bots, or after too
+    long. Return False if it is too late; nothing was changed then. Handing back in order is no failure: the person's
+    answers are given again.
     """
     if failure.cause == Cause.WORKER_STOPPED:
         return EXHIBITIONS.give_back(session, exhibition_id, attempt, 0, asked_at=None)
@@ -197,7 +202,7 @@ def give_back_exhibition(
 
 
 def give_up_waiting(session: Session) -> None:
-    """Give the places of people whose match no worker took to others."""
+    """Give the places of people whose matches no worker took to others."""
     since = now(session) - timedelta(seconds=QUEUE_SECONDS)
     old = (Exhibition.state == JobState.QUEUED, col(Exhibition.queued_at) < since)
     for exhibition_id in session.exec(select(Exhibition.id).where(*old)).all():

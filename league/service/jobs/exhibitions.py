@@ -57,9 +57,9 @@ sitting down and leaving again and again must not pay.
 
 @dataclass(frozen=True, slots=True)
 class ExhibitionInfo:
-    """The facts that are public once it is over, and known to its person before. `seat` is the person's, and so is
-    `fault`: `exited` after resigning, `timeout` after taking too long. `seed` (hexadecimal) is None until it is done.
-    `advice_sha256` names what the house's strongest bot said about it (`engine.advice`); `advice_comes`: not yet.
+    """The facts that are public once the match is over, and known to its person before. `seat` is the person's, and so
+    is `fault`: `exited` after resigning, `timeout` after taking too long. `seed` (hexadecimal) is None until it is
+    done. `advice_sha256` names the advice of the house's strongest bot (`engine.advice`); `advice_comes`: not yet.
     """
 
     id: int
@@ -104,8 +104,8 @@ class ExhibitionInfo:
 class Table:
     """The match as its person sees it. `match` None: it has not begun, or nothing can be shown.
 
-    `prompt`: the line that the person must answer now, `turn` its number; None: none. `version` differs
-    wherever anything else does.
+    `prompt`: the line that the person must answer now, and `turn` its number; None if there is none. `version` differs
+    whenever anything else does.
     """
 
     info: ExhibitionInfo
@@ -118,8 +118,8 @@ class Table:
 
 
 def take_seat(session: Session, person: Person, bot_id: int, opponents: int = 1, seat: Seat | None = None) -> int:
-    """Begin to play against the newest version of a bot that may (`playable`), or that many copies of it; the
-    exhibition's id.
+    """Begin to play against the newest playable version of a bot (`playable`), or that many copies of it, and return
+    the exhibition's id.
 
     `seat`: the person's; None: any, which is drawn.
 
@@ -129,7 +129,7 @@ def take_seat(session: Session, person: Person, bot_id: int, opponents: int = 1,
         NoPlace: as many people play as may, or nobody may.
         TooMany: the person plays already.
         OverQuota: the person has sat down too often lately.
-        BadSetting: the game is not played by so many, or not in such a seat.
+        BadSetting: the game does not have such a number of players, or such a seat.
     """
     bot = existing(session, Bot, bot_id)
     seats = _check_table(bot.game, opponents, seat)
@@ -221,12 +221,12 @@ def exhibition(session: Session, exhibition_id: int) -> ExhibitionInfo:
 
 
 def exhibitions_of(session: Session, person: Person, limit: int) -> list[ExhibitionInfo]:
-    """A person's own, the newest first."""
+    """A person's exhibitions, the newest first."""
     return _infos(session, col(Exhibition.user_id) == person.id, limit=limit)
 
 
 def table(session: Session, person: Person, exhibition_id: int) -> Table:
-    """One's own exhibition as it stands. Raises NotFound."""
+    """The person's own exhibition in its present state. Raises NotFound."""
     row = _own(session, person, exhibition_id)
     info = exhibition(session, exhibition_id)
     match = _match(row)
@@ -258,14 +258,14 @@ def deadline(session: Session, row: Exhibition) -> datetime | None:
 
 
 def answer(session: Session, person: Person, exhibition_id: int, turn: int, line: str) -> None:
-    """Make a move: `line` is what a bot would print, `turn` the number of what was asked.
+    """Make a move: `line` is what a bot would print, `turn` the number of the question.
 
-    While the match is with no worker, what was asked last may be answered as well: it will be asked again. The same
-    answer may be given twice.
+    While no worker holds the match, the last question may be answered too: it will be asked again. The same answer may
+    be given twice.
 
     Raises:
         NotFound.
-        WrongState: that is not asked (any more); nothing was changed.
+        WrongState: this is not the present question; nothing was changed.
         IllegalMove: the rules refuse it; another may be made.
     """
     row = _own(session, person, exhibition_id)
@@ -291,9 +291,10 @@ def answer(session: Session, person: Person, exhibition_id: int, turn: int, line
 
 
 def resign(session: Session, person: Person, exhibition_id: int) -> None:
-    """Leave; whatever a worker is doing, the person may sit down elsewhere at once. Raises NotFound.
+    """Leave the match. Whatever a worker is doing, the person may sit down elsewhere at once. Raises NotFound.
 
-    Who leaves before a worker took it has not played at all. What a worker plays it plays to its end, for the record.
+    A person who leaves before a worker took the match has not played at all. A match that a worker has taken is played
+    to its end, for the record.
     """
     row = _own(session, person, exhibition_id)
     cause = Cause.LEFT if row.started_at is None else Cause.RESIGNED
@@ -304,7 +305,7 @@ def resign(session: Session, person: Person, exhibition_id: int) -> None:
 
 
 def abandon(session: Session, exhibition_id: int, before: JobState, cause: str, *conditions: Any) -> bool:
-    """Give the match up; False: it is not in that state."""
+    """Abandon the match. Return False if it is not in that state."""
     return move(
         session,
         Exhibition,
@@ -320,7 +321,7 @@ def abandon(session: Session, exhibition_id: int, before: JobState, cause: str, 
 
 
 CLOSED: dict[str, None] = {"open_user_id": None, "open_place": None, "asked_at": None, "answer": None}
-"""What makes room for the next."""
+"""The values that free the place for the next person."""
 
 
 def _own(session: Session, person: Person, exhibition_id: int) -> Exhibition:

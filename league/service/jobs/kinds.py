@@ -1,6 +1,6 @@
 """Every kind of job. The sweep, the queues, their metrics and the workers' options follow from this table.
 
-docs/architecture.md says what else a kind of job takes.
+docs/architecture.md lists what else a new kind of job needs.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from deadheat.league.service.jobs.exhibiting import EXHIBITIONS, give_back_exhib
 from deadheat.league.service.series.carrying_out import SERIES, give_back_series
 
 GiveBack = Callable[[Session, int, int, str | None, Failure], bool]
-"""Takes a row back from an attempt of a worker, for that failure; False: too late, nothing was changed."""
+"""Takes a row back from an attempt of a worker, because of that failure. Returns False if it is too late; nothing was
+changed then.
+"""
 
 KINDS: Mapping[Life, GiveBack] = {
     BUILDS: give_back_build,
     SERIES: give_back_series,
     EXHIBITIONS: give_back_exhibition,
 }
-"""By kind: how a job is taken back from a worker that says nothing any more."""
+"""How a job of each kind is taken back from a silent worker."""

@@ -27,8 +27,8 @@ log = logging.getLogger(__name__)
 
 
 def sweep(session: Session) -> dict[Life, list[int]]:
-    """Take expired leases back, and say by kind which rows to enqueue (again), after the commit. Doubled messages harm
-    nothing.
+    """Take back jobs with expired leases, and return by kind the rows to enqueue (again) after the commit. Repeated
+    messages do no harm.
     """
     lost = dict(zip(KINDS, session.execute(_lost(), {"at": now(session)}).one(), strict=True))
     if lost[EXHIBITIONS]:

@@ -29,24 +29,24 @@ log = logging.getLogger(__name__)
 
 SECRET_BYTES = 32
 PREFIX = {TokenKind.TOKEN: "dh_", TokenKind.SESSION: "dhs_"}
-"""What a secret begins with, so that secret scanners can know one."""
+"""The beginning of every secret, by which secret scanners recognise one."""
 
 MAX_TOKENS = 50
 """Valid tokens of one user."""
 
 MAX_SESSIONS = 20
-"""Of one user; another sign-in ends the oldest."""
+"""Sessions of one user; another sign-in ends the oldest."""
 
 FORGET_SESSIONS = timedelta(days=30)
-"""How long the row of a session that is over is kept."""
+"""How long the row of an ended session is kept."""
 
 USE_NOTED = timedelta(minutes=1)
-"""How exactly it is known when a token was last used; each note is a transaction."""
+"""The precision of a token's last use; each note of it is a transaction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """A new token or session; the only time that its secret exists outside its owner's hands."""
+    """A new token or session; its secret exists outside its owner's hands only here."""
 
     id: int
     secret: str
@@ -65,7 +65,7 @@ class Access:
 def issue_token(
     session: Session, user_id: int, label: str, scope: Scope = Scope.FULL, days: int | None = None
 ) -> Issued:
-    """A new token, for at most the configured time, which `days` None stands for.
+    """Issue a token for at most the configured time, which `days` None stands for.
 
     Raises:
         TooMany: the user has `MAX_TOKENS` valid ones.
@@ -78,7 +78,7 @@ def issue_token(
 
 
 def begin_session(session: Session, user_id: int, label: str, former: str | None = None) -> Issued:
-    """Let a browser in. `former`, the secret that it came with, is worth nothing afterwards."""
+    """Begin a browser's session. The secret that it came with, `former`, is invalid afterwards."""
     if former is not None:
         end_session(session, former)
     at = now(session)
@@ -119,7 +119,7 @@ def look_up(session: Session, secret: str, kind: TokenKind) -> Access:
 
 
 def session_began_at(session: Session, secret: str) -> datetime:
-    """When a browser that is let in signed in. Raises BadToken."""
+    """When the session of a signed-in browser began. Raises BadToken."""
     mine = (Token.sha256 == digest(secret), Token.kind == TokenKind.SESSION)
     began_at = session.exec(select(Token.created_at).where(*mine)).first()
     if began_at is None:
@@ -128,12 +128,12 @@ def session_began_at(session: Session, secret: str) -> datetime:
 
 
 def note_use(session: Session, token_id: int) -> None:
-    """The token is used now."""
+    """Note that the token is used now."""
     session.exec(update(Token).where(col(Token.id) == token_id).values(last_used_at=now(session)))
 
 
 def tokens(session: Session, user_id: int, kind: TokenKind = TokenKind.TOKEN) -> list[TokenInfo]:
-    """The user's newest, at most 200."""
+    """The user's newest tokens, at most 200."""
     mine = select(Token).where(Token.user_id == user_id, Token.kind == kind)
     return [from_row(TokenInfo, row) for row in session.exec(mine.order_by(col(Token.id).desc()).limit(200))]
 
@@ -162,7 +162,7 @@ def change_password(session: Session, person: Person, password: str, keep_tokens
 
 
 def end_everything(session: Session, user_id: int) -> None:
-    """Every token and session of somebody, now."""
+    """End every token and session of somebody now."""
     _revoke(session, col(Token.user_id) == user_id)
 
 

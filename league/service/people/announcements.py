@@ -16,7 +16,7 @@ MAX_SHOWN = 50
 
 
 def announce(session: Session, organiser: Person, season_id: int | None, title: str, text: str) -> AnnouncementInfo:
-    """Tell everyone.
+    """Publish an announcement to everyone.
 
     Raises:
         NotAllowed, NotFound.
@@ -32,7 +32,7 @@ def announce(session: Session, organiser: Person, season_id: int | None, title: 
 
 
 def take_down(session: Session, organiser: Person, announcement_id: int) -> None:
-    """Remove an announcement; the audit log keeps that it was there.
+    """Remove an announcement; the audit log still shows that it existed.
 
     Raises:
         NotAllowed, NotFound.
@@ -44,7 +44,7 @@ def take_down(session: Session, organiser: Person, announcement_id: int) -> None
 
 
 def announcements(session: Session, season_id: int | None = None, limit: int = MAX_SHOWN) -> list[AnnouncementInfo]:
-    """The newest first: of one season together with those about the whole league, or all."""
+    """The announcements about one season and about the whole league, or all, the newest first."""
     statement = select(Announcement).order_by(col(Announcement.id).desc()).limit(limit)
     if season_id is not None:
         about = col(Announcement.season_id)

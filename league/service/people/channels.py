@@ -40,7 +40,7 @@ from deadheat.league.states import ChannelKind, DeliveryState
 from deadheat.league.tables import Channel, Delivery, Notice
 
 MOST_CHANNELS = 5
-"""Of one person."""
+"""Channels of one person."""
 
 CONFIRM_WITHIN = timedelta(hours=24)
 OVER = "This link is no longer valid: it was used, it is too old, or the address was removed."
@@ -52,7 +52,7 @@ ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-
 MOST_TRIES = 10
 FIRST_PAUSE = timedelta(seconds=30)
 LONGEST_PAUSE = timedelta(hours=6)
-"""Ten tries take about four hours."""
+"""The longest pause; ten tries take about four hours."""
 
 LEASE = timedelta(minutes=2)
 """How long a claimed delivery is left alone: far longer than a try may take."""
@@ -73,7 +73,7 @@ class Link(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChannelInfo:
-    """One channel, for its owner. `secret` is told only when the channel is made."""
+    """One channel, for its owner. `secret` is shown only when the channel is created."""
 
     id: int
     kind: ChannelKind
@@ -118,7 +118,7 @@ class Parcel:
 
 
 def add_webhook(session: Session, person: Person, url: str) -> tuple[ChannelInfo, str]:
-    """A webhook of somebody's, and the secret that signs what it gets, which is never told again.
+    """Add somebody's webhook, and return the secret that signs its requests, which is never shown again.
 
     Raises:
         BadSetting: about `url`.
@@ -135,10 +135,10 @@ def add_webhook(session: Session, person: Person, url: str) -> tuple[ChannelInfo
 
 
 def add_address(session: Session, person: Person, address: str) -> ChannelInfo:
-    """An e-mail address of somebody's, to which a link is sent that confirms it.
+    """Add somebody's e-mail address, and send it a link that confirms it.
 
     Raises:
-        BadSetting: about `address`; also where this league sends no mail.
+        BadSetting: about `address`; also if this league sends no mail.
         TooMany.
     """
     if not settings_of(session).smtp_url:
@@ -157,7 +157,7 @@ def link_token(secret: str, link: Link) -> str:
 
 
 def address_of(session: Session, link: Link, channel_id: int, token: str) -> str:
-    """Return the address that a link is about. Raises NotFound: the link is invalid or has expired."""
+    """Return the address that a link belongs to. Raises NotFound: the link is invalid or has expired."""
     return _linked(session, link, channel_id, token).address
 
 
@@ -212,14 +212,14 @@ def remove_channel(session: Session, person: Person, channel_id: int) -> None:
 
 
 def switch_on(session: Session, person: Person, channel_id: int) -> None:
-    """Send there again. Raises NotFound."""
+    """Switch a channel on again. Raises NotFound."""
     row = _own(session, person, channel_id)
     row.failing_since = row.disabled_at = None
     session.flush()
 
 
 def send_test(session: Session, person: Person, channel_id: int) -> None:
-    """Send a test there, unless one is under way or the address is not confirmed. Raises NotFound."""
+    """Send a test to a channel, unless one is under way or the address is not confirmed. Raises NotFound."""
     row = _own(session, person, channel_id)
     if row.confirmed_at is None:
         return
@@ -237,20 +237,20 @@ def close_channels(session: Session, user_id: int) -> None:
 
 
 def channels(session: Session, person: Person) -> list[ChannelInfo]:
-    """One's own, the oldest first."""
+    """A person's channels, the oldest first."""
     mine = select(Channel).where(Channel.user_id == person.id).order_by(col(Channel.id))
     return [from_row(ChannelInfo, row) for row in session.exec(mine)]
 
 
 def deliveries(session: Session, person: Person, limit: int = 50) -> list[DeliveryInfo]:
-    """One's own, the newest first."""
+    """The deliveries of a channel, the newest first."""
     mine = select(Delivery).join(Channel, col(Channel.id) == Delivery.channel_id).where(Channel.user_id == person.id)
     newest = session.exec(mine.order_by(col(Delivery.id).desc()).limit(limit))
     return [from_row(DeliveryInfo, row) for row in newest]
 
 
 def send_notices(session: Session, notice_ids: Collection[int]) -> None:
-    """Store a delivery of each of these new notices for every channel of its person."""
+    """Store a delivery of each new notice for every channel of its recipient."""
     if not notice_ids:
         return
     at = now(session)
@@ -296,7 +296,7 @@ def claim_deliveries(session: Session, limit: int) -> list[Parcel]:
 
 
 def delivered(session: Session, parcel: Parcel, detail: str) -> bool:
-    """Note that a delivery has arrived; False: another process has tried it meanwhile."""
+    """Note that a delivery has arrived. Return False if another process has tried it in the meantime."""
     at = now(session)
     done = {"state": DeliveryState.SENT, "detail": storable(detail, MOST_DETAIL), "finished_at": at}
     if not set_values(session, Delivery, *_held(parcel.delivery_id, parcel.attempt), **done):
@@ -307,8 +307,8 @@ def delivered(session: Session, parcel: Parcel, detail: str) -> bool:
 
 
 def not_delivered(session: Session, parcel: Parcel, detail: str, *, for_good: bool = False) -> bool:
-    """Note why a try came to nothing; False: another process has tried it meanwhile. `for_good`: the receiver wants
-    nothing any more, so the channel is switched off.
+    """Note why a try failed. Return False if another process has tried it in the meantime. `for_good`: the receiver
+    wants nothing any longer, so the channel is switched off.
     """
     at = now(session)
     pause = min(FIRST_PAUSE * 2 ** (parcel.attempt - 1), LONGEST_PAUSE)

@@ -27,7 +27,7 @@ from deadheat.league.tables import Identity, User
 log = logging.getLogger(__name__)
 
 FRESH = timedelta(minutes=10)
-"""So lately somebody without a password must have signed in who would close the account, for example."""
+"""How recently somebody without a password must have signed in to close the account, for example."""
 
 
 def person_known_as(session: Session, issuer: str, subject: str) -> Person | None:
@@ -42,7 +42,7 @@ def person_known_as(session: Session, issuer: str, subject: str) -> Person | Non
 
 
 def sign_up_as(session: Session, name: str, code: str, issuer: str, subject: str) -> Person:
-    """A new author without a password.
+    """Create an author without a password.
 
     Raises:
         NotInvited, NameTaken: as for everybody.
@@ -59,7 +59,7 @@ def link_identity(session: Session, person: Person, issuer: str, subject: str) -
     """Let the identity open this account. The caller is signed in to it, and has proved the identity.
 
     Raises:
-        AlreadyLinked: it opens another one, or another identity of that issuer opens this one.
+        AlreadyLinked: it opens another account, or another identity of that issuer opens this one.
     """
     session.add(Identity(user_id=person.id, issuer=issuer, subject=subject, created_at=now(session)))
     flush_unless_taken(session, AlreadyLinked())
@@ -75,7 +75,9 @@ def unlink_identity(session: Session, person: Person, issuer: str) -> None:
 
 
 def forget_identities(session: Session, user_id: int) -> None:
-    """Their owner closes the account, and may make another one with them. Of a banned account they stay."""
+    """Remove the identities of an account that its owner closes, who may use them for another account. A banned account
+    keeps its identities.
+    """
     session.exec(delete(Identity).where(col(Identity.user_id) == user_id))
 
 

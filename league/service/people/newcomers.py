@@ -18,12 +18,12 @@ from deadheat.league.states import NewcomerRule
 from deadheat.league.tables import Newcomers
 
 ONLY = 1
-"""The number of the one row."""
+"""The number of the only row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Welcome:
-    """The rule, and the code that goes with it, for organisers."""
+    """The rule for sign-up and its code, for organisers."""
 
     rule: NewcomerRule
     code: str
@@ -43,7 +43,7 @@ def welcome(session: Session, organiser: Person) -> Welcome:
 
 
 def set_newcomer_rule(session: Session, organiser: Person, rule: NewcomerRule, code: str = "") -> None:
-    """Another rule from now on; the audit log tells it without the code.
+    """Set another rule from now on; the audit log records it without the code.
 
     Raises:
         NotAllowed.
@@ -58,7 +58,7 @@ def set_newcomer_rule(session: Session, organiser: Person, rule: NewcomerRule, c
 
 
 def check_newcomer(session: Session, code: str) -> None:
-    """Raises NotInvited unless somebody with that code ("": none) may sign up."""
+    """Raise NotInvited unless somebody with that code ("": none) may sign up."""
     row = session.get(Newcomers, ONLY)
     if row is None or row.rule is NewcomerRule.OPEN:
         return

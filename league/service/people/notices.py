@@ -66,21 +66,23 @@ KEPT = timedelta(days=90)
 MOST_KEPT = 500
 
 MOST_FACT = 300
-"""Characters kept of one fact, such as the reason why a version is broken; its page has all of it."""
+"""The most characters kept of one fact, such as the reason why a version is broken; its page has the whole text."""
 
 NEAR = timedelta(hours=24)
 """How long before a date people are notified."""
 
 RECENT_MATCHES = 20
 MANY_FAULTS = 5
-"""Faults in the last `RECENT_MATCHES` matches of a version that its people are told of in a season without rests."""
+"""The number of faults in the last `RECENT_MATCHES` matches of a version at which its owners are notified, in a season
+without rests.
+"""
 
 DEADLINES = (SeasonState.FROZEN, SeasonState.CLOSED)
-"""States after which an author can do less than before."""
+"""States from which on an author can do less than before."""
 
 
 KNOWN_WORDS = frozenset({"state", "becomes", "fault", "result", "verdict"})
-"""Facts that are words of ours, told in the reader's language and filled with other facts; the others are names,
+"""Facts in our own words, which are translated for the reader and may contain other facts; the others are names,
 figures and reasons.
 """
 
@@ -89,7 +91,7 @@ Facts = Mapping[str, str | int]
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """The sentence of a kind of notice and its page, both to be filled with what the notice is about."""
+    """The sentence of a kind of notice and its page, both with placeholders for the facts."""
 
     sentence: str
     path: str
@@ -171,7 +173,7 @@ def gate_decided(session: Session, challenge: Challenge, bot_id: int) -> None:
 
 
 def panel_played(session: Session, run: PanelRun, most: int) -> None:
-    """Tell a bot's people how its version fared against the panel. `most`: the points that there were."""
+    """Tell a bot's people how its version fared against the panel. `most`: the highest possible score."""
     version = session.get_one(BotVersion, run.version_id)
     verdict = ""
     if run.minimum is not None:
@@ -250,7 +252,7 @@ def standings_published(session: Session, season_id: int, rows: Iterable[Mapping
 
 
 def evaluation_done(session: Session, evaluation: Evaluation) -> None:
-    """Tell everybody whose bot was in it which place it took."""
+    """Tell the owners of every bot in an evaluation which place it took."""
     took_part = select(EvaluationPlayer).where(EvaluationPlayer.evaluation_id == evaluation.id)
     places = {row.bot_id: {"place": row.place or 0, "seed": row.seed} for row in session.exec(took_part)}
     facts = _season_facts(session, evaluation.season_id)
@@ -259,8 +261,8 @@ def evaluation_done(session: Session, evaluation: Evaluation) -> None:
 
 
 def deadlines_near(session: Session, season: Season) -> None:
-    """Tell everybody who has a bot in the season of dates that are near. It is called at every tick, and tells each
-    once.
+    """Tell everybody who has a bot in the season of dates that are near. Each is told once, although every tick calls
+    this.
     """
     at = now(session)
     for state, _, date in dated_steps(season, season.state):
@@ -275,7 +277,9 @@ def deadlines_near(session: Session, season: Season) -> None:
 
 
 def falls_behind(session: Session, season: Season, late: ForecastEvaluation, successor: datetime) -> None:
-    """Tell all who organise that an evaluation will not be done before the next is due; of a season once a day."""
+    """Tell all organisers that an evaluation will not be done before the next is due; at most once a day for each
+    season.
+    """
     subject = f"season/{season.id}/behind/{now(session):%Y%m%d}"
     if _is_told(session, NoticeKind.BEHIND, subject):
         return
@@ -313,20 +317,22 @@ def inbox(
 
 
 def count_unread(session: Session, person: Person) -> int:
-    """How many notices somebody has not read."""
+    """The number of notices that somebody has not read."""
     mine = (Notice.user_id == person.id, col(Notice.read_at).is_(None))
     return session.exec(select(func.count()).select_from(Notice).where(*mine)).one()
 
 
 def mark_read(session: Session, person: Person, up_to: int) -> int:
-    """Note that somebody has read all notices up to that id; how many are left. Those that came later stay unread."""
+    """Note that somebody has read all notices up to that id, and return the number of unread ones. Later notices stay
+    unread.
+    """
     mine = (col(Notice.user_id) == person.id, col(Notice.id) <= up_to, col(Notice.read_at).is_(None))
     set_values(session, Notice, *mine, read_at=now(session))
     return count_unread(session, person)
 
 
 def forget_old(session: Session) -> None:
-    """Remove what is kept no longer."""
+    """Remove notices that are kept no longer."""
     session.exec(delete(Notice).where(col(Notice.at) < now(session) - KEPT))
     full = select(Notice.user_id).group_by(col(Notice.user_id)).having(func.count() > MOST_KEPT)
     for user_id in session.exec(full).all():

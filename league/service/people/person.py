@@ -19,16 +19,16 @@ class Person:
 
     @property
     def organises(self) -> bool:
-        """Whether this is an organiser who may act as one."""
+        """Whether this person is an organiser with a token that permits organising."""
         return self.acts_as(Role.ORGANISER)
 
     @property
     def administers(self) -> bool:
-        """Whether this is an administrator who may act as one."""
+        """Whether this person is an administrator with a token that permits it."""
         return self.acts_as(Role.ADMIN)
 
     def acts_as(self, wanted: Role) -> bool:
-        """Whether this role or one above it, with a token that carries it."""
+        """Whether this person has the role or a higher one, with a token that carries it."""
         return self.role.allows(wanted) and self.scope.allows(Scope.FULL)
 
     def must_organise(self) -> None:

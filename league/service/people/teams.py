@@ -28,21 +28,23 @@ from deadheat.league.states import ENTERABLE, GOING_ON
 from deadheat.league.tables import Bot, Entry, Season, Team, TeamMember, User
 
 MAX_MEMBERS = 12
-"""Members of one team, with those who are invited."""
+"""Members of one team, including those who are invited."""
 
 MAX_TEAMS = 10
 """Teams that one author leads."""
 
 
 def owned_by(person: Person | User) -> ColumnElement[bool]:
-    """The condition on `Bot` that it is this person's: made by them and no team's, or of a team that they are in."""
+    """The condition on `Bot` that it is this person's: made by them and not a team's, or a bot of one of their
+    teams.
+    """
     theirs = select(TeamMember.team_id).where(TeamMember.user_id == person.id, col(TeamMember.joined_at).is_not(None))
     alone = and_(col(Bot.team_id).is_(None), col(Bot.owner_id) == person.id)
     return or_(alone, col(Bot.team_id).in_(theirs))
 
 
 def people_behind(session: Session, bot: Bot) -> list[Person]:
-    """Return a bot's owners: its maker, or its team's members. Until the transaction ends nobody joins that team, and
+    """Return a bot's owners: its maker, or its team's members. Until the transaction ends, nobody joins that team, and
     nothing is entered for any of them elsewhere.
     """
     user_ids = [bot.owner_id]
@@ -61,7 +63,7 @@ def entries_behind(session: Session, person: Person, season_id: int) -> int:
 
 
 def create_team(session: Session, captain: Person, name: str) -> TeamInfo:
-    """A team of one.
+    """Create a team with one member.
 
     Raises:
         NameTaken: by another team, or by a person, who would seem to own the team's bots; also a reserved name.
@@ -105,13 +107,13 @@ def team_info(session: Session, team_id: int, asker: Person | None = None) -> Te
 
 
 def teams_of(session: Session, asker: Person) -> list[TeamInfo]:
-    """Teams that the asker is in or invited to."""
+    """The teams that the asker is in or invited to."""
     of_asker = select(TeamMember.team_id).where(TeamMember.user_id == asker.id).order_by(col(TeamMember.team_id))
     return [team_info(session, team_id, asker) for team_id in session.exec(of_asker).all()]
 
 
 def invite_to_team(session: Session, captain: Person, team_id: int, name: str) -> TeamInfo:
-    """Ask somebody to join; asking a member or asking twice changes nothing.
+    """Invite somebody to a team; inviting a member, or inviting twice, changes nothing.
 
     Raises:
         NotFound, NotCaptain, TooMany.
@@ -203,7 +205,7 @@ def must_be_member(session: Session, asker: Person, team_id: int) -> Team:
 
 
 def give_bot(session: Session, asker: Person, bot: Bot, team_id: int | None) -> None:
-    """Make the asker's bot a team's; None: take it back from a team, which is its captain's to do for its maker.
+    """Give the asker's bot to a team. None: return it from a team to its maker, which the team's captain may do.
 
     Raises:
         NotFound: the asker is not in that team.

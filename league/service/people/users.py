@@ -37,8 +37,8 @@ NAMES_LOCK = 7_341_554
 RESERVED = frozenset(
     {SYSTEM, *Role, "administrator", "anonymous", "deadheat", "house", "moderator", "operator", "organizer", "support"}
 )
-"""Names that no author and no team has, in lower case: whoever read them would think of the service or its people. What
-an operator makes (`league.service.rulings.operators`) may be called so.
+"""Reserved names in lower case: readers would take them for the service or its staff. Accounts that an operator makes
+(`league.service.rulings.operators`) may have them.
 """
 
 
@@ -56,14 +56,14 @@ def sign_up(session: Session, name: str, password: str, code: str = "") -> Perso
 
 
 def must_be_free(name: str) -> None:
-    """Raises NameTaken: the name is reserved."""
+    """Raise NameTaken if the name is reserved."""
     if name.lower() in RESERVED:
         raise NameTaken.reserved(name)
 
 
 def lock_names(session: Session) -> None:
-    """Until the transaction ends nobody else takes a name: people and teams have theirs in two tables, so that no
-    constraint keeps one of each from the same name. SQLite's writers wait anyway.
+    """Until the transaction ends, nobody else takes a name. People and teams have their names in two tables, so no
+    constraint keeps a person and a team from having the same one. SQLite's writers queue anyway.
     """
     if session.get_bind().dialect.name == "postgresql":
         session.connection().execute(text(f"SELECT pg_advisory_xact_lock({NAMES_LOCK})"))
@@ -106,19 +106,19 @@ def set_password(session: Session, user_id: int, password: str) -> None:
 
 
 def user_named(session: Session, name: str) -> User | None:
-    """The row, whatever the name's case."""
+    """Return the user's row, whatever the case of the name."""
     return session.exec(select(User).where(User.name_key == name.lower())).first()
 
 
 def users_beginning(session: Session, named: str, limit: int) -> list[str]:
-    """The names of people and programs with an account that begin so, in order."""
+    """The names of people and programs with an account that begin with this text, in order."""
     key = col(User.name_key)
     begins = key.startswith(storable(named).strip().lower(), autoescape=True)
     return list(session.exec(select(User.name).where(begins).order_by(key).limit(limit)))
 
 
 def existing_user(session: Session, name: str) -> User:
-    """The row. Raises NotFound."""
+    """Return the user's row. Raises NotFound."""
     found = user_named(session, name)
     if found is None:
         raise NotFound("user", name)
@@ -126,7 +126,7 @@ def existing_user(session: Session, name: str) -> User:
 
 
 def insert_user(session: Session, name: str, password_hash: str | None, role: Role) -> Person:
-    """A new row. Raises NameTaken: by another person, or by a team, whose bots would look like this person's."""
+    """Insert a user. Raises NameTaken: by another person, or by a team, whose bots would look like this person's."""
     lock_names(session)
     if session.exec(select(Team.id).where(Team.name_key == name.lower())).first() is not None:
         raise NameTaken("team", name)

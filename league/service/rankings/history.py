@@ -1,7 +1,8 @@
-"""Rating histories: of each ranking one point for each bot with a place, thinned as a season ages to stay bounded.
+"""Rating histories: one point per ranking for each bot with a place, thinned as a season ages to stay bounded.
 
-A season's age is cut into spans of a power of two seconds, as short as leaves at most `MOST_POINTS` of them, and of
-each span the last ranking is kept. When the season has grown so old that the spans double, every other point goes.
+A season's age is divided into spans of a power of two seconds, the shortest that give at most `MOST_POINTS` of them,
+and the last ranking of each span is kept. When the season has grown so old that the spans double, every other point
+goes.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from deadheat.league.service.ground.steps import insert_rows
 from deadheat.league.tables import BotVersion, RatingPoint, RatingSnapshot, Season
 
 MOST_POINTS = 128
-"""Of one bot in one season."""
+"""Points of one bot in one season."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,21 +57,21 @@ def history(session: Session, season_id: int, bot_id: int) -> list[HistoryPoint]
         .join(BotVersion, col(BotVersion.id) == RatingPoint.version_id)
         .join(Season, col(Season.id) == RatingPoint.season_id)
         .where(RatingPoint.season_id == season_id, RatingPoint.bot_id == bot_id)
-        .order_by(col(RatingPoint.second))
     )
+    # Sorted here: asked for an order, SQLite would read the whole season in it, instead of the bot's index.
     return [
         HistoryPoint(began_at + timedelta(seconds=row.second), number, row.elo, row.low, row.high, row.rank)
-        for row, number, began_at in session.exec(statement)
+        for row, number, began_at in sorted(session.exec(statement), key=lambda found: found[0].second)
     ]
 
 
 TREND_POINTS = 12
-"""Of a bot's trend on the leaderboard."""
+"""Points of a bot's trend on the leaderboard."""
 
 
 def trends(session: Session, season_id: int, bot_ids: Sequence[int]) -> dict[int, list[float]]:
-    """The ratings of these bots at up to `TREND_POINTS` instants of the season, evenly apart, the oldest first. A few
-    looks into the index for each bot, however long their histories are.
+    """The ratings of these bots at up to `TREND_POINTS` instants of the season, evenly spaced, the oldest first. It
+    takes a few index look-ups for each bot, however long their histories are.
     """
     stored = col(RatingPoint.second)
     of_season = col(RatingPoint.season_id) == season_id
@@ -90,7 +91,7 @@ def trends(session: Session, season_id: int, bot_ids: Sequence[int]) -> dict[int
 
 
 def span(second: int) -> int:
-    """How long, in seconds, the spans are at that age: a power of two."""
+    """The length of the spans at that age, in seconds: a power of two."""
     return max(1, 1 << max(0, (second // MOST_POINTS).bit_length()))
 
 

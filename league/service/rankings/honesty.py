@@ -21,7 +21,8 @@ MOST_SEASONS = 50
 
 @dataclass(frozen=True, slots=True)
 class Honesty:
-    """One season. `totals`: see `league.service.rankings.ranking`; empty, as the rest, before the first ranking.
+    """The figures of one season. `totals`: see `league.service.rankings.ranking`; empty, like the rest, before the
+    first ranking.
 
     `held`: its matches that wait for an organiser now, ranked or not. `rules`: the versions of the game's rules under
     which it was played, and since when.

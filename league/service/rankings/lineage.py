@@ -21,7 +21,7 @@ from deadheat.league.tables import BotVersion, Challenge, RatingSnapshot, Season
 
 
 def priors_of(session: Session, season: Season, version_ids: Collection[int], config: RatingConfig) -> dict[str, Prior]:
-    """One for each version, by its id as text."""
+    """The prior of each version, by its id as text."""
     before, passed = _ended(session, season), _passed(session, season.id)
     statement = (
         select(BotVersion.bot_id, BotVersion.id)

@@ -22,7 +22,7 @@ from deadheat.league.tables import Entry
 class Field:
     """Versions that are ranked against each other, or (`ranked` False) have no places and come last.
 
-    `finals_place`: that of its only version, after the stages of the finals.
+    `finals_place`: the place of its only version after the stages of the finals.
     """
 
     division: int
@@ -45,10 +45,11 @@ def fields_of(session: Session, season_id: int) -> tuple[Field, ...]:
 
 
 def set_apart(fields: Sequence[Field], played: Collection[int], in_finals: Collection[int] | None) -> list[Field]:
-    """The fields as they are ranked: in each division first who `played`, then, without places, who did not.
+    """The fields as they are ranked: in each division, those in `played` come first, and the others follow without
+    places.
 
-    `in_finals`: where the finals alone rank the finalists, the versions with games in them; those that we failed to
-    let play there come after the others, by the whole season.
+    `in_finals`: if the finals alone rank the finalists, the versions with games in them. Finalists that we failed to
+    let play there come after the others, ranked by the whole season.
     """
     found: list[tuple[tuple[int, bool, bool, bool, int], Field]] = []
     for field in fields:
@@ -63,7 +64,7 @@ def set_apart(fields: Sequence[Field], played: Collection[int], in_finals: Colle
 
 
 def with_places_before(fields: Sequence[Field]) -> Iterator[tuple[Field, int]]:
-    """Each field, and how many places of its division are taken before its first."""
+    """Yield each field, with the number of places of its division that are taken before its first."""
     taken: Counter[int] = Counter()
     for field in fields:
         yield field, taken[field.division]

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 def seasons_to_publish(session: Session) -> list[int]:
-    """Closed seasons without a series on its way, a match that is held, or published standings."""
+    """Closed seasons without published standings, in which no series is under way and no match is held."""
     unfinished = select(Series.season_id).where(col(Series.state).in_(UNFINISHED))
     published = select(RatingSnapshot.season_id).where(col(RatingSnapshot.final).is_(True))
     held = select(Match.season_id).where(Match.state == MatchState.HELD)
@@ -39,8 +39,8 @@ def seasons_to_publish(session: Session) -> list[int]:
 
 
 def publish(session: Session, season_id: int) -> bool:
-    """Publish a season's standings; False: they are published already, or the season is not over. To be called first in
-    a transaction.
+    """Publish a season's standings. Return False if they are published already, or if the season is not over. It must
+    be called first in a transaction.
 
     As for any ranking, the log is read and fitted in a session of its own, so that no writer waits for it.
     """

@@ -37,14 +37,14 @@ Row = dict[str, Any]
 
 
 def ranking(session: Session, season_id: int, config: RatingConfig | None = None) -> RatingSnapshot:
-    """The ranking that the log now gives, not stored; `config` None: with the settings of now."""
+    """The ranking that the log gives now, not stored; `config` None: with the present settings."""
     season = session.get_one(Season, season_id)
     config = config or _config(season)
     return _ranked(session, season, config, season_log(session, season_id), fields_of(session, season_id))
 
 
 def ranking_if_new(session: Session, season_id: int, newest: RatingSnapshot | None) -> RatingSnapshot | None:
-    """Compute the ranking that the log now gives; None: it would equal the newest one."""
+    """Compute the ranking that the log gives now; None if it would equal the newest one."""
     season = session.get_one(Season, season_id)
     config, fields = _config(season), fields_of(session, season_id)
     results = season_log(session, season_id)

@@ -1,4 +1,4 @@
-"""Recomputing a stored ranking from the log in the database, and a season's dice from its secret, and comparing."""
+"""Recomputes a stored ranking from the log in the database, and a season's dice from its secret, and compares them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from deadheat.league.verification.fairness import Dealt, DiceCheck, check_dice, 
 
 
 def recount(session: Session, season_id: int) -> Recount:
-    """Compare the newest ranking with what its configuration makes of the log of now. Raises NotFound."""
+    """Compare the newest ranking with the one that its configuration gives for the present log. Raises NotFound."""
     season = existing(session, Season, season_id)
     stored = leaderboard(session, season_id)
     due = season.log_serial != season.rated_serial and not stored.final
@@ -33,7 +33,7 @@ def recount(session: Session, season_id: int) -> Recount:
 
 
 def dice_check(session: Session, season_id: int) -> DiceCheck:
-    """Whether the season's dice are those it had committed to. Raises NotFound."""
+    """Whether the season's dice are those that it committed to. Raises NotFound."""
     info = season_info(session, season_id)
     about = select(AuditRecord.action, AuditRecord.data).where(AuditRecord.subject == f"season/{season_id}")
     season = told(info.game, info.dice_commitment, info.dice_secret, session.exec(about.order_by(col(AuditRecord.id))))

@@ -1,7 +1,7 @@
-"""A season's log of results as arrays, streamed from the database as one whole number a seat.
+"""A season's log of results as arrays, streamed from the database as one whole number per seat.
 
-A million matches of two are read in two seconds of CPU time and 30 MB; as rows they took twice the time, as objects
-ten times the memory.
+A million matches of two are read in two seconds of CPU time and 30 MB; as rows they took twice the time, as objects ten
+times the memory.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from deadheat.league.states import Purpose
 from deadheat.league.tables import Match, Participant, Series
 
 BITS = 6
-"""Of a seat, and of a rank."""
+"""The bits for a seat, and for a rank."""
 
 MOST = 1 << BITS
 
 AT_A_TIME = 20_000
-"""Rows that the database hands over at once."""
+"""The rows that the database returns at once."""
 
 
 def season_log(session: Session, season_id: int, purpose: Purpose | None = None) -> Log:
-    """Every match that counts, or those of series with that purpose. Players are versions' ids as text.
+    """The matches that count, or those of series with that purpose. Players are versions' ids as text.
 
     Matches with one seed share their dice: they are a group, named by the seed's commitment.
     """

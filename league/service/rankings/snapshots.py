@@ -21,7 +21,7 @@ WHOLE = 10
 """How many of the newest rankings keep their standings, because somebody may be paging through them."""
 
 HOURLY = timedelta(days=1)
-"""For so long the last ranking of each hour is kept, then that of each day."""
+"""How long the last ranking of each hour is kept; after that, the last of each day."""
 
 MOST_AT_ONCE = 200
 """The most rankings thinned out when one is added; only leagues older than this module have more."""
@@ -40,7 +40,7 @@ def thin(session: Session, season_id: int) -> None:
 
 
 def kept(rankings: Sequence[tuple[int, datetime]], at: datetime, newest: int) -> set[int]:
-    """Return the rankings, the oldest first, that stay whole at that instant."""
+    """Return the rankings, the oldest first, that keep their standings at that instant."""
     last: dict[tuple[object, ...], int] = {}
     for snapshot_id, created_at in rankings:
         day = (created_at.date(),)

@@ -56,7 +56,7 @@ NOTHING_RANKED: Mapping[str, Any] = {
 
 
 def seasons_to_refit(session: Session) -> list[int]:
-    """Seasons whose log has grown since their newest ranking, where that one is old enough."""
+    """Seasons whose log has grown since their newest ranking, if that is old enough."""
     newest = select(func.max(RatingSnapshot.created_at)).where(RatingSnapshot.season_id == Season.id).scalar_subquery()
     statement = select(Season.id, newest).where(
         col(Season.log_serial) != col(Season.rated_serial), col(Season.id).not_in(_published())
@@ -68,7 +68,8 @@ def seasons_to_refit(session: Session) -> list[int]:
 
 
 def refit(session: Session, season_id: int) -> bool:
-    """Rank a season again; False: the log has not changed since the newest ranking, or another process was quicker.
+    """Rank a season again. Return False if the log has not changed since the newest ranking, or another process was
+    faster.
 
     The log is read and fitted in a reading session of its own, so that no writer waits for it. The serial is read
     before the log. A match that ends in between is in the log with an older serial, so at worst one refit too many

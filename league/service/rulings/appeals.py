@@ -33,7 +33,7 @@ MAX_OPEN = 20
 """Open appeals of one author."""
 
 MAX_OF_MATCH = 3
-"""Appeals of one bot against one match, those that were withdrawn or ruled on among them."""
+"""Appeals of one bot against one match, including those that were withdrawn or ruled on."""
 
 ALREADY = (
     "This bot already has an open appeal against this match; wait for the ruling, or withdraw it and write another."
@@ -45,8 +45,8 @@ def appealable(session: Session, owner: Person, match_id: int) -> int:
 
     Raises:
         NotFound: no such match, or none of the asker's bots is in it.
-        WrongState: the match is not finished, its dice are still played with, its season is closed, or an author asked
-            for it.
+        WrongState: the match is not finished, its dice are still in use, its season is closed, or an author asked for
+        it.
     """
     bots = (
         select(Participant.bot_id)
@@ -128,7 +128,7 @@ def rule(
 
 
 def withdraw_appeal(session: Session, owner: Person, appeal_id: int) -> AppealInfo:
-    """The author takes it back.
+    """Withdraw the author's own appeal.
 
     Raises:
         NotFound, WrongState.
@@ -170,7 +170,7 @@ def appeals(
 
 
 def waiting_appeals(session: Session, organiser: Person, *, after: int, limit: int) -> tuple[list[AppealInfo], int]:
-    """Open appeals, the oldest first: those with an id above `after`, and how many there are in all.
+    """Open appeals, the oldest first: those with an id above `after`, and the total number.
 
     Raises:
         NotAllowed.

@@ -31,7 +31,7 @@ from deadheat.league.tables import Bot, Team, TeamMember, User
 log = logging.getLogger(__name__)
 
 ENDED = 200
-"""Accounts that an administrator is shown at a time."""
+"""The most ended accounts that an administrator is shown at a time."""
 
 CLOSED = "Its author closed the account."
 BANNED = "Its author was banned."

@@ -26,11 +26,11 @@ class Standing(Enum):
     """Unknown, as after a restore, or expired: nobody took it away, so there may be another."""
     REVOKED = auto()
     DEMOTED = auto()
-    """The account organises no more, whatever became of the token."""
+    """The account is not an organiser's any longer, whatever happened to the token."""
 
 
 def token_standing(session: Session, name: str, secret: str) -> Standing:
-    """Judge a secret (empty: there is none) that should be a token for the organiser of that name, or for another."""
+    """Judge a secret (empty: there is none) that should be the token of the organiser with that name."""
     with_user = select(Token, User).join(User, col(User.id) == Token.user_id)
     found = session.exec(with_user.where(Token.sha256 == digest(secret), Token.kind == TokenKind.TOKEN)).first()
     if found is not None:
@@ -46,9 +46,10 @@ def token_standing(session: Session, name: str, secret: str) -> Standing:
 
 
 def ensure_organiser(session: Session, name: str) -> str:
-    """The secret of a token for the organiser of that name, who is made (or promoted) if need be.
+    """Return the secret of a token for the organiser of that name, who is created or promoted if necessary.
 
-    The label is always the same and earlier tokens of that label are revoked, so that restarts do not pile them up.
+    The label is always the same and earlier tokens with that label are revoked, so that restarts do not accumulate
+    them.
     """
     label = "operator"
     user = user_named(session, name)
@@ -75,7 +76,7 @@ def house(session: Session) -> Person:
 
 
 def set_role(session: Session, name: str, role: Role) -> Person:
-    """Make somebody an author, organiser or administrator; it holds at once, for tokens too. Raises NotFound."""
+    """Make somebody an author, organiser or administrator, with immediate effect, for tokens too. Raises NotFound."""
     user = existing_user(session, name)
     if user.role is not role:
         user.role = role
@@ -85,11 +86,11 @@ def set_role(session: Session, name: str, role: Role) -> Person:
 
 
 OPERATOR = Person(0, SYSTEM, Role.ADMIN)
-"""Who acts here: an administrator with no account, in the audit log as the machine itself."""
+"""The actor: an administrator without an account, who appears in the audit log as the machine itself."""
 
 
 def reset_password(session: Session, name: str, password: str) -> Person:
-    """Another password for somebody, which ends all sessions and tokens they have. Raises NotFound."""
+    """Set another password for somebody, which ends all their sessions and tokens. Raises NotFound."""
     user = existing_user(session, name)
     person = Person(user.id, user.name, user.role)
     change_password(session, person, password)

@@ -29,7 +29,8 @@ from deadheat.league.tables import Attempt, Match, Participant, Season, Series, 
 
 
 def void_match(session: Session, organiser: Person, match_id: int, reason: str) -> bool:
-    """Take a finished match out of the log of results; False: it is out already, and stays so for the old reason.
+    """Take a finished match out of the log of results. Return False if it is out already, and stays so for the old
+    reason.
 
     Raises:
         NotAllowed, NotFound, OwnMatch, WrongState.
@@ -45,11 +46,11 @@ def void_match(session: Session, organiser: Person, match_id: int, reason: str) 
 
 
 def restore_match(session: Session, organiser: Person, match_id: int, reason: str) -> bool:
-    """The opposite of `void_match`; False: it was not voided.
+    """Reverse `void_match`. Return False if the match was not voided.
 
     Raises:
         NotAllowed, NotFound, OwnMatch.
-        WrongState: the same match was played, or is played, once more, and that one has not been voided.
+        WrongState: a replay of the match exists or is under way, and has not been voided.
     """
     organiser.must_organise()
     match = ruled_on(session, match_id)
@@ -64,11 +65,11 @@ def restore_match(session: Session, organiser: Person, match_id: int, reason: st
 
 
 def rejudge_match(session: Session, organiser: Person, match_id: int, reason: str) -> int:
-    """Play a finished match, which becomes void, or an unplayed one again: same versions, same seats, new dice. Returns
-    the new match's number.
+    """Play a finished match, which becomes void, or an unplayed one again, with the same versions and seats and new
+    dice. Return the new match's number.
 
-    The dice that were committed to for the match, of any attempt at it, may be known by then: of a deal's other
-    rotations and to whoever rules. New ones are as secret as those of any match that is planned.
+    The dice committed to for any attempt at the old match may be known by now, from the deal's other rotations or to
+    the person who rules. New dice are as secret as those of any planned match.
 
     Raises:
         NotAllowed, NotFound, OwnMatch.
@@ -105,7 +106,7 @@ def rejudge_match(session: Session, organiser: Person, match_id: int, reason: st
 
 
 def ruled_on(session: Session, match_id: int, *, or_unplayed: bool = False) -> Match:
-    """A match with a result, or one that we failed to play, in a season in which there are rulings.
+    """Return a match with a result, or one that we failed to play, in a season in which rulings are possible.
 
     Raises:
         NotFound, WrongState.
@@ -120,7 +121,7 @@ def ruled_on(session: Session, match_id: int, *, or_unplayed: bool = False) -> M
 
 
 def answer_held(session: Session, match_id: int, after: MatchState, **values: object) -> None:
-    """The organiser's answer for a match that waits for one. Raises WrongState: another one was quicker."""
+    """Store an organiser's answer for a held match. Raises WrongState if another organiser was faster."""
     if not move(session, Match, match_id, MatchState.HELD, after, finished_at=now(session), **values):
         raise WrongState(MatchState.DECIDED, "Another organiser has just decided this match.")
 

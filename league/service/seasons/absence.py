@@ -36,7 +36,7 @@ FROM_THE_FREEZE = "after the freeze only organisers decide who takes part"
 
 
 def withdraw(session: Session, owner: Person, season_id: int, bot_id: int) -> None:
-    """The author's own wish: no new matches; what was played, and what waits to be played, counts.
+    """Withdraw a bot at its author's wish: it gets no new matches; those played, and those waiting to be played, count.
 
     Raises:
         NotFound.
@@ -72,7 +72,7 @@ def rejoin(session: Session, owner: Person, season_id: int, bot_id: int) -> None
 
 
 def take_out(session: Session, organiser: Person, season_id: int, bot_id: int, reason: str) -> None:
-    """An organiser's withdrawal of a bot: it gets no matches from now on; what it played counts.
+    """Withdraw a bot as an organiser: it gets no matches from now on; those it played count.
 
     Raises:
         NotAllowed, NotFound, WrongState.
@@ -82,7 +82,7 @@ def take_out(session: Session, organiser: Person, season_id: int, bot_id: int, r
 
 
 def disqualify(session: Session, organiser: Person, season_id: int, bot_id: int, reason: str) -> None:
-    """A bot gets no matches from now on, and none of those it played counts any more, until it is reinstated.
+    """Disqualify a bot: it gets no matches from now on, and none of those it played counts, until it is reinstated.
 
     Raises:
         NotAllowed, NotFound, WrongState.
@@ -102,7 +102,7 @@ def withdraw_everywhere(session: Session, who: Person, bot_ids: Collection[int],
 
 
 def reinstate(session: Session, organiser: Person, season_id: int, bot_id: int, reason: str) -> None:
-    """The opposite of `disqualify` and `take_out`; also takes back an author's withdrawal, without a pause.
+    """Reverse `disqualify` and `take_out`; this also reverses an author's withdrawal, without a pause.
 
     Raises:
         NotAllowed, NotFound, WrongState.
@@ -120,19 +120,21 @@ def absent_entries(session: Session, season_id: int) -> dict[int, AbsentEntry]:
 
 
 def by_author(absent: AbsentEntry) -> bool:
-    """Whether it is an author's withdrawal: those have no reason, and every ruling has one."""
+    """Whether it is an author's withdrawal. Those have no reason, and every ruling has one."""
     return not absent.reason
 
 
 def check_pause(session: Session, season: Season, since: datetime, what: str, state: str, wish: str) -> None:
-    """Whether an open season's pause since then is over. Raises TooSoon, with these words."""
+    """Check that an open season's pause since then is over. Raises TooSoon, with these words."""
     left = since + timedelta(seconds=settings_of(session).rejoin_seconds) - now(session)
     if season.state is SeasonState.OPEN and left > timedelta():
         raise TooSoon(what, state, wish, left)
 
 
 def must_take_part(session: Session, season_id: int, bot_id: int) -> None:
-    """Raises WrongState: the bot was taken out of the season, or is withdrawn; its sentence says who brings it back."""
+    """Raise WrongState if the bot was taken out of the season, or is withdrawn; the sentence says who can bring it
+    back.
+    """
     absent = session.get(AbsentEntry, (season_id, bot_id))
     if absent is None:
         return

@@ -23,7 +23,7 @@ KIB = 1024
 
 
 def must_be_admitted(session: Session, who: Person, season: Season, bot: Bot) -> None:
-    """Whether the season is for that author and that bot. Raises NotAdmitted."""
+    """Check that the season admits this author and this bot. Raises NotAdmitted."""
     if who.organises:
         return
     if season.admission is Admission.NOBODY:
@@ -35,7 +35,7 @@ def must_be_admitted(session: Session, who: Person, season: Season, bot: Bot) ->
 
 
 def check_admission(session: Session, who: Person, season: Season, bot: Bot) -> None:
-    """Whether the season takes one more entry from whose bot this is. The caller has locked season and bot.
+    """Check that the season accepts one more entry of this bot's owners. The caller has locked the season and the bot.
 
     Raises:
         NotAdmitted, TooMany.
@@ -49,7 +49,7 @@ def check_admission(session: Session, who: Person, season: Season, bot: Bot) -> 
 
 
 def objection(season: Season, version: BotVersion) -> str:
-    """Say why the season does not accept a version, in a clause; empty: it does."""
+    """Say in a clause why the season does not accept a version; empty if it does."""
     if season.languages is not None and version.language not in season.languages:
         return f"is in {version.language}, and the season accepts {', '.join(season.languages)}"
     if season.upload_kib is not None and version.size_bytes > season.upload_kib * KIB:
@@ -120,7 +120,7 @@ def invite_to_season(session: Session, organiser: Person, season_id: int, name: 
 
 
 def uninvite_from_season(session: Session, organiser: Person, season_id: int, name: str) -> list[str]:
-    """Take an author off the list, which ends no entry; the list.
+    """Take an author off the list, and return the list. No entry ends by this.
 
     Raises:
         NotAllowed, NotFound.
@@ -134,7 +134,7 @@ def uninvite_from_season(session: Session, organiser: Person, season_id: int, na
 
 
 def set_list(session: Session, organiser: Person, season_id: int, user_ids: Collection[int]) -> None:
-    """Invite exactly these, which ends no entry. Raises NotAllowed."""
+    """Invite exactly these authors. No entry ends by this. Raises NotAllowed."""
     organiser.must_organise()
     listed = select(SeasonInvitation.user_id).where(SeasonInvitation.season_id == season_id)
     before, after = set(session.exec(listed)), set(user_ids)
@@ -150,7 +150,7 @@ def set_list(session: Session, organiser: Person, season_id: int, user_ids: Coll
 
 
 def take_over_list(session: Session, previous_id: int, season_id: int) -> None:
-    """Invite to a season who was invited to the one before."""
+    """Invite to a season everybody who was invited to the previous one."""
     before = select(SeasonInvitation.user_id).where(SeasonInvitation.season_id == previous_id)
     invited = session.exec(before).all()
     session.add_all(SeasonInvitation(season_id=season_id, user_id=user_id) for user_id in invited)

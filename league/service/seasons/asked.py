@@ -58,13 +58,13 @@ from deadheat.league.states import ON_LADDER, ChallengeState, either
 from deadheat.league.tables import Bot, BotVersion, Challenge, Entry, Match, Participant, Season, Series, User
 
 OPEN_ASKED = 4
-"""Series of one season that wait or run at a time because somebody asked: enough for machines that idle."""
+"""The series of one season that wait or run at a time at authors' requests: enough for idle machines."""
 
 TESTED = ("elo0", "elo1", "alpha", "beta")
-"""Columns of the test."""
+"""The columns of the test."""
 
 CHARGED = case((col(Challenge.state) == ChallengeState.RUNNING, Challenge.games_limit), else_=Challenge.games_planned)
-"""Games that a challenge is charged with."""
+"""The games that a challenge is charged with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Question:
 
 
 def ask(session: Session, author: Person, season_id: int, question: Question) -> AskedChallenge:
-    """Begin it, once the author's earlier ones in the season are over.
+    """Begin a challenge, which is played once the author's earlier ones in the season are over.
 
     Raises:
         NotFound: no such season, bot or version, or it is not the author's.
@@ -116,7 +116,7 @@ def ask(session: Session, author: Person, season_id: int, question: Question) ->
 
 
 def stop(session: Session, author: Person, challenge_id: int) -> AskedChallenge:
-    """End it by the wish of somebody whose bot's it is; what is being played is played to its end and counts.
+    """End a challenge at the wish of one of its bot's owners. Games in progress are played to the end and count.
 
     Raises:
         NotFound. WrongState: it is over.
@@ -130,13 +130,15 @@ def stop(session: Session, author: Person, challenge_id: int) -> AskedChallenge:
 
 
 def end_asked(session: Session, season_id: int, reason: str) -> None:
-    """End all that run in the season."""
+    """End all running challenges of the season."""
     for row in running(session, season_id, ASKED):
         _end(session, row, ChallengeState.ENDED, reason)
 
 
 def plan_asked(session: Session, season: Season) -> list[int]:
-    """Decide what can be decided, and make the next series of each author's oldest; the new series."""
+    """Decide the challenges that can be decided, plan the next series of each author's oldest one, and return the new
+    series.
+    """
     if season.unrated_games == 0:
         end_asked(session, season.id, "The season's organisers have switched unrated matches off.")
         return []
@@ -189,7 +191,7 @@ def asked_challenge(session: Session, viewer: Person | None, challenge_id: int) 
 
 
 def faults_in(session: Session, challenge_id: int) -> dict[int, int]:
-    """How many of a challenge's matches each version lost by a fault, by the version's id."""
+    """The number of a challenge's matches that each version lost by a fault, by the version's id."""
     statement = (
         select(Participant.version_id, func.count())
         .join(Match, col(Match.id) == Participant.match_id)

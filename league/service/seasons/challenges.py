@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How a challenge stands. `abandoned`: games that we failed to play, or that were dropped."""
+    """The score of a challenge. `abandoned`: games that we failed to play, or that were dropped."""
 
     wins: int = 0
     draws: int = 0
@@ -105,7 +105,7 @@ def in_play() -> ColumnElement[bool]:
 
 
 def plan_series(session: Session, season: Season, challenge: Challenge, count: Count) -> list[int]:
-    """Plan the next series of a running challenge, to be enqueued."""
+    """Plan the next series of a running challenge, and return the series to enqueue."""
     length = min(season.series_length, challenge.games_limit - count.played)
     asked = None
     if challenge.asker_id is not None:
@@ -127,7 +127,7 @@ def add_games(
     precedence: Precedence,
     asked: Asked | None = None,
 ) -> list[int]:
-    """Add a series of that many games, which the two begin in turns; to be enqueued."""
+    """Add a series of that many games, in which the two take turns at the first seat; return the series to enqueue."""
     sides = (challenge.candidate_id, challenge.incumbent_id)
     table = Table(sides if candidate_begins else sides[::-1], length, precedence, challenge_id=challenge.id)
     purpose = Purpose.CHALLENGE if challenge.panel_id is None else Purpose.PANEL
@@ -138,7 +138,7 @@ def add_games(
 
 
 def judge(session: Session, challenge: Challenge, count: Count) -> sprt.Verdict:
-    """Store the score and return the verdict; without a test, that is to continue."""
+    """Store the score, and return the verdict; without a test, it is always to continue."""
     challenge.wins, challenge.draws, challenge.losses = count.wins, count.draws, count.losses
     terms = terms_of(challenge)
     test = None if terms is None else sprt.test((count.losses, count.draws, count.wins), terms)
@@ -148,7 +148,7 @@ def judge(session: Session, challenge: Challenge, count: Count) -> sprt.Verdict:
 
 
 def end_challenge(session: Session, challenge: Challenge, state: ChallengeState, reason: str) -> bool:
-    """Nothing more of it is played; False: it was over."""
+    """End a challenge, so that nothing more of it is played. Return False if it was over."""
     at = now(session)
     if not move(session, Challenge, challenge.id, ChallengeState.RUNNING, state, reason=reason, ended_at=at):
         return False
@@ -167,8 +167,8 @@ def unplayable(count: Count) -> str:
 
 
 def count_games(session: Session, challenge: Challenge, tests: Sequence[Challenge]) -> Count:
-    """All games of the test so far, from the candidate's side. `tests`: the challenge, and earlier ones of the same two
-    programs, of which what was played counts, too.
+    """Count all games of the test so far, from the candidate's side. `tests`: the challenge, and earlier ones of the
+    same two programs, whose played games count too.
     """
     return total(challenge, tests, counts_of(session, challenge.season_id, tests))
 
@@ -208,7 +208,7 @@ def counts_of(session: Session, season_id: int, challenges: Sequence[Challenge])
 
 
 STANDING = ("wins", "draws", "losses", "both_failed")
-"""Kinds of games whose result stands."""
+"""The kinds of games whose result stands."""
 
 
 def _kind(match: Match, candidate: Participant, incumbent: Participant, voided: Collection[int]) -> str | None:
@@ -226,7 +226,7 @@ def _kind(match: Match, candidate: Participant, incumbent: Participant, voided: 
 
 
 def terms_of(row: Challenge) -> sprt.Terms | None:
-    """Its sequential test; None: it has none."""
+    """The terms of a challenge's sequential test, or None if it has none."""
     if row.elo0 is None or row.elo1 is None or row.alpha is None or row.beta is None:
         return None
     return sprt.Terms(row.elo0, row.elo1, sprt.Model.NORMALIZED, row.alpha, row.beta)

@@ -56,7 +56,7 @@ from deadheat.league.terms import DATES, TERMS
 from deadheat.league.timetable import DeclaredEvaluation, stored, timetable
 
 MOST_NAMES = 10
-"""Unknown authors that one complaint names."""
+"""The number of unknown authors that one message names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def season_as_public_file(session: Session, season_id: int) -> str:
 def preview_file(
     session: Session, organiser: Person, text: str, season_id: int | None = None, bots: int | None = None
 ) -> Declared:
-    """Preview the changes that a file makes in a season; None: in a new one. `bots`: how many the forecast assumes.
+    """Preview the changes that a file makes in a season, or in a new one (None). `bots`: how many the forecast assumes.
 
     Raises:
         NotAllowed, NotFound, BadSeasonFile.
@@ -109,7 +109,7 @@ def preview_file(
 
 
 def apply_file(session: Session, organiser: Person, text: str, season_id: int | None = None) -> Declared:
-    """Make a season what its file declares; None: make one.
+    """Change a season to what its file declares, or create one (None).
 
     Raises:
         NotAllowed, NotFound, BadSeasonFile.

@@ -27,13 +27,15 @@ from deadheat.league.tables import Bot, BotVersion, Challenge, Division, Entry, 
 from deadheat.league.terms import MAX_DIVISIONS
 
 SINGLE: Sequence[tuple[str, int | None]] = (("Division 1", None),)
-"""What a season has that was not given any."""
+"""The divisions of a season for which none were declared."""
 
 
 def make_divisions(
     session: Session, season_id: int, wanted: Sequence[tuple[str, int | None]], previous_id: int | None
 ) -> None:
-    """The divisions of a new season: as wanted, or those of the season before, or one. Raises BadSetting."""
+    """Make the divisions of a new season: the given ones, those of the previous season, or a single one. Raises
+    BadSetting.
+    """
     if previous_id is not None:
         before = select(Division.name, Division.size).where(Division.season_id == previous_id)
         wanted = [(name, size) for name, size in session.exec(before.order_by(col(Division.number)))]
@@ -47,9 +49,9 @@ def make_divisions(
 def change_divisions(
     session: Session, organiser: Person, season_id: int, wanted: Sequence[tuple[str, int | None]]
 ) -> None:
-    """Other divisions for a season that waits to be opened, the highest first; none: a single one of any size.
+    """Replace the divisions of a season that has not opened, the highest first; none: a single one of any size.
 
-    Entries stay in the division of their number; where there are fewer than before, the rest join the lowest.
+    Entries stay in the division of their number; if there are fewer divisions than before, the rest join the lowest.
 
     Raises:
         NotAllowed, NotFound.
@@ -77,7 +79,7 @@ def change_divisions(
 
 
 def change_faults(session: Session, season: Season, wanted: Sequence[tuple[str, int | None]]) -> Iterator[BadSetting]:
-    """Why a season cannot have these divisions instead of its own."""
+    """Return why a season cannot have these divisions instead of its own."""
     if season.state is not SeasonState.SCHEDULED:
         yield BadSetting("divisions", f"they can no longer be changed because the season is {season.state.value}")
     yield from division_faults(wanted)
@@ -105,7 +107,7 @@ def divisions_of(session: Session, season_ids: Sequence[int]) -> dict[int, list[
 
 
 def lowest_division(session: Session, season_id: int) -> int:
-    """Return the division in which a newcomer begins. Raises TooMany: it is full."""
+    """Return the division in which a newcomer begins. Raises TooMany if it is full."""
     number = session.exec(select(func.max(Division.number)).where(Division.season_id == season_id)).one()
     assert number is not None, "every season has a division"
     make_room(session, season_id, number)
@@ -113,7 +115,7 @@ def lowest_division(session: Session, season_id: int) -> int:
 
 
 def make_room(session: Session, season_id: int, number: int) -> None:
-    """See that the division takes one more entry.
+    """Check that the division has room for one more entry.
 
     Raises:
         NotFound: there is no such division.
@@ -152,7 +154,7 @@ def assign_division(session: Session, organiser: Person, season_id: int, bot_id:
 
 
 def division_faults(wanted: Sequence[tuple[str, int | None]]) -> Iterator[BadSetting]:
-    """Why no season can have these divisions."""
+    """Return why no season can have these divisions."""
     if len(wanted) > MAX_DIVISIONS:
         yield BadSetting("divisions", f"there may be at most {MAX_DIVISIONS}")
     if len({name.lower() for name, _ in wanted}) < len(wanted):
@@ -160,10 +162,10 @@ def division_faults(wanted: Sequence[tuple[str, int | None]]) -> Iterator[BadSet
 
 
 def moved(orders: Sequence[Sequence[int]], promoted: int, placed: Container[int]) -> list[list[int]]:
-    """Divisions after promotion and relegation: `orders` are the final orders, the highest division first, best first.
+    """The divisions after promotion and relegation. `orders`: the final orders, the highest division first, best first.
 
-    At most half of a division goes up and at most half goes down, so nobody does both; and nobody goes up who is not
-    `placed`, for want of a game.
+    At most half of a division goes up and at most half goes down, so nobody does both. A bot that is not `placed`,
+    because it has no games, does not go up.
     """
     after = [list(order) for order in orders]
     for above, below in pairwise(range(len(orders))):
@@ -176,8 +178,8 @@ def moved(orders: Sequence[Sequence[int]], promoted: int, placed: Container[int]
 
 
 def carry_over(session: Session, previous: Season, season: Season) -> None:
-    """Enter every bot that still plays in the season before, is active and has a version to play, each in the division
-    that its final place leads to.
+    """Enter every bot that still plays in the previous season, is active and has a version to play, each in the
+    division that its final place leads to.
     """
     still_in = select(Entry, BotVersion, active()).join(BotVersion, col(BotVersion.id) == Entry.version_id)
     still_in = still_in.join(Bot, col(Bot.id) == Entry.bot_id)

@@ -32,16 +32,16 @@ Gate = GateTerms | Literal["keep", "none"]
 def enter(
     session: Session, who: Person, season_id: int, bot_id: int, number: int | None = None, gate: Gate = "keep"
 ) -> EntryInfo:
-    """Let a bot take part, or choose another version of one that does. An organiser may let anybody's bot in; all else
-    is its author's choice, for organisers may compete. Where nothing changes, nothing is noted.
+    """Let a bot take part, or choose another version of a bot that does. An organiser may enter anybody's bot;
+    everything else is its author's choice, because organisers may compete. If nothing changes, nothing is recorded.
 
-    `number` None: its newest version that is ready, and from then on each newer one as soon as it is ready, or as it
-    has passed the entry's gate. A number is the author's own decision, and no gate stands in its way.
+    `number` None: the newest ready version, and from then on each newer one as soon as it is ready, or has passed the
+    entry's gate. A number is the author's own decision, which needs no gate.
 
     Raises:
         NotFound, WrongGame, NotReady.
         WrongState: the season takes no entries any more, or the bot is withdrawn or disqualified there, or retired, or
-            an organiser would choose for somebody else's bot.
+        an organiser would choose for somebody else's bot.
         NotAdmitted, TooMany: the season's entry rules, or too few points against its panel.
         TooSoon: the season is open, and the version that plays was chosen a moment ago.
         BadSetting: about the gate.
@@ -115,8 +115,8 @@ def entries(session: Session, season_id: int, after_bot: int = 0, limit: int = 1
 def entries_named(
     session: Session, season_id: int, named: str, *, skip: int = 0, limit: int = 100
 ) -> tuple[list[EntryInfo], int]:
-    """Entries with `named` in the name of their bot, author or team, by bot: those after the first `skip`, and how many
-    there are in all. Raises NotFound.
+    """Entries with `named` in the name of their bot, author or team, by bot: those after the first `skip`, and the
+    total number. Raises NotFound.
     """
     existing(session, Season, season_id)
     keys = (col(Bot.name_key), col(User.name_key), col(Team.name_key))
@@ -141,10 +141,11 @@ def entry_info(session: Session, season_id: int, bot_id: int) -> EntryInfo:
 
 
 def offer_version(session: Session, version_id: int) -> None:
-    """A version has become ready: entries of its bot have it play the panel, and if they follow the bot they take it
-    over, or send it to their gate.
+    """Offer a version that has become ready to the entries of its bot. They let it play the panel. An entry that
+    follows its bot also adopts it, or sends it to its gate.
 
-    Not where a newer one is ready already, and not in a season that does not take its language or no more versions.
+    This does nothing if a newer version is ready already, or if a season does not accept its language or any more
+    versions.
     """
     version = session.get_one(BotVersion, version_id, populate_existing=True)
     older = (Entry.bot_id == version.bot_id, Entry.version_id < version.id)

@@ -55,7 +55,9 @@ from deadheat.league.states import ChallengeState
 from deadheat.league.tables import BotVersion, Challenge, Entry, Season
 
 OPEN_CHALLENGES = 4
-"""Series of one season at promotion gates that wait or run at a time: a gate must not keep the season from playing."""
+"""The series at promotion gates of one season that wait or run at a time: gates must not keep the season from
+playing.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +76,14 @@ class GateTerms:
 
     @property
     def tested(self) -> sprt.Terms:
-        """Return the hypotheses of the test. Raises ValueError: with a sentence."""
+        """Return the hypotheses of the test. Raises ValueError with a sentence."""
         return sprt.Terms(self.elo0, self.elo1, sprt.Model.NORMALIZED, self.alpha, self.beta)
 
 
 def gate_as_json(season: Season, terms: GateTerms) -> dict[str, Any]:
-    """The terms as an entry keeps them. Raises BadSetting: the season has no gates, or the terms make no test."""
+    """The terms in the form that an entry stores. Raises BadSetting: the season has no gates, or the terms make no
+    test.
+    """
     if season.challenge_games == 0:
         raise BadSetting("gate", "this season has no promotion gates")
     if terms.games > season.challenge_games:
@@ -94,7 +98,7 @@ def gate_as_json(season: Season, terms: GateTerms) -> dict[str, Any]:
 
 
 def choose_version(session: Session, season: Season, entry: Entry, version: BotVersion, *, by_gate: bool) -> None:
-    """Make the version the one that plays, at once or by way of the gate. An entry without any has no gate yet."""
+    """Make the version active, directly or through the gate. An entry without an active version has no gate yet."""
     chosen_again = version.id == entry.version_id
     gated = by_gate and entry.gate is not None and season.challenge_games > 0 and not entry.waits_for_panel
     if gated and not chosen_again:
@@ -112,8 +116,8 @@ def choose_version(session: Session, season: Season, entry: Entry, version: BotV
 def begin_challenge(session: Session, entry: Entry, candidate: BotVersion) -> None:
     """Send a version to the entry's gate, unless it is there or has failed there already.
 
-    A version that is at the gate is replaced: the newest one is what its author wants to know about. But a version that
-    is the same program as the active one, or as one that failed, fails at once with a sentence that says so.
+    It replaces a version that is at the gate, because its author wants to know about the newest one. A version that is
+    the same program as the active one, or as one that failed, fails at once with a sentence that says so.
     """
     assert entry.gate is not None
     own = _tests(session, entry, candidate.id).where(Challenge.candidate_id == candidate.id)
@@ -152,7 +156,9 @@ def end_challenges(session: Session, season_id: int, reason: str, entry_id: int 
 
 
 def plan_challenges(session: Session, season: Season) -> list[int]:
-    """Decide what can be decided at the season's gates, and make the next series of the rest; the new series."""
+    """Decide the challenges at the season's gates that can be decided, plan the next series of the others, and return
+    the new series.
+    """
     if not running(session, season.id, AT_GATES):
         return []
     playing = busy(session, season.id, AT_GATES)

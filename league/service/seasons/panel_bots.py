@@ -16,7 +16,7 @@ from deadheat.league.tables import Bot, Entry, Season, Team, User
 
 
 def panel_faults(session: Session, season: Season) -> Iterator[BadSetting]:
-    """Why a season cannot have this panel."""
+    """Return why a season cannot have this panel."""
     if not season.panel:
         if season.panel_minimum is not None:
             yield BadSetting("panel_minimum", "without a panel there are no points")
@@ -45,8 +45,8 @@ def points_needed(season: Season, opponents: int) -> float | None:
 
 
 def panel_bots(session: Session, season: Season) -> dict[int, int | None]:
-    """The bots of the panel, each with the version that plays for it: in this season, or else its newest. None: it is
-    retired, or has none.
+    """The bots of the panel, each with the version that plays for it: in this season, or else its newest; None if it is
+    retired or has no version.
     """
     found: dict[int, int | None] = {}
     for name in season.panel or ():

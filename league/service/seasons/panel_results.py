@@ -1,4 +1,4 @@
-"""What versions have against a season's panel, as their people read it, and the performance that it suggests."""
+"""The results of versions against a season's panel, for their owners, and the estimated performance."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from deadheat.league.tables import (
 )
 
 MOST_RUNS = 200
-"""The newest of a season whose games say how strong its panel is: more would take longer and change little."""
+"""The season's newest runs whose games determine how strong its panel is: more would take longer and change little."""
 
 SHOWN = 100
-"""Runs that are listed at a time."""
+"""The number of runs that are listed at a time."""
 
 
 def panel_results(session: Session, owner: Person, bot_id: int, version: int | None = None) -> list[PanelResult]:
@@ -76,7 +76,7 @@ def played_first(runs: Iterable[PanelRun]) -> dict[int, PanelRun]:
 
 
 def estimate(session: Session, season: Season, runs: Collection[PanelRun]) -> None:
-    """Write down the performance of these runs, from their games and those of the season's newest runs."""
+    """Store the performance of these runs, computed from their games and those of the season's newest runs."""
     newest = select(PanelRun).where(PanelRun.season_id == season.id).order_by(col(PanelRun.id).desc())
     by_version = {run.version_id: run for run in (*session.exec(newest.limit(MOST_RUNS)), *runs)}
     found = select(Challenge).where(col(Challenge.panel_id).in_([run.id for run in by_version.values()]))

@@ -61,8 +61,8 @@ NOBODY_THERE = "No bot of the panel could play."
 
 
 def arrive(session: Session, season: Season, entry: Entry, version: BotVersion) -> PanelRun | None:
-    """Have a version of the entry play the panel, unless it has on the terms of now; None: there is no panel. The
-    caller has locked the season, which takes versions.
+    """Have a version of the entry play the panel, unless it already has on the present terms. Return None if there is
+    no panel. The caller has locked the season, which accepts versions.
     """
     if not season.panel:
         return None
@@ -74,12 +74,12 @@ def arrive(session: Session, season: Season, entry: Entry, version: BotVersion) 
 
 
 def has_points(run: PanelRun | None) -> bool:
-    """Whether a version may play for its entry. `run`: of `arrive`."""
+    """Whether a version may play for its entry. `run`: the result of `arrive`."""
     return run is None or run.minimum is None or run.state is ChallengeState.PASSED
 
 
 def choose_in_advance(session: Session, season: Season, entry: Entry, run: PanelRun | None) -> None:
-    """Note the author's choice: that version is to play as soon as it has the points; None: no choice is open."""
+    """Note the author's choice, so that the version plays as soon as it has the points. None: no choice is open."""
     set_values(session, PanelRun, col(PanelRun.entry_id) == entry.id, chosen=False)
     if run is not None:
         set_values(session, PanelRun, col(PanelRun.id) == run.id, chosen=True)
@@ -88,7 +88,7 @@ def choose_in_advance(session: Session, season: Season, entry: Entry, run: Panel
 
 
 def without_points(session: Session, season: Season, bot_id: int) -> set[int]:
-    """The bot's versions that failed on the season's terms of now."""
+    """The bot's versions that failed on the season's present terms."""
     failed = select(PanelRun).join(BotVersion, col(BotVersion.id) == PanelRun.version_id)
     failed = failed.where(PanelRun.season_id == season.id, BotVersion.bot_id == bot_id)
     newest = {run.version_id: run for run in session.exec(failed.order_by(col(PanelRun.id)))}
@@ -97,7 +97,7 @@ def without_points(session: Session, season: Season, bot_id: int) -> set[int]:
 
 
 def end_panels(session: Session, season_id: int, reason: str) -> None:
-    """Nothing more is played against the season's panel."""
+    """End all runs against the season's panel."""
     for run in session.exec(RUNNING, params={"season_id": season_id}).all():
         _end(session, run, ChallengeState.ENDED, reason)
 
@@ -106,7 +106,7 @@ RUNNING = select(PanelRun).where(PanelRun.season_id == bindparam("season_id"), P
 
 
 def plan_panels(session: Session, season: Season) -> list[int]:
-    """Decide what can be decided, and make the next series of the rest; the new series."""
+    """Decide the runs that can be decided, plan the next series of the others, and return the new series."""
     if not season.panel:
         end_panels(session, season.id, "The season no longer has a panel.")
     if not season.panel or season.panel_minimum is None:

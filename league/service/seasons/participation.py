@@ -1,4 +1,4 @@
-"""Where a bot takes part, and where it could: for its author."""
+"""The seasons in which a bot takes part, and those that it could enter, for its author."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Participation:
 
 
 def participation(session: Session, owner: Person, bot_id: int) -> list[Participation]:
-    """The newest first: every season the bot is in, and those it may still enter. Raises NotFound."""
+    """The seasons that the bot is in, and those that it may still enter, the newest first. Raises NotFound."""
     bot = own_bot(session, owner, bot_id)
     statement = (
         select(Season, Entry, BotVersion.number, AbsentEntry)
@@ -88,7 +88,7 @@ def _refusal(session: Session, owner: Person, season: Season, bot: Bot) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AbsentBot:
-    """An entered bot that does not take part, or no longer does."""
+    """An entered bot that does not take part, or does so no longer."""
 
     bot_id: int
     bot: str

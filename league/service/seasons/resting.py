@@ -22,7 +22,7 @@ from deadheat.league.service.people import notices
 from deadheat.league.tables import Entry, Match, Participant, Season
 
 LOOK_BACK = timedelta(minutes=2)
-"""Only bots with a fault so recent are looked at: the scheduler asks every few seconds."""
+"""Only bots with such a recent fault are checked, because the scheduler asks every few seconds."""
 
 
 def rest_failing(session: Session, season: Season) -> None:

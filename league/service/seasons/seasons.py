@@ -100,7 +100,7 @@ def edit_season(
     name: str | None = None,
     **settings: Any,
 ) -> SeasonInfo:
-    """Change what may still be changed.
+    """Change settings that may still change.
 
     Raises:
         NotAllowed, NotFound, NameTaken, BadSetting.
@@ -164,7 +164,7 @@ def leading_season(session: Session, game: str) -> SeasonInfo | None:
 
 
 def season_info(session: Session, season_id: int) -> SeasonInfo:
-    """Raises NotFound."""
+    """Return a season's record. Raises NotFound."""
     return _views(session, [existing(session, Season, season_id)])[0]
 
 
@@ -188,9 +188,7 @@ def season_progress(session: Session, season_id: int) -> Progress:
 
 
 def season_waiting(session: Session, season_id: int) -> tuple[int, int, int]:
-    """How many entries there are, how many matches to come and how many are held; what has been played is counted with
-    each ranking.
-    """
+    """The number of entries, of matches to come and of held matches. Played matches are counted with each ranking."""
     entries = select(func.count()).select_from(Entry).where(Entry.season_id == season_id)
     of_it = select(func.count()).select_from(Match).where(Match.season_id == season_id, PLANNED)
     waiting, held = (of_it.where(Match.state == state) for state in (MatchState.SCHEDULED, MatchState.HELD))
@@ -198,7 +196,7 @@ def season_waiting(session: Session, season_id: int) -> tuple[int, int, int]:
 
 
 def inherited(game: str, previous: Season | None) -> dict[str, Any]:
-    """The settings of a new season that nobody gave, where they are not the defaults of `league.terms`."""
+    """The default settings of a new season that differ from those of `league.terms`."""
     if previous is None:
         return {"seats": GAMES[game].seats.start}
     return {name: getattr(previous, name) for name in TERMS if name not in DATES}
@@ -212,7 +210,7 @@ def settled(state: SeasonState, changed: Iterable[str]) -> Iterator[BadSetting]:
 
 
 def faults(row: Season) -> Iterator[BadSetting]:
-    """Why a season cannot be run like this."""
+    """Return why a season cannot be run with these settings."""
     seats = GAMES[row.game].seats
     try:
         rules(row.game, row.variant)

@@ -11,10 +11,10 @@ from sqlmodel import Session
 from deadheat.league.service.series.hosts import judging_slots
 
 OPEN_SERIES = 16
-"""Series of one season that may wait or run at a time while one slot judges."""
+"""The series of one season that may wait or run at a time while one slot judges."""
 
 OPEN_PER_SLOT = 2
-"""What each further slot adds: one that runs, and one that waits to follow it."""
+"""The series that each further slot adds: one that runs, and one that waits to follow it."""
 
 
 def open_series_bound(session: Session) -> int:

@@ -68,12 +68,12 @@ SAME_SEAT = 2
 SERIES = Life(
     "play", Series, JobState.QUEUED, JobState.RUNNING, longest_pause=timedelta(minutes=1), counted=(JobState.ABANDONED,)
 )
-"""What made us fail at a series may be over at any time, so it is tried at least once a minute."""
+"""The cause of a failure at a series may pass at any time, so it is tried at least once a minute."""
 
 
 def claim_series(session: Session, series_id: int, worker: str, host: Host) -> SeriesJob | None:
-    """Take a series that waits; None: it does not exist, does not wait, another worker was quicker, or the worker's
-    machine may not judge, or has another game than the API.
+    """Claim a waiting series. Return None if it does not exist or does not wait, if another worker was faster, or if
+    the worker's machine may not judge or its game differs from the API's.
     """
     at, claiming = now(session), _claiming(games_here(), settings_of(session).judge_unfit)
     taken = SERIES.claim(session, claiming, series_id, worker, started_at=at, **told_of(session, host))
@@ -87,7 +87,7 @@ def _claiming(games: tuple[Identity, ...], judge_unfit: bool) -> Update:
 
 
 def renew_series(session: Session, job: SeriesJob) -> bool:
-    """Prolong the lease; False: it is lost, and the worker should stop."""
+    """Prolong the lease. Return False if it is lost and the worker should stop."""
     return SERIES.renew(session, job.series_id, job.attempt)
 
 
@@ -98,11 +98,11 @@ def finish_series(
     outcomes: Sequence[MatchOutcome],
     failure: Failure | None = None,
 ) -> bool:
-    """Store the results of a series; False: it was too late and nothing was changed, or the machine was found unfit
-    meanwhile and none of its results counts.
+    """Store the results of a series. Return False if it was too late and nothing was changed, or if the machine has
+    been found unfit and none of its results counts.
 
-    `outcomes`: of the matches that were tried. `failure`: why the series could not go on. What has no result then goes
-    back to the queue, and what an organiser must see first is held.
+    `outcomes`: of the matches that were tried. `failure`: why the series could not continue. Matches without a result
+    then return to the queue, and those that an organiser must see first are held.
     """
     wanted = {match.match_id for match in job.matches}
     assert {outcome.match_id for outcome in outcomes} <= wanted and len(outcomes) <= len(wanted)
@@ -151,7 +151,7 @@ def _tell_of_faults(session: Session, job: SeriesJob, season_id: int, outcomes: 
 
 
 def give_back_series(session: Session, series_id: int, attempt: int, worker: str | None, failure: Failure) -> bool:
-    """Take a series back from a worker that no longer reports; False: it was too late."""
+    """Take a series back from a worker that no longer reports. Return False if it was too late."""
     at = now(session)
     after = _close(session, series_id, attempt, at, failure, (worker or "").rpartition(":")[0])
     if after is None:

@@ -1,4 +1,5 @@
-"""When the dice of a match may be shown: once every match that uses them is over.
+"""When the dice and moves of a match may be shown: once every match that uses the dice is over, and the season's
+transcripts are public.
 
 Theory of operation
 -------------------
@@ -8,6 +9,9 @@ different machines. A reader of the first rotation's record would know every han
 So a match is *withheld* while another match with its commitment is scheduled: its players and winner are shown, because
 ratings follow from them, but nothing that reveals hands. That is its seed, its transcript and all that is made from it,
 the words of a fault, what a bot wrote to stderr, and the match itself in progress.
+
+A season may also withhold all its matches until its final standings are published (`Season.transcripts`). What a bot
+wrote to stderr its own people read nevertheless.
 
 Every access checks `withheld`; there is no second rule. A match that is played, abandoned or dropped is over and no
 longer withholds others, and a replay by a ruling gets its own dice (`league.service.rulings.rulings`), so nothing that
@@ -19,14 +23,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sqlalchemy import literal_column
-from sqlmodel import Session, col, func, select
+from sqlmodel import Session, col, exists, func, select
 
-from deadheat.league.states import MatchState
-from deadheat.league.tables import Match
+from deadheat.league.states import MatchState, TranscriptsFrom
+from deadheat.league.tables import Match, RatingSnapshot, Season
 
 
 def withheld(session: Session, matches: Sequence[Match]) -> set[int]:
-    """The ids of those that share their dice with another match that is not over."""
+    """The ids of the matches whose dice and moves are not public yet."""
+    later = (col(Season.id).in_({match.season_id for match in matches}), Season.transcripts == TranscriptsFrom.CLOSED)
+    final = exists().where(col(RatingSnapshot.season_id) == Season.id, col(RatingSnapshot.final).is_(True))
+    hidden = set(session.exec(select(Season.id).where(*later, ~final)).all())
+    return dice_in_use(session, matches) | {match.id for match in matches if match.season_id in hidden}
+
+
+def dice_in_use(session: Session, matches: Sequence[Match]) -> set[int]:
+    """The ids of the matches that share their dice with another match that is not over."""
     waiting = col(Match.state) == literal_column(f"'{MatchState.SCHEDULED}'")  # word for word as in the index
     statement = (
         select(Match.commitment, func.count())

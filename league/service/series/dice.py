@@ -31,7 +31,7 @@ from deadheat.league.tables import RatingSnapshot, Season
 from deadheat.league.verification import fairness
 
 SKIPPED = 1_000_000
-"""At least so many numbers are skipped by a restore: more deals than any season plans between two back-ups."""
+"""The least number of deals that a restore skips: more than any season plans between two back-ups."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Dice:
 
 
 def commit_to_dice(session: Session, season: Season) -> str:
-    """Draw the secret of a season that opens for the first time; its commitment, to be published at once."""
+    """Draw the secret of a season that opens for the first time, and return its commitment, to be published at once."""
     assert season.secret is None and season.deals == 0
     season.secret = surroundings(session).entropy(SECRET_BYTES)
     return commitment(season.secret)
@@ -72,8 +72,8 @@ def drawn_dice(session: Session, count: int) -> list[Dice]:
 
 
 def skip_dice(session: Session) -> None:
-    """Leave out the numbers that seasons may have used since the back-up that was restored. How many more than
-    `SKIPPED` is drawn, so that a back-up that is restored twice does not come to the same numbers.
+    """Skip the numbers that seasons may have used since the restored back-up. The number skipped beyond `SKIPPED` is
+    drawn, so that a back-up that is restored twice does not reach the same numbers.
     """
     over = select(RatingSnapshot.season_id).where(col(RatingSnapshot.final).is_(True))
     for season in session.exec(select(Season).where(col(Season.secret).is_not(None), col(Season.id).not_in(over))):

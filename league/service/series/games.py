@@ -29,7 +29,7 @@ from deadheat.league.tables import LeagueGame
 
 
 def announce_games(session: Session) -> None:
-    """Write down that the games of this process are the league's."""
+    """Declare the games of this process to be the league's."""
     here = as_reported()
     session.exec(delete(LeagueGame).where(col(LeagueGame.name).not_in(here)))
     for name, told in here.items():
@@ -62,18 +62,20 @@ def games_here() -> tuple[Identity, ...]:
 
 
 def lacks_games(session: Session) -> bool:
-    """Whether the league has a game that this process has not, or has another."""
+    """Whether the league has a game that this process lacks, or has in another form."""
     lacking = select(LeagueGame.name).where(col(LeagueGame.name).not_in(agreed()))
     return session.exec(lacking.limit(1)).first() is not None
 
 
 def as_reported() -> dict[str, Any]:
-    """The games of this process, for its machine's row."""
+    """The games of this process, in the form of its machine's row."""
     return {game.name: {"rules_version": game.rules_version, "digest": game.digest} for game in games_here()}
 
 
 def disagreements(session: Session, reported: Mapping[str, Any]) -> tuple[str, ...]:
-    """Say which games a machine does not play because its copies are not the league's, in sentences for operators."""
+    """Say, in sentences for operators, which games a machine does not play because its copies differ from the
+    league's.
+    """
     told = []
     for game in session.exec(select(LeagueGame).order_by(col(LeagueGame.name))):
         other = reported.get(game.name)
@@ -85,7 +87,9 @@ def disagreements(session: Session, reported: Mapping[str, Any]) -> tuple[str, .
 
 
 def games_for(session: Session, organiser: Person) -> list[GameHere]:
-    """Every game of the league. What machines disagree is said with each (`hosts`). Raises NotAllowed."""
+    """Every game of the league. Each machine's disagreements are listed with the machine (`hosts`). Raises
+    NotAllowed.
+    """
     organiser.must_organise()
     rows = session.exec(select(LeagueGame).order_by(col(LeagueGame.name)))
     return [GameHere(row.name, row.rules_version, row.digest) for row in rows]

@@ -45,12 +45,13 @@ from deadheat.league.tables import Exhibition, JobRow, Machine, Series, UtcDateT
 log = logging.getLogger(__name__)
 
 FORGET_DAYS = 30
-"""A machine that was not seen for so long is forgotten: containers bring a new name with each start."""
+"""A machine that was not seen for this long is forgotten: containers bring a new name with each start."""
 
 MAX_REASONS = 20
 CANARY_SECONDS, CANARY_SERIES = 300, 50
-"""A machine proves its fitness in a canary match after so long, or so many series. The match takes a slot for some
-seconds, and a wrong verdict costs the series since the last one."""
+"""A machine proves its fitness in a canary match after this time, or this many series. The match takes a slot for some
+seconds, and a wrong verdict costs the series since the last one.
+"""
 
 RECHECK_SECONDS = 60
 """The pause before an unfit machine is checked again: a check takes a slot and its processors for some seconds."""
@@ -80,8 +81,8 @@ def told_of(session: Session, host: Host) -> dict[str, object]:
 
 
 def host_arrives(session: Session, host: Host, image: str) -> bool:
-    """A machine's worker starts: nothing is known of it until it has been checked. False: another machine of that name
-    was heard of within a lease, or this one has started again since; it is to try again.
+    """Note the start of a machine's worker; nothing is known of it until it has been checked. Return False if another
+    machine with that name was alive within a lease, or if this one has started again since; then it must try again.
     """
     if session.exec(select(exists().where(_shares_name(session, host)))).one():
         return False
@@ -127,16 +128,17 @@ def _give_number(session: Session, name: str) -> None:
 
 
 def host_seen(session: Session, host: Host, steal_share: float = 0.0, late_seconds: float = 0.0) -> bool:
-    """The keeper's "still here"; False: the database knows no such machine (any more), or another of that name.
+    """Note the keeper's heartbeat. Return False if the database does not (or no longer) know the machine, or knows
+    another with that name.
 
-    `late_seconds`: how late the keeper woke up, at worst in the last minute.
+    `late_seconds`: the longest delay of the keeper's wake-ups within the last minute.
     """
     found = {"steal_share": steal_share, "late_seconds": late_seconds}
     return _change(session, host, last_seen_at=now(session), **found)
 
 
 def due_check(session: Session, host: Host) -> Fitness | None:
-    """Return the fitness of a machine that is due for a check; None: it is not due."""
+    """The fitness of a machine that is due for a check, or None if it is not due."""
     found = session.exec(DUE, params={**told_of(session, host), "at": now(session)}).first()
     return None if found is None else Fitness(found)
 
@@ -150,7 +152,7 @@ def record_check(
     """Store the result of a check: the machine is fit if there are no `reasons`. An unfit machine is checked again
     after that pause.
 
-    What was turned away while nobody was fit is told of at once.
+    Series that were turned away while no machine was fit are enqueued at once.
     """
     at = now(session)
     fitness = Fitness.UNFIT if reasons else Fitness.FIT
@@ -165,10 +167,10 @@ def record_check(
 
 
 def blame_host(session: Session, host: Host, cause: str, detail: str) -> None:
-    """Have a machine checked now, before it is given anything else, where the cause of a failure asks for that.
+    """Have a machine checked before it gets anything else, if the cause of a failure requires that.
 
-    One that could not even try is no longer known to be fit, lest all that waits fail there. One on which a watch came
-    to its end is unfit. What it has judged stays, for nothing says that a verdict was wrong.
+    A machine that could not even try is no longer known to be fit, or all waiting series would fail there. One on which
+    a watch reached its end is unfit. Its earlier results stay, because nothing shows a wrong verdict.
     """
     traits = Cause(cause).traits
     if Trait.MACHINE in traits:
@@ -181,8 +183,8 @@ def blame_host(session: Session, host: Host, cause: str, detail: str) -> None:
 
 
 def take_canary(session: Session, host: Host) -> int | None:
-    """How many series were finished there since the last canary match, if one is due; None: none is, or somebody else
-    was told so and plays it.
+    """The number of series finished there since the last canary match, if one is due. None if none is due, or if
+    somebody else is already playing it.
     """
     at = now(session)
     due = or_(
@@ -198,9 +200,10 @@ def take_canary(session: Session, host: Host) -> int | None:
 def record_canary(
     session: Session, host: Host, voids: int, wrong: Sequence[Mapping[str, object]] | None, series_before: int
 ) -> None:
-    """How a canary match ended after `voids` void attempts. `wrong`: its wrong verdicts; None: it had no end.
+    """Store how a canary match ended after `voids` void attempts. `wrong`: its wrong verdicts; None: it had no end.
 
-    A wrong verdict makes the machine unfit at once, and has it checked after a pause; no end has it checked now.
+    A wrong verdict makes the machine unfit at once, and has it checked after a pause; without an end, it is checked
+    now.
     """
     counts: dict[str, Any] = {
         "canaries": WorkerHost.canaries + 1,
@@ -225,8 +228,8 @@ def may_judge(judge_unfit: bool) -> ColumnElement[bool]:
 
 @cache
 def welcome(judge_unfit: bool) -> ColumnElement[bool]:
-    """The condition under which a series may be played there: another machine failed at it, or nobody else would play
-    it, or it has waited for somebody else long enough.
+    """The condition that a series may be played there: another machine failed at it, or no other machine would play it,
+    or it has waited long enough for another one.
     """
     waited = col(Series.queued_at) <= bindparam("waited_at", type_=UtcDateTime)
     elsewhere = or_(col(Series.avoid_host).is_(None), col(Series.avoid_host) != bindparam("host_name"))
@@ -240,7 +243,7 @@ def others_judge(session: Session, name: str) -> bool:
 
 
 def judging_slots(session: Session) -> int:
-    """How many matches can be played at a time, on all machines that would be given a series now."""
+    """The number of matches that can be played at a time on all machines that would get a series now."""
     session.flush()
     able = session.connection().execute(_reports(settings_of(session).judge_unfit), told_of(session, NO_HOST))
     return sum(map(slots, able.scalars()))
@@ -256,7 +259,7 @@ def _others(judge_unfit: bool) -> ColumnElement[bool]:
 
 
 def unfit_reasons(session: Session, host: Host) -> tuple[str, ...]:
-    """Why a machine should not judge, in words for operators and the ledger (see `told`); empty: it is fit."""
+    """Say why a machine should not judge, for operators and the ledger (see `told`); empty if it is fit."""
     found = session.exec(FITNESS, params=told_of(session, host)).first()
     return why_unfit(*(found or (None, ())))
 
@@ -274,10 +277,10 @@ def why_unfit(fitness: Fitness | None, reasons: Sequence[str]) -> tuple[str, ...
 
 
 def turn_away(session: Session, life: Life, row_id: int, host: Host) -> bool:
-    """After a claim that failed: whether the job waits for a fit machine, and one is there to be told of it.
+    """Whether, after a failed claim, the job waits for a fit machine that can be notified.
 
-    Where none is there the message may be forgotten: the next check that passes has the job told of again. A fit one
-    that lacks a game of the league may not be the one to play it, so the job is told of again in a moment.
+    If there is none, the message may be forgotten: the next check that passes enqueues the job again. A fit machine
+    that lacks a game of the league may be unable to play it, so the job is enqueued again in a moment.
     """
     judge_unfit, told = settings_of(session).judge_unfit, told_of(session, host)
     able = session.exec(select(may_judge(judge_unfit)), params=told).one()
@@ -301,7 +304,7 @@ def found_unfit(
 
 
 def count_series(session: Session, host: Host, voids: int) -> None:
-    """A series was finished there."""
+    """Count a series that was finished there."""
     update_rows(session, COUNTED, {"name": host.name, "boot": host.boot}, more_voids=voids)
 
 
@@ -313,7 +316,7 @@ COUNTED = updating(WorkerHost, "name", "boot").values(
 
 
 def hosts(session: Session) -> list[HostInfo]:
-    """All machines that are not forgotten, those seen last first."""
+    """All machines that are not forgotten, the most recently seen first."""
     able_now = select(WorkerHost.name).where(_able(settings_of(session).judge_unfit))
     able = set(session.exec(able_now, params=told_of(session, NO_HOST)))
     numbered = select(WorkerHost, Machine.id).join(Machine, col(Machine.name) == WorkerHost.name)

@@ -33,16 +33,18 @@ from deadheat.league.states import Asked, JobState, MatchState
 from deadheat.league.tables import LiveMatch, Match, Participant, Season, Series
 
 MOST_SHOWN_BYTES = 512 * 1024
-"""Of one match's replies; a longer match is shown up to there. A long match of six players comes to some 100 kB."""
+"""The most bytes of one match's replies; a longer match is shown up to that point. A long match of six players takes
+some 100 kB.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
     """A match as spectators may see it. `match` None: nothing can be shown now, or it is not being played.
 
-    `series`: the state of its series. `withheld`: others with its dice are to be played. `voids`: attempts that failed
-    by our doing, so that it has other dice.
-    `private`: not everybody sees it. `version` differs wherever anything else does.
+    `series`: the state of its series. `withheld`: other matches with its dice are not over. `voids`: attempts that
+    failed through our fault, so that it has other dice. `private`: not everybody may see it. `version` differs whenever
+    anything else does.
     """
 
     match_id: int
@@ -59,8 +61,8 @@ class Watched:
 
 
 def show(session: Session, job: SeriesJob, match_id: int, replies: Replies) -> bool:
-    """Note how far this match of the series has come; False: the series is not the caller's any more, or it is too
-    much to show.
+    """Store the progress of a match of the series. Return False if the caller no longer holds the series, or if the
+    match is too long to be shown.
     """
     text = write_replies(replies)
     if len(text) > MOST_SHOWN_BYTES:
@@ -85,13 +87,13 @@ FORGOTTEN = delete(LiveMatch).where(col(LiveMatch.series_id) == bindparam("ended
 
 
 def forget(session: Session, series_id: int) -> None:
-    """The series has ended, or was given back."""
+    """Remove the match of a series that has ended or was given back."""
     session.flush()
     session.connection().execute(FORGOTTEN, {"ended_id": series_id})
 
 
 def watch(session: Session, match_id: int, viewer: Person | None = None) -> Watched:
-    """The match as it is now, for somebody who may see it. Raises NotFound."""
+    """The match in its present state, for somebody who may see it. Raises NotFound."""
     statement = (
         select(Match, Season.game, Season.variant, Series.state)
         .join(Season, col(Season.id) == Match.season_id)

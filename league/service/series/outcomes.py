@@ -64,7 +64,7 @@ def about_series(session: Session, job: SeriesJob) -> About:
 def write_outcomes(
     session: Session, job: SeriesJob, worker: str, about: About, outcomes: Sequence[MatchOutcome], at: datetime
 ) -> None:
-    """All of it, of the matches that were tried."""
+    """Store the outcomes of the tried matches."""
     may_rate = about.purpose not in UNRATED
     results = [outcome for outcome in outcomes if outcome.result is not None]
     if results:
@@ -182,7 +182,7 @@ def _write_ledger(
 
 
 def next_seed(session: Session, steps: int, *which: ColumnElement[bool]) -> None:
-    """Give tried matches a later seed of their lists, so that nothing learnt helps (ruling C-16)."""
+    """Give tried matches a later seed of their lists, so that nothing learnt from the attempt helps (ruling C-16)."""
     set_values(session, Match, *which, attempt=Match.attempt + steps)
 
 

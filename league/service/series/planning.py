@@ -37,7 +37,7 @@ def whole_groups(game: str, seats: int, matches: int) -> int:
 
 
 def series_at_once(season: Season) -> int:
-    """How many series `add_series` makes of the matches that are planned together, but for challenges."""
+    """The number of series that `add_series` makes of matches that are planned together, except for challenges."""
     return season.seats if same_deals(season.game) else 1
 
 
@@ -64,10 +64,10 @@ def add_series(
     """Plan matches between different versions and return the ids of each table's series, to be enqueued after the
     commit.
 
-    Of two versions the first begins; after that they take turns. Where deals are shared there are as many series as
-    seats, and `matches` is cut to whole groups; fewer than one group, which is what a pair may still need when one of
-    its series was dropped, get fresh dice. So do challenges in every game, for their test takes matches as independent.
-    `asked`: somebody asked for them, and the dice are none of the season's.
+    Of two versions, the first begins; after that they take turns. If deals are shared, there are as many series as
+    seats, and `matches` is reduced to whole groups. Fewer matches than one group, which a pair may still need when one
+    of its series was dropped, get fresh dice. Challenges get fresh dice in every game, because their test takes matches
+    as independent. `asked`: an author asked for them, and the dice do not belong to the season.
     """
     plans = [_plans(session, season, table, purpose) for table in tables]
     made = [
@@ -107,8 +107,8 @@ def _series(session: Session, season: Season, table: Table, purpose: Purpose) ->
 
 
 def in_turns(session: Session, sets: Sequence[Sequence[int]]) -> list[int]:
-    """Have series that were planned together wait in turns, and return them in that order: where others wait too, the
-    rotations of a deal do not follow each other on one machine.
+    """Let series that were planned together wait in alternation with those of other tables, and return them in that
+    order, so that the rotations of a deal do not follow each other on one machine if others wait too.
     """
     ids = [series_id for series_id in chain(*zip_longest(*sets)) if series_id is not None]
     at = now(session)

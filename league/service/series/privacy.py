@@ -22,13 +22,13 @@ SHOWN: ColumnElement[bool] = col(Match.asked).is_distinct_from(Asked.PRIVATE)
 """The condition on `Match` that everybody may see it."""
 
 PLANNED: ColumnElement[bool] = col(Match.asked).is_(None)
-"""The condition on `Match` that the league planned it. Figures of bots and seasons are of such matches alone, so that
-nobody changes another's by asking.
+"""The condition on `Match` that the league planned it. Figures of bots and seasons use only such matches, so that
+nobody changes another's figures by asking.
 """
 
 
 def at_planned(season_id: int) -> tuple[ColumnElement[bool], ...]:
-    """Conditions on `Attempt` that it was at a match of the season that the league planned."""
+    """Conditions on `Attempt` that it belongs to a match of the season that the league planned."""
     asked = select(Match.id).where(Match.season_id == season_id, col(Match.asked).is_not(None))
     of_a_match = col(Attempt.match_id).is_not(None)
     return col(Attempt.season_id) == season_id, of_a_match, col(Attempt.match_id).not_in(asked)
@@ -46,7 +46,7 @@ def shown_attempt() -> ColumnElement[bool]:
 
 
 def may_see_games_of(session: Session, viewer: Person | None, challenge_id: int) -> bool:
-    """Whether somebody (None: a stranger) sees the matches of a private challenge."""
+    """Whether somebody (None: a stranger) may see the matches of a private challenge."""
     if viewer is None:
         return False
     own = (
@@ -59,12 +59,12 @@ def may_see_games_of(session: Session, viewer: Person | None, challenge_id: int)
 
 
 def is_private(session: Session, match_id: int) -> bool:
-    """Whether not everybody sees that match, so that no cache between may keep what is told of it."""
+    """Whether a match is not visible to everybody, so that no cache on the way may keep documents about it."""
     return session.exec(select(Match.asked).where(Match.id == match_id)).first() is Asked.PRIVATE
 
 
 def may_see(session: Session, viewer: Person | None, match: Match) -> bool:
-    """Whether somebody sees a match."""
+    """Whether somebody may see a match."""
     if match.asked is not Asked.PRIVATE:
         return True
     challenge_id = session.exec(select(Series.challenge_id).where(Series.id == match.series_id)).one()
@@ -73,6 +73,6 @@ def may_see(session: Session, viewer: Person | None, match: Match) -> bool:
 
 
 def must_see(session: Session, viewer: Person | None, match: Match) -> None:
-    """Raise NotFound unless somebody sees a match."""
+    """Raise NotFound unless somebody may see the match."""
     if not may_see(session, viewer, match):
         raise NotFound("match", match.id)

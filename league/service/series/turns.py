@@ -40,7 +40,7 @@ HEAD_STARTS = {
     Precedence.ORDINARY: timedelta(0),
     Precedence.ASKED: -timedelta(minutes=2),
 }
-"""Longer than a season's queue takes as a rule: few series are open at a time (`capacity.OPEN_SERIES`)."""
+"""Longer than a season's queue usually takes, because few series are open at a time (`capacity.OPEN_SERIES`)."""
 
 
 def _oldest(precedence: Precedence, games: tuple[Identity, ...]) -> Select[Any]:
@@ -61,8 +61,8 @@ def _oldest(precedence: Precedence, games: tuple[Identity, ...]) -> Select[Any]:
 
 @cache
 def oldest(games: tuple[Identity, ...]) -> CompoundSelect[Any]:
-    """Return the statement that finds the oldest fresh series of each precedence. It is made once, because to make it
-    takes longer than to ask it, and every claim asks it.
+    """The statement for the oldest new series of each precedence. It is built once, because building it takes longer
+    than executing it, and every claim executes it.
     """
     return union_all(*(_oldest(precedence, games) for precedence in HEAD_STARTS))
 
@@ -73,8 +73,8 @@ def turn(series: Series) -> tuple[datetime, int]:
 
 
 def claim_next_series(session: Session, nudged_id: int, worker: str, host: Host) -> SeriesJob | None:
-    """Take what should be played next, now that a message speaks of `nudged_id`; None: nothing waits that this machine
-    may play.
+    """Claim the next series on receipt of a message about `nudged_id`; None if nothing waits that this machine may
+    play.
     """
     return SERIES.claim_next(
         session, nudged_id, _next_in_turn, lambda chosen: claim_series(session, chosen, worker, host)
@@ -82,8 +82,8 @@ def claim_next_series(session: Session, nudged_id: int, worker: str, host: Host)
 
 
 def turn_away_series(session: Session, series_id: int, host: Host) -> bool:
-    """After a claim that failed: whether another machine is to be told of the series (`turn_away`). One that waits for
-    another machine because this one failed at it is told of again in a moment.
+    """Whether, after a failed claim, to notify another machine of the series (`turn_away`). A series that waits for
+    another machine because this one failed at it is enqueued again in a moment.
     """
     settings = settings_of(session)
     waits = {"id": series_id, "state": JobState.QUEUED}

@@ -25,7 +25,7 @@ from deadheat.league.states import ON_LADDER, SeasonState, VersionState
 from deadheat.league.tables import Bot, BotVersion, Challenge, Entry, Match, Participant, Season, Team, TeamMember, User
 
 RECENT_MATCHES = 5000
-"""Of a bot's matches in a season its newest so many are looked at for its opponents."""
+"""The number of a bot's newest matches in a season in which its opponents are looked for."""
 
 MAX_OPPONENTS = 200
 MAX_FAULTS = 100
@@ -49,7 +49,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Opponent:
-    """Somebody a bot has met: how often it came before, beside and after that one in matches that count."""
+    """A bot's opponent: how often the bot was placed before it, level with it and after it, in matches that count."""
 
     bot_id: int
     bot: str
@@ -80,7 +80,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class PublicVersion:
-    """An upload without what is its author's alone."""
+    """An upload without the details that only its author sees."""
 
     id: int
     number: int
@@ -91,7 +91,7 @@ class PublicVersion:
 
 
 def parts_of(session: Session, bot_id: int) -> list[Part]:
-    """The newest season first."""
+    """The seasons of a bot, the newest first."""
     statement = (
         select(Season, HAS_RESULTS, Entry, BotVersion.number)
         .join(Entry, col(Entry.season_id) == Season.id)
@@ -114,7 +114,7 @@ def parts_of(session: Session, bot_id: int) -> list[Part]:
 
 
 def opponents(session: Session, season_id: int, bot_id: int) -> list[Opponent]:
-    """Whom the bot met most often first."""
+    """The opponents of a bot, the most frequent first."""
     own, other = aliased(Participant), aliased(Participant)
     oldest = (
         select(Participant.match_id)
@@ -142,7 +142,7 @@ def opponents(session: Session, season_id: int, bot_id: int) -> list[Opponent]:
 
 
 def failures(session: Session, season_id: int, bot_id: int) -> list[Failure]:
-    """The newest first."""
+    """The matches that a bot lost by a fault, the newest first."""
     statement = (
         select(Participant, BotVersion.number, Match)
         .join(Match, col(Match.id) == Participant.match_id)
@@ -181,7 +181,7 @@ def failure_counts(session: Session, season_id: int, bot_id: int) -> dict[tuple[
 
 
 def public_versions(session: Session, bot_id: int) -> list[PublicVersion]:
-    """The newest first."""
+    """A bot's versions, the newest first."""
     chosen = [getattr(BotVersion, name) for name in PublicVersion.__slots__]  # without the log, which may be long
     statement = sqlalchemy.select(*chosen).where(col(BotVersion.bot_id) == bot_id)
     newest_first = statement.order_by(col(BotVersion.number).desc()).limit(MAX_VERSIONS)
@@ -190,7 +190,9 @@ def public_versions(session: Session, bot_id: int) -> list[PublicVersion]:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Games of a version against the one before it at a promotion gate that has ended; the counts are the newer's."""
+    """The games of a version against the previous one at a promotion gate that has ended; the counts are the newer
+    version's.
+    """
 
     number: int
     against: int
@@ -200,7 +202,7 @@ class Gate:
 
 
 def gates(session: Session, season_id: int, bot_id: int) -> list[Gate]:
-    """A bot's versions against each other in a season, the newest gate first."""
+    """The ended gates of a bot in a season, the newest first."""
     newer, older = aliased(BotVersion), aliased(BotVersion)
     statement = (
         sqlalchemy.select(
@@ -217,7 +219,7 @@ def gates(session: Session, season_id: int, bot_id: int) -> list[Gate]:
 
 
 def author_bots(session: Session, name: str) -> tuple[str, list[BotInfo]]:
-    """An author's name as it is written, and the bots that are not retired. Raises NotFound."""
+    """An author's name in its own spelling, and the bots that are not retired. Raises NotFound."""
     author = session.exec(select(User).where(User.name_key == name.lower())).first()
     if author is None:
         raise NotFound("author", name)
@@ -239,7 +241,7 @@ def teams_of_author(session: Session, name: str) -> list[tuple[int, str]]:
 
 @dataclass(frozen=True, slots=True)
 class GameCounts:
-    """How many take part in a game."""
+    """The numbers of participants in a game."""
 
     bots: int
     authors: int
@@ -247,7 +249,7 @@ class GameCounts:
 
 
 def game_counts(session: Session, game: str) -> GameCounts:
-    """Over all seasons."""
+    """The numbers of participants in each game, over all seasons."""
     statement = select(
         func.count(func.distinct(Bot.id)), func.count(func.distinct(Bot.owner_id)), func.count(col(BotVersion.id))
     ).join(BotVersion, col(BotVersion.bot_id) == Bot.id, isouter=True)

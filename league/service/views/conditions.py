@@ -13,13 +13,13 @@ from deadheat.league.states import MatchState
 from deadheat.league.tables import Attempt, Match, Participant
 
 NEWEST = 1000
-"""Attempts and matches that the figures are of."""
+"""The number of newest attempts and matches that the figures cover."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """`voids`: of the newest attempts at matches, how many are void, by cause (our failures). `faults`: of the newest
-    finished matches' seats, how many failed, by fault (the bots'). Both with when the first of them ended; None: there
+    """`voids`: how many of the newest attempts at matches are void, by cause (our failures). `faults`: how many seats
+    of the newest finished matches failed, by fault (the bots'). Both with the end of the first of them; None if there
     is none.
     """
 
@@ -32,7 +32,7 @@ class Conditions:
 
 
 def conditions(session: Session, asker: Person) -> Conditions:
-    """How the newest matches went. Raises NotAllowed."""
+    """The state of the newest matches. Raises NotAllowed."""
     asker.must_administer()
     newest = select(Attempt.cause, Attempt.finished_at).where(col(Attempt.match_id).is_not(None))
     attempts = newest.order_by(col(Attempt.id).desc()).limit(NEWEST).subquery()

@@ -18,7 +18,7 @@ from deadheat.league.tables import Appeal, Entry, Match
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """How many things of one kind wait, and since when the oldest does."""
+    """The number of waiting things of one kind, and since when the oldest has waited."""
 
     count: int
     since: datetime | None
@@ -34,7 +34,7 @@ class SeasonWaits:
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """All of it. `resting`: by season, how many of its bots are resting because they failed too often."""
+    """All matters that wait. `resting`: by season, how many of its bots rest because they failed too often."""
 
     appeals: Waiting
     held: Waiting

@@ -25,16 +25,16 @@ from deadheat.league.states import SEASON_STEPS, VersionState
 from deadheat.league.tables import AuditRecord, Bot, BotVersion, Entry, Season, User
 
 MOST_ITEMS = 50
-"""Of each sort, and of a feed."""
+"""The most items of each sort, and of a feed."""
 
 MOST_SEASONS = 50
-"""Seasons of a game or a bot that its feed tells of: the newest."""
+"""The number of a game's or a bot's newest seasons that its feed covers."""
 
 PUBLISHED = "season-published"
 
 STEPS = {state.action: f"{{season}} is {step.becomes}" for state, step in SEASON_STEPS.items()}
 STEPS[PUBLISHED] = "The final standings of {season} are published"
-"""What the audit log calls a step of a season, and the title of its item."""
+"""The audit log's word for each step of a season, and the title of its item."""
 
 
 @dataclass(frozen=True, slots=True)

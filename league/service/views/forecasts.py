@@ -54,8 +54,9 @@ from deadheat.league.tables import (
 from deadheat.league.timetable import DeclaredEvaluation, timetable
 
 NEWEST = 100
-"""Series that the pace is measured with: few, so that a machine that has become slower, or whose neighbours take its
-time, shows within minutes."""
+"""The number of series from which the pace is measured: few, so that a machine that has become slower, or whose
+neighbours take its time, shows within minutes.
+"""
 
 
 def season_forecast(session: Session, organiser: Person, season_id: int, bots: int | None = None) -> Forecast:
@@ -69,9 +70,7 @@ def season_forecast(session: Session, organiser: Person, season_id: int, bots: i
 
 
 def forecast(session: Session, season: Season, bots: int | None = None) -> Forecast:
-    """Forecast for a season as it is, or as it would be: then the object is in memory only, and has no number if it is
-    new.
-    """
+    """Forecast for a season as it is, or for one in memory, which has no number if it is new."""
     entries = _entries(session, season)
     fields = [bots] if bots is not None else list(Counter(entries.values()).values())
     field = sum(fields)
@@ -114,7 +113,7 @@ def forecast(session: Session, season: Season, bots: int | None = None) -> Forec
 
 
 def falls_behind(session: Session, season: Season) -> tuple[ForecastEvaluation, datetime] | None:
-    """The evaluation that is being played, and when its successor or what ends it is due, if it is not done by then."""
+    """The evaluation in progress that will not be done in time, with the date of its successor or of what ends it."""
     row = running_evaluation(session, season.id)
     if row is None or row.stage is not None:
         return None
@@ -131,8 +130,8 @@ def falls_behind(session: Session, season: Season) -> tuple[ForecastEvaluation, 
 
 
 def pace_of(session: Session, season: Season) -> Pace:
-    """Return the measured pace of the season's game: in this season if enough was played, or in the last one where it
-    was.
+    """The measured pace of the season's game: in this season if enough was played, or else in the last one with
+    enough.
     """
     others = select(Season.id).where(Season.game == season.game, Season.id != (season.id or 0))
     newest = session.exec(others.order_by(col(Season.id).desc()).limit(5)).all()
@@ -182,7 +181,7 @@ def _entries(session: Session, season: Season) -> dict[int, int]:
 
 
 def matches_of(season: Season, line: DeclaredEvaluation) -> int:
-    """Matches of a series in an evaluation."""
+    """The number of matches of a series in an evaluation."""
     return max(1, whole_groups(season.game, season.seats, line.matches) // series_at_once(season))
 
 

@@ -19,7 +19,7 @@ from deadheat.league.service.ground.machines import machine_numbers
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import owned_by
-from deadheat.league.service.series.deals import withheld
+from deadheat.league.service.series.deals import dice_in_use, withheld
 from deadheat.league.service.series.privacy import SHOWN, may_see, must_see
 from deadheat.league.service.views.uncounted import Bearing, bearings, why_not_played
 from deadheat.league.states import MatchState
@@ -49,14 +49,14 @@ def matches(
     challenge_id: int | None = None,
     limit: int = 50,
 ) -> list[MatchInfo]:
-    """The newest matches first, those that come after the match `before`. `opponent_id`: only those of `bot_id`
-    against it. `challenge_id`: those of a challenge that the asker may see (`league.service.seasons.asked`); in all
-    other lists nothing is private.
+    """The newest matches first, after the match `before`. `opponent_id`: only those of `bot_id` against it.
+    `challenge_id`: those of a challenge that the asker may see; no other list contains private matches.
 
-    Where matches that wait or are being played are among them, the newest is the last that was planned. Those that were
-    played (`state` done) come in the order of their ends, the last first: whole series end at once, and in any order.
-    So do, with `finished_since`, those that ended at that instant or later, done or abandoned. A result is seen a
-    moment after the end that it tells, so who follows looks back a little.
+    A list that may contain waiting or running matches is in the order of planning, the last planned first. A list of
+    played matches (`state` done) is in the order of their ends, the last first: whole series end at once, and in any
+    order. So is a list with `finished_since`, which contains those that ended at that instant or later, done or
+    abandoned. A result becomes visible a moment after the end that it states, so clients that follow look back a
+    little.
 
     Raises:
         BadCursor: of a list by end, if `before` is no match that has ended.
@@ -140,7 +140,7 @@ def match_detail(session: Session, match_id: int, viewer: Person | None = None) 
 
 
 def attempts_at(session: Session, match_id: int, series_id: int) -> tuple[AttemptView, ...]:
-    """A match's own attempts, and what befell its series as a whole."""
+    """A match's own attempts, and failures of its series as a whole."""
     whole = (col(Attempt.series_id) == series_id) & col(Attempt.match_id).is_(None)
     ledger = select(Attempt).where((col(Attempt.match_id) == match_id) | whole).order_by(col(Attempt.id)).limit(200)
     rows = session.exec(ledger).all()
@@ -159,8 +159,8 @@ def attempts_at(session: Session, match_id: int, series_id: int) -> tuple[Attemp
 
 
 def transcript_of(session: Session, match_id: int, viewer: Person | None = None) -> str:
-    """The name of a match's transcript in the blob store; it holds the seed, so only of one whose dice may be told.
-    `viewer`: who must be allowed to see the match.
+    """The name of a match's transcript in the blob store. The transcript contains the seed, so it is given only if the
+    dice may be shown. `viewer`: the person who must be allowed to see the match.
 
     Raises:
         NotFound, WrongState.
@@ -174,7 +174,7 @@ def transcript_of(session: Session, match_id: int, viewer: Person | None = None)
 
 
 def must_be_told(session: Session, match: Match) -> None:
-    """Raises WrongState: another match with the same dice is not over."""
+    """Raise WrongState if the dice and moves of the match are not public yet."""
     if withheld(session, [match]):
         raise WrongState.withheld()
 
@@ -200,13 +200,13 @@ def own_seats(session: Session, owner: Person, match_id: int) -> dict[int, tuple
 
 
 def endings(session: Session, owner: Person, match_id: int) -> list[EndingView]:
-    """How the asker's own bots' processes ended, with their stderr; nothing while the dice are still played with.
+    """How the processes of the asker's own bots ended, with their stderr; nothing while the dice are still in use.
 
     Raises:
         NotFound: as `own_seats` does.
     """
     seated = own_seats(session, owner, match_id)
-    if withheld(session, [session.get_one(Match, match_id)]):
+    if dice_in_use(session, [session.get_one(Match, match_id)]):
         return []
     chosen = (Ending.match_id == match_id, col(Ending.seat).in_(list(seated)))
     return [

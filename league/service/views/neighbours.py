@@ -14,14 +14,14 @@ from deadheat.league.service.series.privacy import SHOWN
 from deadheat.league.tables import Match, Participant
 
 WINDOW = 200
-"""A bot's matches, next in the order of their ends, among which one that everybody sees, or one against that opponent,
-is looked for. A walk along an index of that many rows; where there is none among them, there is no link.
+"""The number of a bot's matches, in the order of their ends, among which to look for one that everybody may see, or one
+against that opponent. The search walks along an index; if none is among them, there is no link.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """The matches before and after one, and of what (for readers); None: there is none, or none near."""
+    """The matches before and after one, and their common subject (for readers); None if there is none, or none near."""
 
     of: str
     before: int | None
@@ -29,7 +29,7 @@ class Neighbours:
 
 
 def neighbours(session: Session, match: MatchInfo) -> list[Neighbours]:
-    """Return the neighbours of a match that a viewer may see, if any. Those of bots: only of a match that is done."""
+    """The neighbours of a match that a viewer may see, if any; those of its bots only if the match is done."""
     found = [_of_series(session, match)]
     bots = {seat.bot_id: seat.bot for seat in match.seats}
     if match.finished_at is not None and match.seats and match.seats[0].rank is not None:

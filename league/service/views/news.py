@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -14,12 +15,12 @@ from deadheat.league.service.jobs.exhibitions import playable
 from deadheat.league.service.series.live import live_matches
 from deadheat.league.service.series.privacy import shown_series
 from deadheat.league.states import JobState, VersionState
-from deadheat.league.tables import Bot, BotVersion, Match, Participant, Season, Series, Team, User
+from deadheat.league.tables import Bot, BotVersion, Match, Participant, RatingPoint, Season, Series, Team, User
 
 
 @dataclass(frozen=True, slots=True)
 class NewVersion:
-    """An upload, for lists of what is new."""
+    """An upload, for lists of new versions."""
 
     bot_id: int
     bot: str
@@ -36,7 +37,7 @@ class NewVersion:
 
 @dataclass(frozen=True, slots=True)
 class RunningSeries:
-    """Matches that a worker plays now. `bots`: ids and names, in the first match's seats; `live_match_id`: the one
+    """The matches that a worker plays now. `bots`: ids and names, in the first match's seats; `live_match_id`: the one
     that can be watched at this moment, if any.
     """
 
@@ -92,19 +93,27 @@ def running_series(session: Session, limit: int) -> list[RunningSeries]:
 
 @dataclass(frozen=True, slots=True)
 class ReadyBot:
-    """A bot that can play, with its newest version that is ready."""
+    """A bot that can play, with its newest version that is ready, and its rating in its newest season, if any."""
 
     bot_id: int
     bot: str
     author: str
     number: int
+    elo: float | None
 
 
 def ready_bots(session: Session, game: str, limit: int) -> list[ReadyBot]:
-    """List bots that people may play against, the most recently updated first."""
+    """List bots that people may play against: of the most recently updated ones the strongest first."""
     newest = func.max(BotVersion.number)
+    rated = (
+        select(RatingPoint.elo)
+        .where(RatingPoint.bot_id == Bot.id)
+        .order_by(col(RatingPoint.season_id).desc(), col(RatingPoint.second).desc())
+        .limit(1)
+        .scalar_subquery()
+    )
     statement = (
-        sqlalchemy.select(col(Bot.id), col(Bot.name), col(User.name), newest)
+        sqlalchemy.select(col(Bot.id), col(Bot.name), col(User.name), newest, rated)
         .join_from(BotVersion, Bot, col(Bot.id) == col(BotVersion.bot_id))
         .join(User, col(User.id) == col(Bot.owner_id))
         .where(col(Bot.game) == game, col(Bot.plays_people).is_(True), active(), *playable())
@@ -112,13 +121,14 @@ def ready_bots(session: Session, game: str, limit: int) -> list[ReadyBot]:
         .order_by(func.max(BotVersion.id).desc())
         .limit(limit)
     )
-    return [ReadyBot(*row) for row in session.connection().execute(statement)]
+    found = [ReadyBot(*row) for row in session.connection().execute(statement)]
+    return sorted(found, key=lambda bot: -math.inf if bot.elo is None else bot.elo, reverse=True)
 
 
 def newest_versions(
     session: Session, limit: int, *, game: str | None = None, before: int | None = None
 ) -> list[NewVersion]:
-    """The newest uploads of a game, or (None) of all: those with an id below `before`."""
+    """The newest uploads of a game, or of all games (None), with an id below `before`."""
     chosen = [getattr(BotVersion, name) for name in ("id", "number", "state", "language", "size_bytes", "created_at")]
     statement = (
         sqlalchemy.select(col(Bot.id), col(Bot.name), col(User.name), col(Team.name), col(Bot.game), *chosen)

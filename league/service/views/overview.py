@@ -14,7 +14,7 @@ from deadheat.league.states import MatchState
 from deadheat.league.tables import Bot, Entry, Match, Participant, RatingPoint, Season, User
 
 LOOKED_AT = 200
-"""The newest matches among which the one to watch is chosen."""
+"""The number of newest matches from which the one to watch is chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Leader:
 
 
 def leaders(session: Session, season_ids: Sequence[int]) -> dict[int, Leader]:
-    """The leader of each season that was ranked; of several divisions, that of the highest."""
+    """The leader of each ranked season; of several divisions, that of the highest."""
     newest = _last_seconds(session, season_ids)
     chosen = (col(RatingPoint.season_id), col(Bot.id), col(Bot.name), col(User.name), col(RatingPoint.elo))
     statement = (
@@ -43,7 +43,7 @@ def leaders(session: Session, season_ids: Sequence[int]) -> dict[int, Leader]:
 
 
 def entry_counts(session: Session, season_ids: Sequence[int]) -> dict[int, int]:
-    """How many bots are in each season that has any."""
+    """The number of bots in each season that has any."""
     counted = select(Entry.season_id, func.count()).where(col(Entry.season_id).in_(season_ids))
     return dict(session.exec(counted.group_by(col(Entry.season_id))).all())
 
@@ -58,7 +58,7 @@ class Candidate:
 
     @property
     def worth(self) -> float:
-        """How good the players are and how close the result, each from 0 to 1."""
+        """How strong the players are and how close the result is, each from 0 to 1."""
         if not self.points or None in self.points:
             return -1.0
         scores = [float(Fraction(points)) for points in self.points if points is not None]

@@ -20,10 +20,10 @@ from deadheat.league.states import IN_PLAY, ON_LADDER, JobState
 from deadheat.league.tables import Exhibition, RatingSnapshot, Season
 
 ENDED_WITHIN = timedelta(days=1)
-"""Matches of people that ended are told of for so long."""
+"""How long the ended matches of people are counted."""
 
 ENDS: Mapping[str | None, str] = {None: "played", Fault.EXITED: "resigned", Fault.TIMEOUT: "late"}
-"""Of a match that was played, by what the person did wrong."""
+"""The ending of a played match, by the person's fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,8 @@ class Queues:
 
 
 def queues(session: Session) -> Queues:
-    """How things stand now. Of a league's own jobs only unfinished and abandoned rows are counted, of people's matches
-    those of a day: their number stays small.
+    """The present state of the queues. Only unfinished and abandoned rows of a league's own jobs are counted, and of
+    people's matches those of a day: their number stays small.
     """
     at = now(session)
     last = select(func.max(RatingSnapshot.id)).where(RatingSnapshot.season_id == Season.id)

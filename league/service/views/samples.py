@@ -22,7 +22,7 @@ from deadheat.league.tables import Attempt, Machine, Sample, Series, UtcDateTime
 
 KEPT = timedelta(hours=25)
 GAP = timedelta(minutes=5)
-"""After a longer pause without a sample counting begins afresh: nothing is known of the time between."""
+"""After a longer pause without a sample, counting begins anew, because nothing is known of the time between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """One sample: `minutes` since the one before, series that wait, and the machines that reported, by number."""
+    """One sample: `minutes` since the previous one, waiting series, and the machines that reported, by number."""
 
     at: datetime
     minutes: float
@@ -46,7 +46,7 @@ class Moment:
 
 
 def take_sample(session: Session) -> bool:
-    """Keep this minute's sample; False: it is there already."""
+    """Store this minute's sample. Return False if it exists already."""
     minute = now(session).replace(second=0, microsecond=0)
     if session.exec(IS_KEPT, params={"minute": minute}).one():
         return False

@@ -1,4 +1,4 @@
-"""What the audit log's records are about, by name."""
+"""Names the subjects of the audit log's records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAMED: Mapping[str, tuple[Any, Any]] = {
 
 
 def subject_names(session: Session, subjects: Iterable[str]) -> dict[str, str]:
-    """The present names of those of the subjects (``bot/3``) that have one; one statement for each kind."""
+    """The present names of those subjects (``bot/3``) that have one, with one statement for each kind."""
     numbers: dict[str, set[int]] = {}
     for subject in subjects:
         kind, _, number = subject.partition("/")

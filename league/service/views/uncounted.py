@@ -1,4 +1,4 @@
-"""Why a match is not in the log of results, for people: the other face of `league.service.ground.counting`."""
+"""Explains to people why a match is not in the log of results: the counterpart of `league.service.ground.counting`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def bearings(session: Session, matches: Sequence[Match]) -> dict[int, Bearing]:
 
 
 def why_not_played(attempts: Sequence[tuple[str, str]], rejudged_id: int | None) -> str:
-    """Sentences on an abandoned match, from the causes and details of its attempts, the oldest first."""
+    """Explain an abandoned match in sentences, from the causes and details of its attempts, the oldest first."""
     again = "" if rejudged_id is None else " " + _("It is replayed as match %(match_id)s.", match_id=rejudged_id)
     if not attempts:
         return _("The service failed.") + again

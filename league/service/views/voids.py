@@ -32,15 +32,17 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.tables import Attempt, Bot, BotVersion, Match, Participant
 
 LEAST_VOIDS = 3
-"""Fewer are never shown as too many."""
+"""Versions with fewer void attempts are never shown as having too many."""
 
 MOST_LIKELY = 0.001
-"""What is less likely by chance than this is shown to organisers. In a season of 100 innocent versions it befalls one
-in ten seasons: it is a reason to look, and no verdict."""
+"""Organisers are shown what is less likely by chance than this. In a season of 100 innocent versions it happens in one
+season of ten: it is a reason to look, and no verdict.
+"""
 
 NEWEST = 30_000
-"""Attempts of the whole league that are looked at. Counting all of a season of a million matches took seconds, and
-what a bot does now is what an organiser must see."""
+"""The number of the league's newest attempts that are examined. Counting all of a season of a million matches took
+seconds, and organisers must see what a bot does now.
+"""
 
 NO_BOTS_DOING = BLAMELESS - Cause.having(Trait.BY_BOTS)
 """Causes of a failed series that no bot can bring about."""
@@ -60,15 +62,15 @@ class Share:
 
     @property
     def stratum(self) -> tuple[int, bool]:
-        """The field within which it is compared."""
+        """The field within which a version is compared."""
         return self.machine, self.whole_series
 
 
 @dataclass(frozen=True, slots=True)
 class Excess:
-    """A version against the field. `attempts` at its matches; `voids`: those in which it was to answer, and its series
-    that failed as a whole. `expected`: how many it would have at the others' rates. `by_machine`: its own, by the
-    machine's number.
+    """A version compared with the field. `attempts` at its matches; `voids`: those in which it was to answer, and its
+    series that failed as a whole. `expected`: how many there would be at the others' rates. `by_machine`: its own, by
+    the machine's number.
     """
 
     version_id: int
@@ -85,7 +87,7 @@ class Excess:
 
 
 def excesses(shares: Sequence[Share]) -> list[Excess]:
-    """Every version to which such a failure is counted, the least likely first."""
+    """Every version with such failures, the least likely first."""
     attempts: dict[tuple[int, bool], int] = defaultdict(int)
     voids: dict[tuple[int, bool], int] = defaultdict(int)
     own: dict[int, list[Share]] = defaultdict(list)
@@ -127,8 +129,8 @@ def _binomial(trials: int, odds: float) -> NDArray[np.float64]:
 
 
 def season_voids(session: Session, organiser: Person, season_id: int, least: int = 1) -> list[VersionVoids]:
-    """List the season's versions with void attempts or failed series among the league's newest attempts, the least
-    likely first; nothing where none has as many as `least`. Raises NotAllowed.
+    """The season's versions with void attempts or failed series among the league's newest attempts, the least likely
+    first; nothing if none has at least `least`. Raises NotAllowed.
     """
     organiser.must_organise()
     recent = _recent(season_id)

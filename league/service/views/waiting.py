@@ -32,13 +32,13 @@ from deadheat.league.states import UNFINISHED, JobState, MatchState, SeasonState
 from deadheat.league.tables import BotVersion, Match, Participant, Season, Series
 
 LATELY = timedelta(hours=1)
-"""What a match takes is told by series that ended within this time,"""
+"""A match's duration is measured on series that ended within this time,"""
 
 ENOUGH, LOOKED_AT = 3, 20
-"""by so many of a season at least, and at most."""
+"""at least so many of a season, and at most."""
 
 MOST_AHEAD = 5000
-"""Series that are looked at; a queue of more is as good as endless."""
+"""The most series ahead that are examined; a longer queue is as good as endless."""
 
 NOT_LATELY = N_("The wait is unknown: too few series have ended in the last hour.")
 AT_PANEL = N_("It plays the season's panel first, and its next match there is drawn in a moment.")
@@ -56,7 +56,9 @@ class _Ahead:
 
 
 def waiting(session: Session, season_id: int, bot_id: int, version: int | None = None) -> Waiting:
-    """How things stand. Raises NotFound: the bot is not in that season, or has no such version."""
+    """Describe a bot's wait for its next result. Raises NotFound: the bot is not in that season, or has no such
+    version.
+    """
     entry = entry_info(session, season_id, bot_id)
     season = session.get_one(Season, season_id)
     own = _own_series(session, season_id, bot_id, version)
@@ -88,7 +90,7 @@ def _own_series(session: Session, season_id: int, bot_id: int, version: int | No
         select(Match.series_id)
         .join(Participant, col(Participant.match_id) == Match.id)
         .where(Match.season_id == season_id, Match.state == MatchState.SCHEDULED, Participant.bot_id == bot_id)
-        .where(PLANNED)
+        .where(col(Participant.finished_at).is_(None), PLANNED)  # implied, and has an index
     )
     if version is not None:
         known = select(BotVersion.id).where(BotVersion.bot_id == bot_id, BotVersion.number == version)
@@ -194,14 +196,13 @@ def _no_more(season: Season, entry: EntryInfo, version: int | None) -> str:
 
 
 def _undrawn(season: Season, before: int) -> str:
-    """Describe a bot that takes part and has no match yet."""
+    """Describe a bot that takes part and has no match waiting."""
     if season.state is SeasonState.SCHEDULED:
         return _("It has no matches yet: the season has not opened.")
     if before:
         text = ngettext(
-            "It has no matches yet: %(count)s match of other bots is waiting, and more are drawn as these are played.",
-            "It has no matches yet: %(count)s matches of other bots are waiting, and more are drawn as these are "
-            "played.",
+            "It has no match waiting. %(count)s match of other bots is; more are drawn as these are played.",
+            "It has no match waiting. %(count)s matches of other bots are; more are drawn as these are played.",
             before,
         )
         return text % {"count": f"{before:,}"}

@@ -56,13 +56,13 @@ class Lateness:
 
     @property
     def faults(self) -> list[str]:
-        """What was late by the league's own making."""
+        """Return the lateness that the league itself caused."""
         late = [f"a round was drawn {one} after the last one's end" for one in self.rounds if one > TICK]
         return late + [f"an evaluation began {one} after it could" for one in self.evaluations if one > TICK]
 
     @property
     def sentence(self) -> str:
-        """All of it in figures."""
+        """Return all figures in a sentence."""
         rounds = max(self.rounds, default=timedelta()).total_seconds()
         began = max(self.evaluations, default=timedelta()).total_seconds()
         held = max(self.held_up, default=timedelta()).total_seconds()
@@ -88,7 +88,7 @@ class Contest:
         self.late = Lateness()
         self._day_ends: Callable[[Lateness], None]
         self._running = False  # an evaluation
-        self._ended_at = world.clock.now  # when the newest series was over
+        self._ended_at = world.clock.now  # when the latest series ended
         with world.db.transaction() as session:
             record_check(session, world.host, {"slots": slots}, (), 0)
         self.season_id = world.season(0, ladder_during_evaluations=False, games_per_pair=2)
@@ -96,7 +96,7 @@ class Contest:
         world.write(set_timetable, world.boss, self.season_id, [line])
 
     def _teams(self, count: int) -> dict[int, float]:
-        """Teams with a bot that is ready and entered; the strength of each version, in logits."""
+        """Create teams, each with an entered bot that is ready; return each version's strength in logits."""
         made = {}
         with self.world.db.transaction() as session:
             at = self.world.clock.now
@@ -154,7 +154,7 @@ class Contest:
             self._claim()
 
     def _next_look(self, at: datetime) -> datetime:
-        """The next tick, or the last one before something is due where nothing is played meanwhile."""
+        """The next tick. While nothing is played, skip to the last tick before something is due."""
         with self.world.db.reading() as session:
             running = select(Evaluation.id).where(Evaluation.state == EvaluationState.RUNNING)
             if self._playing or session.exec(running).first() is not None:
@@ -172,7 +172,7 @@ class Contest:
         self.world.clock.now = at
 
     def _plan(self) -> None:
-        """What the tasks `tick` and `plan` do."""
+        """Do what the tasks `tick` and `plan` do."""
         before = self.world.read(_state)
         with self.ledger.step() as step:
             made = self.world.write(go_on, self.season_id)
@@ -211,7 +211,7 @@ class Contest:
     # Playing ------------------------------------------------------------------------------------------------------
 
     def _claim(self) -> None:
-        """Only while an evaluation is played: a ladder of 1,600 teams would take the simulation years."""
+        """Claim series, only during an evaluation: simulating the ladder of 1,600 teams would take years."""
         if not self._running:
             return
         while self._free and self._waiting:

@@ -37,7 +37,7 @@ FIELD = """
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What the league has of a version."""
+    """The league's record of a version."""
 
     place: int
     figures: dict[str, float]
@@ -84,7 +84,7 @@ class Recount:
 
 
 def differences(world: World, after: int = 0) -> Iterator[str]:
-    """What the league has otherwise of evaluations with a larger id than `after`, a sentence each."""
+    """Yield a sentence for each difference from the league's records."""
     since = {"after": after}
     with world.db.reading() as session:
         connection = session.connection()
@@ -106,7 +106,7 @@ def differences(world: World, after: int = 0) -> Iterator[str]:
         for evaluation, format_, matches, number, board, first, second, one, other, pairing in connection.execute(
             text(HALVES), since
         ):
-            bye = 2 * matches if format_ == "swiss" else 0  # in a round robin everybody sits out as often
+            bye = 2 * matches if format_ == "swiss" else 0  # in a round robin everybody sits out equally often
             mine = halves[pairing][first] if second is not None else bye
             theirs = halves[pairing][second] if second is not None else 0
             drawn[evaluation].append(Pairing(number, board, first, second, mine, theirs, (one, other)))
@@ -185,7 +185,7 @@ def _draws(number: int, field: list[int], pairings: list[Pairing]) -> Iterator[s
 
 
 def _swiss(field: list[int], pairings: list[Pairing]) -> dict[int, dict[str, float]]:
-    """Of each version the figures, the one that decides first before the others."""
+    """For each version, its figures in the order in which they decide."""
     rounds = max(one.round for one in pairings)
     of_round: dict[int, list[int]] = {version: [0] * (rounds + 1) for version in field}
     won, opponents = dict.fromkeys(field, 0), {version: list[int]() for version in field}
@@ -200,7 +200,7 @@ def _swiss(field: list[int], pairings: list[Pairing]) -> dict[int, dict[str, flo
         won[one.second] += one.second_halves > one.first_halves
     total = {version: sum(of_round[version]) for version in field}
     early = {}
-    for version in field:  # what it had after each round, added up
+    for version in field:  # the scores after each round, added up
         had = early[version] = 0
         for number in range(1, rounds + 1):
             had += of_round[version][number]

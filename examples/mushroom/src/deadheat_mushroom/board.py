@@ -46,8 +46,9 @@ class Board:
             return f"the mushrooms add up to {total}, not to {SUM}"
         if not any(inside[0]) or not any(inside[-1]):
             return f"there is no mushroom in the {'last' if any(inside[0]) else 'first'} row"
-        if not any(row[0] for row in inside) or not any(row[-1] for row in inside):
-            return f"there is no mushroom in the {'last' if any(row[0] for row in inside) else 'first'} column"
+        first, last = [row[0] for row in inside], [row[-1] for row in inside]
+        if not any(first) or not any(last):
+            return f"there is no mushroom in the {'last' if any(first) else 'first'} column"
         return None
 
     def take(self, rectangle: Rectangle, seat: int) -> list[int]:

@@ -22,7 +22,7 @@ from deadheat.engine.games.variants import Parameter
 from deadheat_mushroom.board import COLUMNS, ROWS, Board, Rectangle
 
 BANK_MS = 10_000
-HIGHEST = 9  # digits are 1 to 9
+DIGITS = "123456789"
 NO_MOVE = "-1 -1 -1 -1"
 NAMES = ("FIRST", "SECOND")
 
@@ -72,7 +72,7 @@ class _Match(Banked):
 
     def __init__(self, chance: Chance, rules: Mushroom) -> None:
         super().__init__(rules.bank_ms * NS_PER_MS)
-        self.rows = ["".join(str(chance.below(HIGHEST) + 1) for _ in range(rules.columns)) for _ in range(rules.rows)]
+        self.rows = ["".join([chance.pick(DIGITS) for _ in range(rules.columns)]) for _ in range(rules.rows)]
         self.board = Board(self.rows)
 
     def ready(self, seat: Seat) -> str:

@@ -56,7 +56,8 @@ class MushroomView(View):
         if command == "READY":
             self.numbers[FIELDS["first"]] = words == ["FIRST"]
         elif command == "INIT":
-            self.board = Board(words)
+            rows = [row.ljust(COLUMNS, "0") for row in words]  # a smaller board has no mushrooms in the rest
+            self.board = Board(rows + ["0" * COLUMNS] * (ROWS - len(rows)))
             self._count()
         elif command == "OPP":
             self._move(1, words[:4])

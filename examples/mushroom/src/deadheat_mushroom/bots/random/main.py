@@ -7,24 +7,9 @@ replies to TIME share ten seconds. The rules are in protocol.md.
 
 import random
 import sys
+from itertools import accumulate
 
 PASS = (-1, -1, -1, -1)
-
-
-def moves_between(rows):
-    """Return the moves with this first and last row, as pairs of columns. A mushroom that has gone counts 0."""
-    found = []
-    before = 0  # the sum of all columns before this one
-    starts = {}  # the column where a move may begin, by the sum before it
-    for column, digits in enumerate(map(sum, zip(*rows))):
-        if digits:
-            starts[before] = column
-            before += digits
-            if before - 10 in starts:
-                left, right = starts[before - 10], column + 1
-                if any(rows[0][left:right]) and any(rows[-1][left:right]):
-                    found.append((left, column))
-    return found
 
 
 class Bot:
@@ -32,30 +17,42 @@ class Bot:
 
     def __init__(self, seed=None):
         self.random = random.Random(seed)
-        self.board = []
-        self.pairs = []  # of rows: where a move may begin and end
-        self.bare = set()  # the pairs of first and last row that have no move
+        self.rows = []  # a byte for each mushroom, 0 if it has gone
+        self.sums = []  # each row as one number: rows are added up in one go, and no column reaches 256
+        self.open = []  # pairs of first and last row, in any order; the last one is tried first
+        self.bare = []  # the pairs that have no move
+
+    def moves_between(self, top, bottom):
+        """Return the moves with this first and last row."""
+        columns = sum(self.sums[top : bottom + 1]).to_bytes(len(self.rows[0]), "big")
+        totals = [0, *accumulate(columns)]  # of the columns before each one
+        known = set(totals)
+        found = []
+        for total in known:
+            if total + 10 in known:
+                left, right = totals.index(total), totals.index(total + 10)
+                while not columns[left]:  # a move begins with a mushroom
+                    left += 1
+                if any(self.rows[top][left:right]) and any(self.rows[bottom][left:right]):
+                    found.append((top, left, bottom, right - 1))
+        return found
 
     def choose(self):
         """Return any move, or a pass if there is none."""
-        untried = [pair for pair in self.pairs if pair not in self.bare]
-        while untried:
-            place = int(self.random.random() * len(untried))
-            top, bottom = untried[place]
-            found = moves_between(self.board[top : bottom + 1])
+        while self.open:
+            found = self.moves_between(*self.open[-1])
             if found:
-                left, right = self.random.choice(found)
-                return top, left, bottom, right
-            self.bare.add(untried[place])
-            untried[place] = untried[-1]
-            untried.pop()
+                return self.random.choice(found)
+            self.bare.append(self.open.pop())
         return PASS
 
     def take(self, top, left, bottom, right):
         """Take the mushrooms of a rectangle, ours or the other player's, off the board."""
-        for row in self.board[top : bottom + 1]:
-            row[left : right + 1] = [0] * (right + 1 - left)
-        self.bare = {(first, last) for first, last in self.bare if last < top or first > bottom}
+        for row in range(top, bottom + 1):
+            self.rows[row][left : right + 1] = bytes(right + 1 - left)
+            self.sums[row] = int.from_bytes(self.rows[row], "big")
+        self.open[:0] = [pair for pair in self.bare if pair[0] <= bottom and pair[1] >= top]  # look there again
+        self.bare = [pair for pair in self.bare if pair[0] > bottom or pair[1] < top]
 
     def answer(self, line):
         """Return the line to print, or None if the command wants no reply."""
@@ -63,9 +60,11 @@ class Bot:
         if command == "READY":  # READY FIRST or READY SECOND
             return "OK"
         if command == "INIT":  # INIT 52466443835422223 13254826938785712 ...: the rows
-            self.board = [[int(digit) for digit in row] for row in arguments]
+            self.rows = [bytearray(map(int, row)) for row in arguments]
+            self.sums = [int.from_bytes(row, "big") for row in self.rows]
             rows = range(len(arguments))
-            self.pairs = [(first, last) for first in rows for last in rows[first:]]
+            self.open = [(first, last) for first in rows for last in rows[first:]]
+            self.random.shuffle(self.open)
         if command == "OPP":  # OPP 0 11 0 14 57: what the other player took, and how many milliseconds it thought
             move = [int(word) for word in arguments[:4]]
             if move[0] >= 0:

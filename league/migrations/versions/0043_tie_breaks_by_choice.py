@@ -1,0 +1,14 @@
+"""An evaluation keeps the tie-breaks that its organiser chose; none: those of its rules."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0043"
+down_revision = "0042"
+
+
+def upgrade() -> None:
+    """Forward."""
+    op.add_column("evaluation", sa.Column("tie_breaks", sa.JSON(none_as_null=True), nullable=True))

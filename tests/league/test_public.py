@@ -1,0 +1,87 @@
+"""What of a season is public when: transcripts and sources, as its organisers chose."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from deadheat.league.errors import BadSetting, NotFound, WrongState
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.exports.pages import Scope
+from deadheat.league.service.exports.sources import public_source
+from deadheat.league.service.exports.tables import export_page
+from deadheat.league.service.seasons.entries import enter
+from deadheat.league.service.seasons.seasons import edit_season
+from deadheat.league.service.series.live import watch
+from deadheat.league.service.views.matches import endings, match_detail, matches, transcript_of
+from deadheat.league.states import SeasonState, SourcesFrom, TranscriptsFrom
+from deadheat.league.words import Exported
+from tests.league.world import World
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "export.md"
+
+
+def published(world: World, season_id: int) -> None:
+    world.write(set_season_state, world.boss, season_id, SeasonState.CLOSED)
+    world.settle_rankings()
+
+
+@pytest.mark.databases
+def test_moves_are_withheld_until_the_standings_are_published(world: World) -> None:
+    season_id = world.season(2, games_per_pair=2, transcripts=TranscriptsFrom.CLOSED)
+    (series_id,) = world.tick()
+    job = world.claimed(series_id)
+    assert world.read(watch, 1).withheld
+    assert world.finish(job)
+    told = world.read(match_detail, 1)
+    assert (told.withheld, told.seed, told.transcript_sha256) == (True, None, None)
+    assert told.seats[0].rank is not None, "results are public at once"
+    assert all(one.withheld for one in world.read(matches))
+    with pytest.raises(WrongState):
+        world.read(transcript_of, 1)
+    ((row, *_), _) = world.read(export_page, Scope(season_id), Exported.MATCHES)
+    assert (row["seed"], row["transcript_sha256"]) == (None, None)
+    published(world, season_id)
+    told = world.read(match_detail, 1)
+    assert (told.withheld, told.transcript_sha256) == (False, world.read(transcript_of, 1))
+
+
+def test_authors_read_their_own_stderr_meanwhile(world: World) -> None:
+    owner, bot_id = world.playing_bot()
+    season_id = world.season(1, games_per_pair=2, transcripts=TranscriptsFrom.CLOSED)
+    world.write(enter, owner, season_id, bot_id)
+    world.play_all()
+    assert [one.seat for one in world.read(endings, owner, 1)]
+
+
+@pytest.mark.databases
+def test_sources_of_versions_that_played_are_public_with_the_standings(world: World) -> None:
+    world.playing_bot("sample", owner=world.author("ada"))
+    season_id = world.season(2, games_per_pair=2, sources=SourcesFrom.CLOSED, panel=["ada/sample"])
+    world.play_all()
+    assert world.read(export_page, Scope(season_id), Exported.SOURCES) == ([], None)
+    published(world, season_id)
+    rows, _ = world.read(export_page, Scope(season_id), Exported.SOURCES)
+    played = {row["version_id"] for row in rows}
+    assert len(played) == 2, "not the panel's"
+    section = PAGE.read_text(encoding="utf-8").partition("## `sources`")[2]
+    assert re.findall(r"`([a-z0-9_]+)`", "".join(re.findall(r"^\| (`.*?) \|", section, re.MULTILINE))) == list(rows[0])
+    for version_id in range(1, 4):
+        if version_id in played:
+            assert world.read(public_source, season_id, version_id).source_sha256
+        else:
+            with pytest.raises(NotFound):
+                world.read(public_source, season_id, version_id)
+
+
+def test_sources_stay_private_unless_it_was_said_before(world: World) -> None:
+    season_id = world.season(2, games_per_pair=2)
+    with pytest.raises(BadSetting, match="sources"):
+        world.write(edit_season, world.boss, season_id, sources=SourcesFrom.CLOSED)
+    world.play_all()
+    published(world, season_id)
+    assert world.read(export_page, Scope(season_id), Exported.SOURCES) == ([], None)
+    with pytest.raises(NotFound):
+        world.read(public_source, season_id, 1)
