@@ -129,8 +129,7 @@ def test_the_form_takes_all_that_the_api_takes(boss: Browser, site: Site) -> Non
         "versions_per_day": "8",
         "challenge_games": "0",
         "unrated_games": "50",
-        "transcripts": "closed",
-        "sources": "closed",
+        **dict.fromkeys(("transcripts", "sources"), "closed"),
         "rest_faults": "6",
         "rest_matches": "12",
     }
