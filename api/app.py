@@ -44,7 +44,7 @@ def _found_routes() -> Iterator[BaseRoute]:
 
 
 ROUTES = tuple(_found_routes())
-"""All modules are imported with this one, so that processes forked afterwards share them."""
+"""The modules of all routes are imported together with this one, so that processes forked afterwards share them."""
 
 
 def create_app(
@@ -54,7 +54,7 @@ def create_app(
     db: Database | None = None,
     blobs: Blobs | None = None,
 ) -> FastAPI:
-    """The application; without arguments as the environment says."""
+    """Create the application; without arguments, with the environment's settings."""
     settings = settings or Settings()
     services = Services(
         settings=settings,

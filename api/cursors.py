@@ -18,7 +18,7 @@ def write_cursor(last_id: int) -> str:
 
 
 def read_cursor(cursor: str | None) -> int | None:
-    """The inverse; None for the first page. Raises BadCursor."""
+    """Read a cursor; None is the first page. Raises BadCursor."""
     if cursor is None:
         return None
     if _cursor.fullmatch(cursor) is None:

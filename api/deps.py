@@ -65,7 +65,9 @@ def asker(
 
 
 def viewer(request: Request, shared: Shared) -> Person | None:
-    """Return the signed-in person, if any, for a page that most see alike; an expired session counts as none."""
+    """Return the signed-in person, if any, for a page that looks the same to most visitors; an expired session counts
+    as none.
+    """
     # `_bearer` would make the API's description demand a token.
     scheme, token = get_authorization_scheme_param(request.headers.get("authorization"))
     secret, kind = sessions.secret_of(request, shared.settings), TokenKind.SESSION

@@ -64,7 +64,7 @@ STATUS: Mapping[type[errors.LeagueError], int] = {
     errors.BlobMissing: 500,
     errors.BlobDamaged: 500,
 }
-"""The one place that knows both worlds; a test finds every error of the league here."""
+"""The only table that maps the league's errors to HTTP; a test checks that it has every one."""
 
 INTERNAL = N_("Something went wrong on our side. An operator has been notified.")
 """Replaces an error's own words, which would reveal internals."""
@@ -75,11 +75,11 @@ OURS: Mapping[type[errors.LeagueError], str] = {
     errors.BlobMissing: N_("This is missing from the store. An operator has been notified."),
     errors.BlobDamaged: N_("This is damaged in the store. An operator has been notified."),
 }
-"""Sentences for those internal failures that can be told apart."""
+"""Sentences for the internal failures that can be distinguished."""
 
 DATABASE_AWAY = N_("The database cannot be reached at the moment. Please try again in a few seconds.")
 SOON = {"Retry-After": "5"}
-"""A database comes back in seconds, or an operator is at work."""
+"""A database comes back within seconds, or an operator is at work on it."""
 
 LATER = {"Retry-After": "60"}
 
@@ -108,7 +108,7 @@ def problem(
     extra: Mapping[str, Any] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """The answer; ASCII only, for a detail may quote what was sent."""
+    """Make the answer to an error. It is ASCII only, because a detail may quote input."""
     title = HTTPStatus(status).phrase
     if _of_a_page(request) and "text/html" in request.headers.get("accept", ""):
         context = {"status": status, "title": gettext(title), "detail": gettext(detail)}
@@ -133,7 +133,7 @@ def _of_a_page(request: Request) -> bool:
 
 
 async def league_error(request: Request, error: Exception) -> Response:
-    """The answer to an error of the league."""
+    """Answer an error of the league."""
     assert isinstance(error, errors.LeagueError)
     status = STATUS[type(error)]
     if status >= 500:
@@ -202,8 +202,8 @@ async def _invalid_request(request: Request, error: Exception) -> Response:
 
 
 class Unexpected(Around):
-    """Answers what no handler knew. The framework does so as well, but outside of everything that surrounds a request,
-    so its answer would lack the headers that all others have.
+    """Answers errors that no handler knew. The framework does so too, but outside all middleware, so its answer would
+    lack the headers that all others have.
     """
 
     async def request(self, scope: Scope, receive: Receive, send: Send) -> None:

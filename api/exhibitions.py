@@ -23,11 +23,11 @@ from deadheat.league.states import JobState
 log = logging.getLogger(__name__)
 
 MAX_MOVES = 3000
-"""Rows in the page's own table."""
+"""The most rows in the page's own table."""
 
 
 def told_table(table: Table) -> str:
-    """How a match stands, for its person."""
+    """Describe the state of a match for its person."""
     info = table.info
     if info.state is JobState.QUEUED:
         return _failed(info) + _("You have a seat; the match begins as soon as a worker is free.")
@@ -89,7 +89,7 @@ def advice_of(shared: Services, info: ExhibitionInfo) -> list[Advice]:
 
 
 def untimed(told: Sequence[Scene], info: ExhibitionInfo) -> list[Scene]:
-    """Without the person's response times, which nobody took."""
+    """Remove the person's response times, which nobody measured."""
     return [replace(scene, answers=tuple(a for a in scene.answers if a.seat != info.seat)) for scene in told]
 
 

@@ -37,7 +37,7 @@ def telling(watched: Watched, by_seat: list[str]) -> Telling:
 
 
 def told(watched: Watched) -> str:
-    """How the match stands, for people."""
+    """Describe the state of the match for people."""
     if watched.state is not MatchState.SCHEDULED:
         return _("It is over.")
     if watched.series is JobState.QUEUED:

@@ -1,4 +1,4 @@
-"""The OpenAPI document, with every error as what it is: a problem document."""
+"""The OpenAPI document, which describes every error as a problem document."""
 
 from __future__ import annotations
 

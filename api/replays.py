@@ -25,10 +25,10 @@ from deadheat.league.verification.agreement import verdict
 log = logging.getLogger(__name__)
 
 FOR_EVER = "public, max-age=31536000, immutable"
-"""A transcript never changes: its address names one match, its ETag the content."""
+"""A transcript never changes: its address names one match, and its ETag the content."""
 
 READ_BEFORE = 4
-"""Pieces of `league.blobs.CHUNK_BYTES`."""
+"""The number of pieces of `league.blobs.CHUNK_BYTES` that are read before the answer begins."""
 
 Played = Match | ExhibitionInfo
 
@@ -50,7 +50,7 @@ def marked() -> str:
 
 
 def transcript_of(shared: Services, played: Played) -> Transcript | None:
-    """Its record; None where there is none, or the store has lost it, which the log then says."""
+    """The match's record; None if there is none, or if the store has lost it, which is logged."""
     if played.transcript_sha256 is None:
         return None
     try:
@@ -74,8 +74,8 @@ def stored_file(
     media_type: str,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """A file of the store, to be kept under that name. What is read before anything is answered is most files as a
-    whole, so that damage is told and not an answer that breaks off. Raises BlobsAway, BlobMissing, BlobDamaged.
+    """A file of the store, to be kept under that name. Most files are read completely before the answer begins, so that
+    damage gives an error rather than a truncated answer. Raises BlobsAway, BlobMissing, BlobDamaged.
     """
     pieces = shared.blobs.stream(sha256, most_bytes)
     first = list(islice(pieces, READ_BEFORE))
@@ -84,8 +84,8 @@ def stored_file(
 
 
 def verified(transcript: Transcript, wrong: Sequence[str]) -> dict[str, Any]:
-    """Whether the record replays, and is that of its match: nothing is `wrong` with it. Of one that was played by other
-    rules than today's ``verified`` is null; ``problem`` says why it is not true.
+    """Check whether the record replays, and belongs to its match: nothing is `wrong` with it. For a match under other
+    rules than today's, ``verified`` is null; ``problem`` says why it is not true.
     """
     found, problem = verdict(transcript, wrong)
     return {"verified": found, "exchanges": len(transcript.exchanges), "problem": problem}

@@ -70,21 +70,21 @@ CHECK_SECONDS = 2
 
 CACHED_BODIES = 256
 KEPT_BOARDS = 8
-"""Seasons whose newest ranking is kept; one of 2,000 bots is about 10 MB as objects."""
+"""The number of seasons whose newest ranking is kept; one of 2,000 bots is about 10 MB as objects."""
 
 KEPT_PARTS = 64
-"""Pieces of pages made of rankings; a page of a leaderboard has 150 kB."""
+"""The number of pieces of pages made from rankings; a page of a leaderboard has 150 kB."""
 
 SHOWING = 4
-"""Threads that render what everybody sees, and do nothing else: nobody who uploads or signs in can occupy them."""
+"""Threads that only render public pages, so that nobody who uploads or signs in can occupy them."""
 
 FRESH_SECONDS = 1.0
-"""For this long a cached answer is given without asking the database whether it is still the newest."""
+"""How long a cached answer is given without asking the database whether it is still the newest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """An answer ready to be sent. `version` says what it was made from, `etag` what a client may compare."""
+    """An answer ready to be sent. `version` says what it was made from, and `etag` is for clients to compare."""
 
     version: object
     etag: str
@@ -93,13 +93,13 @@ class Body:
 
 
 class Bodies:
-    """Answers kept as bytes, the least recently used dropped first.
+    """Answers kept as bytes; the least recently used are dropped first.
 
-    `key` is what was asked for, `version` what it depends on. Within `FRESH_SECONDS` not even the version is asked
-    for. Two threads may make the same body at once: the later one stays.
+    `key` is the request, `version` the state that the answer depends on. Within `FRESH_SECONDS` the version is not
+    checked either. Two threads may make the same body at once: the later one stays.
 
-    Several threads keep, one at a time: what one is about to move to the end another could drop. Reading is a single
-    look into a dictionary and takes no lock.
+    Several threads keep answers, one at a time: otherwise one could drop an answer that another is about to move to the
+    end. Reading is a single look-up in a dictionary and takes no lock.
     """
 
     def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
@@ -161,8 +161,8 @@ def _address(scope: Scope) -> Address:
 
 
 class Boards:
-    """The newest ranking of the seasons that are looked at, the least recently used dropped first: a ranking never
-    changes, and reading one of thousands takes a while.
+    """The newest ranking of the seasons that people look at; the least recently used are dropped first. A ranking never
+    changes, and reading one of thousands of bots takes a while.
     """
 
     def __init__(self) -> None:
@@ -170,7 +170,7 @@ class Boards:
         self._parts: OrderedDict[Hashable, Any] = OrderedDict()
 
     def newest(self, session: Session, season_id: int) -> Leaderboard:
-        """The newest ranking; of one that is kept the database is asked for its number alone. Raises NotFound."""
+        """The newest ranking. If it is kept, the database is asked only for its number. Raises NotFound."""
         newest = newest_snapshot(session, season_id)
         board = self._kept.get(season_id)
         if board is None or board.snapshot_id != newest:
@@ -194,7 +194,7 @@ class Boards:
 
 
 class Choice:
-    """A number that takes a while to choose, and is chosen again after a minute; None: there is nothing to choose."""
+    """A number that takes a while to choose, and is chosen again after a minute; None if there is nothing to choose."""
 
     KEPT_SECONDS = 60.0
 
@@ -203,7 +203,7 @@ class Choice:
         self._kept: tuple[float, int | None] | None = None
 
     def number(self, choose: Callable[[], int | None]) -> int | None:
-        """The number as it was chosen last; two threads may choose at once, and the later one's stays."""
+        """The number as it was last chosen; if two threads choose at once, the later one's stays."""
         kept = self._kept
         if kept is None or self._seconds() - kept[0] > self.KEPT_SECONDS:
             self._kept = kept = (self._seconds(), choose())
@@ -236,7 +236,7 @@ class Services:
             self.provider = Provider(self.settings)
 
     def note_use(self, token_id: int) -> None:
-        """When a token was used is worth a note, but no failed request."""
+        """Note a token's use; a failure of this must not fail the request."""
         try:
             with self.db.transaction() as session:
                 access.note_use(session, token_id)
@@ -244,7 +244,9 @@ class Services:
             log.warning("could not note the use of token %d", token_id, exc_info=True)
 
     def nudge(self, life: Life, row_id: int) -> None:
-        """Tell a worker of a committed row. A broker that is away must not fail the request: the sweeper finds it."""
+        """Tell a worker of a committed row. An unreachable broker must not fail the request, because the sweeper finds
+        the row.
+        """
         try:
             self.queue.enqueue(life, row_id)
         except Exception:  # brokers raise all sorts of exceptions, which do not concern the author

@@ -1,4 +1,4 @@
-"""Streams of server-sent events that are open: bounded for the process, and for one address, which could otherwise keep
+"""Open streams of server-sent events, limited for the process, and for one address, which could otherwise keep
 everybody else from having any. Refused clients poll from time to time, like pages without streams.
 """
 
@@ -14,7 +14,7 @@ from starlette.requests import Request
 from deadheat.api.edge.rates import address
 
 SHARE = 8
-"""One address has at most one in so many of all streams: enough for an office, which is one address."""
+"""One address has at most an eighth of all streams: enough for an office, which is one address."""
 
 
 class Streams:
@@ -31,7 +31,7 @@ class Streams:
         return self._open.total()
 
     def check(self, request: Request) -> None:
-        """Raises HTTPException: 429, there is no room for another one of this address."""
+        """Raise HTTPException 429 if there is no room for another stream of this address."""
         if self.total >= self._most:
             raise HTTPException(429, "Too many clients are watching already; poll instead.", self._retry)
         if self._open[address(request)] >= self._most // SHARE:
@@ -40,7 +40,7 @@ class Streams:
 
     @contextmanager
     def taken(self, request: Request) -> Iterator[None]:
-        """One more, for as long as the block lasts."""
+        """Hold one more stream inside the block."""
         asker = address(request)
         self._open[asker] += 1
         try:

@@ -1,6 +1,6 @@
 """A transport without processes: bots are Python callables and time is whatever they say it is.
 
-For unit tests, simulations and the pace of the pure engine. The same faults can happen as over pipes.
+It is meant for unit tests, simulations and measuring the pure engine. The same faults can happen as over pipes.
 """
 
 from __future__ import annotations

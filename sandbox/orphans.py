@@ -1,8 +1,8 @@
 """Ends plain bots whose own process was killed: kill -9 leaves it no time, and a bot that computes would never notice.
 
-A shell waits beside each process that starts plain bots. It reads from a pipe of which that process alone has the other
-end, so it wakes when the process is gone, whatever its end was; then it kills what carries the process's mark in its
-environment, and ends.
+A shell waits beside each process that starts plain bots. It reads from a pipe whose other end only that process has, so
+it wakes when the process is gone, however it ended. Then it kills every process with the mark in its environment, and
+ends.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _pipe = -1
 
 
 def mark() -> str:
-    """Return a new value of the mark, of which the watcher of this process knows the beginning."""
+    """Return a new mark, whose beginning the watcher of this process knows."""
     if not _prefix:
         _watch()
     return f"{_prefix}{next(_numbers)}"

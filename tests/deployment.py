@@ -21,7 +21,7 @@ START_SECONDS = 60
 
 @dataclass(frozen=True)
 class Deployment:
-    """Where it answers, and the environment that its operator's commands need."""
+    """A deployment's address, and the environment for its operator's commands."""
 
     url: str
     environment: Mapping[str, str]

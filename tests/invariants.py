@@ -143,7 +143,7 @@ def misplaced_builds(session: Session) -> Iterator[str]:
 
 
 def unswept_leases(session: Session, at: datetime) -> Iterator[str]:
-    """Who holds something renews its lease, or it is taken back: nobody lets one lie for another time as long."""
+    """Every holder of a lease renews it, or loses it: no lease stays expired for another lease's length."""
     latest = at - timedelta(seconds=settings_of(session).lease_seconds)
     for table in (life.table for life in KINDS):
         for row in session.exec(every(table)):
@@ -152,7 +152,7 @@ def unswept_leases(session: Session, at: datetime) -> Iterator[str]:
 
 
 def lost_programs(session: Session, blobs: Blobs) -> Iterator[str]:
-    """What is ready to play is in the store, and so is the record of every trial."""
+    """Every program that is ready to play is in the store, and so is the record of every trial."""
     for version in session.exec(every(BotVersion)):
         if (version.program_sha256 is not None) != (version.state is VersionState.READY):
             yield f"version {version.id} is {version.state} with the program {version.program_sha256}"
@@ -327,7 +327,7 @@ PAIRED = (
 
 
 def miscounted_pairs(session: Session) -> Iterator[str]:
-    """Pairing counts no fewer games than were played and no more than were planned; a repetition is neither."""
+    """Pairing counts at least the played games and at most the planned ones; a repetition counts as neither."""
     tables: dict[int, tuple[int, MatchState, set[int]]] = {}
     for match_id, season_id, state, version in session.exec(PAIRED):
         tables.setdefault(match_id, (season_id, MatchState(state), set()))[2].add(version)
@@ -375,7 +375,7 @@ ASKED_AND_COUNTING = select(Match.id).where(
 
 
 def asked_matches_that_count(session: Session) -> Iterator[str]:
-    """What authors asked for is unrated, belongs to no gate and has dice of its own."""
+    """Matches that authors asked for are unrated, belong to no gate and have dice of their own."""
     yield from (f"match {match_id} was asked for, and counts" for match_id in session.exec(ASKED_AND_COUNTING))
 
 
@@ -412,8 +412,8 @@ def exceeded_quotas(session: Session) -> Iterator[str]:
 
 
 def given_up(session: Session, poisoned: Collection[int] = ()) -> list[str]:
-    """Matches that were begun and are held or abandoned: nothing where nobody may be given up on. (What was dropped
-    before anybody began it was not given up.) Not looked at are the seasons `poisoned`.
+    """Matches that were begun and are held or abandoned; there are none if nothing may be given up. (Matches dropped
+    before anybody began them were not given up.) The seasons in `poisoned` are skipped.
     """
     found = []
     gone = (MatchState.ABANDONED, MatchState.HELD)

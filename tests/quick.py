@@ -41,7 +41,7 @@ def real_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def cheap() -> Iterator[None]:
-    """All of it, for every test of the process."""
+    """Apply all savings to every test of the process."""
     gc.collect()
     gc.freeze()
     gc.enable()

@@ -105,7 +105,7 @@ def is_within(module: str, allowed: frozenset[str]) -> bool:
 
 
 def package_files(package: str) -> list[Path]:
-    """Those of a package, without games' bots: they are data of it."""
+    """The files of a package, without the games' bots, which are its data."""
     bots = re.compile(r"games/\w+/bots/")
     return [
         path
@@ -307,7 +307,7 @@ def test_every_metric_on_a_dashboard_exists_in_the_code():
 
 
 def test_only_pages_know_what_lies_in_examples():
-    """What is there is found as anybody's game is: no code, test or script of ours names it."""
+    """Examples are found like anybody's game: no code, test or script of ours names them."""
     examples = ROOT / "examples"
     named = {folder.name for folder in examples.iterdir() if folder.is_dir()}
     assert named

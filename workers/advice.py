@@ -1,7 +1,7 @@
-"""Ask the house's strongest bot what it would have done in a person's place, once the person's match is over.
+"""Asks the house's strongest bot what it would have done in a person's place, once the person's match is over.
 
-It is asked in a box as any bot is, and takes a slot of processors for each answer, between two series of the league, as
-the person's opponent did. What it said is stored as a transcript (`engine.advice`).
+Like any bot, it is asked in a box and takes a slot of processors for each answer, between two series of the league, as
+the person's opponent did. Its answers are stored as a transcript (`engine.advice`).
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ log = logging.getLogger(__name__)
 
 
 class TooLong(Exception):
-    """The bot has taken all the time that there is for a match."""
+    """The bot has used up the time for a match."""
 
 
 def give_advice(context: Context, exhibition_id: int) -> None:
-    """Have a person's match advised on, if that is wanted. Whatever goes wrong is tried again, a few times."""
+    """Have advice given on a person's match, if it is wanted. After any failure it is tried again, a few times."""
     with context.database.transaction() as session:
         job = claim_advice(session, exhibition_id)
     if job is None:

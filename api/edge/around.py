@@ -1,4 +1,4 @@
-"""What all middleware here shares. It is plain ASGI because the framework's own middleware class would put a queue
+"""The base of all middleware here. It is plain ASGI because the framework's own middleware class would put a queue
 between a route and its stream.
 """
 
@@ -8,7 +8,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 
 class Around:
-    """An application around another: `request` has each HTTP request first; everything else passes by."""
+    """An application around another: `request` gets each HTTP request first; everything else passes through."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -58,7 +58,7 @@ LINGER_SECONDS = 30.0
 LOOK_SECONDS = 1.0
 
 DESCRIPTORS_BESIDE = 256
-"""Descriptors kept for databases, logs, blobs and everything else that is no connection."""
+"""Descriptors kept for databases, logs, blobs and everything else that is not a connection."""
 
 
 @dataclass(eq=False, slots=True)

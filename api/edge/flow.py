@@ -39,7 +39,7 @@ class Flow:
 
     @classmethod
     def read(cls, cookie: str) -> Flow:
-        """Read the browser's cookie. Raises ProviderRefused: it is missing, or not ours."""
+        """Read the browser's cookie. Raises ProviderRefused if it is missing or not ours."""
         try:
             given: Any = json.loads(base64.urlsafe_b64decode(cookie + "==")) if len(cookie) <= MOST_COOKIE else None
             flow = cls(**given)
@@ -57,7 +57,7 @@ class Flow:
 
     @property
     def state(self) -> str:
-        """Proves that an answer belongs to this browser and this act."""
+        """The state, which proves that an answer belongs to this browser and this act."""
         return self._derived("state")
 
     @property
@@ -67,7 +67,7 @@ class Flow:
 
     @property
     def verifier(self) -> str:
-        """PKCE's: of 43 characters, the fewest that there may be."""
+        """PKCE's verifier, with 43 characters, the fewest allowed."""
         return self._derived("verifier")
 
     def _derived(self, what: str) -> str:

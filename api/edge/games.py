@@ -15,7 +15,7 @@ KEPT = "public, max-age=31536000, immutable"
 
 
 class GameFiles(StaticFiles):
-    """The files in the folders `web` of all games. An address of another state of the folder has none: two API
+    """The files in the folders `web` of all games. An address with another hash of the folder has no file: two API
     processes may differ while they are replaced, and browsers keep what they get.
     """
 

@@ -1,7 +1,7 @@
-"""The reader's language: as chosen on the site, which a cookie keeps, else as the browser says.
+"""The reader's language: the site's choice, which a cookie keeps, or else the browser's.
 
-Whatever is not for people (the API, its reference's scripts, what probes ask) is English, and the same for all; but the
-documents that the viewer draws have sentences, which are in the language that their address names.
+Answers to programs (the API, its reference's scripts, health checks) are in English, and the same for all. The
+exception are documents that the viewer draws: their sentences are in the language that the address names.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _VARY = (b"vary", b"Accept-Language, Cookie")
 
 
 class ReadersLanguage(Around):
-    """Answers each request for a page in its reader's language, and tells caches what that depended on."""
+    """Answers each request for a page in its reader's language, and tells caches what the answer depends on."""
 
     async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See `Around`."""

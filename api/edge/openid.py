@@ -47,15 +47,15 @@ from deadheat.league.outgoing import is_inside
 CALLBACK = "/sign-in/openid/callback"
 
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512"]
-"""None of them is symmetric: a public key can never pass for a shared secret."""
+"""None of them is symmetric, so a public key can never pass for a shared secret."""
 
 KEPT_SECONDS = 3600.0
 AGAIN_SECONDS = 60.0
 AWAY_SECONDS = 10.0
-"""How long a provider that did not answer is not asked again."""
+"""How long a provider that did not answer is left alone."""
 
 WAIT_SECONDS = 2.0
-"""How long a request waits for another one's question to the provider. It holds one of the API's threads meanwhile."""
+"""How long a request waits for another request's query to the provider. It holds one of the API's threads meanwhile."""
 
 LEEWAY_SECONDS = 60
 """How much the provider's clock may differ from ours."""

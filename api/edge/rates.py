@@ -45,7 +45,7 @@ FREE = ("/static/", "/healthz", "/readyz", "/metrics")
 TRIES = "sign-in attempts for one name"
 
 TRIES_PER_NAME = 20
-"""Most wrong passwords for one name from one address in a quarter of an hour: more than anybody mistypes."""
+"""The most wrong passwords for one name from one address in a quarter of an hour: more than anybody mistypes."""
 
 ADDRESSES_PER_NAME = 15
 """This many addresses may each use up their tries for one name before all others must wait. 300 guesses in a quarter of

@@ -39,7 +39,7 @@ PAGES = {
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A record in words: who did what (before and after the thing), to which thing, and with what figures."""
+    """A record in words: the actor and the action (before and after the subject), the subject, and figures."""
 
     record: AuditRecord
     at: datetime
@@ -60,7 +60,7 @@ def audit(
     kind: Annotated[str, Query(max_length=64)] = "",
     cursor: Annotated[str | None, Query(max_length=32)] = None,
 ) -> str:
-    """Each season's faults and failures, and the audit log: all of it, or by person, thing and kind."""
+    """Show each season's faults and failures, and the audit log: all of it, or by person, subject and kind."""
     before = read_cursor(cursor)
     chosen = {"who": who.strip(), "about": about.strip().strip("/"), "kind": kind if kind in KINDS else ""}
     filtered = any(chosen.values())

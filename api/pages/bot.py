@@ -1,4 +1,4 @@
-"""A bot, and its author: ratings, opponents, response times, failures, versions; for everyone, no secrets."""
+"""A bot, and its author: ratings, opponents, response times, failures, versions; public, without secrets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from deadheat.league.time_buckets import late_share
 router = APIRouter(include_in_schema=False)
 
 RECENT = 10
-"""Matches shown."""
+"""The number of matches shown."""
 
 Row = Mapping[str, Any]
 
@@ -41,7 +41,7 @@ Row = Mapping[str, Any]
 @router.get("/bots/{bot_id}")
 @everyones
 def bot(shared: Shared, bot_id: Id, season: Annotated[RowId | None, Query()] = None) -> str:
-    """One bot, as it does in the season asked for, or its newest one with results."""
+    """Show a bot in the requested season, or in its newest one with results."""
     with shared.db.reading() as session:
         info = bot_info(session, bot_id)
         parts = careers.parts_of(session, bot_id)
@@ -73,13 +73,13 @@ WHAT_IFS = (
 """Smaller limits, as parts of the real one, for which the page counts late answers."""
 
 NEAR = 4
-"""Neighbours shown above and below, of those within reach."""
+"""The neighbours shown above and below, among those within reach."""
 
 EXTREMES = 3
-"""Best and worst opponents shown."""
+"""The number of best and of worst opponents shown."""
 
 MET_OFTEN = 4
-"""Matches against an opponent from which it may be among them."""
+"""The matches against an opponent from which on it may be among them."""
 
 NOWHERE: dict[str, Any] = {
     "near": [],
@@ -100,7 +100,7 @@ NOWHERE: dict[str, Any] = {
     "waits": None,
     "looked_at": careers.RECENT_MATCHES,
 }
-"""The page's figures for a bot that is in no season."""
+"""The page's figures for a bot in no season."""
 
 
 def _chosen(parts: Sequence[Part], season_id: int | None) -> Part | None:
@@ -145,7 +145,7 @@ def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> d
 
 
 def near(rows: Sequence[Row], own: Row | None) -> list[tuple[Row, charts.Bar]]:
-    """The bot among its neighbours whose intervals overlap its own: who is within reach, and whose reach it is in."""
+    """The bot among the neighbours whose intervals overlap its own."""
     if own is None or own["rank"] is None:
         return []
     field = [row for row in rows if row["division"] == own["division"] and row["rank"] is not None]

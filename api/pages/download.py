@@ -1,4 +1,4 @@
-"""The command for authors as this league has it: a wheel that fits the server, built from its own files."""
+"""The command for authors, as a wheel that fits this server and is built from its own files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def download(shared: Shared, request: Request) -> Response:
 
 @router.get("/{name}")
 def wheel(name: str) -> Response:
-    """The wheel; the same bytes from every process that has the same files."""
+    """Return the wheel; processes with the same files return the same bytes."""
     if name != NAME or not _can_build():
         raise NotFound("download", name)
     with _building:

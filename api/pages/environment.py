@@ -1,4 +1,4 @@
-"""The judging environment, as read from the image."""
+"""The judging environment, as the image describes it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ router = APIRouter(include_in_schema=False)
 @router.get("/environment")
 @everyones
 def environment(shared: Shared) -> str:
-    """Languages, versions, commands and limits, as the image tells them."""
+    """Show languages, versions, commands and limits, as the image describes them."""
     with shared.db.reading() as session:
         found = environments.environment(session)
     described = None if found is None else schemas.Environment.of(found, shared.settings)

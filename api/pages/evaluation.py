@@ -18,10 +18,10 @@ from deadheat.league.service.seasons.seasons import season_info
 router = APIRouter(include_in_schema=False)
 
 ROWS = 50
-"""Evaluations of one page of the list."""
+"""Evaluations on one page of the list."""
 
 ROWS_OF_ONE = 100
-"""Places of one page of standings, and boards of one page of a round."""
+"""Places on one page of standings, and boards on one page of a round."""
 
 Number = Annotated[RowId | None, Query()]
 Page = Annotated[RowId, Query(le=100_000)]
@@ -30,7 +30,7 @@ Page = Annotated[RowId, Query(le=100_000)]
 @router.get("/seasons/{season_id}/evaluations")
 @everyones
 def of_season(shared: Shared, season_id: Id, before: Number = None) -> str:
-    """The season's evaluations, the newest first."""
+    """List the season's evaluations, the newest first."""
     with shared.db.reading() as session:
         season = season_info(session, season_id)
         found = views.evaluations(session, season_id, before=before, limit=ROWS + 1)
@@ -60,9 +60,9 @@ def evaluation(
     page: Page = 1,
     boards: Page = 1,
 ) -> str:
-    """A page of its standings, and of the boards of its newest round, or of one that is asked for.
+    """Show a page of the standings, and of the boards of the newest or the requested round.
 
-    With `q` only bots that this finds, by their own, their author's or their team's name, and their boards of all
+    With `q`, show only bots that it matches by their own, their author's or their team's name, and their boards of all
     rounds.
     """
     with shared.db.reading() as session:

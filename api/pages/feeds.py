@@ -1,4 +1,4 @@
-"""Atom feeds (RFC 4287) of a season, a bot and a game: what their pages tell, for those who do not look every day."""
+"""Atom feeds (RFC 4287) of a season, a bot and a game, for readers who do not visit their pages every day."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ATOM = "http://www.w3.org/2005/Atom"
 MEDIA_TYPE = "application/atom+xml"
 
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
-"""When a feed of a game in which nothing has happened was last changed."""
+"""The date of the last change in a feed of a game in which nothing has happened."""
 
 _no_xml = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -57,7 +57,7 @@ def game(shared: Shared, name: str) -> str:
 
 
 def atom(shared: Services, feed: Feed) -> str:
-    """The feed as a document. Where the site's own address is not set, links are relative to the feed's."""
+    """Render the feed. If the site's own address is not set, links are relative to the feed's address."""
     site = shared.settings.site_url.rstrip("/")
     root = Element("feed", xmlns=ATOM)
     _add(root, "id", feed.id.urn)

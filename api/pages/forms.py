@@ -48,7 +48,7 @@ MAX_FIELDS = 60
 HOME = "/account"
 
 MAX_NEXT = 500
-"""Characters of an address that signing in leads back to."""
+"""The most characters of an address to return to after signing in."""
 
 Fields = Mapping[str, str]
 _Shape = TypeVar("_Shape", bound=BaseModel)
@@ -78,7 +78,7 @@ class Posted:
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """Why the form of that name was not accepted: of the whole, and by field. `given`: what was typed."""
+    """Why a form was refused: as a whole, and by field. `given`: what was typed."""
 
     form: str
     status: int
@@ -116,13 +116,13 @@ def visit(request: Request, shared: Shared, found: Annotated[Visit | None, Depen
 
 
 def sign_in_first(request: Request, shared: Services) -> HTTPException:
-    """Sends to sign in, and from there back to what was asked for, or to the page whose form was posted."""
+    """Redirect to the sign-in page, and from there back to the requested page, or to the page whose form was posted."""
     came = local_part(str(request.url)) if request.method in sessions.SAFE else came_from(request, shared)
     return HTTPException(303, headers={"Location": f"/sign-in?{urlencode({'next': came or HOME})}"})
 
 
 async def fields(request: Request, shared: Shared) -> Fields:
-    """Read the fields that a page of this site posted, all of them plain text, a file's too."""
+    """Read the fields that a page of this site posted, all of them plain text, including a file's."""
     sessions.must_be_ours(request, shared.settings)
     async with request.form(max_files=1, max_fields=MAX_FIELDS) as form:
         sent = {name: value if isinstance(value, str) else await _text(value) for name, value in form.items()}
@@ -153,13 +153,13 @@ Submitted = Annotated[Posted, Depends(posted)]
 
 
 def checked(shape: type[_Shape], given: Mapping[str, Any]) -> _Shape:
-    """The form as one of the API's shapes; a field left empty counts as left out. Raises ValidationError."""
+    """Validate the form as one of the API's shapes; an empty field counts as left out. Raises ValidationError."""
     kept = {name: value for name, value in given.items() if value != ""}
     return shape.model_validate(kept, context=base.TEXT)
 
 
 def attempt(form: str, given: Fields, act: Callable[[], Response], again: Callable[[Complaint], Response]) -> Response:
-    """Do what a form asks for, or show its page again with what is wrong."""
+    """Do what a form asks for, or show its page again with the complaints."""
     try:
         return act()
     except ValidationError as error:
@@ -175,9 +175,9 @@ def attempt(form: str, given: Fields, act: Callable[[], Response], again: Callab
 
 
 def posting(form: str, page: Callable[..., Response]) -> Callable[[Callable[..., Response]], Callable[..., Response]]:
-    """Make a route of a function that does what a form asks for: see `attempt`. `form` may name arguments of the route
-    in braces. `page` shows the form again: it is called, by name, with the `complaint`, the `visit` of somebody who is
-    signed in, and the route's arguments.
+    """Make a route of a function that carries out a form: see `attempt`. `form` may name arguments of the route in
+    braces. `page` shows the form again: it is called, by name, with the `complaint`, the `visit` of the signed-in
+    visitor, and the route's arguments.
     """
 
     def decorate(act: Callable[..., Response]) -> Callable[..., Response]:
@@ -197,19 +197,19 @@ def posting(form: str, page: Callable[..., Response]) -> Callable[[Callable[...,
 
 
 def private(shared: Services, name: str, visitor: Visit | None, complaint: Complaint | None, **values: Any) -> Response:
-    """A page that is one person's."""
+    """Render a page for one person."""
     content = render(shared, name, visit=visitor, complaint=complaint, **values)
     headers = {"Cache-Control": "no-store", **(complaint.headers if complaint else {})}
     return Response(content, complaint.status if complaint else 200, headers, "text/html")
 
 
 def onward(path: str) -> Response:
-    """Redirect to that page, by GET."""
+    """Redirect to that page, with GET."""
     return RedirectResponse(path, 303, {"Cache-Control": "no-store"})
 
 
 def local_path(path: str | None) -> str:
-    """The path if it is one of this site's, else the account's; nobody is sent elsewhere by a link to us."""
+    """The path if it is on this site, or else the account's: no link to us may lead people elsewhere."""
     if path is None or len(path) > MAX_NEXT:
         return HOME
     plain = path.isascii() and path.isprintable() and "\\" not in path

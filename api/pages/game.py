@@ -1,4 +1,4 @@
-"""A game: its rules, where it is judged, who is best at it, and programs to start from."""
+"""A game: its rules, its seasons, the best bots, and programs to start from."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from deadheat.league.states import MatchState
 router = APIRouter(prefix="/games", include_in_schema=False)
 
 TOP = 10
-"""Players shown."""
+"""The number of players shown."""
 SEASONS = 20
 RECENT = 10
-"""Newest versions and matches shown."""
+"""The number of newest versions and matches shown."""
 
 
 @router.get("/{name}")
@@ -69,7 +69,7 @@ def game(shared: Shared, name: str) -> str:
 
 @router.get("/{name}/kits/{kit}.zip")
 def kit(name: str, kit: str) -> Response:
-    """A program to start from, as it could be uploaded."""
+    """Download a program to start from, in the form in which it can be uploaded."""
     if name not in GAMES or kit not in kits(name):
         raise NotFound("starter kit", kit)
     headers = {"Content-Disposition": f'attachment; filename="{name}-{kit}.zip"'}
@@ -78,20 +78,20 @@ def kit(name: str, kit: str) -> Response:
 
 @cache
 def rules(name: str, reader: str) -> Markup | None:
-    """The game's page for bot authors, in the reader's language or in English; None: it has none."""
+    """The game's page for bot authors, in the reader's language or in English; None if it has none."""
     path = protocol_of(name, reader)
     return rendered(path.read_text(encoding="utf-8"), prefix="rules-") if path is not None else None
 
 
 @cache
 def kits(name: str) -> tuple[str, ...]:
-    """The game's house bots, those that are meant to be begun with first."""
+    """The game's house bots, those to start from first."""
     return tuple(sorted(house_bots(name), key=lambda kit: (kit != "starter", not kit.startswith("hello"), kit)))
 
 
 @cache
 def zipped(name: str, kit: str) -> bytes:
-    """The program's files; the same bytes each time."""
+    """Zip the program's files; the bytes are the same each time."""
     folder = bots_of(name) / kit
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -28,18 +28,18 @@ from deadheat.league.states import MatchState, dated_steps
 router = APIRouter(include_in_schema=False)
 
 SEASONS = 24
-"""Seasons on one page."""
+"""The number of seasons on one page."""
 
 NEWEST = 6
-"""Matches, running series and versions shown."""
+"""The number of matches, running series and versions shown."""
 
 TRIED = 5
-"""Matches whose transcripts are looked for before none is shown."""
+"""The number of matches whose transcripts are looked for before none is shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A season as home shows it. `coming`: the next step on its timetable, if it has one."""
+    """A season on the home page. `coming`: the next step on its timetable, if it has one."""
 
     season: Season
     bots: int
@@ -50,7 +50,7 @@ class Card:
 @router.get("/")
 @everyones
 def home(shared: Shared, before: Annotated[RowId | None, Query()] = None) -> str:
-    """The newest seasons, or those before one."""
+    """Show the newest seasons, or those before one."""
     with shared.db.reading() as session:
         seasons = league_seasons.seasons(session, limit=SEASONS + 1, before=before)
         announcements = league_announcements.announcements(session, limit=3)

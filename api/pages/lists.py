@@ -20,7 +20,7 @@ from deadheat.league.service.views.news import newest_versions
 router = APIRouter(include_in_schema=False)
 
 ROWS = 100
-"""Lines of one page."""
+"""The number of lines on one page."""
 
 Search = Annotated[str, Query(max_length=64)]
 Page = Annotated[RowId, Query(le=100_000)]
@@ -29,7 +29,7 @@ Page = Annotated[RowId, Query(le=100_000)]
 @router.get("/games")
 @everyones
 def games(shared: Shared) -> str:
-    """All games, each with its league."""
+    """List all games, each with its league."""
     with shared.db.reading() as session:
         lines = [(game, game_counts(session, name), leading_season(session, name)) for name, game in GAMES.items()]
     return render(shared, "games.html", games=lines)
@@ -38,7 +38,7 @@ def games(shared: Shared) -> str:
 @router.get("/bots")
 @everyones
 def bots(shared: Shared, q: Search = "", game: Annotated[str, Query(max_length=64)] = "", page: Page = 1) -> str:
-    """Bots that are not retired, by game and name."""
+    """List the bots that are not retired, by game and name."""
     if game and game not in GAMES:
         raise NotFound("game", game)
     with shared.db.reading() as session:
@@ -52,7 +52,7 @@ def bots(shared: Shared, q: Search = "", game: Annotated[str, Query(max_length=6
 @router.get("/games/{name}/submissions")
 @everyones
 def submissions(shared: Shared, name: str, before: Annotated[RowId | None, Query()] = None) -> str:
-    """All versions of a game's bots, the newest first, each with its verdict."""
+    """List all versions of a game's bots, the newest first, each with its verdict."""
     if name not in GAMES:
         raise NotFound("game", name)
     with shared.db.reading() as session:
@@ -72,7 +72,7 @@ def submissions(shared: Shared, name: str, before: Annotated[RowId | None, Query
 @router.get("/seasons/{season_id}/participants")
 @everyones
 def participants(shared: Shared, season_id: Id, q: Search = "", page: Page = 1) -> str:
-    """Everybody's bots in a season, with their places."""
+    """List everybody's bots in a season, with their places."""
     with shared.db.reading() as session:
         season = season_info(session, season_id)
         found, count = entries_named(session, season_id, q, skip=(page - 1) * ROWS, limit=ROWS)

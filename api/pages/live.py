@@ -1,12 +1,12 @@
-"""News of a season as server-sent events: that there is a new ranking, and which. Pages then ask for themselves again.
+"""News of a season as server-sent events: that there is a new ranking, and which. Pages then fetch themselves again.
 
 Theory of operation
 -------------------
-A stream holds a connection and nothing else: no thread, no database session. All streams of a season look at one
-value, which one of them renews from the database, at most every `LOOK_SECONDS`, in a thread. There are at most
-`MOST_STREAMS` of a process (`api.streams`). A stream ends after `STREAM_SECONDS` and the browser opens another, so that
-one whose reader has silently gone does not stay. That nothing was new is said too, now and then, so that whatever
-stands between does not hang up.
+A stream holds a connection and nothing else: no thread, no database session. All streams of a season look at one value,
+which one of them renews from the database, at most every `LOOK_SECONDS`, in a thread. A process has at most
+`MOST_STREAMS` (`api.streams`). A stream ends after `STREAM_SECONDS` and the browser opens another, so that one whose
+reader has silently gone does not stay. If there is no news, a stream sends a sign of life now and then, so that no
+proxy closes it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SILENCE_SECONDS = 20.0
 
 
 class News:
-    """The newest ranking of each season that somebody watches, and how many do."""
+    """The newest ranking of each season that is being watched, and the number of its readers."""
 
     def __init__(self) -> None:
         self.streams = Streams(MOST_STREAMS, retry_seconds=30)
@@ -52,7 +52,7 @@ class News:
             return newest
 
     async def stream(self, shared: Services, request: Request, season_id: int, known: int | None) -> AsyncIterator[str]:
-        """Events from `known` on."""
+        """Yield events from `known` on."""
         with self.streams.taken(request):
             yield "retry: 5000\n\n"
             ends = time.monotonic() + STREAM_SECONDS
@@ -70,7 +70,7 @@ class News:
 
 @router.get("/seasons/{season_id}/events")
 async def events(shared: Shared, request: Request, season_id: Id) -> StreamingResponse:
-    """A stream of new rankings, from the newest on or from the one that the browser saw last."""
+    """Open a stream of new rankings, beginning with the newest or after the one that the browser saw last."""
     news: News = request.app.state.news
     newest = await news.newest(shared, season_id)
     last = request.headers.get("last-event-id", "")

@@ -1,4 +1,4 @@
-"""Our own Markdown (docs/) as parts of pages."""
+"""Renders our own Markdown (docs/) as parts of pages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ABOUT = {
     "audit": N_("The audit log"),
     "export": N_("A season as files"),
 }
-"""Texts of docs/ that have pages, with their titles."""
+"""The texts of docs/ that have pages, with their titles."""
 
 
 def anchor(heading: str) -> str:
@@ -37,9 +37,9 @@ def anchor(heading: str) -> str:
 
 
 def rendered(text: str, *, titled: bool = False, prefix: str = "") -> Markup:
-    """The text as HTML. `titled`: it begins with the page's title, else every heading goes a step down, for a page has
-    one title. Each heading is named by its words, after `prefix`. Raw HTML in the text stays text; links lead to pages
-    of this site, or are none.
+    """The text as HTML. `titled`: it begins with the page's title; otherwise every heading is lowered by one level,
+    because a page has one title. Each heading is named by its words, after `prefix`. Raw HTML in the text stays text;
+    links lead only to pages of this site.
     """
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     markdown.add_render_rule("table_open", _open_table)

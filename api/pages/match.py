@@ -31,10 +31,10 @@ from deadheat.league.states import Asked, MatchState
 router = APIRouter(include_in_schema=False)
 
 MAX_MOVES = 3000
-"""Rows in the page's own table; the viewer and the transcript have all."""
+"""Rows in the page's own table; the viewer and the transcript have all moves."""
 
 MAX_RULINGS = 100
-"""Decisions about the match, the newest; the audit log has all."""
+"""The newest decisions about the match; the audit log has all."""
 
 
 @router.get("/matches/{match_id}")
@@ -69,7 +69,7 @@ def match(shared: Shared, request: Request, viewer: Viewer, match_id: Id) -> Res
 
 @router.get("/matches/{match_id}/embed")
 def embedded(shared: Shared, match_id: Id) -> Response:
-    """The board of a match that everybody may see, for a frame on sites that the operator allows."""
+    """Show the board of a public match, for a frame on sites that the operator allows."""
     with shared.db.reading() as session:
         detail = match_detail(session, match_id)
     played = detail.state is MatchState.DONE and not detail.withheld
@@ -87,13 +87,13 @@ WORDS = {
     "match-held": N_("Match held"),
     "match-left": N_("Match left"),
 }
-"""Decisions that are called by their action alone."""
+"""Decisions that are described by their action alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """A record of the audit log about this match, in words. `again`: the match that is played in its place; `remark`:
-    what everyone may know of the one who decided.
+    """A record of the audit log about this match, in words. `again`: the match that replaces it; `remark`: what
+    everyone may know about the person who decided.
     """
 
     words: str
@@ -130,7 +130,7 @@ def _watched(shared: Services, match: Match, viewer: Person | None) -> Telling |
 
 
 def ended(match: Match) -> str:
-    """The result of a match that has one, as a sentence."""
+    """The result of a finished match, as a sentence."""
     if all(seat.fault for seat in match.seats):  # not `rated`, which is never set at a promotion gate
         return _("Nobody won.")
     winners = [name for name, seat in zip(match.names, match.seats, strict=True) if seat.rank == 1]

@@ -19,7 +19,7 @@ from deadheat.league.states import MatchState
 router = APIRouter(include_in_schema=False)
 
 ROWS = 50
-"""Matches of one page."""
+"""The number of matches on one page."""
 
 Number = Annotated[RowId | None, Query()]
 
@@ -27,7 +27,7 @@ Number = Annotated[RowId | None, Query()]
 @router.get("/seasons/{season_id}/matches")
 @everyones
 def of_season(shared: Shared, season_id: Id, before: Number = None) -> str:
-    """The matches of a season, or those before one."""
+    """List the matches of a season, or those before one."""
     with shared.db.reading() as session:
         season = season_info(session, season_id)
     return _listed(shared, f"/seasons/{season_id}", season.name, before, season=season)
@@ -36,7 +36,7 @@ def of_season(shared: Shared, season_id: Id, before: Number = None) -> str:
 @router.get("/bots/{bot_id}/matches")
 @everyones
 def of_bot(shared: Shared, bot_id: Id, before: Number = None, opponent: Number = None) -> str:
-    """The matches of a bot, of all its versions and seasons: against everybody, or against one `opponent`."""
+    """List the matches of a bot, of all its versions and seasons: against everybody, or against one `opponent`."""
     with shared.db.reading() as session:
         bot = bot_info(session, bot_id)
         other = None if opponent is None else bot_info(session, opponent)

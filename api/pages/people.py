@@ -1,4 +1,4 @@
-"""An author and a team: their bots in all seasons, and how each did there."""
+"""An author and a team: their bots in all seasons, with results."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from deadheat.league.service.views.careers import Part
 router = APIRouter(include_in_schema=False)
 
 PICTURES = 4
-"""Seasons of which a person's or team's course through the evaluations is drawn."""
+"""The number of seasons for which an author's or team's course through the evaluations is drawn."""
 
 MOST_WAYS = 10
-"""Bots in one of these pictures."""
+"""The most bots in one of these pictures."""
 
 Course = list[tuple[Part, Mapping[str, Any] | None, int]]
 """A bot's seasons, the newest first: each with its row of the standings (None: no place), and how many have a place."""
@@ -59,7 +59,9 @@ def team(shared: Shared, team_id: Id) -> str:
 
 
 def evaluated(session: Session, found: Mapping[int, Course]) -> list[tuple[Part, charts.Courses]]:
-    """The newest `PICTURES` seasons in which these bots were in two evaluations, each with the picture of them."""
+    """The newest `PICTURES` seasons in which these bots were in two evaluations, each with the picture of their
+    courses.
+    """
     in_season: dict[int, tuple[Part, list[int]]] = {}
     for bot_id, parts in found.items():
         for part, _, _ in parts:

@@ -1,7 +1,7 @@
-"""How a page is made: templates, the filters they use, and pages kept as bytes.
+"""Renders pages: templates, the filters they use, and pages kept as bytes.
 
-A page that many look at is rendered at most once a second. Whatever came from a stranger passes the templates'
-escaping and, where it may hold control or direction marks, the filter `shown`.
+A page that many people request is rendered at most once a second. Input from strangers passes the templates' escaping
+and, where it may contain control or direction marks, the filter `shown`.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _Item = TypeVar("_Item")
 _SAID = re.compile(r'\bsay\("([^"]*)"')
 
 MAX_SHOWN = 300
-"""Characters of one cell."""
+"""The most characters of one cell."""
 
 
 @cache
 def templates() -> Jinja2Templates:
-    """The site's templates, compiled once in a process; a name that one misspells is an error, not an empty place."""
+    """The site's templates, compiled once in a process; an undefined name in one is an error rather than empty text."""
     own = {"games": PrefixLoader({name: FileSystemLoader(game.path) for name, game in folders().items()})}
     environment = Environment(
         loader=ChoiceLoader([FileSystemLoader(SITE / "templates"), PrefixLoader(own)]),
@@ -92,8 +92,8 @@ def templates() -> Jinja2Templates:
 
 
 def everyones(make: Callable[..., str], media_type: str = "text/html") -> Callable[..., Awaitable[Response]]:
-    """Make a route of a function that renders what is the same for everyone: it is called at most once a second for the
-    same arguments and language, and the answer is 304 where the client has it.
+    """Make a route of a function that renders the same page for everyone. It is called at most once a second for the
+    same arguments and language, and the answer is 304 if the client has the page.
     """
 
     async def route(*, shared: Services, request: Request, **chosen: Any) -> Response:
@@ -118,21 +118,21 @@ def render(shared: Services, name: str, **values: Any) -> str:
 
 
 def first_of(found: Sequence[_Item], count: int, number: Callable[[_Item], int]) -> tuple[Sequence[_Item], int | None]:
-    """Return the first items of a list that was asked for one more, and the number before which a page of older ones
-    begins; None: there are none.
+    """Return the first items of a list that was requested with one more, and the number before which a page of older
+    ones begins; None if there are none.
     """
     return found[:count], number(found[count - 1]) if len(found) > count else None
 
 
 def shown(value: object, limit: int = MAX_SHOWN) -> str:
-    """Text as text: control and direction marks are spelled out, and the length is bounded."""
+    """Show text as text: control and direction marks are spelled out, and the length is limited."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     cut = text[:limit] + ("..." if len(text) > limit else "")
     return "".join(mark if mark.isprintable() else mark.encode("unicode_escape").decode() for mark in cut)
 
 
 def lines(text: str) -> str:
-    """Many lines of text as text: like `shown`, but lines stay lines. What is shown was bounded when it was kept."""
+    """Show many lines of text: like `shown`, but line breaks stay. The text was limited when it was stored."""
     return "".join(
         mark if mark.isprintable() or mark in "\n\t" else mark.encode("unicode_escape").decode() for mark in text
     )
@@ -144,7 +144,7 @@ def paragraph(text: str, limit: int = 4000) -> str:
 
 
 def ms(nanoseconds: float) -> str:
-    """Nanoseconds as milliseconds with three figures or so."""
+    """Format nanoseconds as milliseconds with about three digits."""
     value = nanoseconds / NS_PER_MS
     return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
 
@@ -155,17 +155,19 @@ def instant(at: datetime) -> str:
 
 
 def moment(at: datetime) -> Markup:
-    """An instant as an element: UTC to the minute for everybody, which `times.js` turns into the reader's own time."""
+    """Format an instant as an element: UTC to the minute for everybody, which `times.js` turns into the reader's own
+    time.
+    """
     return Markup('<time datetime="{:%Y-%m-%dT%H:%M:%SZ}">{:%Y-%m-%d %H:%M} UTC</time>').format(at, at)
 
 
 def number(value: int) -> str:
-    """A count with its thousands set apart."""
+    """Format a count with separated thousands."""
     return f"{value:,}"
 
 
 def figure(value: float) -> str:
-    """A measured figure with three digits or so, and its thousands set apart."""
+    """Format a measured figure with about three digits and separated thousands."""
     return (
         f"{value:,.0f}"
         if value == round(value) or abs(value) >= 100
@@ -176,13 +178,13 @@ def figure(value: float) -> str:
 
 
 def grouped_points(value: Points | str) -> str:
-    """Points with their thousands set apart; text that is no number stays."""
+    """Format points with separated thousands; text that is not a number stays."""
     whole, dot, rest = points(value).partition(".")
     return f"{int(whole):,}{dot}{rest}" if whole.removeprefix("-").isdecimal() and whole != "-0" else whole + dot + rest
 
 
 def game_title(name: str) -> str:
-    """A game's title; a game that this server does not have (any more) keeps its name."""
+    """A game's title, or its name if this server does not (or no longer) have the game."""
     return GAMES[name].title if name in GAMES else name
 
 
@@ -196,36 +198,36 @@ def differences(season: Season) -> list[str]:
 
 @cache
 def game_picture(name: str) -> str:
-    """The address of a game's picture, or of one that stands for any game."""
+    """The address of a game's picture, or of the general one."""
     return game_file(name, "picture.svg") or "/static/any-game.svg"
 
 
 def game_file(name: str, file: str) -> str:
-    """The address of a file that the game brings for browsers; empty: it has none of that name."""
+    """The address of one of a game's files for browsers; empty if the game has no such file."""
     return (web_address(name, file) if name in GAMES else None) or ""
 
 
 def game_style(name: str) -> Markup:
-    """The style sheet of the game's board, where it has one."""
+    """The style sheet of the game's board, if it has one."""
     address = game_file(name, "board.css")
     return Markup('<link rel="stylesheet" href="{}">').format(address) if address else Markup()
 
 
 def declared(value: object) -> str:
-    """A value of a season's file as the file has it, a list as its items."""
+    """A value as a season's file spells it, a list as its items."""
     if isinstance(value, list):
         return shown(", ".join(map(str, value)), 2000) or _("nobody")
     return _("none") if value is None else shown(value).lower() if isinstance(value, bool) else shown(str(value))
 
 
 def players(seats: range) -> str:
-    """How many play a game: "2 players", "3 to 6 players"."""
+    """Say how many people play a game: "2 players", "3 to 6 players"."""
     return _("%(count)s players", count=span(seats))
 
 
 @cache
 def said_by_scripts() -> tuple[str, ...]:
-    """The messages of the site's scripts: what they `say`, and the words that the documents of matches have."""
+    """The messages of the site's scripts: those that they `say`, and the words in documents of matches."""
     paths = [
         *(SITE / "static").glob("*.js"),
         *(path for game in folders().values() for path in game.path.glob("web/*.js")),
@@ -246,7 +248,7 @@ def script_messages() -> Markup:
 
 
 def elo(value: float) -> str:
-    """A rating: more figures than one would pretend to know."""
+    """Format a rating in whole Elo, because further digits would pretend to precision."""
     return f"{value:.0f}"
 
 
@@ -267,7 +269,7 @@ def places(row: Mapping[str, Any]) -> str:
 
 
 def used(part: float) -> str:
-    """A share of a limit, as a percentage of two figures or so."""
+    """Format a share of a limit as a percentage with about two digits."""
     percent = 100 * part
     return _("under 0.1 %") if percent < 0.1 else f"{percent:.1f} %" if percent < 9.95 else f"{percent:.0f} %"
 

@@ -38,7 +38,7 @@ from deadheat.league.states import SEASON_STEPS, Absence, MatchState, SeasonStat
 router = APIRouter(prefix="/seasons/{season_id}", include_in_schema=False)
 
 RECENT = 20
-"""Matches shown below the leaderboard."""
+"""The number of matches below the leaderboard."""
 
 ROWS = 100
 """Rows on one page of the leaderboard."""
@@ -58,13 +58,13 @@ class Chosen(base.Query):
 
     @property
     def query(self) -> str:
-        """The choice without the page, to be added to an address that has a query already."""
+        """The filter without the page, to be added to an address with a query."""
         kept = {"q": self.q, "language": self.language, "division": self.division}
         found = urlencode({name: value for name, value in kept.items() if value})
         return f"&{found}" if found else ""
 
     def fits(self, row: Row) -> bool:
-        """Whether a row is asked for."""
+        """Whether a row matches the filter."""
         wanted = self.q.strip().casefold()
         named = (row["bot"], row["author"], row["team"] or "")
         return (
@@ -76,7 +76,7 @@ class Chosen(base.Query):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A page of the leaderboard. `found`: how many rows were asked for."""
+    """A page of the leaderboard. `found`: the number of matching rows."""
 
     table: Markup
     found: int
@@ -86,7 +86,7 @@ class Shown:
 @router.get("")
 @everyones
 def season(shared: Shared, season_id: Id, chosen: Annotated[Chosen, Query()]) -> str:
-    """The leaderboard and the newest matches."""
+    """Show the leaderboard and the newest matches."""
     return _season(shared, season_id, chosen)
 
 
@@ -149,7 +149,7 @@ def _progress(session: Session, season_id: int, totals: Row | None) -> Progress:
 
 
 def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen, info: Season) -> Shown:
-    """The page asked for of the rows asked for, by the name of their division, with pictures of their intervals and
+    """The requested page of the matching rows, by the name of their division, with pictures of their intervals and
     trends; the intervals share the scale of all rows.
     """
     rows = board.standings["rows"]

@@ -18,7 +18,7 @@ from deadheat.league.service.seasons.seasons import season_info
 router = APIRouter(prefix="/seasons/{season_id}", include_in_schema=False)
 
 CYCLES = 3
-"""Drawn: those in which the weakest of the three wins is clearest."""
+"""The cycles drawn: those in which the weakest of the three wins is clearest."""
 
 HEATS = 10
 """Steps of the heat map's scale, from no point to all of them."""
@@ -28,7 +28,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One bot's points against another: points of games, and the step of the scale."""
+    """One bot's points of the games against another, as text, and the step of the scale."""
 
     text: str
     heat: int
@@ -81,7 +81,9 @@ def matrix(season_id: Id) -> RedirectResponse:
 
 
 def points(standings: Row) -> list[tuple[Row, list[Cell | None]]]:
-    """The first bots, as many as were counted, each with what it took from the others; None where they did not meet."""
+    """The first bots, as many as were counted, each with the points that it took from the others; None if two did not
+    meet.
+    """
     pairs = standings["pairs"]
     if pairs is None or len(standings["rows"]) < 2:
         return []
@@ -115,7 +117,7 @@ def cycles(standings: Row) -> list[tuple[Beat, Beat, Beat]]:
 
 
 def seat_bars(effect: Row) -> list[SeatBar]:
-    """The seats of tables of one size on a common scale, with nothing in its middle."""
+    """The seats of tables of one size on a common scale, with zero in its middle."""
     errors = [NORMAL_95 * se for se in effect["se_elo"]]
     most: float = max([abs(elo) + error for elo, error in zip(effect["elo"], errors, strict=True)] + [10.0])
 

@@ -1,1 +1,1 @@
-"""One module per noun."""
+"""The routes of the API, one module per noun."""

@@ -37,12 +37,12 @@ Name = Annotated[
 Label = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._@+:-]*$", max_length=64)]
 
 MOST_LISTED = 1000
-"""Items that may be asked for in one page."""
+"""The most items that may be requested in one page."""
 
 Limit = Annotated[int, Field(ge=1, le=MOST_LISTED)]
 
 PAGE_LIMIT = 100
-"""Most rows in one page of matches, appeals or audit records, whatever was asked for: each is some kilobytes."""
+"""The most rows in one page of matches, appeals or audit records, whatever was requested: each has some kilobytes."""
 
 Cursor = Annotated[str, Field(json_schema_extra={"pattern": CURSOR}, description="`next` of the previous page.")]
 
@@ -64,7 +64,7 @@ _unseen = re.compile(f"[{_CONTROL}]")
 
 
 def is_plain(text: str) -> bool:
-    """Whether it has no control characters (`PLAIN`)."""
+    """Whether a text has no control characters (`PLAIN`)."""
     return _unseen.search(text) is None
 
 

@@ -202,8 +202,9 @@ def tournament(game: GameFolder, folder: Path) -> Iterator[str]:
     """Let the house bots play a seeded tournament as programs: without faults, none below random, and one above it."""
     bots = house_bots(game.rules.name)
     seats = game.rules.seats.start
-    if len(bots) < max(seats, 2):
-        yield f"bots holds {len(bots)} of the {max(seats, 2)} bots of a match: beside random, write one that is stronger"
+    needed = max(seats, 2)
+    if len(bots) < needed:
+        yield f"bots holds {len(bots)} of the {needed} bots of a match: beside random, write one that is stronger"
         return
     tables = comb(len(bots), seats)
     with tempfile.TemporaryDirectory(prefix="deadheat-game-", ignore_cleanup_errors=True) as work:

@@ -32,12 +32,12 @@ def opened(folder: Path) -> GameFolder:
     """Return the game of a folder; end the command with a sentence if it has none that can be played."""
     if not (folder / "__init__.py").is_file():
         fail(f"{folder} has no __init__.py: name the folder that holds the game", USAGE)
-    others = filter(None, os.environ.get(SETTING, "").split(os.pathsep))
-    os.environ[SETTING] = os.pathsep.join([str(folder.absolute()), *others])
+    mine = str(folder.absolute())
+    others = (each for each in os.environ.get(SETTING, "").split(os.pathsep) if each not in {"", mine})
+    os.environ[SETTING] = os.pathsep.join([mine, *others])
     found = [game for game in folders().values() if game.path.resolve() == folder.resolve()]
     if not found:
-        mine = [problem for problem in problems() if str(folder.absolute()) in problem]
-        fail(mine[0] if mine else f"no game was found in {folder}")
+        fail(next((problem for problem in problems() if mine in problem), f"no game was found in {folder}"))
     return found[0]
 
 

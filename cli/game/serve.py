@@ -77,7 +77,10 @@ def match_of(folder: Path) -> str:
 def write() -> None:
     """Print the page of a match of the folder that is the first argument."""
     folder = Path(sys.argv[1])
-    game = opened(folder)
+    try:
+        game = opened(folder)
+    except typer.Exit as ended:  # it has said why
+        sys.exit(ended.exit_code)
     match = random_matches(game, bot_class(folder / "bots" / RANDOM), "serve")[0]
     sys.stdout.writelines(match_page(Looked(game.rules.name, match)))
 

@@ -3,12 +3,12 @@
 Theory of operation
 -------------------
 A new interpreter takes two seconds of a processor to import the server, and keeps 90 MB that no other process shares.
-A copy has all of it at once, and the kernel keeps one of it until somebody writes to a page. It is safe where the
+A copy has all of it at once, and the kernel keeps each page once until somebody writes to it. Copying is safe if the
 parent has nothing that two processes cannot both have: no thread but its own (another may hold a lock, which nobody
-would release in the copy), no connection, no lock of a file. So it imports, opens nothing, and copies itself.
+would release in the copy), no connection, no lock of a file. So the parent imports, opens nothing, and copies itself.
 
-`fork` returns twice, as the system call does. The copy leaves its caller's frames in the ordinary way and becomes what
-it is for; the interpreter then ends as any other does, with its exit code and what was registered for the end.
+`fork` returns twice, as the system call does. The copy leaves its caller's frames in the ordinary way and takes up its
+task; the interpreter then ends like any other, with its exit code and its exit handlers.
 """
 
 from __future__ import annotations

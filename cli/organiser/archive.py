@@ -83,8 +83,8 @@ def _logged(client: Client, season_id: int, digest: str) -> bool | None:
 
 
 STALE_SECONDS = 1.1
-"""A server repeats answers for a second (`FRESH_SECONDS` in `api.services`). What was published just before must be in
-the archive.
+"""A server repeats answers for a second (`FRESH_SECONDS` in `api.services`), and the archive must contain what was
+published just before.
 """
 
 
@@ -129,7 +129,7 @@ def member(path: str, params: Mapping[str, Any] | None = None) -> str:
 
 
 class Recording(Client):
-    """A client that keeps the answers to what it asks, in a folder."""
+    """A client that keeps every answer in a folder."""
 
     def __init__(self, client: Client, folder: Path) -> None:
         self._wire = client._wire  # noqa: SLF001  the same connections
@@ -140,7 +140,7 @@ class Recording(Client):
         self.names: set[str] = set()
 
     def pieces(self, method: str, path: str, params: Mapping[str, Any] | None = None, **what: Any) -> Iterator[bytes]:
-        """Ask, and keep the answer."""
+        """Send a request, and keep the answer."""
         name = member(path, params)
         file = self._folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -175,7 +175,7 @@ def _info(name: str) -> zipfile.ZipInfo:
 
 
 class Archived(Client):
-    """A client whose server is an archive: it finds each answer by what was asked."""
+    """A client whose server is an archive: it finds each answer by its request."""
 
     def __init__(self, file: zipfile.ZipFile) -> None:
         self._file = file
@@ -186,7 +186,7 @@ class Archived(Client):
 
     @property
     def member_count(self) -> int:
-        """How many members the manifest names."""
+        """The number of members that the manifest names."""
         return len(self._manifest["members"])
 
     def close(self) -> None:
@@ -194,7 +194,7 @@ class Archived(Client):
         self._file.close()
 
     def pieces(self, method: str, path: str, params: Mapping[str, Any] | None = None, **_: Any) -> Iterator[bytes]:
-        """Yield the answer. Raises Refused: the archive has none."""
+        """Yield the answer. Raises Refused if the archive does not have it."""
         try:
             with self._file.open(member(path, params)) as file:
                 while piece := file.read(1 << 16):
@@ -203,7 +203,7 @@ class Archived(Client):
             raise Refused(404, "missing", f"The archive has no answer to {method} {path}.") from None
 
     def wrong_members(self) -> Iterator[str]:
-        """Compare members with their hashes: a sentence about each that differs, is missing or is too many."""
+        """Compare members with their hashes: a sentence about each that differs, is missing or is superfluous."""
         told = self._manifest["members"]
         there = [info.filename for info in self._file.infolist() if info.filename != MANIFEST]
         for name in sorted(set(told) - set(there)):
@@ -218,7 +218,7 @@ class Archived(Client):
 
 
 def opened(path: Path) -> Archived:
-    """Open an archive; end the command if it is none."""
+    """Open an archive; end the command if the file is not one."""
     try:
         return Archived(zipfile.ZipFile(path))
     except OSError as error:

@@ -1,4 +1,6 @@
-"""What `deadheat season verify` checks: each member, transcript, figure of the ranking, seed, evaluation and stage."""
+"""The checks of `deadheat season verify`: each member, transcript, figure of the ranking, seed, evaluation and
+stage.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ from deadheat.league.states import MatchState
 from deadheat.league.verification.agreement import verdict
 
 MOST_SHOWN = 20
-"""Sentences of one check that people are shown."""
+"""Sentences of one check that are shown."""
 
 
 def verify(
@@ -52,7 +54,7 @@ def _lines(check: Checked) -> Iterator[str]:
 
 
 def checks(archived: Archived) -> Iterator[Checked]:
-    """Check everything. What is missing is wrong, too."""
+    """Make all checks. Whatever is missing counts as wrong."""
     wrong = tuple(archived.wrong_members())
     yield Checked("members", f"the manifest names {counted(archived.member_count, 'member')}.", wrong)
     for check in (transcripts, ranking, dice, evaluations, finals, sources):

@@ -1,8 +1,8 @@
 """Finals with a round robin or a Swiss, drawn again from an archive.
 
-A bot that leaves changes what is drawn from then on, so the field of each draw is told by the public log, which has the
-instant of every withdrawal. A Swiss is drawn from the points of its matches as they were then; where somebody ruled on
-a match, or the service failed to play one, nobody can tell them any more, and later rounds are left out.
+A bot that leaves changes all later draws, so the field of each draw follows from the public log, which has the instant
+of every withdrawal. A Swiss is drawn from the points that its matches had then. If somebody ruled on a match, or the
+service failed to play one, those points are unknown, and later rounds are left out.
 """
 
 from __future__ import annotations

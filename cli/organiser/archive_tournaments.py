@@ -25,7 +25,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One check: what was looked at, and a sentence about everything that is wrong."""
+    """One check: its subject, and a sentence about everything that is wrong."""
 
     name: str
     sentence: str
@@ -186,7 +186,7 @@ def _of_points(told: _Told, taken: Mapping[int, list[Mapping[int, float]]]) -> I
 
 
 def finals(archived: Archived) -> Checked:
-    """Lead the finals from stage to stage again, or draw their rounds."""
+    """Follow the finals from stage to stage, or draw their rounds again."""
     season_id = archived.season_id
     (season,) = rows(archived, season_id, "season")
     entries = [row for row in rows(archived, season_id, "entries") if row["finals_seed"] is not None]

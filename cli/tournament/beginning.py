@@ -1,4 +1,4 @@
-"""How a tournament begins, or goes on: from what a person asked for to a request in a folder, with every bot built."""
+"""Begins or continues a tournament: turns a person's request into one in a folder, with every bot built."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from deadheat.sandbox.box import Sandbox
 
 GAMES_A_PAIR = 20
 MOST_GAMES_A_PAIR = 20_000
-"""If a test or an interval decides when to stop, and no number was given."""
+"""The limit if a test or an interval decides when to stop, and no number was given."""
 
 DEALS_IN_A_BOX = 5
-"""Deals of one table in a row where a box takes long to open: a container takes about as long as a game."""
+"""Consecutive deals of one table if a box takes long to open: a container takes about as long as a game."""
 
 
 class Unplayable(Exception):
@@ -34,7 +34,7 @@ class Unplayable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A person's request, as typed; None: the option was not given."""
+    """A person's request, as typed; None for an option that was not given."""
 
     game: str
     bots: tuple[str, ...]
@@ -191,7 +191,7 @@ def candidates(request: Request) -> list[int]:
 
 
 def references(request: Request) -> dict[str, int]:
-    """Return the numbers of the bots that a gate compares with, by their names there."""
+    """Return the numbers of the bots that a gate compares with, by their names in the gate."""
     first = len(candidates(request))
     return {name: first + place for place, name in enumerate(gate_of(request).references)}
 

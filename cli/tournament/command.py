@@ -159,7 +159,7 @@ def tournament(
 
 @dataclass
 class Run:
-    """One call of the command, with the games that were played before."""
+    """One call of the command, including the games that were played before."""
 
     built: Built
     as_json: bool
@@ -167,7 +167,7 @@ class Run:
     interrupted: bool = False
     """Ctrl-C, or SIGTERM."""
     broke: str = ""
-    """Why this machine could not go on, in a sentence."""
+    """Say in a sentence why this machine could not continue."""
 
     def __post_init__(self) -> None:
         request = self.built.request
@@ -176,7 +176,7 @@ class Run:
             self.standings.add(game)
 
     def play(self, workers: int | None, open_sandbox: Callable[[str], Sandbox]) -> None:
-        """Play what is missing, until the plan's end, a decision, or Ctrl-C."""
+        """Play the missing games until the plan's end, a decision, or Ctrl-C."""
         request, folder = self.built.request, self.built.folder
         played = self.standings.games.keys()
         missing = [deal for deal in self.standings.deals if any(seated.number not in played for seated in deal.games)]
@@ -238,7 +238,7 @@ class Run:
         note(f"game {void.number}: {void.cause}: {void.detail}; {follows}", "void:")
 
     def verdicts(self) -> dict[str, list[Verdict]]:
-        """Return what the gate says of each candidate; nothing without a gate."""
+        """Return the gate's verdict on each candidate; nothing without a gate."""
         request = self.built.request
         if request.gate is None:
             return {}
@@ -250,7 +250,7 @@ class Run:
         }
 
     def end(self) -> None:
-        """Show the results, say where everything is, and exit with the right code."""
+        """Show the results, say where the files are, and exit with the right code."""
         verdicts = {} if self.interrupted or self.broke else self.verdicts()
         if self.as_json:
             print_json({"summary": self._summary(verdicts)})

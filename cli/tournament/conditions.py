@@ -54,7 +54,7 @@ _STRICT = ConfigDict(extra="forbid", frozen=True)
 
 
 class BadGate(Exception):
-    """The file is no gate; the text is a sentence."""
+    """The file is not a gate; the text is a sentence."""
 
 
 class Condition(BaseModel):
@@ -170,7 +170,7 @@ def unmatched(gate: Gate, labels: Sequence[str]) -> Iterator[str]:
 
 
 def most_compared(gate: Gate, labels: Sequence[str]) -> int:
-    """Return the most opponents of which a condition asks whether a bot is worse than another; 0: none asks."""
+    """Return the most opponents for which one condition compares the bot with another; 0 if no condition does."""
     asked = [_patterns(one.against) for one in gate.condition if one.not_worse_than is not None]
     return max((sum(any(_fits(label, p) for p in patterns) for label in labels) for patterns in asked), default=0)
 
@@ -181,7 +181,9 @@ def pairs_needed(opponents: int) -> int:
 
 
 def games_needed(opponents: int) -> int:
-    """Return the fewest games against each of so many opponents: the other bot may take no point in half the pairs."""
+    """Return the fewest games against each of so many opponents, because the other bot may score in only half of the
+    pairs.
+    """
     return 4 * pairs_needed(opponents)
 
 

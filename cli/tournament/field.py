@@ -21,11 +21,11 @@ from deadheat.sandbox.languages import LANGUAGES, MANIFEST, LanguageError, detec
 EVERY = "*"
 MOST_BOTS = 200
 LABEL_CHARACTERS = 40
-"""Of a label, so that a table of six bots fits on a line and in a log."""
+"""The length of a label, so that a table of six bots fits on a line and in a log."""
 
 
 def named(game: Game, given: Sequence[str]) -> list[str]:
-    """Return what stands for one bot each: a folder of bots stands for all in it, ``house:*`` for all house bots.
+    """Return the names of single bots: a folder of bots stands for all in it, ``house:*`` for all house bots.
 
     Raises:
         BadBot: nothing is in there, or it is a recording.
@@ -92,8 +92,8 @@ def build_all(
     known: Sequence[Bot],
     optional: Container[str],
 ) -> Iterator[Bot]:
-    """Build the bots and store their programs; yield each when it is there. Labels are unlike those of `known`. An
-    `optional` one that cannot be built here, for want of a compiler say, is left out with a note.
+    """Build the bots and store their programs; yield each as soon as it is stored. Labels differ from those of `known`.
+    An `optional` bot that cannot be built here, for lack of a compiler for example, is left out with a note.
 
     Raises:
         BadBot: with a sentence for the person who named it. SandboxError: ours.

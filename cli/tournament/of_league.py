@@ -33,21 +33,21 @@ if TYPE_CHECKING:
     from deadheat.league.sprt import State
 
 TAKEN_OUT = frozenset({Uncounting.VOIDED, Uncounting.REJUDGED})
-"""Results that an organiser took out."""
+"""Results that an organiser annulled."""
 
 TOLD_EVERY = 100
-"""Transcripts between two lines on how far the report is."""
+"""The number of transcripts between two progress lines of the report."""
 
 
 def counting(matches: Sequence[Match]) -> list[Match]:
-    """Return those with a result that counts in the challenge, in the order in which they were planned."""
+    """Return the matches with a result that counts in the challenge, in the order in which they were planned."""
     over = (match for match in matches if match.state in WITH_RESULT)
     counted = (match for match in over if match.uncounted is None or match.uncounted.cause not in TAKEN_OUT)
     return sorted(counted, key=lambda match: match.id)
 
 
 def standings_of(challenge: AskedChallenge, matches: Sequence[Match]) -> Standings:
-    """Count its finished games. Without transcripts nothing is known of the time that replies took."""
+    """Count the finished games. Without transcripts, the response times are unknown."""
     found = counting(matches)
     deals = [
         Deal(match.commitment, b"", (Seated(number, _seated(challenge, match)),)) for number, match in enumerate(found)
@@ -59,7 +59,7 @@ def standings_of(challenge: AskedChallenge, matches: Sequence[Match]) -> Standin
 
 
 def lines(challenge: AskedChallenge, standings: Standings) -> Iterator[RenderableType]:
-    """Yield the table, how the test stands, and the faults."""
+    """Yield the table, the state of the test, and the faults."""
     if not standings.games:
         yield "No game has been played yet."
         return

@@ -48,7 +48,7 @@ class GameRecord:
     host_ms: list[float]
     transcript: str | None
     rated: bool = True
-    """False: everybody failed, which says nothing about strength."""
+    """Whether the game says something about strength: not if every bot failed."""
 
     def __post_init__(self) -> None:
         seats = len(self.players)

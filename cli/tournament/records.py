@@ -1,4 +1,4 @@
-"""A tournament's folder: what was asked for, what was played, and the programs that played it.
+"""A tournament's folder: the request, the games, and the programs that played them.
 
 * ``tournament.json``: the request, written once, and again when a bot or more games are added;
 * ``games.jsonl``: one line a game, in the order in which they ended. Each is appended with one write, so a killed
@@ -85,7 +85,7 @@ class Request:
 
     @property
     def rules(self) -> Rules:
-        """The rules by which it is played. Raises BadFolder: they are not here."""
+        """The rules by which the tournament is played. Raises BadFolder if they are not installed here."""
         try:
             return varied(games.GAMES[self.game], self.variant)
         except (KeyError, BadVariant) as error:
@@ -93,7 +93,7 @@ class Request:
 
     @property
     def bank_ms(self) -> int | None:
-        """The time bank of a seat for all its replies but READY; None: the game has none, or is not here."""
+        """A seat's time bank for all its replies except READY; None if the game has none, or is not installed here."""
         try:
             return getattr(self.rules, "bank_ms", None)
         except BadFolder:

@@ -31,7 +31,7 @@ MOST_KEPT_BYTES = 48 * 1024 * 1024
 seconds; games past it are in the folder, and `deadheat view FILE` shows them."""
 
 MOST_LINKS = 10
-"""Games that are named beside each kind of fault; the list of games has all."""
+"""Games named beside each kind of fault; the list of games has all of them."""
 
 
 def write(folder: Path, output: Path | None = None, title: str = "") -> Path:

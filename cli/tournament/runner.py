@@ -28,10 +28,12 @@ from deadheat.cli.tournament.schedule import Deal
 from deadheat.cli.tournament.worker import Ended, Failed, Job, Voided, Waits, Word, work
 
 AT_HAND, MOST_AT_HAND, AT_HAND_SECONDS = 2, 64, 0.3
-"""Deals that a worker has: the one that it plays and the next; of quick games as many as keep it busy for so long."""
+"""The deals that a worker has: the one that it plays and the next, or, for quick games, as many as keep it busy this
+long.
+"""
 
 LOOK_MS = 500
-"""How often `look` is called at least while nothing happens."""
+"""The longest interval between two calls of `look`."""
 
 END_SECONDS = 10
 """How long workers may take to close their boxes before they are killed."""
@@ -67,8 +69,8 @@ class _Worker:
 
 @dataclass
 class Runner:
-    """One run of a plan. `ended` gets a game's line and says whether to stop; `told` gets everything else that workers
-    say; `look` is called now and then.
+    """One run of a plan. `ended` gets a game's line and says whether to stop; `told` gets all other messages of the
+    workers; `look` is called now and then.
     """
 
     job: Job
@@ -89,7 +91,7 @@ class Runner:
         """Play all deals, or until `ended` says stop.
 
         Raises:
-            Interrupted: Ctrl-C. CannotPlay: this machine cannot play. OSError: nor write.
+            Interrupted: Ctrl-C. CannotPlay: this machine cannot play. OSError: a file cannot be written.
         """
         blocks = deque(_blocks(deals, block))
         with _Interrupts() as interrupts:

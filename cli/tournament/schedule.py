@@ -1,4 +1,4 @@
-"""Which games a tournament plays, in which order, with which dice. Pure.
+"""Plans a tournament's games, with their order and dice. Pure.
 
 The unit is a *deal*: one table of bots plays the same dice once from every seat, so that the luck of the dice and of
 the seats cancels out. Its games are one group. A deal's dice follow from the tournament's seed, the names at the table

@@ -1,4 +1,4 @@
-"""What a tournament's games add up to: ratings, places, pairs, faults, times, the sequential test."""
+"""The results of a tournament's games: ratings, places, pairs, faults, times, the sequential test."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from deadheat.league.sprt import State, Terms
 
 REFIT_SHARE = 0.05
-"""Of the time, for ratings while games are played."""
+"""The share of the time spent on ratings while games are played."""
 
 DRAWS_OF_THE_BEST = 4000
-"""Imagined repetitions, to see how much the best of many is flattered: good to a twentieth of a standard error."""
+"""Simulated repetitions that estimate how much the best of many is flattered, to a twentieth of a standard error."""
 
 Score = tuple[int, int, int]
 """Games won, drawn, lost."""
@@ -70,7 +70,7 @@ class Standings:
         return {seated.number: deal for deal in self.deals for seated in deal.games}
 
     def add(self, game: Game) -> None:
-        """Count a finished game; one that is counted already changes nothing."""
+        """Count a finished game. Counting a game again changes nothing."""
         if game["number"] in self.games:
             return
         self.games[game["number"]] = game
@@ -141,7 +141,9 @@ class Standings:
         return self._tested[1]
 
     def ratings(self, now: bool = False) -> list[Rating]:
-        """Return the ratings, best first; unless `now`, those of a moment ago if they are cheap to keep."""
+        """Return the ratings, best first. Unless `now`, they may be a moment old, so that fitting takes little of the
+        time.
+        """
         import deadheat.league.ratings  # noqa: F401  before the clock: this takes longer than a fit
 
         games, at, took = self._fitted_at
@@ -195,7 +197,7 @@ def flattery(ratings: Sequence[Rating]) -> float | None:
 
 
 def summary(standings: Standings, choice: Sequence[Rating]) -> dict[str, Any]:
-    """Return the standings as JSON; `choice` are those of which somebody may choose the best."""
+    """Return the standings as JSON; `choice` are the ratings of the bots from which somebody may choose the best."""
     ratings = standings.ratings(now=True)
     number = {label: place for place, label in enumerate(standings.labels)}
     bots = []

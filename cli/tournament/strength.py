@@ -22,7 +22,7 @@ ROW, MARGIN = 26, 5
 
 NAME_WIDTH = 21
 MOST_MORE = 100
-"""Times as many games: if neighbours need more than that to be told apart, the table gives no number."""
+"""If neighbours need more than this many times the games to be told apart, the table gives no number."""
 
 
 def rated(played: Played) -> RatingTable:

@@ -156,7 +156,7 @@ def _late(row: Row, number: int) -> str:
 
 
 def what_if(found: Sequence[Row], played: Played) -> Mapping[str, Any]:
-    """Make what the page's script computes from; bots are numbers in the order of `played.labels`.
+    """Make the input of the page's script; bots are numbers in the order of `played.labels`.
 
     `rows`: bot, command, limit and counted own times in milliseconds. `nearest`: for each bot and each game that it
     finished without a fault the largest share of a limit that an answer used, the same for READY, and 1 if it won.

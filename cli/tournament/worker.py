@@ -1,6 +1,6 @@
 """One process of a tournament: takes processors, plays the deals it is sent, and reports each game.
 
-It lets go of its processors between two deals when somebody else waits for some, so that tournaments of several people
+It releases its processors between two deals when another process waits for some, so that tournaments of several people
 take turns. It ends when it is told to, or when the tournament's own process is gone; its bots end with it.
 
 Within a game's processors the kernel places plain programs and their referee. A game of quick bots that was spread over
@@ -31,16 +31,16 @@ from deadheat.sandbox.box import Program, Sandbox, bot_limits
 from deadheat.sandbox.host.processors import Hold, Processors
 
 TURN_SECONDS = 2.0
-"""How long processors are kept at least while others wait."""
+"""The shortest time for which processors are kept while others wait."""
 
 SAY_SECONDS = 0.1
-"""How long a finished game may be unknown to the parent: what a killed worker loses at most."""
+"""How long a finished game may be unknown to the parent, which is the most that a killed worker loses."""
 
 IDLE_SECONDS = 0.2
 """How long a worker without a deal keeps its processors: the last deals may wait for them in another worker."""
 
 WHO_WAITS_SECONDS = 1.0
-"""How often a worker that waits looks who has the processors."""
+"""How often a waiting worker looks up who has the processors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Voided:
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """The worker waits for processors, and who has them."""
+    """The worker waits for processors; names their holders."""
 
     holders: tuple[str, ...]
 
@@ -103,7 +103,7 @@ class Stop(BaseException):
 
 
 class Stops:
-    """SIGTERM, raised only where a block allows it.
+    """Raises SIGTERM's exception only in blocks that allow it.
 
     Raised between any two instructions, it could leave behind a process that nobody knows, or a lock of the standard
     library that nobody frees.
@@ -121,7 +121,7 @@ class Stops:
 
     @contextlib.contextmanager
     def allowed(self) -> Iterator[None]:
-        """Raise Stop in this block, at once if the signal has come before it."""
+        """Allow Stop in this block, and raise it at once if the signal has come before."""
         try:
             self._allowed = True
             if self._asked:
@@ -144,7 +144,7 @@ class _Stoppable:
 
 
 def work(job: Job, to_us: Connection, others: Sequence[Connection]) -> None:
-    """Play deals from the connection until None comes. `others` are ends that only the parent should have."""
+    """Play deals from the connection until None comes. `others` are connections that only the parent should keep."""
     for other in others:
         other.close()
     gc.freeze()  # objects made by the parent are neither garbage nor worth copying
@@ -203,20 +203,24 @@ class Worker:
         self.let_go()
 
     def say(self, word: Word) -> None:
-        """Tell the parent, soon: it would wake for each of a hundred games a second, and disturb the next."""
+        """Queue a message for the parent. Sent at once, a hundred games a second would each wake it and disturb the
+        next.
+        """
         self._unsaid.append(word)
         if time.monotonic() >= self._say_at:
             self.flush()
 
     def flush(self) -> None:
-        """Tell the parent what was not said yet."""
+        """Send the queued messages to the parent."""
         if self._unsaid:
             self.to_us.send(self._unsaid)
             self._unsaid = []
         self._say_at = time.monotonic() + SAY_SECONDS
 
     def play(self, deal: Deal) -> None:
-        """Play a deal's games, each reported as it ends. Raises TransportError if there is no hope of playing any."""
+        """Play a deal's games, and report each as it ends. Raises TransportError if further attempts would be
+        futile.
+        """
         if self._hold is not None and time.monotonic() - self._held_at > TURN_SECONDS and self._processors.wanted():
             self.let_go()
         if self._hold is None:
@@ -264,7 +268,7 @@ class Worker:
         self._table = table
 
     def let_go(self) -> None:
-        """Close the boxes and give the processors back; idempotent."""
+        """Close the boxes and release the processors; idempotent."""
         if self._arena is not None:
             self._arena.close()
             self._arena = None

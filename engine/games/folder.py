@@ -1,8 +1,8 @@
 """The content of a game's folder, and how the rest of Deadheat reads it. `games` finds the folders.
 
 The folder is a Python package whose ``__init__`` has a `GameFolder` named ``GAME``. Every process imports it, so it
-must be quick and need the standard library only. What fewer need lies in modules beside it, which are imported when
-they are asked for, and each of which a game may leave out:
+must be quick and need the standard library only. The other parts are modules beside it, which are imported only when
+they are needed; a game may leave out any of them:
 
 | module | has | without it |
 |---|---|---|
@@ -12,7 +12,7 @@ they are asked for, and each of which a game may leave out:
 | ``advice`` | ``ADVICE``, see `engine.advice.Adviser` | nobody is advised after a match |
 | ``training`` | ``VIEW``, see `training.view.View` | nobody can train for it |
 
-and files that are no modules:
+and other files:
 
 | file | is | without it |
 |---|---|---|
@@ -49,9 +49,9 @@ SETTING = "DEADHEAT_GAMES"
 
 @dataclass(frozen=True, slots=True)
 class GameFolder:
-    """A game with what is said of it in a word.
+    """A game and its description.
 
-    `package` is the folder's own ``__name__``. `place`: where it stands among others. `seats_differ`: how its seats
+    `package` is the folder's own ``__name__``. `place`: its position in lists. `seats_differ`: how its seats
     differ, for a person who chooses one; None: all are asked at once, so there is nothing to choose. `pace`: the
     seconds that a slot needs for a series and for each of its matches, of house bots on a machine of two processors.
     `same_deals`: hands are private, so

@@ -71,9 +71,9 @@ Figures = Sequence[float | None]
 
 @dataclass(frozen=True, slots=True)
 class Director:
-    """How a game is shown: all that viewers know of it, beside the module that draws its states.
+    """Everything that viewers know about a game, except how to draw its states.
 
-    `scenes`: from a verified transcript's events and the names by seat to a scene for each event that a viewer should
+    `scenes` turns a verified transcript's events and the names by seat into a scene for each event that a viewer should
     see. `figure` names what the chart of a match draws, in the plural ("points"); `figures` reads it from a state, for
     each seat; more is better. `board`: what the drawings need and no scene changes, from the rules that
     were played.

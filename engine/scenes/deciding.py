@@ -1,10 +1,10 @@
-"""Where a match was decided: the scene that viewers open with, and what a picture of the match shows.
+"""Finds the scene that decided a match, with which viewers open and which a picture of the match shows.
 
-With two seats and a fault, it is the fault. Else it is looked for in the figures by seat (`core.Director`), at the ends
-of rounds, because inside a round seats that act one after the other seem to lead in turn: in the round from whose end
-on the winner was ahead of everybody to the last, the scene that did most for that lead. Whoever was ahead from the
-first round on, or won without being ahead, won by the scene that did most for it in the whole match; a draw was decided
-by the scene that changed the lead most.
+With two seats and a fault, it is the fault. Otherwise it follows from the figures by seat (`core.Director`) at the ends
+of rounds, because within a round, seats that act one after the other seem to lead in turn. The deciding round is the
+one after which the winner stayed ahead of everybody; its scene that contributed most to that lead is the one sought. If
+the winner was ahead from the first round on, or never, it is the scene of the whole match that contributed most; in a
+draw, the scene that changed the lead most.
 """
 
 from __future__ import annotations

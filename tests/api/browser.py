@@ -99,7 +99,7 @@ class Browser:
         return self
 
     def api(self, method: str, path: str, **more: Any) -> httpx.Response:
-        """As a page's module asks."""
+        """Request like a script of the page."""
         headers = {**OURS, "Accept": "application/json", "X-CSRF-Token": self.page.token}
         return self.client.request(method, path, headers=headers, **more)
 

@@ -31,7 +31,9 @@ def first_key() -> RSAKey:
 
 
 class Provider:
-    """Whoever asks to sign in is `who`. `lie` may change an ID token's claims, `document` what it says of itself."""
+    """A provider at which `who` signs in. `lie` may change an ID token's claims, and `document` the provider's own
+    description.
+    """
 
     def __init__(self, port: int) -> None:
         self.issuer = f"http://127.0.0.1:{port}"
@@ -51,7 +53,7 @@ class Provider:
         self.published = [self.key.as_dict(private=False)]
 
     def authorise(self, address: str) -> dict[str, str]:
-        """What a browser that follows this address brings back, if its owner agrees."""
+        """Follow this address with its owner's consent, and return the answer that the browser brings back."""
         parts = urlsplit(address)
         assert f"{parts.scheme}://{parts.netloc}{parts.path}" == f"{self.issuer}/authorize"
         asked = dict(parse_qsl(parts.query))

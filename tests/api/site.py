@@ -114,7 +114,7 @@ class Site:
 
 
 def token_in(headers: Mapping[str, str]) -> str:
-    """What `bearer` made them of."""
+    """The token in the headers that `bearer` made."""
     return headers["Authorization"].removeprefix("Bearer ")
 
 

@@ -42,7 +42,7 @@ def ada(site: Site, played: Played) -> Iterator[Browser]:
 
 
 def clean(browser: Browser) -> None:
-    """Nothing of what a stranger wrote became more than text."""
+    """Check that everything a stranger wrote is shown as text only."""
     assert "<script>alert" not in browser.answer.text
     assert "\u202e" not in browser.answer.text
     assert "\x1b" not in browser.answer.text

@@ -91,7 +91,7 @@ def test_a_refused_move_is_told_and_may_be_made_again(site: Site) -> None:
 
 
 def test_a_match_that_ends_while_its_page_is_made_is_heard_of(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who is shown a table is told once another version of it is there, so it must not have that version yet."""
+    """A viewer is notified once the table has another version, so the page must not have that version yet."""
     ada, job = seated(site)
     looked, looks = exhibitions.exhibition, itertools.count(1)
 

@@ -27,7 +27,7 @@ def refit(site: Site, season: int) -> None:
 
 
 def expire(site: Site) -> None:
-    """As if the cached answers had been looked at long ago."""
+    """Let the cached answers expire."""
     site.app.state.services.bodies._seconds = lambda: 10**9
 
 

@@ -28,14 +28,14 @@ HOSTILE = "</pre><script>alert(1)</script>\n\x1b[31mred\x1b]0;title\x07 \u202egn
 
 
 class Watched(Played):
-    """The same season, with both authors before their browsers."""
+    """The same season, with a signed-in browser for each author."""
 
     def __init__(self, site: Site) -> None:
         super().__init__(site)
         self.browsers = {name: Browser(site).sign_in(name) for name in ("ada", "bob")}
 
     def mine(self, name: str, number: int = 0, status: int = 200) -> str:
-        """A match as somebody sees it who has signed in."""
+        """Return the page of a match as a signed-in person sees it."""
         path = f"/matches/{self.ids[number]}/mine"
         self.browsers[name].get(path, status)
         return html.unescape(self.browsers[name].answer.text)
@@ -173,7 +173,7 @@ def test_a_match_that_was_not_played_says_so(watched: Watched) -> None:
 
 
 def test_hostile_stderr_is_text(watched: Watched) -> None:
-    """Whatever a bot writes, and however much: marks are spelled out, tags are text, a megabyte is cut."""
+    """However much a bot writes, marks are spelled out, tags are text, and a megabyte is cut."""
     number = watched.another(seat0=HOSTILE + "x" * 1_000_000 + HOSTILE)
     watched.mine("ada", number)
     page = watched.browsers["ada"].page
@@ -191,7 +191,7 @@ def test_hostile_stderr_is_text(watched: Watched) -> None:
 
 
 def test_the_store_may_have_lost_the_transcript(watched: Watched) -> None:
-    """What the database knows is told all the same (the second match never had one)."""
+    """The page still shows what the database has (the second match never had a transcript)."""
     told = watched.mine("bob", 1)
     assert VERDICTS[Fault.TIMEOUT].happened in told
     assert "See it in the replay" not in told and "deadheat explain" not in told

@@ -108,7 +108,7 @@ class Channel:
     admitted: bool = False
 
     def bits(self, symbols: Sequence[int], heard: Sequence[float]) -> float:
-        """What was carried at each trial."""
+        """The bits carried at each trial."""
         return timed_bits(symbols, heard) if self.symbols == 2 else driven_bits(symbols, heard, self.symbols)
 
 
@@ -144,7 +144,7 @@ def driven_bits(symbols: Sequence[int], heard: Sequence[float], modulus: int) ->
 
 
 def timed_bits(symbols: Sequence[int], heard: Sequence[float]) -> float:
-    """What a threshold, learnt from every other trial, tells of the rest."""
+    """The bits that a threshold, learnt from every other trial, predicts in the rest."""
     trials = list(zip(symbols, heard, strict=True))
     learnt, tested = trials[::2], trials[1::2]
     threshold, way = max(

@@ -89,7 +89,9 @@ class Asked:
 
     @property
     def truth(self) -> str:
-        """What the bot's stamps say. Nearer than NOISE_NS before a deadline the judge does not claim to tell."""
+        """The truth according to the bot's stamps. Within NOISE_NS before a deadline the judge does not claim to know
+        it.
+        """
         if self.begun_ns > 0:
             return "late"
         return "in time" if self.done_ns <= -NOISE_NS else "too near"
@@ -104,7 +106,7 @@ class Judge:
         self._transport = Observed([self._channel])
 
     def ask(self, order: str) -> Asked:
-        """Whatever the verdict is, the bot is asked for its stamps once it has answered."""
+        """Whatever the verdict, ask the bot for its stamps once it has answered."""
         try:
             reply = self._transport.exchange([Message(0, order, LIMIT_MS * NS_PER_MS)])[0]
             assert reply.fault in (None, Fault.TIMEOUT), reply

@@ -109,7 +109,7 @@ def played(league: World, plan: Plan) -> int:
 
 
 def too_slow(league: World, plan: Plan) -> int:
-    """The same final on machines that cannot keep up: every lateness is one of the machines, and is seen."""
+    """Play the same final on machines that cannot keep up: every lateness is the machines' and must be detected."""
     slow = replace(plan, name="too-slow", slots=1, match_seconds=4.0)
     contest = Contest(league, Ledger(league.db), slow.teams, slow.line, slow.slots, slow.match_seconds)
     late: Lateness = contest.play()

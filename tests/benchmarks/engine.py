@@ -82,7 +82,7 @@ def quiet() -> Iterator[None]:
 
 
 class Bot(Protocol):
-    """What a house bot's module calls ``Bot``."""
+    """The class that a house bot's module calls ``Bot``."""
 
     def answer(self, line: str) -> str | None:
         """The reply to a line."""
@@ -186,7 +186,7 @@ def play_rules(seed: int) -> int:
 
 
 def play_whole(seed: int) -> int:
-    """The same with the referee and a transcript."""
+    """Play it with the referee and a transcript."""
     chance = random.Random(seed)
     current: Claim | None = None
     moves = 0
@@ -295,7 +295,7 @@ def install_textarena(python: Path) -> None:
 
 
 def last_line(text: str) -> str:
-    """What a program said at last."""
+    """The last line that a program wrote."""
     return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "it says nothing")
 
 

@@ -74,7 +74,7 @@ def main() -> int:
 
 
 def score(chance: Generator, p: float, games: int) -> float:
-    """What is won of so many games, draws as halves, by who is expected to get the share p."""
+    """The points won in so many games, draws as halves, with an expected share of p."""
     draw = DRAWS * 4 * p * (1 - p)
     drawn = chance.random(games)
     return float(np.sum(drawn < p - draw / 2) + np.sum(np.abs(drawn - p) <= draw / 2) / 2)
@@ -131,7 +131,7 @@ def placing(newcomers: int, bots: int = 200, games: int = 50, series_length: int
 
 
 def next_opponent(known: Floats, played: Floats, rating: float, se: float, number: int, series: int) -> int:
-    """Whom the ladder gives a new version, number 0, whose turn it is."""
+    """The opponent that the ladder gives a new version, number 0, whose turn it is."""
     entrants = [Entrant(0, rating, se > PLACED_SE_ELO, 0, 0)]
     entrants += [Entrant(1 + place, float(elo), False, 1, 0) for place, elo in enumerate(known)]
     met = {1 + int(place): Met(int(played[place])) for place in np.flatnonzero(played)}
@@ -184,7 +184,7 @@ class AlwaysClosest:
 
 
 class ByTheLadder:
-    """As the scheduler asks for it, from a season's first series on."""
+    """Pairs as the scheduler does, from a season's first series on."""
 
     def __init__(self, bots: int) -> None:
         self.ladder = Ladder()
@@ -240,7 +240,7 @@ def three_types(chance: Generator, bots: int) -> Floats:
 
 
 def two_skills(chance: Generator, bots: int) -> Floats:
-    """What one is good at decides against what the other is good at: 100 Elo of it, without types."""
+    """Strengths in which one skill plays against the other: 100 Elo of it, without types."""
     skill = chance.normal(0, 10, (bots, 2))
     cyclic: Floats = skill[:, None, 0] * skill[None, :, 1] - skill[:, None, 1] * skill[None, :, 0]
     return cyclic

@@ -414,7 +414,7 @@ def single_games(elo: float) -> list[float]:
 
 
 def pairs(elo: float) -> list[float]:
-    """Chances of the five scores of two games, of which the second repeats the first's result half the time."""
+    """The chances of the five scores of two games, if the second repeats the first's result half the time."""
     single = np.array(single_games(elo))
     independent = np.convolve(single, single)
     repeated = np.zeros(5)

@@ -91,7 +91,7 @@ class BareClient:
         self._directory = overheard.body["Labels"][LABEL]
 
     def create_host_config(self, **_: Any) -> dict[str, Any]:
-        """What comes of it is in the body already."""
+        """Return only this, because the body already contains the rest."""
         return {"Mounts": []}
 
     def create_container(self, _: str, labels: dict[str, str], **__: Any) -> Any:

@@ -35,8 +35,9 @@ Spinners = Callable[[int], AbstractContextManager[None]]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a match: ``played``, the fault of the first seat, ``opponent`` for one of the other, or the cause
-    of a void. Of the first seat: its points (2 for a win, 1 for a tie) and its answers that counted past the deadline.
+    """The outcome of a match: ``played``, the fault of the first seat, ``opponent`` for a fault of the other, or the
+    cause of a void. For the first seat: its points (2 for a win, 1 for a tie) and its answers that counted past the
+    deadline.
     """
 
     word: str
@@ -57,7 +58,7 @@ class Field:
             self._programs[habit] = built(source, "c", sandbox, folder / habit, CROWD)
 
     def play(self, habit: str, opponent: str, matches: int) -> list[Outcome]:
-        """What became of each match."""
+        """Return the outcome of each match."""
         players: list[Program] = [self._programs[habit], self._programs[opponent]]
         found = []
         with Arena(self._sandbox, players, [Limits(cpus="0")] * 2) as arena:  # as in a slot: the bots share a processor

@@ -69,7 +69,7 @@ class House:
 
     @property
     def folder(self) -> Path:
-        """Where its bots are."""
+        """The folder of its bots."""
         return bots_of(self.game.name)
 
     def program(self) -> Path:

@@ -37,21 +37,21 @@ def deadheat(*arguments: str, cwd: Path = ROOT, **environment: str) -> subproces
 
 
 def keeps_its_transcripts(done: subprocess.CompletedProcess[str]) -> None:
-    """What `play --json` names is there when it ends."""
+    """Check that the transcripts named by `play --json` exist when it ends."""
     for match in done.stdout.splitlines() if "--json" in done.args and "play" in done.args else ():
         path = json.loads(match).get("transcript")
         assert path is None or Path(path).is_file()
 
 
 def invoke(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    """As `deadheat`, inside this process: a second quicker."""
+    """Run `deadheat` inside this process, which saves a second."""
     done = CliRunner().invoke(app, list(arguments), input=stdin)
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exc_info
     return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)
 
 
 def verbs() -> Iterator[tuple[str, Any]]:
-    """What people can type, and the command of each."""
+    """Yield every verb that people can type, with its command."""
     for name in (name for listed in PANELS.values() for name in listed):
         found = load(name)
         inner = getattr(found, "commands", {})

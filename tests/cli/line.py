@@ -22,7 +22,7 @@ CUT, RESET, SILENT = b"cut", b"reset", b"silent"
 def answer(
     status: int, content: Any = b"", headers: Mapping[str, str] | None = None, length: int | None = None
 ) -> bytes:
-    """What a server sends; what is not bytes is sent as JSON."""
+    """A server's answer; anything but bytes is sent as JSON."""
     body = content if isinstance(content, bytes) else json.dumps(content).encode()
     lines = {"Content-Length": str(len(body) if length is None else length), "Connection": "close", **(headers or {})}
     head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())

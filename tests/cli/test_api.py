@@ -35,7 +35,7 @@ def server() -> Iterator[Line]:
 
 
 def requests_of(method: str, server: Line) -> list[Asked]:
-    """What a method of the client asks for."""
+    """The requests that a method of the client sends."""
     server.asked.clear()
     signature = inspect.signature(getattr(Client, method))
     for verb in VERBS.get(method, ("",)):

@@ -108,7 +108,7 @@ def test_an_upload_that_was_not_heard_starts_again_from_its_beginning(deaf: Line
 
 
 def test_a_slow_reader_has_time_for_each_piece_of_an_upload(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not only the time to connect, for the whole of it."""
+    """The time limit applies to each piece, not to the whole upload."""
     monkeypatch.setattr(wire, "CONNECT_TIMEOUT_S", SOMETIME)
     with line(answer(202)) as server, Client(server.url) as client:
         server.reads_after_seconds = 4 * SOMETIME

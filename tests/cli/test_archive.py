@@ -38,7 +38,7 @@ SEASON = 1
 
 
 def playing(site: Site) -> Callable[[MatchJob], MatchOutcome]:
-    """What comes out of a match that is really played, by random bots."""
+    """Return the outcome of a match really played by random bots."""
     bot = bot_class(bots_of(GAME) / "random")
 
     def seated(seed: int) -> Player:
@@ -188,7 +188,9 @@ def in_another_round(content: bytes) -> bytes:
 
 
 def changed(path: Path, name: str, change: Callable[[bytes], bytes | None], *, honest: bool = True) -> str:
-    """What `verify` says after a member was changed (None: removed); `honest`: the manifest was changed with it."""
+    """Return `verify`'s answer after a member was changed (None: removed); `honest`: the manifest was changed with
+    it.
+    """
     other = path.with_name("changed.zip")
     with zipfile.ZipFile(path) as old:
         members = {info.filename: old.read(info) for info in old.infolist()}

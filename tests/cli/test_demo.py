@@ -39,7 +39,7 @@ class Unready:
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[bytes]]:
-    """One that lives and has said something; each look at the clock is ten seconds after the one before."""
+    """A server that lives and has written something; each reading of the clock is ten seconds later."""
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "serve.log").write_text("starting\nmigrating the database [0017]\n")
     clock = SimpleNamespace(monotonic=itertools.count(0, 10).__next__, sleep=lambda _: None)

@@ -35,7 +35,7 @@ def well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
 
 
 def found(chosen: Settings, about: str, role: Role = Role.API) -> dict[Verdict, list[str]]:
-    """What is said about one thing, by verdict."""
+    """The findings about one subject, by verdict."""
     said: dict[Verdict, list[str]] = {}
     for finding in look(chosen, role):
         if finding.about == about:

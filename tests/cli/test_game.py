@@ -16,6 +16,8 @@ import pytest
 from jinja2 import ChoiceLoader, FileSystemLoader, PrefixLoader
 
 from deadheat.api.pages.render import templates
+from deadheat.cli.game import looks
+from deadheat.engine.games.folder import folders
 from tests.cli.command import ROOT, deadheat
 
 
@@ -35,7 +37,7 @@ def change(file: Path, old: str, new: str) -> None:
 
 
 def parts(folder: Path) -> tuple[int, dict[str, list[str]]]:
-    """What `check` answers: its exit code, and the complaints about each part."""
+    """Return the exit code of `check`, and the complaints about each part."""
     done = deadheat("game", "check", str(folder), "--json")
     answers: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
     return done.returncode, {each["part"]: each["complaints"] for each in answers if "part" in each}
@@ -166,9 +168,17 @@ def test_a_folder_without_a_game_is_refused_in_a_sentence(tmp_path: Path) -> Non
     assert "no GameFolder" in " ".join(done.stderr.split())
 
 
+def test_the_check_wants_a_house_bot_for_each_seat(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    game = folders()["liars-dice"]
+    monkeypatch.setattr(looks, "house_bots", lambda name: ("random",))
+    assert list(looks.tournament(game, tmp_path)) == [
+        "bots holds 1 of the 2 bots of a match: beside random, write one that is stronger"
+    ]
+
+
 @pytest.fixture
 def address(written: Path) -> Iterator[str]:
-    """Where `serve` shows the game."""
+    """The address at which `serve` shows the game."""
     command = [sys.executable, "-m", "deadheat.cli.main", "game", "serve", str(written), "--port", "0"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT / "src")}
@@ -194,3 +204,7 @@ def test_serve_shows_what_was_saved_last(written: Path, address: str) -> None:
     assert "can be taken" in read("match")
     change(written / "scenes.py", "yield Scene", "yield Scone")
     assert "NameError" in read("match")
+    change(written / "rules.py", "HIGHEST = 9", "HIGHEST = (")
+    told = read("match")
+    assert "was never closed" in told
+    assert "Traceback" not in told

@@ -33,7 +33,7 @@ class Kept:
         assert self.starts() == ""
 
     def starts(self) -> str:
-        """What `serve` says of the token when it starts."""
+        """Return the line about the token that `serve` prints at its start."""
         return organiser_token.keep_token(self.database, self.file)
 
     @property

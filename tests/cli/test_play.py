@@ -66,7 +66,7 @@ class Sitting:
 
 
 def sat(tmp_path: Path, found: Played | None) -> tuple[Run, list[int]]:
-    """What comes of one match in such an arena."""
+    """Return the outcome of one match in such an arena."""
     run, arena = Run(GAMES[GAME], ["one", "other"], tmp_path, Backend.LOCAL, as_json=False), Sitting(found)
     programs = [SimpleNamespace(label=name) for name in run.bots]
     run.play_all(cast(Arena, arena), cast(list[Program], programs), [b"s" * 16])

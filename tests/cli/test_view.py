@@ -16,7 +16,7 @@ from tests.site.tournament import tournament
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """What the browser was asked to open."""
+    """The addresses that the browser was asked to open."""
     found: list[Path] = []
 
     def open_it(address: str) -> bool:

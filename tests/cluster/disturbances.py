@@ -81,7 +81,9 @@ def worker_stops(cluster: Cluster, chance: random.Random) -> None:
 
 
 def table_dies(cluster: Cluster, chance: random.Random) -> None:
-    """Whatever plays with people is killed on the machine at which somebody sits, twice; the worker starts it again."""
+    """The processes that play with people are killed twice on the machine where somebody sits; the worker restarts
+    them.
+    """
     for _ in range(2):
         time.sleep(chance.uniform(0.2, 3))
         until("somebody is at a table", cluster.tables, DEATH_SECONDS)

@@ -166,7 +166,9 @@ class Machine:
         return len(found)
 
     def kill(self, word: str = "") -> None:
-        """As a machine loses its power: SIGKILL to all at once, and once more to what they started meanwhile."""
+        """Kill everything as a power failure would: SIGKILL to all at once, and again to processes started
+        meanwhile.
+        """
         while self.signal(signal.SIGKILL, word):
             time.sleep(0.02)
             for process in self.started.values():

@@ -95,7 +95,7 @@ class Guest:
 
     @property
     def worst_wait_afterwards_seconds(self) -> float:
-        """The same, as far as it lies after the disturbance's cause was gone."""
+        """The worst wait in seconds, counted from the end of the disturbance's cause."""
         return max(max(0.0, end - max(begin, self._calm_at)) for begin, end in self._waits)
 
     def told(self) -> str:
@@ -105,7 +105,7 @@ class Guest:
         return f"a person made {moves} moves in {len(self._seats)} matches and waited at worst {waits}"
 
     def wrong(self) -> list[str]:
-        """What is wrong with any match: nothing that was taken may be lost, nothing doubled or invented."""
+        """Return what is wrong with any match: no accepted move may be lost, doubled or invented."""
         return [sentence for seat in self._seats for sentence in self._wrong(seat)]
 
     def _wrong(self, seat: Seat) -> Iterator[str]:

@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def once(flag: Path, moment: Callable[[Callable[[], None]], None]) -> None:
-    """Whoever comes to the moment first dies there."""
+    """Let the first process that reaches the moment die there."""
 
     def die() -> None:
         try:
@@ -56,7 +56,9 @@ def once(flag: Path, moment: Callable[[Callable[[], None]], None]) -> None:
 
 
 def every_time(deadly: set[str]) -> None:
-    """Whoever is to play one of these programs dies, with the series claimed and nothing said."""
+    """Let every process die that is to play one of these programs, after it has claimed the series and before it
+    reports.
+    """
 
     def doomed(context: Context, program: ProgramRef, folder: Path) -> Program:
         if program.program_sha256 in deadly:

@@ -49,7 +49,7 @@ class Collector:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def receive(self, body: bytes) -> None:
-        """What a process sends."""
+        """Receive a process's reports."""
         for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
             service = next(
                 item.value.string_value for item in resource.resource.attributes if item.key == "service.name"

@@ -38,7 +38,7 @@ def make_late_bot(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class Watched:
-    """A real season in which a bot was too slow, and who has watched it: `prometheus` is the address of a real one."""
+    """A real season in which a bot was too slow, and its monitoring: `prometheus` is the address of a real server."""
 
     prometheus: str
     collector: Collector
@@ -130,7 +130,7 @@ def start_prometheus(folder: Path, target: int, alertmanager: int | None = None)
 
 
 def copy_rules(source: Path, folder: Path, patient: bool) -> str:
-    """Where the copy is; those that are not patient fire at once."""
+    """Copy the rules and return their folder; impatient ones fire at once."""
     rules = yaml.safe_load(source.read_text())
     for group in rules["groups"]:
         for rule in group["rules"]:

@@ -31,7 +31,7 @@ BUCKET = "s3://blobs"
 
 @contextmanager
 def reached(port: int, key: str, secret: str) -> Iterator[None]:
-    """What obstore takes from the environment says where the store is, and who we are."""
+    """Set the environment that tells obstore where the store is, with the credentials."""
     environment = {
         "AWS_ENDPOINT": f"http://127.0.0.1:{port}",
         "AWS_ALLOW_HTTP": "true",

@@ -12,7 +12,7 @@ NEEDED = "this kernel has AppArmor, and without its parser no container starts: 
 
 
 def run(tmp_path: Path, script: str) -> str:
-    """What the function says; nothing but the shell's own commands and `cat` is on the path."""
+    """Return the function's output; only the shell's own commands and `cat` are on the path."""
     (tmp_path / "cat").symlink_to("/bin/cat")
     (tmp_path / "dirname").symlink_to("/usr/bin/dirname")
     stub = 'need_packages() { echo "$1: ${*:2}"; return 1; }'

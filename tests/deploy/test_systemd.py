@@ -72,7 +72,7 @@ def test_the_unit_is_closed_where_it_can_be(here: Path) -> None:
 
 @cache
 def calls_of(names: str) -> frozenset[str]:
-    """As systemd understands them: calls, and @sets of calls and of other sets."""
+    """The calls in systemd's form: names of calls, and @sets of calls and of other sets."""
     found: set[str] = set()
     for name in names.split():
         if name.startswith("@"):
@@ -85,7 +85,7 @@ def calls_of(names: str) -> frozenset[str]:
 
 @cache  # all units with a filter allow the same calls
 def imported_under(how: str, calls: frozenset[str]) -> subprocess.CompletedProcess[str]:
-    """What API, housekeeping and scheduler load, in a process that may make these calls only."""
+    """Import what API, housekeeping and scheduler load, in a process that may make only these calls."""
     modules = ("api.app", "workers.tasks", "workers.leader", "league.service.rankings.results")
     program = f"import {', '.join(f'deadheat.{module}' for module in modules)}"
     command = [sys.executable, "-c", UNDER_A_FILTER, how, " ".join(sorted(calls)), "-c", program]

@@ -22,7 +22,7 @@ LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
 
 
 def anchors(page: Path) -> set[str]:
-    """Of a page's headings, as GitHub and our site make them."""
+    """The anchors of a page's headings, as GitHub and our site make them."""
     headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -70,7 +70,9 @@ def test_a_translated_protocol_says_the_same(game: str) -> None:
 
 
 def said(text: str) -> tuple[list[str], ...]:
-    """What no language changes: rulings, spans of code but for words of the text's own, links, headings and samples."""
+    """The parts of a text that translations keep: rulings, spans of code except words of the text's own, links,
+    headings and samples.
+    """
     blocks = "\n".join(re.findall(r"```\n(.*?)```", text, re.DOTALL))
     samples = re.findall(r"^(?:<<|>>|[{.#A-Z]).*", re.sub(r"^\.\.\. .*", "", blocks, flags=re.MULTILINE), re.MULTILINE)
     code = [span for span in re.findall("`[^`\n]+`", text) if span != "`overflow`"]

@@ -45,7 +45,7 @@ def drawn() -> dict[str, Cells]:
 
 
 def moved_to_origin(cells: Iterable[tuple[int, int]]) -> Cells:
-    """The same shape with its bounding box at (0, 0)."""
+    """The shape with its bounding box at (0, 0)."""
     listed = list(cells)
     top, left = min(x for x, _ in listed), min(y for _, y in listed)
     return frozenset((x - top, y - left) for x, y in listed)

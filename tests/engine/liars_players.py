@@ -54,7 +54,7 @@ class Legal:
         return Answer(line, self.slow_ns * self.chance.below(101) // 100)
 
     def move(self, view: dict[str, Any]) -> dict[str, Any]:
-        """What to do, by the view alone."""
+        """Choose a move from the view alone."""
         current = view["currentBid"]
         higher = [c for c in CLAIMS if current is None or may_follow(c, (current["quantity"], current["faceValue"]))]
         if self.resigns and self.chance.below(self.resigns) == 0:
@@ -86,7 +86,7 @@ class Loaded(Chance):
 
 @dataclass(frozen=True)
 class Table:
-    """What was heard and what came of a match with loaded dice."""
+    """The lines and the outcome of a match with loaded dice."""
 
     heard: Sequence[list[str]]  # by seat, every line
     events: Sequence[Event]
@@ -98,7 +98,7 @@ class Table:
         return [parsed for line in self.heard[seat] if line.startswith("{") and "event" in (parsed := json.loads(line))]
 
     def views(self, seat: Seat) -> list[dict[str, Any]]:
-        """What a seat was shown on its turns."""
+        """The views that a seat got on its turns."""
         return [view for line in self.heard[seat] if line.startswith("{") and "event" not in (view := json.loads(line))]
 
 

@@ -126,7 +126,7 @@ def commands(transcript: Transcript, seat: int) -> list[str]:
 
 
 def events(transcript: Transcript, kind: str) -> list[dict[str, Any]]:
-    """What a viewer is shown of one kind, in order."""
+    """The events of one kind that a viewer sees, in order."""
     return [dict(event) for event in transcript.events() if event["type"] == kind]
 
 

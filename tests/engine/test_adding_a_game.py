@@ -35,7 +35,7 @@ def apply(diff: str, text: str) -> str:
 
 
 def copy_of_the_project(folder: Path) -> Path:
-    """What is or would be committed, and a `deadheat` command that starts from there."""
+    """Copy all committed and uncommitted files, with a `deadheat` command that starts from the copy."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,

@@ -211,7 +211,7 @@ class Recount:
 
 
 def recount(transcript: Transcript) -> tuple[Recount, Recount]:
-    """Both players, and a look at every number that they were told."""
+    """Compute both players' totals again, and compare every number that they were told."""
     players = Recount(), Recount()
     for exchange in transcript.exchanges:
         for message in exchange.messages:

@@ -379,7 +379,7 @@ def test_a_placement_is_refused_for_the_right_reason_or_legal(name: str, filled,
 
 
 def refusals(line: str) -> list[Refused]:
-    """What the readers of both phases say of a line; two if none takes it, and never anything but faults."""
+    """The refusals of a line by the readers of both phases; two if neither accepts it, and always faults."""
     found = []
     for read in (lambda: read_bet(line, OFFERED, PART_FILLED), lambda: read_place(line, "X5", PART_FILLED)):
         try:

@@ -153,7 +153,7 @@ class Tricks:
         return tuple(messages[1:] if self.bug == "READY to some" else messages)
 
     def prompts(self, asked: list[Seat], round_number: int) -> list[Message]:
-        """PLAY to all who are asked."""
+        """Prompt all active seats with PLAY."""
         line, limit_ns = "PLAY", 500_000_000
         if round_number == 1:
             line = {
@@ -176,7 +176,7 @@ class Tricks:
     def read(
         self, replies: Mapping[Seat, Reply], read: Callable[[Seat, str], Any]
     ) -> tuple[dict[Seat, Any], dict[Seat, Fault]]:
-        """What was answered, and what was refused."""
+        """The answers, and the refusals."""
         found, failed = {}, {}
         for seat, reply in replies.items() if self.bug == "the order of replies" else sorted(replies.items()):
             try:
@@ -199,7 +199,7 @@ class Tricks:
         return card
 
     def failures(self, failed: Mapping[Seat, Fault]) -> list[Event]:
-        """What viewers see of faults."""
+        """The events of faults that viewers see."""
         return [{"type": "fault", "seat": seat, "fault": fault.value} for seat, fault in sorted(failed.items())]
 
     def farewell(self, everybody: range, faults: Mapping[Seat, Fault]) -> list[Message]:

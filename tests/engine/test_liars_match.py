@@ -324,7 +324,7 @@ def test_c01_if_nobody_is_ready_nobody_wins(seats: int) -> None:
 
 
 def recount(transcript: Transcript) -> list[str]:
-    """Who loses a die, challenge after challenge, from nothing but the lines that went to and fro."""
+    """Compute who loses a die at each challenge, from the exchanged lines alone."""
     lines = [json.loads(m.line) for e in transcript.exchanges for m in e.messages if m.seat == 0 and "event" in m.line]
     shown = [notice["dice"] for notice in lines if notice["event"] == "challenge"]
     hands: dict[str, list[int]] = {}  # of this round, by the views
@@ -481,7 +481,7 @@ class OneHandChanged(Chance):
 def test_a_seats_dice_change_nothing_that_others_see_before_they_are_shown(
     seats: int, number: int, seat: int, data: st.DataObject
 ) -> None:
-    """The same replies over two deals that differ in one hand of one round: the same lines until its challenge."""
+    """With the same replies, two deals that differ in one hand of one round show the same lines until its challenge."""
     whole = play(seats, number)
     hands = events(whole, "hand")
     chosen = data.draw(st.sampled_from([n for n, hand in enumerate(hands) if hand["seat"] == seat % seats]))

@@ -27,7 +27,7 @@ def fault_of(line: str, current: Bid | None = CURRENT) -> Fault | None:
 
 
 def refusal(line: str, current: Bid | None = CURRENT) -> Refused | None:
-    """The same with its words."""
+    """The refusal with its words."""
     try:
         check_action(read_action(line), current)
     except Refused as refused:

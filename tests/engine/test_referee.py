@@ -16,7 +16,7 @@ Play = Generator[Step, Mapping[Seat, Reply], Result]
 
 
 class GuessTheDie:
-    """Every seat guesses one die; who is right wins. Takes one exchange, and one more to say farewell."""
+    """Every seat guesses one die, and right guesses win. Takes one exchange, and one more to say farewell."""
 
     name = "guess"
     title = "Guess"

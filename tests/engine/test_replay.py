@@ -50,7 +50,7 @@ def with_event(number: int, place: int, **changes: object) -> Transcript:
 
 
 def verify(transcript: Transcript) -> Transcript:
-    """As anyone would: from the bytes."""
+    """Verify a transcript from its bytes, as anyone would."""
     return replay(GAME, decode(encode(transcript)))
 
 
@@ -247,7 +247,7 @@ def test_any_reply_forged_anywhere_is_found_in_the_next_exchange(at: int, seat: 
 
 
 class NextYear(YachtAuction):
-    """The same game after a change of its rules."""
+    """The game after a change of its rules."""
 
     rules_version = 2
 

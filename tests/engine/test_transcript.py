@@ -309,7 +309,7 @@ def test_random_junk_raises_nothing_else(data: bytes) -> None:
 
 
 def places(value: object, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Where a value can be replaced."""
+    """Yield the places where a value can be replaced."""
     if isinstance(value, dict | list):
         keys = value if isinstance(value, dict) else range(len(value))
         return (

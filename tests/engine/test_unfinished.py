@@ -73,7 +73,7 @@ def test_one_sees_ones_own_hand() -> None:
 
 @pytest.mark.parametrize("name", ["yacht-auction", "betris-large"])
 def test_nothing_that_follows_from_the_seed_is_shown_before_its_time(name: str) -> None:
-    """What is shown grows, and no later round is in it."""
+    """The shown part only grows, and contains no later round."""
     transcript = read(name)
     before = 0
     for length in range(len(transcript.exchanges)):

@@ -49,7 +49,7 @@ def test_what_the_host_took_is_added_up() -> None:
 
 
 def test_the_slowest_answers_are_so_by_own_time() -> None:
-    """Of two, the one from which the host took more than a whole limit is the faster one."""
+    """Of two answers, the one from which the host took more than a whole limit is the faster one."""
     limit_ns = prompt_of(INSIDE).limit_ns
     reply = taken(prompt_of(INSIDE).reply, 3 * limit_ns, full_ns=3 * limit_ns - 450 * NS_PER_MS)
     match = with_reply(BUSY, INSIDE, 0, reply)

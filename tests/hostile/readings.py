@@ -182,7 +182,7 @@ CLOCKS = ("atime", "mtime", "ctime")
 
 
 def told(box: Box, pushes: Sequence[bool]) -> list[dict[str, object]]:
-    """What the bot reads at the beginning of each of these matches; it then pushes or does not."""
+    """Return the bot's reading at the beginning of each match, after which it pushes or does not."""
     series = []
     for push in pushes:
         began = time.monotonic()

@@ -115,12 +115,12 @@ class Traces:
 
 @dataclass(frozen=True)
 class Ours:
-    """What this process itself holds: files below its folders, mounts there, descriptors, children."""
+    """The state that this process itself holds: files below its folders, mounts there, descriptors, children."""
 
     folders: tuple[Path, ...]
 
     def found(self) -> set[str]:
-        """All of it, as sentences that can be compared with an earlier look."""
+        """Return the whole state as sentences, to be compared with an earlier one."""
         return {*self._files(), *self._mounts(), *self._descriptors(), *self._children()}
 
     def _files(self) -> Iterator[str]:
@@ -151,10 +151,10 @@ class Ours:
 
 @contextmanager
 def nothing_left(traces: Traces, *folders: Path, patience_s: float = PATIENCE_S) -> Iterator[None]:
-    """Whatever happens in the block: afterwards nothing of its boxes is there, and `folders` are as before.
+    """Check that after the block nothing of its boxes is left, and `folders` are as before.
 
     Raises:
-        AssertionError: with all that is left.
+        AssertionError: with everything that is left.
     """
     ours = Ours(folders)
     before = ours.found()

@@ -55,7 +55,7 @@ def test_every_attempt_succeeds_where_nothing_confines_it(zoo: Zoo, tmp_path: Pa
 
 
 def unconfined(program: Path, image: str) -> str:
-    """What a probe says when it is started by loosen.py."""
+    """The output of a probe that loosen.py starts."""
     program.chmod(0o755)
     (program / LOOSEN.name).write_bytes(LOOSEN.read_bytes())
     mounts = [f"--volume={program}:/bot", "--volume=/dev:/mnt", "--volume=/var/run/docker.sock:/var/run/docker.sock"]
@@ -78,7 +78,7 @@ def unconfined(program: Path, image: str) -> str:
 
 
 def our_capabilities() -> list[str]:
-    """Those that may be handed on here: a virtual machine may keep one for itself."""
+    """The capabilities that can be passed on here: a virtual machine may lack one."""
     status = Path("/proc/self/status").read_text()
     (bounding,) = re.findall(r"^CapBnd:\s*([0-9a-f]+)$", status, re.MULTILINE)
     return [name for number, name in enumerate(CAPABILITIES) if int(bounding, 16) >> number & 1]

@@ -36,7 +36,7 @@ def test_a_match_remembers_nothing(sandbox: DockerSandbox, tmp_path: Path) -> No
 
 
 def test_what_one_container_would_remember_is_found(sandbox: DockerSandbox, tmp_path: Path, monkeypatch) -> None:
-    """Where init makes nothing new inside, and the container is kept all the same."""
+    """Use a container that is kept although init renews nothing inside."""
     monkeypatch.setattr(DockerBox, "_begin_anew", lambda _: None)
     box = sandbox.open(python(tmp_path, READER), Limits(cpus="0", building=True))
     try:

@@ -64,8 +64,8 @@ class _Strict(BaseModel):
 
 
 class MatchExpectation(_Strict):
-    """Of each match of the series: the bot's fault ("" for none). "A|B" is either: a ruling leaves the label open, or a
-    runtime the outcome.
+    """The expected fault of the bot in each match of the series ("" for none). "A|B" is either: a ruling leaves the
+    label open, or a runtime the outcome.
     """
 
     faults: list[str]
@@ -83,7 +83,7 @@ class UploadExpectation(_Strict):
 
 
 class BuildExpectation(_Strict):
-    """What becomes of the version; `reason` and `log` are parts of the texts that its author gets."""
+    """The expected fate of the version; `reason` and `log` are parts of the texts that its author gets."""
 
     state: Literal["ready", "broken"]
     reason: str = ""
@@ -140,7 +140,7 @@ def load(name: str, runtime: str = "") -> MatchCase | UploadCase | BuildCase:
 
 
 def upload_of(name: str, case: MatchCase | UploadCase | BuildCase) -> tuple[str, bytes]:
-    """What its author sends: file name and content."""
+    """The upload of its author: file name and content."""
     if case.make:
         with tempfile.TemporaryDirectory() as folder:
             command = [sys.executable, str(CASES / name / "make.py"), folder]
@@ -183,7 +183,7 @@ class Finished:
 
 
 class Zoo:
-    """A worker's surroundings, and the honest opponent, for a whole session."""
+    """A worker's environment, and the honest opponent, for a whole session."""
 
     def __init__(self, folder: Path, kept: Path | None = None) -> None:
         """`kept`: the folder of programs that earlier runs of these tests built; None: build each one anew."""
@@ -279,7 +279,7 @@ def check_charges(transcript: Transcript, opponent: Seat) -> None:
 
 
 def ending_of(ending: Exit | None) -> str:
-    """As cases spell it."""
+    """Describe an ending in the spelling of the cases."""
     if ending is None:
         return "lost"
     if ending.lingered:
@@ -293,5 +293,5 @@ def fault_fits(expected: str, record: FaultRecord | None) -> bool:
 
 
 def fits(expected: str, found: str) -> bool:
-    """The same for a command or an end."""
+    """Whether a command or an ending matches an expectation."""
     return found in expected.split("|")

@@ -65,7 +65,7 @@ Message = str | tuple[str, str]
 
 
 def messages() -> Iterator[Message]:
-    """What the sources say."""
+    """The messages in the sources."""
     for path in TEMPLATES:
         yield from of_template(path.read_text(encoding="utf-8"))
     for path in PYTHON:
@@ -88,7 +88,7 @@ def messages() -> Iterator[Message]:
 
 
 def of_template(source: str) -> Iterator[Message]:
-    """What one template says."""
+    """The messages in one template."""
     options = {"newstyle_gettext": "true", "trimmed": "true", "trim_blocks": "true", "silent": "false"}
     for _, _, message, _ in babel_extract(BytesIO(source.encode()), list(KEYWORDS), (), options):
         yield plain(message)
@@ -98,7 +98,7 @@ def of_template(source: str) -> Iterator[Message]:
 
 
 def of_python(path: Path) -> Iterator[Message]:
-    """What one module says."""
+    """The messages in one module."""
     for _, message, _, _ in extract_from_file("python", path, KEYWORDS):
         yield plain(message)
     for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -118,7 +118,7 @@ def plain(message: object) -> Message:
 
 
 def counted(nouns: list[str]) -> Message:
-    """What `engine.figures.counted` looks up."""
+    """The messages that `engine.figures.counted` looks up."""
     one, more = nouns[0], nouns[1] if len(nouns) > 1 else f"{nouns[0]}s"
     return f"%(count)s {one}", f"%(count)s {more}"
 
@@ -141,7 +141,7 @@ def kept(language: str) -> Catalog:
 
 
 def place(language: str) -> Path:
-    """Where a language's catalogue is."""
+    """The path of a language's catalogue."""
     return LOCALE / language / "LC_MESSAGES" / "deadheat.po"
 
 

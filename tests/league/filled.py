@@ -155,7 +155,7 @@ def reflected(connection: sa.Connection) -> sa.MetaData:
 
 
 def fill(connection: sa.Connection, before: sa.MetaData, schema: sa.MetaData) -> None:
-    """Rows in every table of `schema`, the one of now, that `before` does not know, and values in every such column."""
+    """Add rows in every table of the present `schema` that `before` does not know, and values in every such column."""
     for table in schema.sorted_tables:
         if table.name == "alembic_version":
             continue

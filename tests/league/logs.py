@@ -81,7 +81,7 @@ def drawn_duels(chance: np.random.Generator, players: int, games_each: int, seat
 
 
 def duel_ranks(chance: np.random.Generator, ahead_elo: np.ndarray) -> np.ndarray:
-    """Ranks of two players, the first of whom is so much ahead."""
+    """Ranks of two players with that lead of the first."""
     expected = 1 / (1 + np.exp(-ahead_elo / ELO_PER_NAT))
     drawn = 0.2 * 4 * expected * (1 - expected)
     throw = chance.random(len(expected))

@@ -59,6 +59,6 @@ class Ladder:
         return proposals
 
     def parts(self) -> int:
-        """Into how many parts who is there falls, by everything that was played."""
+        """The number of parts into which the played games divide the players."""
         linked = parts(self.there, (), self.linked)
         return len({linked[version] for version in self.there})

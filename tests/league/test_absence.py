@@ -31,7 +31,7 @@ def turn(ranked: Ranked, state: SeasonState) -> None:
 
 
 def states(world: World, bot_id: int) -> list[MatchState]:
-    """Of the bot's matches, the oldest first."""
+    """The states of the bot's matches, the oldest first."""
     theirs = select(Match).join(Participant, col(Participant.match_id) == Match.id)
     with world.db.reading() as session:
         found = session.exec(theirs.where(Participant.bot_id == bot_id).order_by(col(Match.id))).all()

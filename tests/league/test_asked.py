@@ -59,7 +59,7 @@ class League:
         return self.world.read(asked.asked_challenge, viewer or self.author, challenge_id)
 
     def play(self, candidate_wins: Callable[[int], bool] = lambda _: True, steps: int = 100) -> None:
-        """Until nothing is planned any more; rated games too, which the first seat wins."""
+        """Play until nothing is planned, including rated games, which the first seat wins."""
         number = 0
         for _ in range(steps):
             made = self.world.tick()

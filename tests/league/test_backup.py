@@ -66,7 +66,7 @@ def played(world: World) -> World:
 
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[World]:
-    """The same on SQLite, where the kind of database does not matter."""
+    """A league on SQLite, for tests in which the kind of database does not matter."""
     world = World(settings(tmp_path))
     yield play_for_real(world)
     world.close()
@@ -107,7 +107,7 @@ def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Where back-ups go."""
+    """The folder of back-ups."""
     return tmp_path / "backups"
 
 
@@ -419,7 +419,7 @@ def deals(world: World) -> dict[int, int]:
 
 
 def everything(chosen: Settings) -> dict[str, list[dict[str, object]]]:
-    """What is in a league's most telling tables, without the records of its restoring and the numbers that it skips."""
+    """The content of a league's most telling tables, without the records of its restoring and the skipped numbers."""
     database = Database(chosen)
     with database.reading() as session:
         found = {

@@ -59,7 +59,7 @@ class Entrant:
         return self.world.claimed(series_id)
 
     def play(self, results: Sequence[int], steps: int = 100) -> None:
-        """The candidate's results (1, 0, -1) in turn and again from the start, until nothing is planned any more."""
+        """Play until nothing is planned, with the candidate's results (1, 0, -1) in turn and again from the start."""
         played = 0
         for _ in range(steps):
             made = self.world.tick()

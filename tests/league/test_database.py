@@ -127,7 +127,7 @@ def test_readers_do_not_wait_for_a_writer(world: World) -> None:
 
 
 def test_writers_that_read_first_stand_in_line(world: World) -> None:
-    """A deferred transaction would fail here: it reads, another one writes, and it may not write any more."""
+    """A deferred transaction would fail here: it reads, another one writes, and then it cannot write."""
     world.season(0)
     with world.db.reading() as session:
         before = session.exec(select(Season.log_serial)).one()

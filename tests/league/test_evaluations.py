@@ -42,7 +42,7 @@ def line(**given: Any) -> DeclaredEvaluation:
 
 
 def season(world: World, bots: int, *lines: DeclaredEvaluation, **settings: Any) -> int:
-    """Whose ladder does not play meanwhile, unless told otherwise."""
+    """A season whose ladder pauses meanwhile, unless told otherwise."""
     settings = {"ladder_during_evaluations": False, "games_per_pair": 2, **settings}
     season_id = world.season(bots, **settings)
     world.write(set_timetable, world.boss, season_id, lines or (line(),))
@@ -67,7 +67,7 @@ def finish(world: World, job: SeriesJob) -> None:
 
 
 def play(world: World) -> None:
-    """Until nothing is planned any more."""
+    """Play until nothing is planned."""
     while made := world.tick():
         for series_id in made:
             finish(world, world.claimed(series_id))

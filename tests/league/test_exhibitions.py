@@ -58,7 +58,7 @@ def hear(world: World, job: ExhibitionJob) -> exhibiting.Heard | None:
 
 
 def begun(world: World) -> tuple[Person, ExhibitionJob]:
-    """A person who is asked for the first time."""
+    """Begin a match in which the person is asked for the first time."""
     _, bot_id = world.playing_bot("greedy")
     person = world.author()
     job = claim(world, sit(world, person, bot_id))

@@ -29,7 +29,7 @@ def finish(world: World, job: BuildJob) -> None:
 
 
 def built(world: World, nudges: Iterator[int], count: int) -> list[int]:
-    """What is built in turn with the next messages."""
+    """Build what comes next on each message, and return it."""
     found = []
     for _ in range(count):
         job = claim(world, next(nudges))

@@ -230,7 +230,7 @@ def test_games_that_do_not_reach_for_all_are_the_best_places(world: World) -> No
 
 @pytest.mark.parametrize(("game", "played"), [(GAME, 7), ("liars-dice", 6)])
 def test_equals_play_on_until_the_budget_is_spent(world: World, game: str, played: int) -> None:
-    """Where whole deals are played, as far as it holds them."""
+    """Whole deals are played, as far as the budget allows."""
     season_id = season(world, 2, game, finals_extra_games=7, finals_games=2)
     begin_finals(world, season_id)
     play(world, season_id, (1, 1))  # the first seat wins, and seats change
@@ -402,8 +402,8 @@ def disqualify(world: World, season_id: int, bot_id: int) -> None:
 
 @pytest.mark.parametrize(("bots", "rounds"), [(5, 3), (6, 3), (8, 5), (4, 3)])
 def test_a_swiss_from_which_somebody_is_thrown_out_is_played_to_its_end(world: World, bots: int, rounds: int) -> None:
-    """In its second round, with one series running and the others waiting: nobody meets anybody twice, whoever has
-    nobody sits out, no more often than the others, and there are as many rounds as there were to be.
+    """One bot leaves in the second round, while one series runs and the others wait. Nobody meets anybody twice; bots
+    without an opponent sit out, no more often than the others; and all planned rounds are played.
     """
     season_id = season(world, bots, finals=FinalsFormat.SWISS, finals_rounds=rounds)
     in_finals(world, season_id)

@@ -49,7 +49,7 @@ def minutes(found: list[ForecastEvaluation]) -> list[tuple[float, float]]:
 
 
 def played(*series: tuple[int, float], turn: float = 0.5) -> list[Played]:
-    """One after another in one slot, all of which waited from the beginning."""
+    """Series played one after another in one slot, all of which waited from the beginning."""
     at, found = START, []
     for matches, seconds in series:
         ended = at + timedelta(seconds=seconds)

@@ -26,7 +26,7 @@ from tests.league.world import START, World, forfeited, won
 
 
 def told(world: World, person: Person, kind: NoticeKind | None = None) -> list[NoticeInfo]:
-    """What somebody was told, the oldest first."""
+    """A person's notices, the oldest first."""
     found = world.read(notices.inbox, person, limit=1000)
     return [one for one in reversed(found) if kind in (None, one.kind)]
 

@@ -69,7 +69,7 @@ def test_who_is_being_placed_has_one_series_at_a_time() -> None:
 def test_nobody_waits_for_longer_than_two_series_for_each_bot_that_was_there(
     number: int, bots: int, seats: int, events: list[str]
 ) -> None:
-    """Whoever comes and goes, and however many are being placed."""
+    """Whichever bots come and go, and however many are being placed."""
     chance = random.Random(number)
     season = ladder(range(1, bots + 1), Terms(seats=seats, series_length=2), number.to_bytes(4, "big"))
     newest = bots
@@ -109,7 +109,7 @@ def test_a_flood_of_new_bots_takes_half_of_the_series() -> None:
 
 
 def drawn(everyone: list[Entrant], met: Mapping[int, Met], times: int, terms: Terms | None = None) -> Counter[int]:
-    """Whom version 1 meets, over many seeds; it is its turn."""
+    """The opponents of version 1, whose turn it is, over many seeds."""
     found: Counter[int] = Counter()
     for number in range(times):
         seed = number.to_bytes(4, "big")
@@ -200,7 +200,7 @@ def test_at_larger_tables_every_pair_gets_its_share(seats: int) -> None:
 
 
 def test_who_is_through_begins_no_series_and_fills_a_table() -> None:
-    """One pair is left, and who has waited longest needs nobody: it is not even asked for whom it has met."""
+    """One pair is left, and the longest waiting version needs no games: `met` is not even called for it."""
     asked: list[int] = []
 
     def met(version: int) -> dict[int, Met]:
@@ -330,9 +330,8 @@ def test_planning_at_once_or_one_after_the_other_is_the_same() -> None:
 
 
 def test_uploading_again_and_again_does_not_bring_a_bot_nearer_to_a_friend() -> None:
-    """Bot 1 comes with a new version after every series, always expected to be as strong as its friend, bot 2.
-
-    What the two bots have met stays met, so the friend is no more than one of many.
+    """Bot 1 comes with a new version after every series, always expected to be as strong as its friend, bot 2. Past
+    meetings of the two bots still count, so the friend is no more than one of many.
     """
     bots = 20
     met_bots: Counter[PairKey] = Counter()

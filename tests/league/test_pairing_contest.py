@@ -116,7 +116,7 @@ def naive_round_robin(seeded: Sequence[int], meetings: Played) -> list[tuple[int
 def check_round(
     seeded: Sequence[int], present: set[int], before: Played, pairs: Sequence[tuple[int, int]], bye: int | None
 ) -> None:
-    """That a round is the one that the rule asks for: the rule read aloud, one player after the other."""
+    """Check that a round follows the rule, read literally, one player after the other."""
     left = sorted((p for p in seeded if p in present), key=lambda p: (-score(before, p), seeded.index(p)))
     assert sorted([*(p for pair in pairs for p in pair), *([] if bye is None else [bye])]) == sorted(left)
     assert (bye is not None) == (len(left) % 2 == 1)

@@ -149,7 +149,7 @@ def test_somebody_else_sits_out_where_the_others_could_not_be_paired() -> None:
 
 @given(st.integers(4, 9), st.integers(1, 8), st.binary(max_size=2))
 def test_a_round_is_found_wherever_there_is_one(size: int, rounds: int, seed: bytes) -> None:
-    """After rounds of a larger field of which some have left, the half-field's guarantee is gone."""
+    """After rounds of a larger field from which some have left, the guarantee for half of the field is gone."""
     met: set[PairKey] = set()
     for number in range(rounds):
         try:

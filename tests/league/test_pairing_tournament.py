@@ -54,7 +54,7 @@ def test_the_evidence_is_the_mean_wealth_of_all_gamblers(shares: list[float]) ->
 
 
 def mean_wealth(shares: Sequence[float]) -> float:
-    """Of a thousand gamblers, each with a stake of his own."""
+    """The mean wealth of a thousand gamblers, each with a stake of his own."""
     wealth = [prod(1 + stake / 500 * share for share in shares) for stake in [number - 499.5 for number in range(1000)]]
     return sum(wealth) / len(wealth)
 

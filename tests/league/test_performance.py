@@ -13,7 +13,7 @@ GAMES = 2
 
 
 def games(random: np.random.Generator, who: str, elo: float) -> list[Line]:
-    """Of somebody that strong against all of the panel."""
+    """The games of a player with that strength against the whole panel."""
     found: list[Line] = []
     for opponent, strength in PANEL.items():
         wins = random.binomial(GAMES, 1 / (1 + np.exp((strength - elo) / ELO_PER_NAT)))

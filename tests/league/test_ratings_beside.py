@@ -25,7 +25,7 @@ def second(table: RatingTable) -> dict[str, float | None]:
 
 
 def log_likelihood(strengths: dict[str, float], order: list[str], choices: int) -> float:
-    """Of the first so many choices of one order."""
+    """The log likelihood of the first so many choices of one order."""
     total = 0.0
     for place in range(choices):
         total += strengths[order[place]] - math.log(sum(math.exp(strengths[player]) for player in order[place:]))
@@ -33,7 +33,9 @@ def log_likelihood(strengths: dict[str, float], order: list[str], choices: int) 
 
 
 def mean_log_likelihood(strengths: dict[str, float], line: Line, ranks: Ranks) -> float:
-    """Over all orders that agree with the ranks, as the model defines it; by wins only of those who are first."""
+    """The mean over all orders that agree with the ranks, as the model defines it; by wins, only the first places'
+    orders.
+    """
     players, places = line[0], dict(zip(line[0], line[1], strict=True))
     best = min(places.values())
     choices = len(players) if ranks is Ranks.PLACEMENT else sum(place == best for place in places.values())

@@ -29,7 +29,7 @@ def around_the_field(covariance: np.ndarray, games: np.ndarray) -> np.ndarray:
 
 
 def curvature(pairs: list[tuple[int, int, float]], size: int) -> np.ndarray:
-    """Of the log likelihood, from pairs with what they tell."""
+    """The curvature of the log likelihood, from pairs with their information."""
     found = np.zeros((size, size))
     for one, other, information in pairs:
         apart = np.zeros(size)
@@ -55,7 +55,7 @@ LINES = [game for (one, other), counts in RESULTS.items() for game in duels("abc
 
 
 def told_and_dispersion(table: RatingTable) -> tuple[list[tuple[int, int, float]], float]:
-    """What each of these pairs tells if it is binomial, and the dispersion of their results."""
+    """The binomial information of each pair, and the dispersion of the results."""
     told, squares, binomial = [], 0.0, 0.0
     for (one, other), (wins, losses, draws) in RESULTS.items():
         p, n = expected(table, one, other), wins + losses + draws

@@ -256,7 +256,7 @@ def test_what_was_dropped_before_anybody_began_it_is_not_rejudged(world: World) 
 
 
 def waiting(world: World) -> list[SeriesJob]:
-    """What the sweeper enqueues, claimed."""
+    """The series that the sweeper enqueues, claimed."""
     found = world.write(sweep)[SERIES]
     jobs = [world.claim(series_id) for series_id in found]
     return [job for job in jobs if job is not None]

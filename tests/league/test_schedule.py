@@ -90,7 +90,7 @@ def refit(world: World, season_id: int) -> None:
 
 
 def tick(world: World, room: int) -> list[int]:
-    """Plan where no more than so many series may be open."""
+    """Plan with a limit of open series."""
     with patch.object(capacity, "OPEN_SERIES", room):
         return world.write(tick_all)
 
@@ -170,7 +170,7 @@ def test_seats_are_even_for_every_pair_and_every_bot(world: World) -> None:
 
 
 def shown_seeds(world: World) -> set[str]:
-    """What anybody may learn of seeds: from matches and, by name, from transcripts."""
+    """The seeds that anybody may see: in matches and, by name, in transcripts."""
     shown = set()
     with world.db.reading() as session:
         for match in league_matches.matches(session, limit=1000):
@@ -417,8 +417,9 @@ def asked_by_a_tick(world: World) -> tuple[int, list[str]]:
 
 @pytest.mark.parametrize("seats", [2, 3])
 def test_a_tick_asks_nothing_about_those_who_are_through(world: World, seats: int) -> None:
-    """One pair of twelve is left. Two statements find that, without a join that looks at every entry for every pair;
-    whom they have met is asked once of who begins and once more of each, who then need nobody; the rest count up.
+    """One pair of twelve is left. Two statements find that out, without a join that reads every entry for every pair.
+    The meetings are read once for the version that begins, and once more for each of the two, who then need nobody; the
+    rest count up.
     """
     season_id, _ = a_season(world, 12, game="liars-dice", seats=seats, series_length=6, games_per_pair=6)
     with world.db.transaction() as session:

@@ -87,7 +87,7 @@ class Chaos:
             return {entry.bot_id: entry.version for entry in league_entries.entries(session, self.season)}
 
     def remember(self) -> None:
-        """What plays when the season freezes, and until it ends or thaws."""
+        """Note the versions that play when the season freezes, until it ends or thaws."""
         if self.state() in {SeasonState.SCHEDULED, SeasonState.OPEN}:
             self.versions_at_freeze = {}
         elif not self.versions_at_freeze:
@@ -158,7 +158,7 @@ class Chaos:
             self.try_to(lambda session, *_: verb(session, self.world.boss, match_id, "chaos"))
 
     def answer(self) -> None:
-        """An organiser looks at a match at which we failed too often."""
+        """Let an organiser answer a match that failed too often."""
         found = self.world.read(held_matches, self.world.boss)
         if found:
             match_id, loser = self.chance.choice(found).id, self.chance.randrange(2)
@@ -178,7 +178,7 @@ class Chaos:
             self.try_to(lambda session, *_: set_season_state(session, self.world.boss, self.season, after))
 
     def try_to(self, action: Callable[[Session, Person, int], object]) -> None:
-        """What the season's state or rules forbid is refused; nothing else is."""
+        """Try an action; it may fail only if the season's state or rules forbid it."""
         owner, bot_id = self.chance.choice(self.bots)
         try:
             self.world.write(action, owner, bot_id)
@@ -208,7 +208,7 @@ class Chaos:
 
 
 def check(chaos: Chaos) -> None:
-    """What must hold whatever happened."""
+    """Check what must always hold."""
     with chaos.world.db.reading() as session:
         assert session.exec(select(Series.id).where(col(Series.state).in_(UNFINISHED))).all() == []
         assert session.exec(select(Challenge.id).where(Challenge.state == ChallengeState.RUNNING)).all() == []
@@ -230,7 +230,7 @@ def check(chaos: Chaos) -> None:
 
 
 def finals_tables(world: World) -> list[frozenset[int]]:
-    """Who sat at each table of the finals' rounds, without those that an organiser had played again."""
+    """The players at each table of the finals' rounds, without tables that an organiser had played again."""
     with world.db.reading() as session:
         again = select(Match.series_id).join(VoidedMatch, col(VoidedMatch.rejudged_id) == Match.id)
         seated = (

@@ -49,7 +49,7 @@ def in_finals(world: World, bots: int, *stages: str, **settings: Any) -> int:
 
 
 def play(world: World, outcome: Outcome = lower_wins) -> None:
-    """Until nothing is planned any more."""
+    """Play until nothing is planned."""
     while made := world.tick():
         for series_id in made:
             if (job := world.claim(series_id)) is not None:

@@ -240,7 +240,7 @@ def test_tables_of_three_have_a_second_column_and_their_deals_are_groups(world: 
 
 
 def test_the_log_of_a_season_is_that_of_its_lines(world: World) -> None:
-    """Anybody who has the results has the hash: players are versions' numbers, ranks are by seat."""
+    """Anybody with the results can compute the hash: players are versions' numbers, and ranks are by seat."""
     season_id = world.season(3, series_length=3, games_per_pair=3)
     world.play_all()
     with world.db.reading() as session:

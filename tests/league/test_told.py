@@ -26,8 +26,8 @@ OF_PEOPLE = {Cause.NO_WORKER, Cause.LEFT, Cause.RESIGNED}
 
 
 def raised() -> Iterator[tuple[str, ast.Call, frozenset[str]]]:
-    """Where our failures are made, each call with what may name a library's words in the same function: the errors
-    that it handles, and whatever is assigned while it does.
+    """Yield the calls that make our failures, each with the names that may hold a library's words in the same function:
+    handled errors, and whatever is assigned in their handlers.
     """
     for folder in ("engine", "sandbox", "workers"):
         for path in sorted((ROOT / folder).rglob("*.py")):

@@ -25,7 +25,7 @@ def claim(world: World, nudged_id: int) -> SeriesJob | None:
 
 
 def play(world: World, nudged_id: int) -> int:
-    """What is played when a message speaks of that series."""
+    """Return the series that is played on a message about that series."""
     job = claim(world, nudged_id)
     assert job is not None
     assert world.finish(job)

@@ -42,7 +42,7 @@ def rule(world: World, ruling: Callable[..., Any], *arguments: object) -> Any:
 
 
 def agrees(world: World, season_id: int) -> None:
-    """What people are told and what is ranked are the same matches."""
+    """Check that the matches explained to people are those that are not ranked."""
     with world.db.reading() as session:
         told = matches(session, season_id=season_id, state=MatchState.DONE, limit=1000)
         ranked = set(session.exec(select(Match.id).where(*counts(season_id))))

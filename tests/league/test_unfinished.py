@@ -70,7 +70,7 @@ def newest_record(world: World, season_id: int) -> tuple[str, str, dict[str, Any
 
 
 def play_waiting(world: World) -> None:
-    """What the sweeper enqueues."""
+    """Play the series that the sweeper enqueues."""
     waiting = world.write(sweep)[SERIES]
     for series_id in waiting:
         assert world.finish(world.claimed(series_id))

@@ -281,7 +281,7 @@ def test_void_attempts_are_counted_by_the_version_that_was_to_answer(world: Worl
 
 
 def failed(world: World, cause: str) -> list[VersionVoids]:
-    """What organisers read of a series that came to nothing twice, after one match, on the one machine."""
+    """The organisers' view of a series that failed twice as a whole, after one match, on the only machine."""
     job: SeriesJob | None = begun(world, 3)
     assert job is not None
     assert world.write(

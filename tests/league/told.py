@@ -15,7 +15,7 @@ NUMBER = 7
 
 
 def labelled(transcript: Transcript) -> Transcript:
-    """As a worker would have recorded it."""
+    """Label a transcript as a worker would."""
     players = [player("ada", f"bot{seat}", 1) for seat in range(transcript.seats)]
     return replace(transcript, about={"match": NUMBER, "players": players})
 

@@ -81,7 +81,7 @@ class Clock:
 
 
 def tick(session: Session) -> list[int]:
-    """What the task of that name does, in one transaction: let every season go on; the new series."""
+    """Do what the task `tick` does, in one transaction: let every season go on, and return the new series."""
     return [series_id for season_id in seasons_going_on(session) for series_id in go_on(session, season_id)]
 
 
@@ -141,12 +141,12 @@ class World:
             database.close()
 
     def write(self, act: Callable[Concatenate[Session, P], R], *arguments: P.args, **named: P.kwargs) -> R:
-        """What a use case returns, in a transaction of its own."""
+        """Run a use case in a transaction of its own, and return its result."""
         with self.db.transaction() as session:
             return act(session, *arguments, **named)
 
     def read(self, look: Callable[Concatenate[Session, P], R], *arguments: P.args, **named: P.kwargs) -> R:
-        """What a question returns, at one instant."""
+        """Run a query at one instant, and return its result."""
         with self.db.reading() as session:
             return look(session, *arguments, **named)
 
@@ -216,7 +216,7 @@ class World:
         return season_id
 
     def ranked(self, bots: int, **chosen: Any) -> int:
-        """As `season`, played to its end and ranked."""
+        """A season like `season`'s, played to its end and ranked."""
         season_id = self.season(bots, **chosen)
         self.play_all()
         assert self.write(refit, season_id)
@@ -231,7 +231,7 @@ class World:
             return claim_series(session, series_id, worker, self.host)
 
     def claimed(self, series_id: int | None = None, worker: str = "w1", db: Database | None = None) -> SeriesJob:
-        """That series, or the only one that is planned now, taken by a worker."""
+        """Let a worker claim that series, or the only planned one."""
         if series_id is None:
             (series_id,) = self.tick()
         job = self.claim(series_id, worker, db)
@@ -272,12 +272,12 @@ class World:
             running.result()
 
     def settle(self) -> None:
-        """What scheduler, workers and rankings do at their next turns."""
+        """Do what scheduler, workers and rankings do at their next turns."""
         self.play_all()
         self.settle_rankings()
 
     def settle_rankings(self) -> None:
-        """The same without anything being played."""
+        """Do the same without playing anything."""
         self.clock.turn(REFIT_SECONDS)
         for season_id in self.write(seasons_to_refit):
             self.write(refit, season_id)
@@ -285,7 +285,7 @@ class World:
             self.write(publish, season_id)
 
     def play_all(self) -> int:
-        """Play until nothing is planned any more, the first seat winning; the number of matches."""
+        """Play until nothing is planned, with the first seat winning; return the number of matches."""
         played = 0
         while series_ids := self.tick():
             for series_id in series_ids:
@@ -344,7 +344,7 @@ def won(match: MatchJob, winner: int = 0) -> MatchOutcome:
 
 
 def forfeited(match: MatchJob, *seats: int) -> MatchOutcome:
-    """Those seats were too slow."""
+    """An outcome in which those seats were too slow."""
     ranks = tuple(2 if seat in seats and len(seats) == 1 else 1 for seat in range(len(match.seats)))
     faults = tuple(FaultRecord(seat, Fault.TIMEOUT, "ROLL", 500.1, "no line within 500 ms") for seat in seats)
     return MatchOutcome(

@@ -112,8 +112,8 @@ def test_what_is_left_of_a_bank_may_be_next_to_nothing_and_the_verdict_still_fal
 
 @pytest.mark.parametrize(("cpu_ns", "signal"), [(10, "run-delay"), (None, "none")])
 def test_a_first_thread_that_has_ended_is_no_lack_of_counters(cpu_ns: int | None, signal: str) -> None:
-    """Where there is no pressure file: or a bot had a match void by leaving at its deadline. If nothing of the
-    container is counted any more, nothing is known.
+    """Without a pressure file, a bot could otherwise make its match void by leaving at its deadline. If the container
+    has no counters at all, nothing is known.
     """
     before = Counters(cpu_ns=0, leader_cpu_ns=0, delay_ns=7)
     evidence = between(before, Counters(cpu_ns=cpu_ns), 2 * LIMIT_NS)
@@ -164,7 +164,9 @@ def test_a_unified_group_that_is_everybodys_is_not_read(tmp_path: Path) -> None:
 
 
 def test_a_container_without_a_unified_group_gets_one(tmp_path: Path) -> None:
-    """As gVisor's runtime leaves it beside groups of version 1. The group's folder stands for the kernel's."""
+    """A container under gVisor's runtime looks like this, beside groups of version 1. A folder stands for the kernel's
+    group.
+    """
     root, proc = tmp_path / "cgroup", tmp_path / "proc"
     (root / "unified").mkdir(parents=True)
     (root / "cpuacct" / "x").mkdir(parents=True)

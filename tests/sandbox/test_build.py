@@ -32,7 +32,7 @@ def built(tmp_path: Path) -> Iterator[Building]:
 
 @pytest.fixture
 def heard(tmp_path: Path) -> Iterator[Callable[[str], list[str]]]:
-    """What is told of a build while it runs."""
+    """The output of a build reported while it runs."""
     sandbox = DockerSandbox(Settings().image, tmp_path / "run")
     (tmp_path / "nothing").mkdir()
 

@@ -25,7 +25,7 @@ ROUNDS = 2
 
 @pytest.fixture
 def host(tmp_path: Path) -> Host:
-    """A host of which nothing is known yet."""
+    """A host about which nothing is known yet."""
     return Host(tmp_path)
 
 

@@ -252,7 +252,7 @@ def test_every_run_is_a_fresh_process_and_an_empty_tmp(box: Box) -> None:
 def test_a_container_that_cannot_be_made_new_inside_serves_one_run_only(
     sandbox: DockerSandbox, program: Program
 ) -> None:
-    """As under gVisor."""
+    """A container under gVisor is of this kind."""
     box = sandbox.open(program, Limits(building=True))
     try:
         inside(box)("open('/tmp/x', 'w')")

@@ -462,7 +462,9 @@ def test_a_read_that_lasts_past_the_deadline_is_this_hosts_doing_once(
 
 
 def test_time_inside_our_own_write_is_the_readers_unless_we_waited_for_a_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its waiters, or its hold on the pipe, made the call last: 80 of 100 ms, of which we did not run for 20."""
+    """Its waiters, or its hold on the pipe, made the call last 100 ms, of which we did not run for 20: 80 are the
+    reader's.
+    """
     readings = (0, 100 * NS_PER_MS, ("OK\n", 100 * NS_PER_MS), 110 * NS_PER_MS)
     reply = scripted(monkeypatch, *readings, delay_ns=20 * NS_PER_MS)
     assert (reply.elapsed_ns, reply.own_ns) == (110 * NS_PER_MS, 90 * NS_PER_MS)

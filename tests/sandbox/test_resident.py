@@ -39,7 +39,7 @@ class Engine(APIClient):
 
 @pytest.fixture(autouse=True)
 def seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """What was slept; each look at the clock is a second after the one before."""
+    """The seconds slept; each reading of the clock is a second later."""
     slept: list[float] = []
     monkeypatch.setattr(resident, "_complete", set())
     monkeypatch.setattr(resident, "time", SimpleNamespace(monotonic=itertools.count().__next__, sleep=slept.append))

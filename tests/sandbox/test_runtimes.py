@@ -83,7 +83,7 @@ def test_a_missing_parser_of_apparmor_is_told_in_a_sentence() -> None:
 
 
 def test_a_box_that_cannot_be_opened_for_it_says_so(tmp_path: Path) -> None:
-    """As `check-host` and a worker's log tell it."""
+    """`check-host` and a worker's log report it in these words."""
 
     class Engine(APIClient):
         def inspect_image(self, _: str) -> Any:

@@ -351,7 +351,7 @@ class PlantedLeague:
 
 
 def exits(job: SeriesJob, match: MatchJob) -> dict[int, Exit]:
-    """What each bot wrote to its stderr."""
+    """The text that each bot wrote to its stderr."""
     authors = ["ada" if "bot-of-ada" in job.programs[version].label else "bob" for version in match.seats]
     return {
         seat: Exit(0, None, False, planted("stderr", who).encode(), cpu_ns=5, peak_memory_bytes=6)

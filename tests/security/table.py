@@ -57,7 +57,7 @@ PRIVATE_MATCH = {"match_id": "private"}
 
 
 def inside(owner: str, others: str | None = None) -> dict[str, frozenset[str]]:
-    """What of a private challenge is told: to the people of its bot, and to organisers (None: the same)."""
+    """The people who see the inside of a private challenge: those of its bot, and organisers (None: the same)."""
     return shows(owner=owner, **dict.fromkeys(("organiser", "admin"), owner if others is None else others))
 
 

@@ -140,7 +140,7 @@ def test_a_private_challenge_changes_nothing_that_others_see(league: PlantedLeag
 
 
 def test_a_token_to_read_with_changes_nothing(league: PlantedLeague) -> None:
-    """Whatever its owner may do: every route that wants to know who asks refuses before it looks at anything else."""
+    """Whatever its owner may do, every route that needs to know the asker refuses the token first."""
     league.restore()
     body = {"name": "root", "password": "a long enough password", "scope": "read"}
     headers = bearer(league.site.client.post("/v1/tokens", json=body).json()["token"])
@@ -154,7 +154,7 @@ def test_a_token_to_read_with_changes_nothing(league: PlantedLeague) -> None:
 
 
 def test_nothing_secret_was_logged(league: PlantedLeague, logged: Logged) -> None:
-    """Of all requests of this file, of the signing up, building and playing before them, and of a broken database."""
+    """This covers all requests of this file, the sign-ups, builds and matches before them, and a broken database."""
     label = {"label": "planted-label-of-nobody"}
     league.secrets["label of a failed request"] = label["label"]
     with sqlite3.connect(league.folder / "deadheat.sqlite3") as present:

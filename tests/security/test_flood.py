@@ -51,7 +51,7 @@ PATIENCE_SECONDS = 30
 
 @dataclass
 class League:
-    """What the clients need to know."""
+    """The facts about a league that the clients need."""
 
     world: World
     port: int

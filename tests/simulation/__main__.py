@@ -32,7 +32,7 @@ def stage() -> Stage:
 
 
 def wrong(seeds: range) -> dict[int, list[str]]:
-    """What went wrong, by seed."""
+    """The mistakes found, by seed."""
     logging.disable(logging.CRITICAL)  # a storm logs a lot
     gc.collect()  # collecting only between storms saves a sixth of the time
     gc.freeze()
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def storms(seeds: range) -> Iterator[tuple[int, list[str]]]:
-    """Those that ended badly."""
+    """Run the storms, and yield those that ended badly."""
     for games in GAMES:
         League.prepared(games)  # done here once, not again in each process
     parts = [seeds[at : at + SEEDS_AT_A_TIME] for at in range(0, len(seeds), SEEDS_AT_A_TIME)]

@@ -78,7 +78,7 @@ class Arena:
         *_listeners: object,
         attempt: int = 1,
     ) -> Played:
-        """As `sandbox.arena.Arena.play`; bots take chances, so no two attempts are alike."""
+        """Stand in for `sandbox.arena.Arena.play`; bots draw lots, so no two attempts are alike."""
         for wait in (self.simulator.idle, self.simulator.idle, self.simulator.pause):  # harm at the end reveals most
             between()
             wait(self.simulator.chance.uniform(0, 3))
@@ -97,7 +97,7 @@ class Arena:
         _places: Sequence[Seat],
         _heartbeat: Callable[[], None],
     ) -> Played:
-        """As `sandbox.arena.Arena.play_beside`."""
+        """Stand in for `sandbox.arena.Arena.play_beside`."""
         bots = MemoryTransport([self._player(self.programs[0]) for _ in range(seats)])
 
         def exchange(messages: Sequence[Message]) -> Mapping[Seat, Reply]:
@@ -172,12 +172,12 @@ class Slots:
 
     @contextlib.contextmanager
     def take(self, *_: object, **__: object) -> Iterator[tuple[int, ...]]:
-        """As `sandbox.host.slots.Slots.take`."""
+        """Stand in for `sandbox.host.slots.Slots.take`."""
         yield (0,)
 
 
 class SimulatedContext:
-    """What `workers.context.Context` is to the tasks."""
+    """Stands in for `workers.context.Context` in the tasks."""
 
     def __init__(self, simulator: Simulator) -> None:
         self._simulator = simulator

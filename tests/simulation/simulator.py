@@ -267,7 +267,7 @@ class Simulator:
             self.messages.append((self.seconds + self.chance.uniform(0, 1), life, row_id))
 
     def schedule(self) -> None:
-        """Celery's beat and what it asks for; sweeps most of all, for it is they that set things right."""
+        """Do what Celery's beat does, mostly sweeps, because these repair the damage."""
         choice = [tasks.tick, *[tasks.sweep] * 10, *[tasks.refit] * self.extent.ranked]
         while True:
             with self.task():

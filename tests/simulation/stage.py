@@ -51,8 +51,8 @@ def packed(text: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class League:
-    """One that is prepared: two bots in a season, a third in none, and a guest who has no bot. Its first series are
-    planned and its machines have been checked.
+    """A prepared league: two bots in a season, a third in none, and a guest without a bot. Its first series are planned
+    and its machines have been checked.
     """
 
     content: bytes
@@ -119,11 +119,11 @@ class Stage:
         return league
 
     def clock(self) -> datetime:
-        """What the present process takes the time to be."""
+        """The time according to the present process."""
         return self.now.clock()
 
     def entropy(self, count: int) -> bytes:
-        """As random as the seed."""
+        """Random bytes that follow from the seed."""
         return self.now.chance.randbytes(count)
 
     @property
@@ -143,7 +143,7 @@ class StormyDatabase(Database):
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Session]:
-        """As `Database.transaction`; nobody else runs between its begin and its end."""
+        """Stand in for `Database.transaction`; no other process runs between its begin and its end."""
         simulator = self._stage.now
         simulator.pause()
         simulator.maybe_fail(simulator.weather.database_away)
@@ -168,7 +168,7 @@ class StormyBlobs(Blobs):
         self._simulator = simulator
 
     def put(self, data: bytes) -> str:
-        """As `Blobs.put`."""
+        """Stand in for `Blobs.put`."""
         self._simulator.pause()
         if self._simulator.happens(self._simulator.weather.blob_refused):
             raise errors.BlobsAway("no space left on device")

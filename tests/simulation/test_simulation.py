@@ -61,7 +61,7 @@ write_results = outcomes._write_results
 
 
 def late_results_are_taken(bug: pytest.MonkeyPatch) -> None:
-    """Whoever finishes need not be the one who was given the series last."""
+    """Plant a mistake: results are accepted from workers that no longer hold the series."""
     bug.setattr(life, "move", lambda session, *what, **values: move(session, *what[:4], **values))
 
 

@@ -74,7 +74,7 @@ def league(tmp_path_factory: pytest.TempPathFactory) -> Iterator[League]:
 
 
 def signed_in_as(league: League, user_id: int) -> StorageState:
-    """What a browser keeps in which somebody has signed in."""
+    """The storage of a browser in which somebody has signed in."""
     secret = league.site.world.write(begin_session, user_id, "browser").secret
     cookie: StorageStateCookie = {"name": "deadheat", "value": secret, "domain": "127.0.0.1", "path": "/"}
     return {"cookies": [cookie], "origins": []}
@@ -92,7 +92,7 @@ def visit(browser: Browser, league: League) -> Iterator[Open]:
 
 @contextmanager
 def watched(browser: Browser, url: str) -> Iterator[Open]:
-    """Opens pages of a site, each in a browser of its own, and looks at their complaints in the end."""
+    """Opens pages of a site, each in its own browser context, and checks their complaints at the end."""
     contexts: list[BrowserContext] = []
     complaints: list[str] = []
 
@@ -121,10 +121,9 @@ def watched(browser: Browser, url: str) -> Iterator[Open]:
 
 
 def keeps_out(page: Page) -> list[str]:
-    """Whom a page keeps out, on a desk and on a phone, in light and in dark; afterwards it is as it was.
-
-    What can be unfolded is unfolded. All that axe knows is asked where parts scroll, on a phone; of the dark only what
-    depends on colours.
+    """Return the barriers of a page, on a desk and on a phone, in light and in dark; afterwards the page is as before.
+    Everything that can be unfolded is unfolded. All of axe's rules run on a phone, where parts scroll; in the dark,
+    only those about colours.
     """
     page.wait_for_load_state()
     page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
@@ -147,7 +146,7 @@ UNTIDY = ("empty-table-header",)
 
 
 def barriers(page: Page, rules: Sequence[str] = ()) -> list[str]:
-    """What axe finds that keeps people out: rule and where. `rules`: only these; none: all."""
+    """The barriers that axe finds: rule and place. `rules`: only these; none: all."""
     options = {"resultTypes": ["violations"]} | ({"runOnly": list(rules)} if rules else {})
     found = Axe().run(page, options=options).response["violations"]
     return [

@@ -41,7 +41,9 @@ class Everything(League):
         self.site.world.write(closing.ban, operators.OPERATOR, NAMES["stranger"], "wrote insults")
 
     def paths(self, role: str) -> list[str]:
-        """The pages to be looked at as somebody of that role; who has signed in sees the same of what strangers see."""
+        """The pages to visit in that role; a signed-in person sees the same pages as strangers, apart from their
+        own.
+        """
         column = ROLES.index(role)
         lines = [line for line in TABLE if line.method == "GET" and not OTHERWISE.search(line.route)]
         alone = [line for line in lines if role == "anonymous" or not line.statuses.startswith("200")]
@@ -54,7 +56,7 @@ class Everything(League):
         return [*matches, f"/matches/{self.matches['yacht-auction']}#move-3", *(f"/games/{game}" for game in GAMES)]
 
     def signed_in(self, role: str) -> StorageState | None:
-        """What the browser of somebody in that role keeps."""
+        """The browser storage of somebody in that role."""
         if role == "anonymous":
             return None
         with self.site.world.db.reading() as session:

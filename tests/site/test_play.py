@@ -64,7 +64,7 @@ class Worker(threading.Thread):
             time.sleep(0.02)
 
     def stop(self, seconds: float) -> None:
-        """Whoever still plays has left, so that nothing of this test lasts into the next."""
+        """Let every person leave who still plays, so that nothing of this test lasts into the next."""
         self.stops = True
         with self.context.database.transaction() as session:
             session.exec(update(Exhibition).values(resigned=True, open_user_id=None, open_place=None))
@@ -502,7 +502,7 @@ def test_it_is_played_without_scripts_and_a_typo_costs_nothing(visit: Open, leag
 
 
 def every_field_has_a_name(page: Page) -> bool:
-    """What the page checker, a script itself, would look at first."""
+    """Check first what the page checker, a script itself, would check."""
     fields = page.locator("form.move input:not([type=hidden]), form.move select")
     return all(page.locator(f"label[for={field.get_attribute('id')}]").count() == 1 for field in fields.all())
 

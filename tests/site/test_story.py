@@ -174,7 +174,7 @@ def makes_a_season(page: Page) -> int:
 
 
 def quick_season(deployment: Deployment, game: str) -> int:
-    """For the games of which only a replay is wanted."""
+    """A season for games of which only a replay is needed."""
     with Client(deployment.url, deployment.organiser) as organiser:
         body = {"name": f"One of {game}", "game": game, "series_length": 1, "games_per_pair": 1}
         season = organiser.create_season(body)
@@ -223,7 +223,7 @@ def drops(page: Page, name: str, content: bytes) -> None:
 
 
 def harmless(page: Page) -> None:
-    """Nothing of what the author wrote is more than text, and nothing of it paints or turns round."""
+    """Check that the author's text is only text, and paints and reverses nothing."""
     assert "owned" not in page.title()
     assert page.locator("img[src=x], [onclick], [onerror]").count() == 0
     text = page.locator("body").inner_text()

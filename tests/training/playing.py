@@ -23,7 +23,7 @@ def plain(name: str, seats: int = 2) -> Environment:
 
 
 def legal(env: Environment) -> list[int]:
-    """What the agent that is asked may do."""
+    """The legal actions of the agent that is asked."""
     found: list[int] = np.flatnonzero(env.observe(env.agent_selection)["action_mask"]).tolist()
     return found
 

@@ -151,7 +151,7 @@ def test_who_resigns_while_the_bots_are_at_work_is_free_before_they_have_answere
 def test_a_machine_that_always_fails_costs_a_person_no_more_than_a_match_of_bots(
     world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever it fails by: an engine that cannot do its work is nobody's doing, and its voids count all the same."""
+    """This holds for every cause: an engine that cannot work is nobody's fault, but its voids count all the same."""
     person, exhibition_id = seated(world)
 
     def failing(self: PipeTransport, messages: object) -> object:

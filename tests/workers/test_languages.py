@@ -106,7 +106,7 @@ public class Main {
 
 
 def asked(line: str, folder: Path, image: str, tmp_path: Path) -> tuple[Reply, Exit]:
-    """What the program of these sources answers, and how it ends."""
+    """Return the answers of the program with these sources, and how it ends."""
     files = sources(folder)
     language, entry = detect("bot.zip", list(files), files.get("deadheat.toml"))
     recipe = LANGUAGES[language].starting_with(entry)

@@ -31,7 +31,7 @@ def queued(world: PlayingWorld, length: int = 2) -> int:
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> Told:
-    """What spectators could have seen, in order."""
+    """The states that spectators could have seen, in order."""
     found: Told = []
     really = league_live.show
 

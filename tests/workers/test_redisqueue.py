@@ -15,7 +15,7 @@ from tests.league.world import settings
 
 
 def let_go_of(queue: SimpleQueue) -> None:
-    """What becomes of messages when a connection ends."""
+    """Put back unprocessed messages, as kombu does when a connection ends."""
     assert isinstance(queue.channel, Channel)
     queue.channel.qos.restore_unacked_once()
 

@@ -96,7 +96,7 @@ def test_nothing_is_done_in_a_database_that_a_newer_version_has_migrated(
 
 
 def test_what_was_played_before_an_upgrade_is_not_written_into_the_new_schema(world: PlayingWorld, monkeypatch) -> None:
-    """Of what that keeps besides, this version knows nothing: half a result would stay half for ever."""
+    """This version knows nothing of the new schema's additions: half a result would stay half for ever."""
     series_id = queued(world)
     store = play.store
 

@@ -180,7 +180,7 @@ def test_what_a_database_refuses_for_one_season_stops_no_other(
 
 @pytest.fixture
 def asked(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Seasons of which more series were asked for; nothing of an earlier test is remembered."""
+    """The seasons for which more series were requested; nothing of an earlier test is remembered."""
     seasons: list[int] = []
     monkeypatch.setattr(tasks, "enqueue_plan", seasons.append)
     tasks._in_vain_until.clear()

@@ -41,7 +41,7 @@ SWEEP_SECONDS = 5
 """How often lost work is searched for: short beside a lease, and two indexed queries if nothing was lost."""
 
 DELIVER_SECONDS = 5
-"""How often it is looked whether a notice is to be sent: an indexed query."""
+"""How often due notices are looked for, by an indexed query."""
 
 FORGET_SECONDS = 3600
 """How often old notices are removed: they are kept for months."""
@@ -162,7 +162,7 @@ def enqueue(life: Life, row_id: int) -> None:
 
 
 def enqueue_advice(exhibition_id: int) -> None:
-    """Have advice given on a person's match. Raises the broker's own errors."""
+    """Enqueue advice on a person's match. Raises the broker's own errors."""
     _send("deadheat.advise", exhibition_id, expires=ADVICE_EXPIRY_SECONDS)
 
 

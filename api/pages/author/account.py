@@ -67,7 +67,7 @@ SYSTEMS = {
     "Mac OS": "Mac",
     "Linux": "Linux",
 }
-"""Words of a User-Agent, the telling ones first: enough to know one's own browsers apart."""
+"""Words of a User-Agent, the most telling first: enough to tell one's own browsers apart."""
 
 TOKEN_DAYS = (7, 30, 90, 365)
 SCOPES = {
@@ -79,7 +79,7 @@ SCOPES = {
 
 
 class TokenForm(BaseModel):
-    """A token made by who is signed in."""
+    """The form to create a token while signed in."""
 
     label: base.Label
     scope: Scope
@@ -87,7 +87,7 @@ class TokenForm(BaseModel):
 
 
 class CloseForm(BaseModel):
-    """One's own account is closed by its password, if it has one."""
+    """The form to close one's own account, with its password if it has one."""
 
     password: str = ""
 
@@ -103,7 +103,7 @@ class PasswordForm(BaseModel):
 def account_page(
     shared: Services, visit: Visit, complaint: Complaint | None = None, issued: Issued | None = None, **_given: Any
 ) -> Response:
-    """The page of one's own account; `issued`: a new token."""
+    """Render the account's page; `issued`: a new token."""
     person = visit.person
     with shared.db.reading() as session:
         present = look_up(session, visit.secret, TokenKind.SESSION).token_id
@@ -138,7 +138,7 @@ def account_page(
 
 
 def door(shared: Services, name: str, complaint: Complaint | None, back: str) -> Response:
-    """Signing in or up, either with a way to the other; both lead to `back`."""
+    """Render the form to sign in or up, with a link to the other form; both lead to `back`."""
     with shared.db.reading() as session:
         rule = newcomer_rule(session).value
     mail, provider = bool(shared.settings.smtp_url), shared.provider and shared.provider.host
@@ -152,7 +152,7 @@ def sign_in_page(shared: Shared, visit: Present, next_path: Next = None) -> Resp
 
 
 def door_again(name: str) -> Callable[..., Response]:
-    """Make what shows one of both doors with a complaint."""
+    """Make the function that shows one of both forms with a complaint."""
     return lambda shared, sent, complaint, **_: door(shared, name, complaint, local_path(sent.get("next")))
 
 
@@ -204,7 +204,7 @@ def account(shared: Shared, visit: Visiting) -> Response:
 @router.post("/account/bots")
 @posting("bot", account_page)
 def create_bot(shared: Shared, posted: Submitted) -> Response:
-    """A bot, and on to its first upload."""
+    """Create a bot, and continue to its first upload."""
     body = checked(BotRequest, posted.fields)
     with shared.db.transaction() as session:
         bot = bots.create_bot(session, posted.visit.person, body.game, body.name, body.team_id)
@@ -214,7 +214,9 @@ def create_bot(shared: Shared, posted: Submitted) -> Response:
 @router.post("/account/tokens")
 @posting("token", account_page)
 def create_token(shared: Shared, posted: Submitted) -> Response:
-    """A token. The answer is the page itself: its secret is shown once, and must stand in no address and no store."""
+    """Create a token. The answer is the page itself, because the secret is shown once and must not appear in an address
+    or a store.
+    """
     body = checked(TokenForm, posted.fields)
     with shared.db.transaction() as session:
         issued = issue_token(session, posted.visit.person.id, body.label, body.scope, body.days)
@@ -232,7 +234,7 @@ def revoke(shared: Shared, posted: Submitted, token_id: Id) -> Response:
 @router.post("/account/password")
 @posting("password", account_page)
 def change_password(shared: Shared, request: Request, posted: Submitted) -> Response:
-    """Another password; every other browser is signed out, and every token ended unless they are to stay."""
+    """Change the password; every other browser is signed out, and every token ends unless tokens are kept."""
     person = posted.visit.person
     body = checked(PasswordForm, posted.fields)
     confirm(shared, request, posted.visit, body.password)
@@ -264,7 +266,7 @@ def create_team(shared: Shared, posted: Submitted) -> Response:
 @router.post("/account/teams/{team_id}/{verb}")
 @posting("team-{team_id}", account_page)
 def change_team(shared: Shared, posted: Submitted, team_id: Id, verb: str) -> Response:
-    """Invite, join, leave or remove, hand over."""
+    """Invite to a team, join, leave, remove a member, or hand it over."""
     verbs = {"invite": invite_to_team, "leave": leave_team, "hand-over": hand_over_team}
     with shared.db.transaction() as session:
         if verb == "join":
@@ -297,7 +299,7 @@ def confirm(shared: Services, request: Request, visit: Visit, password: str) -> 
 
 
 def begin(shared: Services, request: Request, person: Person, path: str) -> Response:
-    """A new session in place of whatever the browser came with."""
+    """Begin a new session in place of the one that the browser had."""
     former = sessions.secret_of(request, shared.settings)
     with shared.db.transaction() as session:
         issued = begin_session(session, person.id, _browser(request.headers.get("user-agent", "")), former)

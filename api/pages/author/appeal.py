@@ -17,7 +17,7 @@ from deadheat.league.service.views.matches import match_detail
 router = APIRouter(include_in_schema=False)
 
 SHOWN = 100
-"""Appeals about one match, the newest."""
+"""The newest appeals about one match."""
 
 
 def _appeal(shared: Services, visit: Visit, match_id: int, complaint: Complaint | None = None, **_: Any) -> Response:
@@ -30,14 +30,14 @@ def _appeal(shared: Services, visit: Visit, match_id: int, complaint: Complaint 
 
 @router.get("/matches/{match_id}/appeal")
 def appeal_page(shared: Shared, visit: Visiting, match_id: Id) -> Response:
-    """One's appeals about the match (an organiser: everybody's), and the form for another."""
+    """Show the person's appeals about the match (to an organiser: everybody's), and the form for another."""
     return _appeal(shared, visit, match_id)
 
 
 @router.post("/matches/{match_id}/appeal")
 @posting("appeal", _appeal)
 def appeal(shared: Shared, posted: Submitted, match_id: Id) -> Response:
-    """Doubt the match: it is re-simulated at once."""
+    """Appeal a match: it is re-simulated at once."""
     open_appeal(shared, posted.visit.person, match_id, checked(shapes.AppealRequest, posted.fields))
     return onward(f"/matches/{match_id}/appeal")
 

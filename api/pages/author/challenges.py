@@ -1,4 +1,4 @@
-"""Unrated matches that authors ask for: the form beside a bot, one's own list, and how one stands."""
+"""Unrated matches that authors ask for: the form beside a bot, the visitor's list, and each challenge's progress."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from deadheat.league.service.views.matches import matches
 router = APIRouter(include_in_schema=False)
 
 LISTED = 50
-"""Challenges, and matches of one."""
+"""Challenges in a list, and matches of a challenge."""
 
 GAMES = 20
 """The form's default: enough to see a large difference, and little work for a machine."""
@@ -82,7 +82,7 @@ def _form(
 
 @router.get("/bots/{bot_id}/challenge")
 def form(shared: Shared, visit: Visiting, bot_id: Id, season: Annotated[RowId, Query()]) -> Response:
-    """The form to ask for matches against a bot."""
+    """Show the form to ask for matches against a bot."""
     return _form(shared, visit, bot_id, season)
 
 
@@ -105,7 +105,7 @@ def ask(shared: Shared, posted: Submitted, bot_id: Id, season: Annotated[RowId, 
 def challenge(
     shared: Shared, visit: Present, challenge_id: Id, before: Annotated[RowId | None, Query()] = None
 ) -> Response:
-    """How one stands, with its matches."""
+    """Show a challenge's progress, with its matches."""
     with shared.db.reading() as session:
         found = asked.asked_challenge(session, None if visit is None else visit.person, challenge_id)
         played = matches(session, challenge_id=challenge_id, before=before, limit=LISTED + 1)

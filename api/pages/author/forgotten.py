@@ -1,4 +1,4 @@
-"""The pages of a forgotten password: asking for a link, and choosing another password by it."""
+"""The pages for a forgotten password: asking for a link, and choosing another password through it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def ask_page(shared: Shared) -> Response:
 @router.post("/forgotten")
 @posting("forgotten", _ask)
 def ask(shared: Shared, request: Request, sent: Sent) -> Response:
-    """Send a link, after the answer, so that how long it takes tells nothing either."""
+    """Send a link after the answer, so that the response time reveals nothing either."""
     name = sent.get("name", "")[:64]
     shared.rates.forgotten(request, name)
     answer = _ask(shared, asked=True)
@@ -70,7 +70,7 @@ def _reset_again(complaint: Complaint, shared: Services, sent: Fields, **_: Any)
 @router.post("/reset")
 @posting("reset", _reset_again)
 def reset(shared: Shared, request: Request, sent: Sent) -> Response:
-    """Have another password; every browser is signed out and every token ended."""
+    """Set another password; every browser is signed out and every token ends."""
     shared.rates.sign_up(request)  # counts as a sign-up: it may be a guess, and costs a hash
     body = checked(ResetForm, {name: sent.get(name, "") for name in ResetForm.model_fields})
     with shared.db.transaction() as session:

@@ -20,7 +20,7 @@ LISTED = 50
 
 @router.get("/inbox")
 def inbox(shared: Shared, visit: Visiting, before: Annotated[RowId | None, Query()] = None) -> Response:
-    """All of them, the newest first."""
+    """Show all notices, the newest first."""
     with shared.db.reading() as session:
         found = notices.inbox(session, visit.person, before=before, limit=LISTED + 1)
     shown, older = first_of(found, LISTED, lambda notice: notice.id)
@@ -29,7 +29,7 @@ def inbox(shared: Shared, visit: Visiting, before: Annotated[RowId | None, Query
 
 @router.post("/inbox/read")
 def mark_read(shared: Shared, posted: Submitted) -> Response:
-    """Mark as read what was shown, and what is older."""
+    """Mark the notices that were shown, and older ones, as read."""
     up_to = checked(ReadRequest, posted.fields).up_to
     with shared.db.transaction() as session:
         notices.mark_read(session, posted.visit.person, up_to)

@@ -20,7 +20,7 @@ NOTICES = 3
 
 @router.get("/mine")
 def mine(shared: Shared, visit: Visiting) -> Response:
-    """Their bots, each in its newest season, and the newest notices that they have not read."""
+    """List the person's bots, each in its newest season, and the newest unread notices."""
     with shared.db.reading() as session:
         bots = [bot for bot in bots_of(session, visit.person) if bot.retired_at is None][:BOTS]
         unread = notices.inbox(session, visit.person, unread=True, limit=NOTICES)

@@ -38,7 +38,7 @@ router = APIRouter(include_in_schema=False)
 
 COOKIE = "openid"
 COOKIE_SECONDS = 600
-"""Time to sign in at the provider."""
+"""The time to sign in at the provider."""
 
 UNKNOWN = N_(
     "This sign-in has no account here yet. Choose a name to create one. If you already have an account, sign in with "
@@ -61,7 +61,7 @@ def start(shared: Shared, request: Request, visit: Present, next_path: Next = No
 @router.post("/sign-up/openid")
 @posting("openid", account.door_again("sign-up"))
 def sign_up(shared: Shared, request: Request, sent: Sent) -> Response:
-    """Choose a name, then prove at the provider who one is. What can be refused before is."""
+    """Choose a name, then sign in at the provider. Refusals that are certain beforehand come first."""
     _provider(shared)
     body = checked(NewAuthor, {name: sent.get(name, "") for name in ("name", "code")})
     shared.rates.sign_up(request)
@@ -76,7 +76,7 @@ def sign_up(shared: Shared, request: Request, sent: Sent) -> Response:
 @router.post("/account/openid")
 @posting("openid", account.account_page)
 def link(shared: Shared, request: Request, posted: Submitted) -> Response:
-    """Link the account: its password, then to the provider."""
+    """Link the account: check its password, then go to the provider."""
     _provider(shared)
     confirm(shared, request, posted.visit, posted.fields.get("password", ""))
     return _away(shared, request, "link", f"{HOME}#openid", user_id=posted.visit.person.id)

@@ -41,7 +41,7 @@ from deadheat.league.service.views.matches import match_detail, own_seats
 router = APIRouter(include_in_schema=False)
 
 EXCHANGES = 3
-"""Shown before the end, and the one after it."""
+"""Exchanges shown before the end, besides the last one."""
 
 MAX_NOTES = 1000
 """The most notes per seat; its stderr has all that were kept."""
@@ -63,8 +63,8 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a seat lost its place. `clock`: what the times of its last answer say; `evidence`: what the judge's counters
-    said of a missed deadline; `at`: where the replay shows it.
+    """Why a seat lost its place. `clock`: an explanation of its last answer's times; `evidence`: the judge's counters
+    for a missed deadline; `at`: where the replay shows it.
     """
 
     verdict: Verdict
@@ -90,7 +90,7 @@ class OwnSeat:
 
 @router.get("/matches/{match_id}/mine")
 def own_match(shared: Shared, visit: Visiting, match_id: Id) -> Response:
-    """One's own seats in a match."""
+    """Show the viewer's own seats in a match."""
     with shared.db.reading() as session:
         seated = own_seats(session, visit.person, match_id)
         endings = {found.seat: found for found in matches.endings(session, visit.person, match_id)}

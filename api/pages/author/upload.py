@@ -1,4 +1,4 @@
-"""A bot's workshop, its author's alone: uploading, what became of each version, and in which seasons it plays."""
+"""A bot's workshop, for its author only: uploads, the fate of each version, and the seasons in which it plays."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def uploading(shared: Shared, request: Request, visit: Visiting, bot_id: Id) -> 
 
 @router.post("/versions")
 async def upload(shared: Shared, request: Request, visit: Annotated[Visit, Depends(uploading)], bot_id: Id) -> Response:
-    """The form's upload. The token stands before the file, and nothing is done with the file if it is not right."""
+    """Receive the form's upload. The token precedes the file, which is ignored if the token is wrong."""
     async with shared.room.take(visit.person.id, request):
         with tempfile.TemporaryFile() as file:
             limit_bytes = shared.settings.upload_limit_bytes
@@ -146,7 +146,7 @@ def version(shared: Shared, visit: Visiting, bot_id: Id, number: Id) -> Response
 @router.post("/seasons/{season_id}/{verb}")
 @posting("season-{season_id}", _workshop)
 def take_part(shared: Shared, posted: Submitted, bot_id: Id, season_id: Id, verb: str) -> Response:
-    """Enter or choose a version, withdraw, come back."""
+    """Enter a season, choose a version, withdraw, or come back."""
     person = posted.visit.person
     with shared.db.transaction() as session:
         if verb == "enter":
@@ -173,7 +173,7 @@ def change(shared: Shared, posted: Submitted, bot_id: Id) -> Response:
 @router.post("/retire")
 @posting("bot", _workshop)
 def retire(shared: Shared, posted: Submitted, bot_id: Id) -> Response:
-    """Retire it, or bring it back."""
+    """Retire the bot, or bring it back."""
     retired = checked(RetireForm, posted.fields).retired
     with shared.db.transaction() as session:
         change_bot(session, posted.visit.person, bot_id, retired=retired)
@@ -182,7 +182,7 @@ def retire(shared: Shared, posted: Submitted, bot_id: Id) -> Response:
 
 @router.post("/people")
 def people(shared: Shared, posted: Submitted, bot_id: Id) -> Response:
-    """Open the bot to people who would play against it, or close it."""
+    """Open the bot to people who want to play against it, or close it."""
     with shared.db.transaction() as session:
         plays_people = posted.fields.get("plays_people") == "yes"
         change_bot(session, posted.visit.person, bot_id, plays_people=plays_people)

@@ -1,4 +1,4 @@
-"""Webhooks and e-mail addresses of somebody's account: added, tested, removed, and how their deliveries went."""
+"""Webhooks and e-mail addresses of an account: adding, testing and removing them, and their deliveries."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class WebhookForm(BaseModel):
 
 
 class AddressForm(BaseModel):
-    """A new e-mail address, and the account's password: a forgotten one is replaced by mail."""
+    """A new e-mail address, and the account's password, because a forgotten password is replaced by mail."""
 
     address: str
     password: str = ""
@@ -44,14 +44,16 @@ def _page(shared: Services, visit: Visit, complaint: Complaint | None = None, se
 
 @router.get("")
 def webhooks(shared: Shared, visit: Visiting) -> Response:
-    """All of one's own, and the newest deliveries."""
+    """Show all channels of the account, and the newest deliveries."""
     return _page(shared, visit)
 
 
 @router.post("")
 @posting("webhook", _page)
 def add(shared: Shared, posted: Submitted) -> Response:
-    """Add one. The answer is the page itself: the secret is shown once, and must stand in no address and no store."""
+    """Add a webhook. The answer is the page itself, because the secret is shown once and must not appear in an address
+    or a store.
+    """
     body = checked(WebhookForm, posted.fields)
     with shared.db.transaction() as session:
         _, secret = channels.add_webhook(session, posted.visit.person, body.url.strip())
@@ -72,7 +74,7 @@ def add_address(shared: Shared, request: Request, posted: Submitted) -> Response
 
 @router.post("/{channel_id}/{verb}")
 def change(shared: Shared, posted: Submitted, channel_id: Id, verb: str) -> Response:
-    """Remove one, switch it on again, or test it."""
+    """Remove a channel, switch it on again, or test it."""
     if verb in VERBS:
         with shared.db.transaction() as session:
             VERBS[verb](session, posted.visit.person, channel_id)

@@ -1,7 +1,8 @@
-"""The organiser's desk: seasons, entries, results, appeals, announcements. What is decided here is in the audit log.
+"""The organiser's desk: seasons, entries, results, appeals, announcements. The audit log records every decision made
+here.
 
-Each form posts to an address of its own and is answered with the page it stands on; the words that may follow a
-season's or match's address are in the tables below.
+Each form posts to an address of its own and is answered with its page; the tables below list the words that may follow
+a season's or match's address.
 """
 
 from __future__ import annotations
@@ -63,10 +64,10 @@ from deadheat.league.words import Remedy
 router = APIRouter(prefix="/desk", include_in_schema=False)
 
 SHOWN = 50
-"""Appeals and announcements on the desk; what else there is, it says."""
+"""Appeals and announcements on the desk, which states how many more there are."""
 
 HELD = 20
-"""Held matches on the desk, the oldest; what else there is, it says."""
+"""The oldest held matches on the desk, which states how many more there are."""
 
 SEASONS = 200
 """How many of the newest seasons the desk shows."""
@@ -90,7 +91,7 @@ class MatchForm(shapes.Reason):
 
 
 class HeldForm(shapes.Reason):
-    """The decision on a held match: it is played again, left unplayed, or lost by a seat (from 0)."""
+    """The decision on a held match: to play it again, to leave it unplayed, or that a seat (from 0) loses it."""
 
     answer: str = Field(pattern=r"^(again|leave|[0-9])$")
 
@@ -116,23 +117,23 @@ class BotForm(BaseModel):
 
 
 class Listed(base.Query):
-    """The part of a season's entries that is shown; the forms in their rows return to it."""
+    """The part of a season's entries that is shown; the forms in its rows return to it."""
 
     model_config = ConfigDict(extra="ignore")
 
     q: Annotated[str, Query(max_length=64)] = ""
     page: base.RowId = 1
     bots: schemas.Bots | None = None
-    """How many the forecast reckons with; None: those that have entered."""
+    """The number of bots that the forecast assumes; None: those that have entered."""
 
     @property
     def query(self) -> str:
-        """The choice without the page, to be added to an address that has a query already."""
+        """The filter without the page, to be added to an address with a query."""
         return f"&{urlencode({'q': self.q})}" if self.q else ""
 
     @property
     def address(self) -> str:
-        """All of it, to be added to an address that has none."""
+        """The whole filter, to be added to an address without a query."""
         return f"?page={self.page}{self.query}" if self.q or self.page > 1 else ""
 
 
@@ -187,7 +188,7 @@ def season_page(
     listed: Listed = FIRST,
     **_given: Any,
 ) -> Response:
-    """The page of a season at the desk."""
+    """Render a season's page at the desk."""
     visit.person.must_organise()
     skip = (listed.page - 1) * ENTRIES
     with shared.db.reading() as session:
@@ -229,13 +230,13 @@ def season_page(
 
 @router.get("")
 def desk(shared: Shared, visit: Visiting, after: Annotated[int, Query(ge=0, le=MAX_ID)] = 0) -> Response:
-    """Everything at once, of open appeals those above `after`."""
+    """Show the whole desk, with the open appeals above `after`."""
     return _desk(shared, visit, after=after)
 
 
 @router.get("/seasons/new")
 def new_season(shared: Shared, visit: Visiting, previous: Annotated[base.RowId | None, Query()] = None) -> Response:
-    """The form of a new season; with `previous` of one that continues that season."""
+    """Show the form of a new season, which continues the season `previous` if it is given."""
     return _new_season(shared, visit, previous)
 
 
@@ -319,14 +320,14 @@ def rule_on_appeal(shared: Shared, posted: Submitted, appeal_id: Id) -> Response
 
 @router.get("/seasons/{season_id}")
 def season(shared: Shared, visit: Visiting, season_id: Id, listed: Listing) -> Response:
-    """One season: its state, settings, entries and list."""
+    """Show a season: its state, settings, entries and list."""
     return season_page(shared, visit, season_id, listed=listed)
 
 
 @router.post("/seasons/{season_id}/state")
 @posting("state", season_page)
 def set_state(shared: Shared, posted: Submitted, season_id: Id) -> Response:
-    """Open, freeze, begin the finals, close."""
+    """Open or freeze a season, begin its finals, or close it."""
     body = checked(StateForm, posted.fields)
     with shared.db.transaction() as session:
         set_season_state(session, posted.visit.person, season_id, body.state, force=body.force)
@@ -336,7 +337,7 @@ def set_state(shared: Shared, posted: Submitted, season_id: Id) -> Response:
 @router.post("/seasons/{season_id}/settings")
 @posting("settings", season_page)
 def edit(shared: Shared, posted: Submitted, season_id: Id) -> Response:
-    """Change settings: what is left empty is taken away, where nothing is a choice."""
+    """Change settings. An empty field removes a setting that may be none."""
     given = season_form.read(posted.fields)
     settings = {name: value for name, value in given.items() if name not in ("state", "force")}
     api_seasons.change_season(shared, posted.visit.person, season_id, checked(schemas.SeasonChange, settings))
@@ -355,7 +356,7 @@ def invite(shared: Shared, posted: Submitted, season_id: Id) -> Response:
 @router.post("/seasons/{season_id}/entries")
 @posting("enter", season_page)
 def let_in(shared: Shared, posted: Submitted, season_id: Id) -> Response:
-    """Enter anybody's bot; it is shown then."""
+    """Enter anybody's bot, and show it."""
     bot_id = checked(BotForm, posted.fields).bot
     with shared.db.transaction() as session:
         entry = league_entries.let_in(session, posted.visit.person, season_id, bot_id)
@@ -365,7 +366,7 @@ def let_in(shared: Shared, posted: Submitted, season_id: Id) -> Response:
 @router.post("/seasons/{season_id}/entries/{bot_id}/division")
 @posting("entry-{bot_id}", season_page)
 def assign_division(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id, listed: Listing) -> Response:
-    """Put an entry into another division."""
+    """Move an entry to another division."""
     change_entry(shared, posted.visit.person, season_id, bot_id, checked(EntryChange, posted.fields))
     return onward(f"/desk/seasons/{season_id}{listed.address}#entries")
 

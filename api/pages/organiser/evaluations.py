@@ -1,4 +1,4 @@
-"""Evaluations at the desk: begun now, or cancelled, from their season's page there."""
+"""Evaluations at the desk, begun or cancelled from their season's page there."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from deadheat.api.schemas.evaluations import EvaluationRequest
 router = APIRouter(prefix="/desk/seasons/{season_id}/evaluations", include_in_schema=False)
 
 MATCHES = "matches"
-"""What the form calls `each`: a field with the name of a method hides that of its form in the browser."""
+"""The form's name for `each`, because in a browser a field named like a form's method hides the method."""
 
 
 @router.post("")
 @posting("evaluation", season_page)
 def begin_evaluation(shared: Shared, posted: Submitted, season_id: Id) -> Response:
-    """Begin an evaluation now; what is left empty was not given."""
+    """Begin an evaluation now; empty fields count as left out."""
     given = {MATCHES if name == "each" else name: value for name, value in posted.fields.items() if value}
     body = checked(EvaluationRequest, given)
     begun = evaluations.begin(shared, posted.visit.person, season_id, body, Response())
@@ -29,6 +29,6 @@ def begin_evaluation(shared: Shared, posted: Submitted, season_id: Id) -> Respon
 @router.post("/{evaluation_id}/cancel")
 @posting("evaluation", season_page)
 def cancel_evaluation(shared: Shared, posted: Submitted, season_id: Id, evaluation_id: Id) -> Response:
-    """End one that is being played."""
+    """Cancel a running evaluation."""
     evaluations.cancel(shared, posted.visit.person, evaluation_id)
     return onward(f"/desk/seasons/{season_id}#evaluations")

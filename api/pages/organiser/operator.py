@@ -1,4 +1,4 @@
-"""The operator's page: what waits, who works and whether they are fit, what went wrong lately. Administrators only."""
+"""The operator's page: what waits, which machines work and are fit, and recent failures. Administrators only."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from deadheat.league.service.views.voids import season_voids
 router = APIRouter(include_in_schema=False)
 
 OLD_SECONDS = 120
-"""A job that waits longer, or a ranking that is older while results come, is marked."""
+"""The age from which waiting jobs are marked, and rankings while results arrive."""
 
 
 MOST_VOIDS = 50
-"""Versions with void attempts that are listed, the least likely."""
+"""The number of listed versions with void attempts, the least likely first."""
 
 HOURS = {"hour": 1, "day": 24}
 Over = Annotated[Literal["hour", "day"], Query()]
@@ -49,7 +49,7 @@ Over = Annotated[Literal["hour", "day"], Query()]
 
 @router.get("/operator")
 def operator(shared: Shared, request: Request, visit: Visiting, over: Over = "hour") -> Response:
-    """How the deployment runs, with charts of the last hour or day."""
+    """Show how the deployment runs, with charts of the last hour or day."""
     with shared.db.reading() as session:
         conditions = league_conditions.conditions(session, visit.person)
         hosts = hosts_for(session, visit.person)
@@ -104,14 +104,14 @@ def _accounts(shared: Services, visit: Visit, complaint: Complaint | None = None
 
 @router.get("/operator/accounts")
 def accounts(shared: Shared, visit: Visiting) -> Response:
-    """Accounts that are closed or banned."""
+    """List accounts that are closed or banned."""
     return _accounts(shared, visit)
 
 
 @router.post("/operator/accounts/{verb}")
 @posting("{verb}", _accounts)
 def change_account(shared: Shared, posted: Submitted, verb: Literal["ban", "reopen"]) -> Response:
-    """End somebody's account, or open it again."""
+    """Ban somebody, or reopen their account."""
     with shared.db.transaction() as session:
         if verb == "ban":
             body = checked(BanForm, posted.fields)

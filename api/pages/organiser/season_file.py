@@ -1,6 +1,6 @@
-"""A season as a file at the desk: chosen or typed, shown as what it would change, then applied.
+"""A season's file at the desk: chosen or typed, previewed, then applied.
 
-A page without `season` is about a new one. What is applied is what was previewed: the preview carries the text, and the
+A page without `season` is about a new one. Exactly the previewed text is applied: the preview contains it, and the text
 area beside it is for another preview.
 """
 

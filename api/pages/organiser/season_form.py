@@ -1,7 +1,7 @@
 """The form of a season's settings, which `league.terms` defines: filling it in and reading it.
 
-The form shows what holds: a new season's defaults, or what another season has, so that what is sent is what was seen.
-A setting that is left empty becomes none if it may be none, and otherwise does not change.
+The form shows the present values: a new season's defaults, or another season's settings, so that people see what they
+send. A setting that is left empty becomes none if it may be none, and otherwise does not change.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from deadheat.league.states import SeasonState
 from deadheat.league.terms import TERMS, Group, Term
 
 SEATS = "seats"
-"""The one setting whose default is its game's: empty in the form of a new season."""
+"""The only setting whose default depends on its game: it is empty in the form of a new season."""
 
 LINES = frozenset({"stages"})
 """Lists whose members are too long to stand side by side."""
@@ -48,7 +48,7 @@ class Filled:
 
     @property
     def required(self) -> bool:
-        """Whether it may not be left empty."""
+        """Whether it must not be empty."""
         return not self.term.optional and self.term.name != SEATS
 
     @property
@@ -82,7 +82,7 @@ def in_form(term: Term) -> str:
 def groups(
     season: Season | None = None, state: SeasonState = SeasonState.SCHEDULED
 ) -> Mapping[Group, Sequence[Filled]]:
-    """The form, filled in with a season's settings, or with the defaults."""
+    """Return the form, filled in with a season's settings, or with the defaults."""
     found: dict[Group, list[Filled]] = {}
     for name, term in TERMS.items():
         default = "" if name == SEATS else term.default
@@ -107,7 +107,7 @@ def read(fields: Mapping[str, str]) -> dict[str, Any]:
 
 
 def divisions_text(season: Season) -> str:
-    """Its divisions as they are typed: one a line, the highest first, perhaps with the most entries."""
+    """The divisions as they are typed: one a line, the highest first, each optionally with its most entries."""
     return "\n".join(f"{one.name}, {one.size}" if one.size else one.name for one in season.divisions)
 
 

@@ -1,4 +1,4 @@
-"""The geometry of a knock-out's bracket; the template draws it as SVG, and the same as a table."""
+"""The geometry of a knockout's bracket; the template draws it as SVG, and also as a table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from deadheat.engine.language import _
 from deadheat.league.records.evaluations import BracketTie, EvaluationSeat
 
 WIDTH, LINE, GAP, ACROSS, TOP = 168, 22, 14, 40, 26
-"""A tie's width and the height of one of its two lines; the room below, beside, and above for the rounds' names."""
+"""A tie's width and the height of one of its two lines; then the space below, beside, and above for the rounds'
+names.
+"""
 
 MOST_TIES = 32
 """The most ties in the first round drawn; earlier rounds are only in the table."""
@@ -27,7 +29,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A tie with its upper left corner. `way`: the line to where its winner goes; empty: nowhere."""
+    """A tie with its upper left corner. `way`: the line to its winner's next tie; empty if there is none."""
 
     tie: BracketTie
     name: str
@@ -39,7 +41,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """All of it. `names`: of the rounds, with the middle of each."""
+    """The whole picture. `names`: of the rounds, with the middle of each."""
 
     boxes: list[Box]
     names: list[tuple[float, str]]
@@ -48,7 +50,7 @@ class Picture:
 
 
 def picture(ties: Sequence[BracketTie]) -> Picture | None:
-    """None: there is nothing to draw."""
+    """Compute the picture; None if there is nothing to draw."""
     if not ties:
         return None
     rounds = ties[-1].round

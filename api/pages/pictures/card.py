@@ -35,7 +35,7 @@ VERSION = 1
 """The version of the drawing, see `api.replays.VERSION`."""
 
 WIDTH, HEIGHT = 1200, 630
-"""The size that services which show such pictures ask for."""
+"""The size that services which show such pictures request."""
 
 MARGIN = 60
 CHART = (MARGIN, 440, WIDTH - MARGIN, 590)
@@ -46,7 +46,7 @@ COLOURS = 64
 
 @router.get("/matches/{match_id}/card.png")
 def card(shared: Shared, request: Request, match_id: Id) -> Response:
-    """The picture of a finished match that everybody may see."""
+    """Return the picture of a finished match that everybody may see."""
     with shared.db.reading() as session:
         match = match_detail(session, match_id)
     if match.state is not MatchState.DONE:
@@ -124,7 +124,7 @@ def font(size: float) -> ImageFont.FreeTypeFont:
 
 @cache
 def colour(name: str) -> str:
-    """A colour of the style sheet, in its light form, which comes first."""
+    """The light variant of a style sheet's colour, which comes first there."""
     sheet = (SITE / "static" / "site.css").read_text(encoding="utf-8")
     found = re.search(rf"--{name}: (#[0-9a-f]{{6}})", sheet)
     assert found is not None, name

@@ -1,7 +1,7 @@
 """The geometry of the pictures in pages; templates draw them as SVG, coloured by the style sheet.
 
-They are drawn here, in so few lines, because what libraries give would need a style in the page, which our content
-security policy forbids, or a megabyte of script (see docs/decisions/site.md).
+This takes few lines; libraries would need a style in the page, which our content security policy forbids, or a megabyte
+of script (see docs/decisions/site.md).
 """
 
 from __future__ import annotations
@@ -51,8 +51,9 @@ class History:
 
 
 def bars(rows: Sequence[Mapping[str, Any]], scale: Sequence[Mapping[str, Any]] | None = None) -> list[Bar]:
-    """Each row's interval on the common scale of `scale` (None: of the rows themselves), which has room for the median
-    interval at either end: those of bots that have just come are cut off, or everybody else's would be points.
+    """Each row's interval on the common scale of `scale` (None: of the rows themselves), with room for the median
+    interval at either end. Wider intervals of newcomers are cut off, because they would shrink everybody else's to
+    points.
     """
     scale = rows if scale is None else scale
     if not rows:
@@ -66,19 +67,19 @@ def bars(rows: Sequence[Mapping[str, Any]], scale: Sequence[Mapping[str, Any]] |
 
 TREND_WIDTH, TREND_HEIGHT = 60, 18
 TREND_ELO = 60.0
-"""The least that a trend's height stands for, so that noise is drawn as noise."""
+"""The least difference that a trend's height represents, so that noise looks like noise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """A rating's way in few points; `change`: from the first to the last, in Elo."""
+    """A rating's course in a few points; `change`: from the first to the last, in Elo."""
 
     line: str
     change: float
 
 
 def trend(elos: Sequence[float]) -> Trend | None:
-    """None: fewer than two points are no trend."""
+    """Compute a trend; None if there are fewer than two points."""
     if len(elos) < 2:
         return None
     middle, height = (min(elos) + max(elos)) / 2, max(max(elos) - min(elos), TREND_ELO)
@@ -90,7 +91,7 @@ def trend(elos: Sequence[float]) -> Trend | None:
 
 
 def history(points: Sequence[HistoryPoint]) -> History | None:
-    """None: one point or none is no history."""
+    """Compute a history; None if there are fewer than two points."""
     if len(points) < 2 or points[0].at == points[-1].at:
         return None
     first, span = points[0].at, (points[-1].at - points[0].at).total_seconds()
@@ -139,7 +140,7 @@ NAMES = 130
 
 
 def courses(found: Sequence[Course]) -> Courses | None:
-    """None: nobody was in two of them."""
+    """Compute the courses; None if nobody was in two evaluations."""
     numbers = sorted({number for course in found for number, _ in course.places})
     if len(numbers) < 2:
         return None

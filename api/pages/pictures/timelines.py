@@ -26,14 +26,14 @@ VOID_PERCENT = 1.0
 """The threshold that the page also marks among its figures."""
 
 STEPS = {1: timedelta(minutes=1), 24: timedelta(minutes=10)}
-"""How much of the time one point stands for, by the hours that a chart shows."""
+"""The time that one point covers, by the hours that a chart shows."""
 
 Figure = Callable[[Sequence[Moment]], float]
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """A chart. `lines`: its curve, in parts where nothing is known between; `threshold`: its height in the picture."""
+    """A chart. `lines`: its curve, interrupted where nothing is known; `threshold`: its height in the picture."""
 
     title: str
     unit: str
@@ -49,8 +49,8 @@ class Timeline:
 
 
 def timelines(moments: Sequence[Moment], until: datetime, hours: int, names: Mapping[int, str]) -> list[Timeline]:
-    """The league's charts, then one for each machine in `names` (by number) that played or was there; empty: nothing is
-    known of that time.
+    """The league's charts, then one for each machine in `names` (by number) that played or was alive; empty if nothing
+    is known of that time.
     """
     binned = _binned(moments, until, hours)
     if not binned:

@@ -1,11 +1,11 @@
-"""Playing against a bot: choose one, play it move by move, and what is left of it afterwards.
+"""Playing against a bot: choosing one, playing move by move, and the finished match.
 
 Theory of operation
 -------------------
 A move is a form that is posted and answered with 303, so it works without a script. With one, a stream of server-sent
-events tells that the table has changed; the page then fetches itself and exchanges its form. A stream is as cheap as a
-season's (`api.pages.live`): no thread, no session; it looks at the table every half second, for there are only as many
-tables as the deployment has places, and a bound on the streams. A match is its person's alone until it is over.
+events reports that the table has changed; the page then fetches itself and exchanges its form. A stream is as cheap as
+a season's (`api.pages.live`): no thread, no session. It queries the table every half second, because there are only as
+many tables as the deployment has places, and the streams are limited. Until a match is over, only its person sees it.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ from deadheat.league.states import UNFINISHED
 router = APIRouter(include_in_schema=False)
 
 LISTED = 12
-"""Bots of a game, and matches of one's own."""
+"""Bots of a game, and matches of the visitor, in a list."""
 
 ANY = "any"
-"""Instead of a seat: one that is drawn."""
+"""Chosen in place of a seat: one is drawn."""
 
 RECENT = 3
-"""Moves told beside the form, besides one of each seat."""
+"""Recent moves listed beside the form, besides one of each seat."""
 
 MOST_STREAMS = 64
 LOOK_SECONDS = 0.5
@@ -73,7 +73,7 @@ WAIT_SECONDS = 1.0
 
 @router.get("/play")
 def choose(shared: Shared, request: Request, visit: Present, bot: Annotated[RowId | None, Query()] = None) -> Response:
-    """Bots to play against, for everyone; the form to take a seat, for who has signed in."""
+    """Show everyone the bots to play against, and signed-in visitors the form to take a seat."""
     if visit is None and bot is not None:
         raise sign_in_first(request, shared)
     return _choose(shared, visit, bot)
@@ -97,7 +97,7 @@ def sit(shared: Shared, posted: Submitted) -> Response:
 
 @router.get("/play/{exhibition_id}")
 def exhibition(shared: Shared, request: Request, visit: Present, exhibition_id: Id) -> Response:
-    """One's own table, or a match that is over."""
+    """Show the visitor's own table, or a match that is over."""
     with shared.db.reading() as session:
         info = exhibitions.exhibition(session, exhibition_id)
     if visit is None and info.state in UNFINISHED:  # this may be its player, who has signed out since
@@ -137,7 +137,7 @@ def resign(shared: Shared, posted: Submitted, exhibition_id: Id) -> Response:
 
 @router.get("/play/{exhibition_id}/document")
 def document(shared: Shared, visit: Visiting, exhibition_id: Id) -> Response:
-    """Return the viewer's document for one's own table."""
+    """Return the viewer's document for the visitor's own table."""
     with shared.db.reading() as session:
         table = exhibitions.table(session, visit.person, exhibition_id)
     game = rules(table.info.game, table.info.variant)
@@ -150,7 +150,7 @@ def document(shared: Shared, visit: Visiting, exhibition_id: Id) -> Response:
 
 @router.get("/play/{exhibition_id}/events")
 async def events(shared: Shared, request: Request, visit: Visiting, exhibition_id: Id) -> StreamingResponse:
-    """A stream that tells when one's own table has changed."""
+    """Open a stream that reports changes of the visitor's own table."""
     tables: Tables = request.app.state.tables
     await run_in_threadpool(_version, shared, visit, exhibition_id)
     tables.streams.check(request)
@@ -161,13 +161,13 @@ async def events(shared: Shared, request: Request, visit: Visiting, exhibition_i
 
 
 class Tables:
-    """How many look at their tables."""
+    """The number of viewers of tables."""
 
     def __init__(self) -> None:
         self.streams = Streams(MOST_STREAMS, retry_seconds=5)
 
     async def stream(self, shared: Services, request: Request, visit: Visit, exhibition_id: int) -> AsyncIterator[str]:
-        """The table's version, whenever it is another."""
+        """Yield the table's version whenever it changes."""
         with self.streams.taken(request):
             yield "retry: 2000\n\n"
             ends, told = time.monotonic() + STREAM_SECONDS, ""
@@ -193,8 +193,8 @@ def _version(shared: Services, visit: Visit, exhibition_id: int) -> str:
 
 
 def tables(game: str) -> list[tuple[str, str]]:
-    """Every table that a person may choose, how many copies of the bot sit there and which seat is the person's, with
-    its words; one choice rather than two, for not every seat is at every table. Who may not choose sits last.
+    """Every table that a person may choose, as the number of the bot's copies and the person's seat, with a label. It
+    is one choice rather than two, because not every table has every seat. A person without a choice sits last.
     """
     found = []
     for seats in GAMES[game].seats:

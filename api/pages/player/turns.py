@@ -1,7 +1,7 @@
-"""A person's moves as forms, which games make (`engine.games.forms`).
+"""A person's moves as forms, which games provide (`engine.games.forms`).
 
-A prompt that no form is known for is answered with a line as the protocol has it, so a game can be played from the
-moment it is installed. What is filled in the rules judge, as for bots (`league.service.jobs.exhibitions`).
+A prompt without a form is answered with a line of the protocol, so a game can be played as soon as it is installed. The
+rules judge the input as they judge a bot's (`league.service.jobs.exhibitions`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FORMS: Mapping[str, Mapping[str, Form]] = Parts("forms", "FORMS")
 
 
 def seats_differ(game: str) -> str | None:
-    """See `GameFolder`. Of a game that is not there nobody knows, so a person may choose."""
+    """See `GameFolder`. A person may choose a seat if the game is not installed here."""
     known = folders().get(game)
     return known.seats_differ if known else ""
 

@@ -1,4 +1,4 @@
-"""Why an attempt failed, in the reader's words; the words of `league.causes` are for programs and for looking up."""
+"""Explains in the reader's words why an attempt failed; the words of `league.causes` are for programs and searches."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The audit log in words: what each action is called, and of which kind it is.
+"""The audit log in words: the name and the kind of each action.
 
-`league.states` has the words of a season's steps and of roles. `{}` stands for what the record is about. The words
+`league.states` has the words of a season's steps and of roles. `{}` stands for the subject of the record. The words
 follow the actor's name: "ada voided match 5".
 """
 
@@ -85,11 +85,11 @@ KINDS: dict[str, dict[str, str]] = {
         "league-restored": N_("restored the league from a back-up"),
     },
 }
-"""By kind, as the page's list has them, and by action."""
+"""The actions by kind, in the order of the page's list."""
 
 WORDS = {action: words for actions in KINDS.values() for action, words in actions.items()}
 
 
 def words(action: str) -> str:
-    """Describe an action, with `{}` for its subject; an action that is not in the list is spelled as it is."""
+    """Describe an action, with `{}` for its subject; an unknown action keeps its name."""
     return gettext(WORDS[action]) if action in WORDS else f"{action.replace('-', ' ')}: {{}}"

@@ -34,29 +34,29 @@ VERDICTS = "## Verdicts and their cures\n"
 """The section of docs/authors.md that becomes a page."""
 
 TITLES = ABOUT | {"verdicts": N_("Verdicts and their cures")}
-"""The pages; each is docs/NAME.md, but for the verdicts."""
+"""The pages; each is docs/NAME.md, except the verdicts."""
 
 READERS = {
     N_("Write a bot"): ("authors", "verdicts", "client", "training"),
     N_("Understand the league"): ("ratings", "matchmaking", "players", "audit"),
     N_("Run a season"): ("organisers", "export"),
 }
-"""The index: pages by what somebody wants to do."""
+"""The index: pages by the reader's purpose."""
 
 FOUND = 20
 """Results of each kind that a search shows."""
 
 REFERENCE_POLICY = POLICY.format(framed_by="'none'").replace("img-src 'self'", "img-src 'self' data:")
-"""That of all pages, but for pictures: Swagger UI's style sheet has its icons in data: addresses."""
+"""The policy of all pages, except for pictures: Swagger UI's style sheet has its icons in data: addresses."""
 
 assets = StaticFiles(directory=str(files("fastapi_offline") / "static"))
-"""Swagger UI, as its package brings it."""
+"""Swagger UI's files, from its package."""
 
 
 @router.get("/docs")
 @everyones
 def index(shared: Shared) -> str:
-    """All pages, by what somebody wants to do."""
+    """Show all pages by the reader's purpose."""
     readers = {gettext(title): [(name, gettext(TITLES[name])) for name in names] for title, names in READERS.items()}
     games = [(game, kits(name)) for name, game in GAMES.items()]
     return render(shared, "docs.html", readers=readers, games=games)
@@ -64,7 +64,7 @@ def index(shared: Shared) -> str:
 
 @router.get("/docs/api")
 def reference(shared: Shared) -> Response:
-    """The API, to read and to try."""
+    """Show the API's reference, where requests can be tried."""
     content = render(shared, "reference.html")
     return Response(content, media_type="text/html", headers={"Content-Security-Policy": REFERENCE_POLICY})
 
@@ -72,7 +72,7 @@ def reference(shared: Shared) -> Response:
 @router.get("/about/{name}")
 @everyones
 def about(shared: Shared, name: str) -> str:
-    """A page of our own text."""
+    """Show a page with one of our own texts."""
     if name not in TITLES:
         raise NotFound("page", name)
     return render(shared, "text.html", title=gettext(TITLES[name]), text=rendered(_source(name), titled=True))

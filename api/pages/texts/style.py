@@ -23,7 +23,7 @@ AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
 @router.get("/style")
 @everyones
 def style(shared: Shared) -> str:
-    """Every part with figures that nobody played for."""
+    """Show every part with invented figures."""
     rows = [
         {"rank": 1 + place, "bot_id": 1, "bot": bot, "elo": elo, "low": elo - room, "high": elo + room}
         for place, (bot, elo, room) in enumerate(

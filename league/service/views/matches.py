@@ -49,9 +49,8 @@ def matches(
     challenge_id: int | None = None,
     limit: int = 50,
 ) -> list[MatchInfo]:
-    """The newest matches first, those that come after the match `before`. `opponent_id`: only those of `bot_id` against
-    it. `challenge_id`: those of a challenge that the asker may see (`league.service.seasons.asked`); no other list
-    contains private matches.
+    """The newest matches first, after the match `before`. `opponent_id`: only those of `bot_id` against it.
+    `challenge_id`: those of a challenge that the asker may see; no other list contains private matches.
 
     A list that may contain waiting or running matches is in the order of planning, the last planned first. A list of
     played matches (`state` done) is in the order of their ends, the last first: whole series end at once, and in any

@@ -56,13 +56,13 @@ class Lateness:
 
     @property
     def faults(self) -> list[str]:
-        """What was late by the league's own making."""
+        """Return the lateness that the league itself caused."""
         late = [f"a round was drawn {one} after the last one's end" for one in self.rounds if one > TICK]
         return late + [f"an evaluation began {one} after it could" for one in self.evaluations if one > TICK]
 
     @property
     def sentence(self) -> str:
-        """All of it in figures."""
+        """Return all figures in a sentence."""
         rounds = max(self.rounds, default=timedelta()).total_seconds()
         began = max(self.evaluations, default=timedelta()).total_seconds()
         held = max(self.held_up, default=timedelta()).total_seconds()

@@ -33,7 +33,7 @@ FIELD = "SELECT evaluation_id, version_id, place, figures FROM evaluation_player
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What the league has of a version."""
+    """The league's record of a version."""
 
     place: int
     figures: dict[str, float]
@@ -63,7 +63,7 @@ def counted(world: World) -> str:
 
 
 def differences(world: World) -> Iterator[str]:
-    """What the league has otherwise, a sentence each."""
+    """Yield a sentence for each difference from the league's records."""
     with world.db.reading() as session:
         connection = session.connection()
         halves: dict[int, dict[int, int]] = defaultdict(lambda: defaultdict(int))
