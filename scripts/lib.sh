@@ -1,4 +1,4 @@
-# What the scripts beside this file share: it brings a bare Debian host to the point where Deadheat runs. Source it.
+# Shared by the scripts beside this file: turns a bare Debian host into one on which Deadheat runs. Source it.
 #
 #   bootstrap runtime|dev   everything: environment, Docker Engine, judge image; dies with a sentence if it cannot
 #   make_venv runtime|dev   only .venv, from the lock file with hashes
@@ -119,8 +119,8 @@ ready_engine() {
     fi
 }
 
-# Debian's engine only recommends it, and starts no container without it where the kernel has AppArmor. An engine that
-# needs none, or is on another machine, must not fail for want of it: whether containers start shows soon enough.
+# Debian's engine only recommends this package, but starts no container without it if the kernel has AppArmor. An engine
+# that does not need it, or is on another machine, must not fail without it: whether containers start shows soon enough.
 need_apparmor_parser() {
     case $(cat "$apparmor_enabled" 2>/dev/null || true) in Y*) ;; *) return 0 ;; esac
     if command -v apparmor_parser >/dev/null; then return 0; fi

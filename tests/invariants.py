@@ -27,12 +27,12 @@ from deadheat.league.blobs import Blobs
 from deadheat.league.causes import BLAMELESS, Cause
 from deadheat.league.database import now, settings_of
 from deadheat.league.errors import BlobDamaged, BlobMissing
+from deadheat.league.records.hosts import slots
 from deadheat.league.service.ground.audit import first_broken
 from deadheat.league.service.jobs.kinds import KINDS
 from deadheat.league.service.rankings.recount import recount
 from deadheat.league.service.series import carrying_out
 from deadheat.league.service.series.capacity import bound_with
-from deadheat.league.service.series.hosts import hosts
 from deadheat.league.states import (
     UNFINISHED,
     UNRATED,
@@ -56,6 +56,7 @@ from deadheat.league.tables import (
     Season,
     Series,
     VoidedMatch,
+    WorkerHost,
 )
 
 TAKEN_BACK = (Cause.LEASE_EXPIRED, Cause.HOST_UNFIT)
@@ -394,6 +395,7 @@ EXCEEDED = (
     .where(Season.finals == FinalsFormat.NONE)  # whose games count as well, and have a number of their own
 )
 ASKED_FOR = select(Match.series_id).where(col(Match.id).in_(REPETITIONS))  # by an organiser, whatever is open
+REPORTS = select(WorkerHost.report)
 OPEN_SERIES = (
     select(Series.season_id, func.count())
     .where(col(Series.state).in_(UNFINISHED), Series.purpose == Purpose.LADDER, col(Series.id).not_in(ASKED_FOR))
@@ -405,9 +407,9 @@ def exceeded_quotas(session: Session) -> Iterator[str]:
     """No pair was planned more games than its season wants, and no season has more open series than it may have."""
     for pair, limit in session.exec(EXCEEDED):
         yield f"pair {(pair.season_id, pair.low_id, pair.high_id)}: {pair.games} games planned, {limit} wanted"
-    slots = sum(host.slots for host in hosts(session))  # includes machines that have gone since
+    known = sum(map(slots, session.exec(REPORTS)))  # also of machines that have gone since
     for season_id, count in session.exec(OPEN_SERIES):
-        if count > bound_with(slots):
+        if count > bound_with(known):
             yield f"season {season_id} has {count} open series"
 
 

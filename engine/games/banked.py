@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from typing import TypeVar
 
-from deadheat.engine.core import NS_PER_MS, Message, Reply, Seat, Step
+from deadheat.engine.core import NS_PER_MS, Message, Reply, Seat, Step, made
 from deadheat.engine.games.duel import SEATS, Duel
 
 T = TypeVar("T")
@@ -32,7 +32,9 @@ class Banked(Duel):
         self, lines: tuple[str, str], read: Callable[[Seat, str], T]
     ) -> Generator[Step, Mapping[Seat, Reply], tuple[T, T]]:
         """Ask both seats at once, and return what `read` makes of their replies."""
-        replies = yield from self._ask([Message(seat, lines[seat], self.banks_ns[seat]) for seat in SEATS])
+        replies = yield self.tell([Message(seat, lines[seat], self.banks_ns[seat]) for seat in SEATS])
+        for seat in SEATS:
+            self._charge(seat, replies[seat])
         first, second = self.answers(lines[0].partition(" ")[0], replies, read)
         return first, second
 
@@ -40,14 +42,12 @@ class Banked(Duel):
         self, seat: Seat, line: str, read: Callable[[Seat, str], T]
     ) -> Generator[Step, Mapping[Seat, Reply], tuple[T, Reply]]:
         """Ask the seat whose turn it is, and return what `read` makes of its reply, and the reply."""
-        replies = yield from self._ask([Message(seat, line, self.banks_ns[seat])])
+        replies = yield self.tell([made(Message, (seat, line, self.banks_ns[seat]))])
+        self._charge(seat, replies[seat])
         (answer,) = self.answers(line.partition(" ")[0], replies, read)
         return answer, replies[seat]
 
-    def _ask(self, prompts: list[Message]) -> Generator[Step, Mapping[Seat, Reply], Mapping[Seat, Reply]]:
-        replies = yield self.tell(prompts)
-        for prompt in prompts:
-            reply, bank_ns = replies[prompt.seat], self.banks_ns[prompt.seat]
-            assert reply.line is None or 0 <= reply.own_ns <= bank_ns, "a late line is a transport's timeout"
-            self.banks_ns[prompt.seat] = max(0, bank_ns - reply.own_ns)
-        return replies
+    def _charge(self, seat: Seat, reply: Reply) -> None:
+        bank_ns, own_ns = self.banks_ns[seat], reply.own_ns
+        assert reply.line is None or 0 <= own_ns <= bank_ns, "a late line is a transport's timeout"
+        self.banks_ns[seat] = max(0, bank_ns - own_ns)

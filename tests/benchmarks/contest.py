@@ -16,8 +16,10 @@ robin, 5 matches a pair), `final` (23 teams, round robin every 15 minutes for si
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -76,6 +78,7 @@ def main() -> int:
     parser.add_argument("--only", action="append", help="one contest; may be given again")
     parser.add_argument("--postgresql", action="store_true", help="instead of SQLite")
     chosen = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # `played` then says how far it came
     wrong = 0
     for plan in plans(chosen.days or (1 if chosen.short else 10), chosen.teams, chosen.short):
         if not chosen.only or plan.name in chosen.only:
@@ -93,11 +96,22 @@ def played(league: World, plan: Plan) -> int:
     ledger = Ledger(league.db)
     contest = Contest(league, ledger, plan.teams, plan.line, plan.slots, plan.match_seconds)
     print(f"{plan.name}: {plan.teams} teams, {plan.line.words}; {plan.slots} slots", flush=True)
-    late = contest.play()
-    print(ledger.table())
-    print(f"    {contest.series} series, {contest.matches} matches; {late.sentence}")
-    faults = [*late.faults, *second.differences(league)]
-    print(f"    Draws and standings of {second.counted(league)}: {'as' if not faults else 'NOT as'} computed again.")
+    recount = second.Recount(league)
+
+    def day_ends(late: Lateness) -> None:
+        recount.go_on()
+        print(f"{league.clock.now:%Y-%m-%d %H:%M}, after {time.process_time():.0f} s of CPU:")
+        print(ledger.table())
+        print(f"    {contest.series} series, {contest.matches} matches; {late.sentence}")
+        wrong = [*late.faults, *recount.faults]
+        print(f"    {second.counted(league)}, computed again: {len(wrong)} things are wrong so far.", flush=True)
+
+    try:
+        faults = [*contest.play(day_ends).faults, *recount.go_on()]
+    except SystemExit:
+        print("Ended early.")
+        day_ends(contest.late)
+        raise
     slow = 0
     for line, cpu_ms in pages.costs(league, contest.season_id):
         print(line)

@@ -11,7 +11,7 @@ from deadheat.league.database import now
 from deadheat.league.jobs import Failure, Host, SeriesJob
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.seasons.entries import enter
-from deadheat.league.service.series.planning import add_series
+from deadheat.league.service.series.planning import Table, add_series
 from deadheat.league.service.series.turns import HEAD_STARTS, claim_next_series
 from deadheat.league.states import JobState, Precedence
 from deadheat.league.tables import Entry, Season, Series
@@ -36,7 +36,7 @@ def planned(world: World, *precedences: Precedence) -> list[int]:
     """A series of two matches for each."""
     with world.db.transaction() as session:
         season = session.exec(select(Season)).one()
-        return [add_series(session, season, (1, 2), 2, precedence=one)[0] for one in precedences]
+        return [first for (first,) in add_series(session, season, [Table((1, 2), 2, one) for one in precedences])]
 
 
 def test_a_newcomers_first_match_is_played_before_a_backlog(world: World) -> None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import atexit
+import copy
 import itertools
 import random
 import shutil
+import sqlite3
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from filecmp import cmp
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256 as sha256_of
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -56,6 +60,11 @@ GAME = "yacht-auction"
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SHA = "a" * 64
 HOST = Host("machine", "boot")
+
+_made: dict[
+    str, tuple[Any, sqlite3.Connection, tuple[Any, ...], tuple[itertools.count[int], itertools.count[int]]]
+] = {}
+"""What leagues that had just begun were made into: what was returned, the database, the states of chance and counts."""
 
 PLACES = {"data_dir", "database_url", "lock_dir"}
 """Settings that change nothing that a league has when it begins."""
@@ -102,6 +111,7 @@ class World:
         self.boss = Person(1, "boss", Role.ORGANISER)
         self._numbers, self._uploads = itertools.count(1), itertools.count(1)
         plain = self.entropy is None and self.host is HOST and self.settings.model_fields_set <= PLACES
+        self._plain = plain and not self.settings.database_url
         if not self.settings.database_url:
             file, state = begun() if plain else (migrated_file(), None)
             self.settings.data_dir.mkdir(parents=True, exist_ok=True)
@@ -179,6 +189,10 @@ class World:
 
     def bot(self, name: str = "", game: str = GAME, owner: Person | None = None) -> tuple[Person, int]:
         """A bot with one version that is ready."""
+        made = partial(self._bot, name, game, owner)
+        return made() if owner else self._repeated(made, "bot", name, game)
+
+    def _bot(self, name: str, game: str, owner: Person | None) -> tuple[Person, int]:
         owner = owner or self.author()
         with self.db.transaction() as session:
             bot_id = create_bot(session, owner, game, name or f"bot{next(self._numbers)}").id
@@ -202,8 +216,11 @@ class World:
         **chosen: Any,
     ) -> int:
         """An open season with that many bots; series of two, four games of each pair, unless told otherwise."""
-        chosen.setdefault("series_length", 2)
-        chosen.setdefault("games_per_pair", 4)
+        chosen = {"series_length": 2, "games_per_pair": 4} | chosen
+        made = partial(self._season, bots, game, divisions, chosen)
+        return self._repeated(made, "season", bots, game, *divisions, *chosen.items())
+
+    def _season(self, bots: int, game: str, divisions: Sequence[tuple[str, int | None]], chosen: dict[str, Any]) -> int:
         with self.db.transaction() as session:
             season_id = create_season(
                 session, self.boss, game=game, name=f"season {next(self._numbers)}", divisions=divisions, **chosen
@@ -217,10 +234,49 @@ class World:
 
     def ranked(self, bots: int, **chosen: Any) -> int:
         """A season like `season`'s, played to its end and ranked."""
+        return self._repeated(partial(self._ranked, bots, chosen), "ranked", bots, *chosen.items())
+
+    def _ranked(self, bots: int, chosen: dict[str, Any]) -> int:
         season_id = self.season(bots, **chosen)
         self.play_all()
         assert self.write(refit, season_id)
         return season_id
+
+    def _repeated(self, make: Callable[[], R], *key: object) -> R:
+        """What `make` returns. In a league that has just begun: done once for each `key` in a process, and copied."""
+        text = repr(key)
+        if not self._begins() or " at 0x" in text:  # an address may be another thing's tomorrow
+            return make()
+        with closing(sqlite3.connect(self._file)) as file:
+            file.execute("PRAGMA synchronous = OFF").close()
+            if text not in _made:
+                returned, kept = make(), sqlite3.connect(":memory:", check_same_thread=False)
+                atexit.register(kept.close)
+                file.backup(kept)
+                counted = copy.copy(self._numbers), copy.copy(self._uploads)
+                _made[text] = returned, kept, self._chance.getstate(), counted
+                return returned
+            returned, kept, chance, counted = _made[text]
+            kept.backup(file)
+        self._chance.setstate(chance)
+        self._numbers, self._uploads = map(copy.copy, counted)
+        return returned
+
+    def _begins(self) -> bool:
+        """Whether nothing has been written, drawn or counted yet."""
+        if not self._plain or self.entropy or self.clock.now != START or len(self._connected) > 1:
+            return False
+        file, chance = begun()
+        log = self._file.with_name(f"{self._file.name}-wal")
+        return (
+            self._chance.getstate() == chance
+            and (not log.exists() or not log.stat().st_size)
+            and cmp(file, self._file, shallow=False)
+        )
+
+    @property
+    def _file(self) -> Path:
+        return self.settings.data_dir / migrated_file().name
 
     def tick(self) -> list[int]:
         with self.db.transaction() as session:

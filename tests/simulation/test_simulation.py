@@ -7,16 +7,18 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from sqlalchemy import Update
 from sqlmodel import Session
 
 from deadheat.league.service.ground import life
 from deadheat.league.service.ground.life import Life
-from deadheat.league.service.ground.steps import move
+from deadheat.league.service.ground.steps import move, updating
 from deadheat.league.service.jobs.builds import BUILDS
 from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
 from deadheat.league.service.series import carrying_out, outcomes
 from deadheat.league.service.series.carrying_out import SERIES
-from deadheat.league.tables import Attempt
+from deadheat.league.service.series.hosts import may_judge
+from deadheat.league.tables import Attempt, Series
 from tests.lanes import scaled
 from tests.simulation.simulator import Simulator
 from tests.simulation.stage import Stage, StormyBlobs
@@ -62,14 +64,18 @@ write_results = outcomes._write_results
 
 def late_results_are_taken(bug: pytest.MonkeyPatch) -> None:
     """Plant a mistake: results are accepted from workers that no longer hold the series."""
-    bug.setattr(life, "move", lambda session, *what, **values: move(session, *what[:4], **values))
+
+    def careless(*what: Any, where: object, **values: Any) -> bool:  # the attempt
+        return move(*what, **values)
+
+    bug.setattr(life, "move", careless)
 
 
 def attempts_are_not_counted(bug: pytest.MonkeyPatch) -> None:
-    def forgetful(*what: Any, attempt: object = None, **values: Any) -> bool:
-        return move(*what, **values)
+    def forgetful(_: object, judge_unfit: bool) -> Update:
+        return updating(Series, "id", "state").where(may_judge(judge_unfit))
 
-    bug.setattr(life, "move", forgetful)
+    bug.setattr(carrying_out, "_claiming", forgetful)
 
 
 def the_state_is_not_looked_at(bug: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-// After a person's match: looks now and then whether the advice has come, and puts it in its place.
+// Checks now and then, after a person's match, whether the advice has come, and shows it.
 const EVERY_MS = 2000;
 const MOST = 150; // five minutes
 

@@ -1,4 +1,5 @@
-// One's own bots above a leaderboard, in sight while one reads it: place, name and rating of each, wherever it stands.
+// Shows one's own bots above a leaderboard, in sight while one reads it: place, name and rating of each, wherever it
+// stands.
 import { say } from "./say.js";
 import { bots, known, name } from "./who.js";
 

@@ -1,5 +1,4 @@
-// Follows a build: its state and log, asked for every second (as often as a builder writes them), then the page as it
-// stands when it is over.
+// Follows a build: its state and log, fetched every second (as often as a builder writes them), then the finished page.
 import { say } from "./say.js";
 import { plain } from "./text.js";
 
@@ -25,7 +24,7 @@ async function look() {
   show(plain(told.log, "\n\t") || say("Nothing yet."));
 }
 
-// What was there stays, with what a reader has marked in it; only what is new is added (and read out).
+// Existing text stays, with what a reader has marked in it; only new text is added (and read out).
 function show(text) {
   const before = log.textContent;
   if (text === before) return;

@@ -1,7 +1,7 @@
-// A match of one's own: hears from the server when something happened (or asks now and then), exchanges the form for the
-// next one, and lets the viewer grow, move by move, so that the opponent's is seen happening: for that, a move is sent
-// without leaving the page. The form stands below the board, on which moves are made (play.js). Who signs out in another
-// tab is told so here.
+// A match of one's own: hears from the server when something happened (or asks now and then), exchanges the form for
+// the next one, and lets the viewer grow, move by move, so that the opponent's moves are seen. For that, a move is sent
+// without leaving the page. The form is below the board, on which moves are made (play.js). A reader who signed out in
+// another tab is told so here.
 import { attach } from "./play.js";
 import { viewer } from "./replay.js";
 import { say } from "./say.js";
@@ -15,7 +15,7 @@ const token = (part) => part.querySelector("[name=csrf]")?.value; // another one
 let shown = null;
 let drawing = Promise.resolve();
 
-// What is asked for, or nothing: the server may be away for a moment, or this browser's session may be over.
+// Fetches an address; null if the server is away for a moment, or this browser's session is over.
 async function asked(address) {
   const response = await fetch(address, { headers: { accept: "text/html" }, cache: "no-store" });
   if (response.redirected) signedOut();
@@ -49,7 +49,8 @@ async function draw() {
   if (shown) await attach(document.querySelector("form.move"), shown.part("stage"), () => shown.at === shown.scenes.length - 1);
 }
 
-// Who is at the end sees what is new move by move; who looks back, or wants no motion, is left in peace. Whether all was seen.
+// Shows new moves one by one to a reader at the end; a reader who looks back, or prefers no motion, is left in peace.
+// Returns whether all was shown.
 async function grow(match) {
   const seen = shown.scenes.length - 1;
   const watches = shown.at === seen && !shown.timer && !matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -71,7 +72,7 @@ async function renew(version) {
   if (response) await exchange(await response.text(), null);
 }
 
-// Puts the form of that page in place of the one that is shown. `sent`: a form that must go, for it was sent.
+// Replaces the form with that of a fetched page. `sent`: a form that must go because it was sent.
 async function exchange(page, sent) {
   const next = new DOMParser().parseFromString(page, "text/html");
   const wanted = next.getElementById("turn");
@@ -90,7 +91,7 @@ async function exchange(page, sent) {
   await draw();
 }
 
-// What happened since one's own last move, of the record at that address.
+// The events since one's own last move, from the record at that address.
 async function last(address) {
   if (!shown || !address) return;
   turn().querySelectorAll("form").forEach((form) => form.remove());
@@ -99,12 +100,12 @@ async function last(address) {
   if (response && await grow(await response.json())) await new Promise((resolve) => { setTimeout(resolve, MOVE_MS); });
 }
 
-// One after the other: a page that is fetched twice at once could come back in the wrong order.
+// Fetches run one after the other: two at once could come back in the wrong order.
 function soon(version) {
   drawing = drawing.then(() => renew(version)).catch(() => {});
 }
 
-// Sends a move. Whatever is not the page of this match with its next form, or with a complaint, the browser shows itself.
+// Sends a move. The browser itself shows any answer that is not this match's page with its next form or a complaint.
 async function send(form, button) {
   const body = new URLSearchParams(new FormData(form, button));
   const response = await fetch(form.action, { method: "POST", body, headers: { accept: "text/html" } }).catch(() => null);
@@ -117,7 +118,7 @@ async function send(form, button) {
   form.requestSubmit(button);
 }
 
-// The form may be exchanged at any time, so the page listens, not the form.
+// The page listens, not the form, because the form may be exchanged at any time.
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (form.dataset.confirm && !confirm(form.dataset.confirm)) { event.preventDefault(); return; }

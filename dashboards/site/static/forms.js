@@ -1,4 +1,4 @@
-// What makes forms kinder: asks before what cannot be taken back, sends nothing twice, copies a secret.
+// Improves forms: asks before an action that cannot be undone, sends nothing twice, copies a secret.
 import { say } from "./say.js";
 
 for (const form of document.querySelectorAll("form[method=post]")) {

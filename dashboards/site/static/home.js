@@ -1,7 +1,6 @@
-// What home shows beyond its words. First, to who is signed in, how their bots do, from their own page.
-// Then the match at the top: it plays by itself while it is in sight, and begins again after its end. Who prefers
-// less motion presses Play. The viewer is that of a match's page; here it names no move in the address and takes no
-// keys that scroll.
+// The moving parts of the home page. First, it shows signed-in readers how their bots do, from their own page. Then it
+// plays the match at the top while that is in sight, and begins again after its end; readers who prefer less motion
+// press Play. The viewer is that of a match's page; here it names no move in the address and takes no keys that scroll.
 import { viewer } from "./replay.js";
 import { tell } from "./times.js";
 import { known, name } from "./who.js";

@@ -1,4 +1,4 @@
-// Matches inside a page that is one file: unpacks the one that the address names and gives it to the viewer.
+// Matches inside a one-file page: unpacks the one that the address names and gives it to the viewer.
 import { viewer } from "./replay.js";
 import { make } from "./replay-draw.js";
 
@@ -41,14 +41,14 @@ async function watch(number) {
   place.scrollIntoView();
 }
 
-// Where there are no pictures: everything that happened, in words.
+// Lists everything that happened in words, for games without pictures.
 function told(scenes) {
   const list = make("ol");
   list.append(...scenes.map((scene) => make("li", scene.fault === null ? "" : "fault", scene.words)));
   return list;
 }
 
-// Base64 of what zlib makes of JSON.
+// Decodes base64 of JSON compressed by zlib.
 async function unpacked(text) {
   const bytes = Uint8Array.from(atob(text), (mark) => mark.charCodeAt(0));
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();

@@ -1,5 +1,5 @@
-// A match that is being played: asks for its news every two seconds (304 while there are none), shows the newest move
-// to whoever is at the end, and becomes the page of the finished match when it is over.
+// A running match: asks for its news every two seconds (304 while there are none), shows the newest move to readers at
+// the end, and becomes the page of the finished match when it is over.
 import { viewer } from "./replay.js";
 
 const EVERY_MS = 2000;

@@ -1,5 +1,5 @@
-// Keeps a page current: where the server tells of a new ranking (data-events), or else every few seconds, it asks for
-// the page again and exchanges the parts that changed. The server answers 304 with no body while nothing did.
+// Keeps a page current: when the server reports a new ranking (data-events), or else every few seconds, it fetches the
+// page again and exchanges the parts that changed. The server answers 304 without a body while nothing did.
 
 import { tell } from "./times.js";
 import { mark } from "./who.js";
@@ -25,7 +25,7 @@ async function refresh() {
   }
 }
 
-// What a reader has opened, scrolled to or focused stays as it is.
+// Keeps what a reader has opened, scrolled to or focused.
 function exchange(present, wanted) {
   const places = [...present.querySelectorAll(".scroll")].map((part) => [part.scrollLeft, part.scrollTop]);
   const open = [...present.querySelectorAll("details")].map((part) => part.open);
@@ -40,7 +40,7 @@ function exchange(present, wanted) {
   same?.focus({ preventScroll: true });
 }
 
-// Streams are few in a browser, so a page that nobody looks at has none.
+// A browser allows few streams, so a hidden page has none.
 function listen() {
   const address = document.querySelector("[data-events]")?.dataset.events;
   if (!address || listening || document.visibilityState !== "visible") return;

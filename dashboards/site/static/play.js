@@ -1,14 +1,14 @@
-// Moves made on the board itself. The form stays what is sent: its fields are filled in by what is tapped, dragged or
-// stepped, and they hold nothing that the rules forbid, for the server offers only what is legal (api/pages/player/turns).
-// A game's module is `web/moves.js` in its folder, whose address the page gives in data-moves. It may import this module
-// and replay-draw.js, and exports `hands`: by kind of turn, hand(form, stage, seat, isNewest) makes the board answer and
-// returns what to do whenever it was drawn anew.
+// Moves made on the board itself. The form is still what is sent: tapping, dragging and stepping fill in its fields
+// with legal values only, because the server offers no others (api/pages/player/turns). A game's module is
+// `web/moves.js` in its folder, whose address the page gives in data-moves. It may import this module and replay-
+// draw.js, and exports `hands`: by kind of turn, hand(form, stage, seat, isNewest) makes the board interactive and
+// returns a function to call after each drawing.
 import { say } from "./say.js";
 
 let watching = null;
 
-// Has the form of a turn played on that stage while `isNewest()`: who looks back sees what was, and moves nothing. null:
-// nobody is to move.
+// Lets the form of a turn be played on that stage while `isNewest()`: a reader who looks back sees the past and moves
+// nothing. null: it is nobody's turn.
 export async function attach(form, stage, isNewest) {
   watching?.disconnect();
   stage.classList.remove("yours");
@@ -28,7 +28,7 @@ export async function attach(form, stage, isNewest) {
   watching.observe(stage, { childList: true });
 }
 
-// Buttons beside a number: they stay within what is offered.
+// Buttons beside a number, which stay within the offer.
 function stepper(field) {
   const widest = Number(field.max) > 100 ? [1000, 100] : [1];
   const button = (by) => {
@@ -47,7 +47,7 @@ function stepper(field) {
   row.append(...widest.map((by) => button(-by)), field, ...widest.toReversed().map((by) => button(by)));
 }
 
-// Something on the board that is chosen by a tap or by a key.
+// An element of the board that a tap or a key chooses.
 export function choosable(element, label, isChosen, choose) {
   element.classList.add("choosable");
   element.classList.toggle("chosen", isChosen);

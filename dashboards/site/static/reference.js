@@ -1,9 +1,9 @@
-// The API's reference: Swagger UI, as its package brings it, shows this server's document. It asks nobody else.
+// The API's reference: Swagger UI, from its package, shows this server's document. It contacts no other server.
 import { say } from "./say.js";
 
 const place = document.getElementById("reference");
 
-// Swagger UI draws these without a name.
+// Swagger UI draws these without an accessible name.
 new MutationObserver(() => {
   for (const button of place.querySelectorAll("button:empty:not([aria-label])")) button.ariaLabel = say("Copy");
   for (const select of place.querySelectorAll("select:not([aria-label])")) {

@@ -1,8 +1,8 @@
-// The chart of a match below its board: who leads above, how much of each limit was used below, one place for each move.
+// The chart of a match below its board: the leader above, the used share of each limit below, at one position per move.
 //
-// Two seats: the lead, with the first seat's above the line; their times face each other the same way. More seats: a
-// line for each. The host's share of an answer stands on top of the bot's own, in grey. A red line is a fault, the
-// star the deciding moment. A press anywhere jumps to the move there; the slider above it does the same by keys.
+// Two seats: the lead, with the first seat's above the line; their times face each other in the same way. More seats: a
+// line for each. The host's share of an answer is drawn in grey on top of the bot's own. A red line is a fault, the
+// star is the deciding moment. A click anywhere jumps to the move there; the slider above does the same by keys.
 import { box, drawn, make, percent } from "./replay-draw.js";
 import { say } from "./say.js";
 
@@ -18,7 +18,7 @@ export class Chart {
     this.place.addEventListener("click", (event) => jump(this.under(event.clientX)));
   }
 
-  // The scene below a place of the screen.
+  // The scene at a position on the screen.
   under(x) {
     const { left, width } = this.bands.getBoundingClientRect();
     return Math.max(0, Math.min(this.last, Math.round(((x - left) / width) * this.last)));
@@ -58,7 +58,7 @@ function band(className, label, shapes, last) {
   return box("div", `band ${className}`, make("span", "label", label), picture);
 }
 
-// What is known of each seat in each scene, or null.
+// The known figure of each seat in each scene, or null.
 function known(match) {
   return match.scenes.map((scene) => match.names.map((_, seat) => scene.figures[seat] ?? null));
 }
@@ -83,7 +83,7 @@ function zero(match) {
   return drawn("line", { class: "zero", x1: 0, x2: Math.max(match.scenes.length - 1, 1), y1: MIDDLE, y2: MIDDLE });
 }
 
-// A value holds until the scene that changes it; what is not known yet has no place.
+// A value holds until the scene that changes it; unknown values have no point.
 function steps(heights) {
   const first = heights.findIndex((height) => height !== null);
   return heights.slice(first).map((height, step) => (step === 0 ? `M${first} ${height.toFixed(1)}` : `H${first + step}V${height.toFixed(1)}`)).join("");
@@ -118,7 +118,7 @@ function legend(match) {
   return row;
 }
 
-// The chart in words.
+// Describes the chart in words.
 function told(match) {
   const values = known(match);
   const ends = values.at(-1) ?? [];

@@ -1,4 +1,4 @@
-// Small things that the viewer, its chart and the games draw with.
+// Small parts with which the viewer, its chart and the games draw.
 import { say } from "./say.js";
 
 export function make(tag, className = "", text = null) {
@@ -33,14 +33,14 @@ export function die(face, className = "") {
   return picture;
 }
 
-// A row of dice, of which the first `lit` shine.
+// A row of dice, the first `lit` of which shine.
 export function dice(faces, className = "", lit = 0) {
   const row = make("span", "dice");
   row.append(...[...faces].map((face, place) => die(Number(face), place < lit ? `${className} lit` : className)));
   return row;
 }
 
-// A share as a bar, with what it is a share of in words.
+// A share as a bar, labelled with its whole in words.
 export function bar(share, label, className = "") {
   const full = make("span", "full");
   full.style.width = `${100 * Math.max(0, Math.min(share, 1))}%`;
@@ -50,12 +50,12 @@ export function bar(share, label, className = "") {
   return whole;
 }
 
-// A whole number with its thousands set apart.
+// A whole number with separated thousands.
 export function spaced(value) {
   return String(value).replace("-", "−").replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-// The same with its sign.
+// A whole number with separated thousands and its sign.
 export function signed(value) {
   return value > 0 ? `+${spaced(value)}` : spaced(value);
 }

@@ -8,10 +8,11 @@
 //
 // `place` is the element that the game fills; `match` the document of `engine.scenes`: `names` by seat, `board` (what
 // no scene changes), `ranks` (null while it is played), `scenes`. `draw` shows a scene's `state`, and nothing that an
-// earlier call left behind. Whoever plays sees their own seat's parts with the class `whose`. `sights`: true where some may not see all; `sight` is then the seat whose eyes are lent, or
-// null. What is drawn is equally high in every scene, or the page jumps while it plays. Colours of seats are classes:
-// .seat0 to .seat5 set --seat. What people may act on when they play has data attributes with the protocol's own words
-// (data-seat, data-category, data-bundle, data-block, data-cell, data-face), so that a form can find it.
+// earlier call left behind. A person who plays sees the parts of their own seat with the class `whose`. `sights`: true
+// if some people may not see everything; `sight` is then the seat to see with, or null. Every scene must be drawn
+// equally high, or the page jumps while it plays. Colours of seats are classes: .seat0 to .seat5 set --seat. Elements
+// on which people may act have data attributes with the protocol's own words (data-seat, data-category, data-bundle,
+// data-block, data-cell, data-face), so that a form can find them.
 import { Chart } from "./replay-chart.js";
 import { make, ms } from "./replay-draw.js";
 import { say } from "./say.js";
@@ -37,7 +38,7 @@ verify?.addEventListener("click", async (event) => {
   told.className = found.verified === null ? "" : found.verified ? "met" : "fault";
 });
 
-// What the server answers, be it a refusal; nothing where there is no answer of its own.
+// The server's answer, even a refusal; nothing if the server did not answer itself.
 async function asked(address) {
   try {
     return await (await fetch(address)).json();
@@ -46,8 +47,8 @@ async function asked(address) {
   }
 }
 
-// Until it is known whether there is a picture the style sheet keeps its place; where there is none, the record in words
-// stays open.
+// The style sheet keeps space until it is known whether there is a picture; without one, the record in words stays
+// open.
 async function start(root) {
   const record = document.querySelector("details.record");
   try {
@@ -61,7 +62,8 @@ async function start(root) {
   root.classList.add("known");
 }
 
-// A viewer of this match in that place; null where there are no pictures of its game, or of the rules it was played by.
+// Creates a viewer of this match in that place; null if there are no pictures for its game, or for the rules that it
+// was played by.
 export async function viewer(root, match) {
   if (!root.dataset.board || !match.game) return null;
   const game = await import(root.dataset.board);
@@ -91,7 +93,7 @@ class Viewer {
     if (linked !== null) this.seen();
   }
 
-  // Where only some may see what lies on the table, a choice of whose eyes to see with; while it is played there is none.
+  // If only some people may see what is on the table, offer a choice of the seat to see with; a running match has none.
   sights() {
     const choice = this.part("sight");
     if (!this.stage.sights || this.match.ranks === null) return;
@@ -100,7 +102,7 @@ class Viewer {
     choice.addEventListener("change", () => this.draw());
   }
 
-  // What the match's page for its authors says of their bots' notes: beside the move that each is about.
+  // The bots' notes from the match's page for its authors, each beside its move.
   noted() {
     this.notes = new Map();
     for (const row of document.querySelectorAll("[data-noted]")) {
@@ -125,7 +127,8 @@ class Viewer {
     this.chart.draw(this.match);
   }
 
-  // A match that goes on: who is at its end stays there, who looks back is left in peace. `anew`: it began again.
+  // Extends a running match: readers at its end stay there, and readers who look back are left in peace. `anew`: it
+  // began again.
   grow(match, anew) {
     const atEnd = this.at === this.scenes.length - 1;
     this.match = match;
@@ -156,7 +159,7 @@ class Viewer {
     document.addEventListener("keydown", (event) => {
       if (!(event.key in keys) || !this.meant(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
       if (event.target.matches("select, textarea, pre")) return;
-      if (/^[a-z]$/.test(event.key) && !this.root.contains(event.target)) return;  // who dictates must not jump by a word
+      if (/^[a-z]$/.test(event.key) && !this.root.contains(event.target)) return;  // keys of one letter: dictation must not jump
       if (event.target.matches("button, summary") && event.key === " ") return;  // the button's own key
       if (event.target.matches("input") && event.key !== " " && event.key.length > 1 && !event.shiftKey) return;  // the slider knows the arrows
       event.preventDefault();
@@ -168,14 +171,15 @@ class Viewer {
     this.part("lines")?.addEventListener("toggle", () => this.lines());
   }
 
-  // Keys are for the viewer where it has the focus, or where it is in sight and nothing has: after a link or a click.
+  // Keys are for the viewer if it has the focus, or if it is in sight and nothing has the focus, as after a link or a
+  // click.
   meant(target) {
     if (this.root.contains(target)) return true;
     const { top, bottom } = this.root.getBoundingClientRect();
     return document.activeElement === document.body && bottom > 0 && top < innerHeight;
   }
 
-  // A link to a move means the picture; the browser goes to the row of the same name in the table below.
+  // A link to a move means the picture; the browser goes to the row with the same name in the table below.
   seen() {
     this.root.scrollIntoView({ block: "nearest" });
   }
@@ -185,7 +189,7 @@ class Viewer {
     return found && found[1] === this.prefix ? Math.min(Number(found[2]), this.scenes.length - 1) : null;
   }
 
-  // The first scene of the next round, or of this one or the one before.
+  // The first scene of the next round, of this round or of the previous one.
   round(way) {
     const begins = this.scenes.map((scene, index) => (index === 0 || scene.round !== this.scenes[index - 1].round ? index : -1)).filter((index) => index >= 0);
     return (way > 0 ? begins.find((index) => index > this.at) : begins.findLast((index) => index < this.at)) ?? this.at;
@@ -223,7 +227,7 @@ class Viewer {
     this.part("play").setAttribute("aria-pressed", String(playing));
   }
 
-  // `named`: whether the address is to name the move; a viewer that has just opened leaves it as it is.
+  // `named`: whether to name the move in the address; a viewer that has just opened leaves the address as it is.
   show(index, named = this.at >= 0) {
     this.at = Math.max(0, Math.min(index, this.scenes.length - 1));
     const scene = this.scenes[this.at];
@@ -242,7 +246,7 @@ class Viewer {
     if (named) this.resting = setTimeout(() => this.name(), REST_MS);
   }
 
-  // The address names the move at which one stays. A browser that will not have it changed so often is left alone.
+  // Names the current move in the address. A browser that refuses such frequent changes is left alone.
   name() {
     try {
       history.replaceState(null, "", `#${this.prefix}move-${this.at}`);
@@ -275,7 +279,7 @@ class Viewer {
     }));
   }
 
-  // The lines as they were sent, read once from the transcript when somebody wants to see them.
+  // The lines as they were sent, read once from the transcript when a reader asks for them.
   async lines() {
     const place = this.part("lines");
     if (!place?.open) return;
@@ -302,7 +306,7 @@ class Viewer {
   }
 }
 
-// What a host took of an answer's time, beside what was the bot's own.
+// The time that the host took of an answer, beside the bot's own.
 function more(stolen, counted = false) {
   if (!stolen) return "";
   return counted ? say(" (the host took %(time)s more, so it counted past its deadline)", { time: ms(stolen) }) : say(" (the host took %(time)s more)", { time: ms(stolen) });

@@ -1,4 +1,4 @@
-// The report of a tournament: the list of its games, and what another limit or a slower machine would have cost.
+// The report of a tournament: the list of its games, and the cost of another limit or a slower machine.
 import { make, ms } from "./replay-draw.js";
 
 const SHOWN = 100; // games in the list, and how many each press adds
@@ -41,7 +41,7 @@ function list({ labels, games }) {
   named();
 }
 
-// Whether a game is to be listed. "Lost" is any place but the first, "won" the first place, shared or not.
+// Whether to list a game. "Lost" is any place but the first, "won" the first place, shared or not.
 function fits([, players, ranks, , faults], bot, against, kind) {
   const seat = bot === "" ? -1 : players.indexOf(Number(bot));
   if (bot !== "" && seat < 0) return false;
@@ -106,13 +106,13 @@ function told(slider, name, text) {
   find(name).textContent = text;
 }
 
-// What the slider makes of each command's limit.
+// The limit of each command at the slider's position.
 function limits(rows, scale, ready, bank, banks) {
   const known = new Map(rows.filter(([player, command]) => command !== ready && (!banks.has(player) || command === bank)).map(([, command, most]) => [command, most]));
   return [...known].map(([command, most]) => `${command} ${ms(most * scale)}`).join(", ");
 }
 
-// The line of the limit in a picture, and red for what is past it as a whole.
+// The line of the limit in a picture; bars that lie completely beyond it are red.
 function picture(number, bound) {
   const drawn = document.querySelector(`svg[data-row="${number}"]`);
   const place = Math.max(0, Math.min(DOUBLINGS, Math.log2(bound) + DOUBLINGS));

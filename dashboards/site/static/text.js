@@ -1,9 +1,9 @@
-// Text of strangers as text, by the rule and in the spelling of the server's filters `shown` and `lines`.
+// Strangers' text as text, by the same rule and in the same spelling as the server's filters `shown` and `lines`.
 
 const HIDDEN = /(?! )[\p{C}\p{Z}]/gu; // controls, formats (directions, no width), surrogates, private, unassigned; separators
 const SHORT = { "\t": "\\t", "\n": "\\n", "\r": "\\r" };
 
-// Every mark that is not printed is spelled out, but for those that are `kept`.
+// Spells out every mark that is not printed, except those in `kept`.
 export function plain(text, kept = "") {
   return text.replace(HIDDEN, (mark) => (kept.includes(mark) ? mark : SHORT[mark] ?? spelled(mark.codePointAt(0))));
 }

@@ -1,5 +1,5 @@
-// Instants in the reader's own time: near ones relative ("3 hours ago"), far ones as a date; the exact one on hover.
-// The server writes UTC, which is what one reads without this script.
+// Times in the reader's time zone: recent ones relative ("3 hours ago"), others as a date; the exact time on hover. The
+// server writes UTC, which readers see without this script.
 import { say } from "./say.js";
 
 const UNITS = [["day", 86_400], ["hour", 3600], ["minute", 60]];
@@ -12,7 +12,7 @@ const relative = new Intl.RelativeTimeFormat(language, { numeric: "always" });
 const dated = new Intl.DateTimeFormat(language, { day: "numeric", month: "short", year: "numeric" });
 const exact = new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "long" });
 
-// The words for an instant, as seen `now`; both in milliseconds.
+// Describes an instant as seen at `now`; both are in milliseconds.
 export function words(at, now) {
   const seconds = (at - now) / 1000;
   if (Math.abs(seconds) >= NEAR_SECONDS) return dated.format(at);
@@ -21,7 +21,7 @@ export function words(at, now) {
   return relative.format(Math.trunc(seconds / unit[1]), unit[0]);
 }
 
-// Tells every time below `root`.
+// Formats every time below `root`.
 export function tell(root, now = Date.now()) {
   for (const time of root.querySelectorAll("time[datetime]")) {
     const at = Date.parse(time.dateTime);

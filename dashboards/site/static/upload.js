@@ -1,4 +1,4 @@
-// Uploading with a bar that moves, by choosing or by dropping a file. Without this, the form sends itself.
+// Uploads with a progress bar, by choosing or by dropping a file. Without this script, the form sends itself.
 import { say } from "./say.js";
 
 const form = document.querySelector("form[data-upload]");

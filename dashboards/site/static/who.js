@@ -1,6 +1,6 @@
-// Pages that are the same for everyone are made without knowing who looks. Those that are one person's leave the name in
-// this browser, and the others show it from there, with the count of unread notices and one's own bots as they were
-// within the last minute. It is a name and nothing else: who one is, the session's cookie says.
+// Pages that are the same for everyone are made without knowing the reader. Personal pages store the name in this
+// browser, and the others show it from there, with the count of unread notices and one's own bots from the last minute.
+// The name identifies nobody to the server: only the session's cookie does.
 import { say } from "./say.js";
 
 const who = document.getElementById("who");
@@ -20,7 +20,7 @@ function keep(unread) {
   localStorage.setItem(UNREAD, JSON.stringify({ unread, at: Date.now() }));
 }
 
-// What a signed-in reader's own address answers; null: nothing, and where the session ended elsewhere that is noted.
+// The answer of a signed-in reader's own address, or null; a session that ended elsewhere is noted.
 async function own(address) {
   const answer = await fetch(address, { headers: { Accept: "application/json" } });
   if (answer.status === 401) for (const key of KEPT) localStorage.removeItem(key);
@@ -40,7 +40,7 @@ async function learn() {
   if (bots) localStorage.setItem(BOTS, JSON.stringify(bots.items.map((bot) => bot.id)));
 }
 
-// The numbers of one's own bots; none where nobody is signed in.
+// The numbers of one's own bots; none if nobody is signed in.
 export function bots() {
   try {
     return JSON.parse(localStorage.getItem(BOTS)) ?? [];
@@ -83,5 +83,5 @@ async function begin() {
   });
 }
 
-// Done when everything that this browser knows is shown.
+// Resolves when everything that this browser knows is shown.
 export const known = begin().catch(() => { /* a browser that keeps nothing shows no name */ });

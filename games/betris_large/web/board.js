@@ -85,7 +85,7 @@ function outline(piece, owner, index) {
   return drawn("path", { class: "outline", d: edges.join("") });
 }
 
-// Where the largest filled square begins, the first one if there are several.
+// The corner of the largest filled square, the first one if there are several.
 function largest(owner, side, size) {
   for (let row = 1; row + size - 1 <= side; row += 1) {
     for (let column = 1; column + size - 1 <= side; column += 1) {
@@ -109,7 +109,7 @@ function offer(state, match) {
   return middle;
 }
 
-// Both blocks can be the same: then the second place is the second seat's.
+// Both blocks can be the same: then the second position is the second seat's.
 function bet(state, number, place) {
   const cell = make("div", `bid seat${number}`);
   const made = state.bets?.[number];

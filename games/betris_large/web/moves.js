@@ -1,4 +1,4 @@
-// Betris on the board: a block by tapping it, its place by dragging it; arrows, R and F move, turn and flip it. It only
+// Betris on the board: tap a block to choose it, drag it to place it; arrows, R and F move, rotate and flip it. It only
 // ever lies where the server said that it fits.
 import { drawn as element } from "/static/replay-draw.js";
 import { choosable } from "/static/play.js";
@@ -21,7 +21,7 @@ function bet(form, stage) {
   return drawn;
 }
 
-// A place: its cells, their shape at the top left, and their middle.
+// A position: its cells, their shape at the top left, and their middle.
 function placement(word) {
   const cells = word.match(/../g).map((two) => [Number(two[0]), Number(two[1])]);
   const middle = [0, 1].map((axis) => cells.reduce((sum, cell) => sum + cell[axis], 0) / cells.length);
@@ -60,7 +60,7 @@ function place(form, stage, seat, isNewest) {
     show();
   }
 
-  // Another way round: of those that fit, the nearest to where it is now.
+  // Another orientation: of those that fit, the nearest to the present position.
   function change(how) {
     const wanted = shape(how(at.cells));
     if (wanted !== at.shape) lie(nearest(at.middle, fitting.filter((one) => one.shape === wanted)));
@@ -116,7 +116,7 @@ function place(form, stage, seat, isNewest) {
   }
 
   tools.addEventListener("click", (event) => { const name = event.target.closest("[data-act]")?.dataset.act; if (name) act(name); });
-  // Who ticks cells has the block there as soon as it fits.
+  // When a reader ticks cells, the block appears as soon as it fits.
   form.addEventListener("change", () => {
     const chosen = [...cells].filter(([, one]) => one.checked).map(([name]) => name).sort().join("");
     const found = fitting.find((one) => one.cells.map((cell) => cell.join("")).sort().join("") === chosen);

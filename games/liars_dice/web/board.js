@@ -81,8 +81,9 @@ function felt(state, names, sight) {
   return middle;
 }
 
-// How likely the bid is true: to somebody who sees no dice, and to the bidder and whoever is to answer, as far as one may
-// see theirs. Every hidden die is fair and tells nothing of the others; what people bid is not taken into account.
+// The probability that the bid is true: to somebody who sees no dice, and to the bidder and the seat that must answer,
+// as far as the reader may see their dice. Every hidden die is fair and independent; the bids themselves are not taken
+// into account.
 function chances(state, names, bid, sight) {
   const all = state.counts.reduce((sum, count) => sum + count, 0);
   const found = [[say("True, by the dice alone:"), odds(bid, [], all)]];
@@ -102,7 +103,7 @@ function next(state, seat) {
   return seat;
 }
 
-// The chance that among `hidden` fair dice there are as many as the bid needs beside those in `hand`.
+// The chance that `hidden` fair dice contain as many as the bid needs besides those in `hand`.
 export function odds(bid, hand, hidden) {
   const needed = bid.quantity - hand.filter((face) => counts(face, bid.face)).length;
   const chance = bid.face === 1 ? 1 / 6 : 1 / 3;

@@ -34,7 +34,7 @@ function auction(state, names) {
   return middle;
 }
 
-// What one seat does about one bundle: its bid for it, and what it pays or gains if it gets it.
+// One seat's part in one bundle: its bid, and what it pays or gains if it gets the bundle.
 function bid(state, names, seat, letter) {
   const cell = make("div", `bid seat${seat}`);
   const made = state.bids?.[seat];

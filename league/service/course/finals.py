@@ -56,7 +56,7 @@ from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.counting import may_be_drawn
 from deadheat.league.service.ground.steps import touch_log
 from deadheat.league.service.series.capacity import open_series_bound
-from deadheat.league.service.series.planning import add_series, in_turns, series_at_once, whole_groups
+from deadheat.league.service.series.planning import Table, add_series, in_turns, series_at_once, whole_groups
 from deadheat.league.states import UNFINISHED, FinalsFormat, Purpose, SeasonState
 from deadheat.league.tables import Entry, RatingSnapshot, Season, Series
 
@@ -140,7 +140,7 @@ def _plan_division(session: Session, season: Season, field: Field, finalists: in
         room = -(-room // series_at_once(season))
         wanted = rounds if season.finals is FinalsFormat.SWISS else rounds[:room]  # a Swiss round is planned as a whole
         games = whole_groups(season.game, season.seats, season.finals_games)
-        return in_turns(session, [_add(session, season, versions, games, number) for number, versions in wanted]), False
+        return _add(session, season, [Table(versions, games, round=number) for number, versions in wanted]), False
     if not all(series.finished for series in before):
         return [], False
     return _extra_games(session, season, field, before)
@@ -199,8 +199,8 @@ def _extra_games(session: Session, season: Season, field: Field, before: Sequenc
     order = [version for version in rows if version in field]  # in the order of the ranking, which `gap_se` follows
     turn = whole_groups(season.game, season.seats, 1)
     shared = share_out(_gaps(order, rows, budget), budget, season.finals_games, turn)
-    made = [_add(session, season, _neighbours(order, gap, season.seats), gap.games, None) for gap in shared]
-    return in_turns(session, made), not made
+    made = _add(session, season, [Table(_neighbours(order, gap, season.seats), gap.games) for gap in shared])
+    return made, not made
 
 
 def _gaps(order: Field, rows: Mapping[int, Mapping[str, Any]], most_games: int) -> list[Gap]:
@@ -243,5 +243,5 @@ def _unfinished(session: Session, season_id: int, *purposes: Purpose) -> int:
     return session.exec(waiting.where(col(Series.state).in_(UNFINISHED))).one()
 
 
-def _add(session: Session, season: Season, versions: Sequence[int], matches: int, number: int | None) -> list[int]:
-    return add_series(session, season, versions, matches, purpose=Purpose.FINALS, round_number=number)
+def _add(session: Session, season: Season, planned: Sequence[Table]) -> list[int]:
+    return in_turns(session, add_series(session, season, planned, purpose=Purpose.FINALS))

@@ -29,7 +29,7 @@ from deadheat.league.pairing.pairs import parts
 from deadheat.league.service.course.finals import plan_finals
 from deadheat.league.service.course.states import past_its_close, turn_season
 from deadheat.league.service.evaluations.beginning import running_evaluation
-from deadheat.league.service.evaluations.playing import open_of_evaluation, plan_evaluation
+from deadheat.league.service.evaluations.playing import has_unplanned, open_of_evaluation, plan_evaluation
 from deadheat.league.service.ground.counting import may_be_drawn, taking_part
 from deadheat.league.service.ground.steps import lock_season
 from deadheat.league.service.people import notices
@@ -38,7 +38,7 @@ from deadheat.league.service.seasons.gates import plan_challenges
 from deadheat.league.service.seasons.panels import plan_panels
 from deadheat.league.service.seasons.resting import rest_failing
 from deadheat.league.service.series.capacity import open_series_bound
-from deadheat.league.service.series.planning import add_series, in_turns, series_at_once, whole_groups
+from deadheat.league.service.series.planning import Table, add_series, in_turns, series_at_once, whole_groups
 from deadheat.league.service.views.forecasts import falls_behind
 from deadheat.league.states import (
     GOING_ON,
@@ -145,11 +145,8 @@ def _plan(session: Session, season: Season) -> list[int]:
     wanted = -(-room // series_at_once(season))
     chosen = propose(entrants, met, wanted, terms, season.series_planned, season.pairing_seed)
     placing = {entrant.version for entrant in entrants if entrant.placing}
-    made = [
-        add_series(session, season, found.versions, found.matches, precedence=_precedence(found, placing))
-        for found in chosen
-    ]
-    ids = in_turns(session, made)
+    tables = [Table(found.versions, found.matches, _precedence(found, placing)) for found in chosen]
+    ids = in_turns(session, add_series(session, season, tables))
     for number, proposal in enumerate(chosen, season.series_planned + 1):
         for version in proposal.versions:
             players[version].waiting_since = number
@@ -178,8 +175,9 @@ def runs_low(session: Session, season_id: int) -> bool:
     season, low = session.get_one(Season, season_id), LOW_SHARE * (bound := open_series_bound(session))
     if season.state not in IN_PLAY:
         return False
-    if running_evaluation(session, season_id) is not None:
-        if open_of_evaluation(session, season_id) <= low:
+    if (evaluation := running_evaluation(session, season_id)) is not None:
+        still_open = open_of_evaluation(session, season_id)
+        if still_open == 0 or (still_open <= low and has_unplanned(session, evaluation.id)):
             return True
         if not season.ladder_during_evaluations:
             return False

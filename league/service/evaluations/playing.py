@@ -36,7 +36,7 @@ from deadheat.league.service.ground.audit import SYSTEM
 from deadheat.league.service.ground.steps import insert_rows, set_each, set_values
 from deadheat.league.service.people.notices import evaluation_done
 from deadheat.league.service.series.capacity import open_series_bound
-from deadheat.league.service.series.planning import add_series, in_turns, series_at_once, whole_groups
+from deadheat.league.service.series.planning import Table, add_series, in_turns, series_at_once, whole_groups
 from deadheat.league.states import (
     OF_EVALUATIONS,
     UNFINISHED,
@@ -75,7 +75,7 @@ def carry_on(session: Session, season: Season, row: Evaluation) -> list[int]:
     """Continue a running evaluation."""
     gone = _gone(session, row)
     again = _settle(session, season, row, gone)
-    while _unsettled(session, row) == 0:
+    while _is_settled(session, row):
         if not _draw(session, season, row, gone):
             _finish(session, row)
             return []
@@ -86,6 +86,21 @@ def carry_on(session: Session, season: Season, row: Evaluation) -> list[int]:
 def open_of_evaluation(session: Session, season_id: int) -> int:
     """The number of series of the season's evaluations that wait or run."""
     return session.exec(OPEN, params={"season_id": season_id}).one()
+
+
+def has_unplanned(session: Session, evaluation_id: int) -> bool:
+    """Whether a drawn pairing has no series yet. Pairings are planned in order, so the last open one tells."""
+    last = session.connection().execute(LAST_OPEN, {"evaluation_id": evaluation_id}).first()
+    return last is not None and not last.is_planned
+
+
+LAST_OPEN = (
+    columns(exists().where(col(Series.pairing_id) == col(EvaluationPairing.id)).label("is_planned"))
+    .where(col(EvaluationPairing.evaluation_id) == bindparam("evaluation_id"))
+    .where(col(EvaluationPairing.first_points).is_(None))
+    .order_by(col(EvaluationPairing.round).desc(), col(EvaluationPairing.board).desc())
+    .limit(1)
+)
 
 
 def meetings(session: Session, evaluation_id: int) -> list[Meeting]:
@@ -132,21 +147,24 @@ def _gone(session: Session, row: Evaluation) -> set[int]:
     bot that its author withdraws plays to the end: otherwise authors could choose during an evaluation who gets the
     points of unplayed matches.
     """
-    absent = select(AbsentEntry.bot_id).where(AbsentEntry.season_id == row.season_id, AbsentEntry.reason != "")
-    left = (
-        col(EvaluationPlayer.evaluation_id) == row.id,
-        col(EvaluationPlayer.gone_after).is_(None),
-        col(EvaluationPlayer.bot_id).in_(absent),
-    )
-    if session.exec(select(EvaluationPlayer.version_id).where(*left).limit(1)).first() is not None:
-        set_values(session, EvaluationPlayer, *left, gone_after=last_round(session, row.id))
-    return players_of(session, row.id)[1]
+    absent = session.exec(TAKEN_OUT, params={"season_id": row.season_id}).all()
+    if absent:
+        left = (col(EvaluationPlayer.gone_after).is_(None), col(EvaluationPlayer.bot_id).in_(absent))
+        here = {"evaluation_id": row.id}
+        set_values(session, EvaluationPlayer, *left, where=here, gone_after=last_round(session, row.id))
+    return set(session.exec(GONE, params={"evaluation_id": row.id}))
 
 
-def _unsettled(session: Session, row: Evaluation) -> int:
-    open_pairings = select(func.count()).select_from(EvaluationPairing)
-    open_pairings = open_pairings.where(EvaluationPairing.evaluation_id == row.id)
-    return session.exec(open_pairings.where(col(EvaluationPairing.first_points).is_(None))).one()
+TAKEN_OUT = select(AbsentEntry.bot_id).where(AbsentEntry.season_id == bindparam("season_id"), AbsentEntry.reason != "")
+GONE = select(EvaluationPlayer.version_id).where(
+    EvaluationPlayer.evaluation_id == bindparam("evaluation_id"), col(EvaluationPlayer.gone_after).is_not(None)
+)
+
+
+def _is_settled(session: Session, row: Evaluation) -> bool:
+    """Whether every drawn pairing is settled."""
+    session.flush()
+    return session.connection().execute(LAST_OPEN, {"evaluation_id": row.id}).first() is None
 
 
 # Drawing ------------------------------------------------------------------------------------------------------------
@@ -190,29 +208,31 @@ def _add_series(session: Session, season: Season, row: Evaluation) -> list[int]:
     room = open_series_bound(session) - open_of_evaluation(session, season.id)
     if room <= 0:
         return []
-    waiting = (
-        select(EvaluationPairing)
-        .where(EvaluationPairing.evaluation_id == row.id, col(EvaluationPairing.first_points).is_(None))
-        .where(~exists().where(col(Series.pairing_id) == EvaluationPairing.id))
-        .order_by(col(EvaluationPairing.round), col(EvaluationPairing.board))
-        .limit(-(-room // series_at_once(season)))
-    )
+    waiting = UNPLANNED.limit(-(-room // series_at_once(season)))
     matches = whole_groups(season.game, season.seats, row.matches)
-    return in_turns(session, [_series(session, season, row, one, matches) for one in session.exec(waiting).all()])
-
-
-def _series(session: Session, season: Season, row: Evaluation, pairing: EvaluationPairing, matches: int) -> list[int]:
-    assert pairing.second_id is not None, "a bye is settled when it is drawn"
-    return add_series(
-        session,
-        season,
-        (pairing.first_id, pairing.second_id),
-        matches,
-        purpose=Purpose.RATED_EVALUATION if row.rated else Purpose.EVALUATION,
-        precedence=Precedence.EVALUATION,
-        round_number=pairing.round,
-        pairing_id=pairing.id,
+    return _plan(
+        session, season, row, [_table(one, matches) for one in session.exec(waiting, params={"evaluation_id": row.id})]
     )
+
+
+OF_IT = col(Series.pairing_id) == EvaluationPairing.id
+UNSETTLED = select(EvaluationPairing).where(
+    EvaluationPairing.evaluation_id == bindparam("evaluation_id"), col(EvaluationPairing.first_points).is_(None)
+)
+UNPLANNED = UNSETTLED.where(~exists().where(OF_IT)).order_by(col(EvaluationPairing.round), col(EvaluationPairing.board))
+PLAYED = UNSETTLED.where(exists().where(OF_IT), ~exists().where(OF_IT, col(Series.state).in_(UNFINISHED)))
+"""Pairings without points: all, those without series, and those whose series are over."""
+
+
+def _plan(session: Session, season: Season, row: Evaluation, tables: Sequence[Table]) -> list[int]:
+    purpose = Purpose.RATED_EVALUATION if row.rated else Purpose.EVALUATION
+    return in_turns(session, add_series(session, season, tables, purpose=purpose))
+
+
+def _table(pairing: EvaluationPairing, matches: int) -> Table:
+    assert pairing.second_id is not None, "a bye is settled when it is drawn"
+    seated = (pairing.first_id, pairing.second_id)
+    return Table(seated, matches, Precedence.EVALUATION, pairing.round, pairing_id=pairing.id)
 
 
 # Settling -----------------------------------------------------------------------------------------------------------
@@ -220,27 +240,25 @@ def _series(session: Session, season: Season, row: Evaluation, pairing: Evaluati
 
 def _settle(session: Session, season: Season, row: Evaluation, gone: Collection[int]) -> list[int]:
     """Record the points of finished pairings. In a stage, return new series that replace missing matches."""
-    of_it = col(Series.pairing_id) == EvaluationPairing.id
-    unsettled = select(EvaluationPairing).where(
-        EvaluationPairing.evaluation_id == row.id,
-        col(EvaluationPairing.first_points).is_(None),
-        ~exists().where(of_it, col(Series.state).in_(UNFINISHED)),
-    )
-    begun = session.exec(unsettled.where(exists().where(of_it))).all()
+    of_it = {"evaluation_id": row.id}
+    begun = session.exec(PLAYED, params=of_it).all()
     matches = whole_groups(season.game, season.seats, row.matches)
     short = {} if row.stage is None else _short(session, begun, gone, matches)
-    made = [_series(session, season, row, one, short[one.id]) for one in begun if one.id in short]
+    made = _plan(session, season, row, [_table(one, short[one.id]) for one in begun if one.id in short])
     settled = points_of(session, [one for one in begun if one.id not in short], gone, matches)
-    forfeited = session.exec(
-        unsettled.where(~exists().where(of_it)).where(
-            col(EvaluationPairing.first_id).in_(gone) | col(EvaluationPairing.second_id).in_(gone)
-        )
-    ).all()
-    settled |= {pairing.id: unplayed(pairing, gone, matches) for pairing in forfeited}
-    for pairing_id, (first, second) in settled.items():
-        mine = (col(EvaluationPairing.id) == pairing_id, col(EvaluationPairing.first_points).is_(None))
-        set_values(session, EvaluationPairing, *mine, first_points=first, second_points=second)
-    return in_turns(session, made)
+    if gone:
+        theirs = col(EvaluationPairing.first_id).in_(gone) | col(EvaluationPairing.second_id).in_(gone)
+        forfeited = session.exec(UNPLANNED.where(theirs), params=of_it).all()
+        settled |= {pairing.id: unplayed(pairing, gone, matches) for pairing in forfeited}
+    set_each(session, SETTLED, [{"pairing_id": one, "first": at[0], "second": at[1]} for one, at in settled.items()])
+    return made
+
+
+SETTLED = (
+    update(EvaluationPairing)
+    .where(col(EvaluationPairing.id) == bindparam("pairing_id"), col(EvaluationPairing.first_points).is_(None))
+    .values(first_points=bindparam("first"), second_points=bindparam("second"))
+)
 
 
 def _short(

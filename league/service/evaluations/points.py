@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from sqlalchemy import bindparam
 from sqlalchemy import select as columns
-from sqlmodel import Session, col, select
+from sqlmodel import Session, col, exists
 
 from deadheat.league.states import WITH_RESULT, MatchState
 from deadheat.league.tables import EvaluationPairing, Match, Participant, Series, VoidedMatch
@@ -21,24 +22,13 @@ def points_of(
 
     `matches`: the planned number, which limits the unplayed matches that count for a player whose opponent has left.
     """
-    voided = select(VoidedMatch.match_id).where(col(VoidedMatch.match_id) == Match.id)
-    statement = (
-        columns(
-            col(EvaluationPairing.id),
-            col(Match.id),
-            col(Match.state),
-            col(Participant.version_id),
-            col(Participant.rank),
-            col(Participant.fault),
-        )
-        .join(Series, col(Series.pairing_id) == col(EvaluationPairing.id))
-        .join(Match, col(Match.series_id) == col(Series.id))
-        .join(Participant, col(Participant.match_id) == col(Match.id))
-        .where(col(EvaluationPairing.id).in_([pairing.id for pairing in pairings]), ~voided.exists())
-    )
+    if not pairings:
+        return {}
+    results = session.connection().execute(RESULTS, {"pairings": [pairing.id for pairing in pairings]})
     ranks: dict[int, dict[int, dict[int, int]]] = {pairing.id: {} for pairing in pairings}
     missing: dict[int, set[int]] = {pairing.id: set() for pairing in pairings}
-    for pairing_id, match_id, state, version, rank, fault in session.connection().execute(statement):
+    for pairing_id, match_id, state, version, rank, fault in results:
+        assert pairing_id is not None, "they are found by it"
         if state not in WITH_RESULT:
             if state == MatchState.ABANDONED:
                 missing[pairing_id].add(match_id)
@@ -54,6 +44,22 @@ def points_of(
             first, second = first + one, second + other
         found[pairing.id] = (first, second)
     return found
+
+
+RESULTS = (
+    columns(
+        col(Series.pairing_id),
+        col(Match.id),
+        col(Match.state),
+        col(Participant.version_id),
+        col(Participant.rank),
+        col(Participant.fault),
+    )
+    .join(Match, col(Match.series_id) == col(Series.id))
+    .join(Participant, col(Participant.match_id) == col(Match.id))
+    .where(col(Series.pairing_id).in_(bindparam("pairings", expanding=True)))
+    .where(~exists().where(col(VoidedMatch.match_id) == col(Match.id)))
+)
 
 
 def _taken(ranks: Mapping[int, int], pairing: EvaluationPairing) -> Points:

@@ -29,15 +29,16 @@ from enum import StrEnum
 from functools import cache
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, bindparam
+from sqlalchemy import ColumnElement, Update, bindparam
 from sqlmodel import Session, col, exists, func, or_, select, update
 from sqlmodel.sql.expression import Select, SelectOfScalar
 
 from deadheat.league.causes import Cause
 from deadheat.league.database import now, settings_of
 from deadheat.league.jobs import Failure
-from deadheat.league.service.ground.steps import move, set_values
+from deadheat.league.service.ground.steps import move, set_values, update_rows, updating
 from deadheat.league.service.ground.storable import evidence_json, storable, storable_word
+from deadheat.league.states import allowed
 from deadheat.league.tables import Attempt, JobRow, UtcDateTime
 
 Job = TypeVar("Job")
@@ -68,14 +69,19 @@ class Life:
     counted: tuple[StrEnum, ...] = ()
     takes_slot: bool = True
 
-    def claim(
-        self, session: Session, row_id: int, worker: str, *conditions: ColumnElement[bool], **values: object
-    ) -> bool:
+    def claiming(self, *conditions: ColumnElement[bool]) -> Update:
+        """Build the statement with which `claim` takes a row that meets the conditions. Callers keep it."""
+        waits = updating(self.table, "id", "state").where(*conditions)
+        return waits.values(attempt=self.table.attempt + 1)
+
+    def claim(self, session: Session, claiming: Update, row_id: int, worker: str, **values: object) -> bool:
         """Give a waiting row to a worker. Return False if it does not exist, does not wait or meet the conditions, or
-        another worker was faster.
+        another worker was faster. `values` are those of further columns, and the parameters of the conditions.
         """
-        held = {"attempt": self.table.attempt + 1, "worker": worker, "lease_until": _lease_until(session)}
-        return move(session, self.table, row_id, self.waiting, self.held, *conditions, **held, **values)
+        assert allowed(self.waiting, self.held)
+        waits = {"id": row_id, "state": self.waiting}
+        held = {"state": self.held, "worker": worker, "lease_until": _lease_until(session)}
+        return update_rows(session, claiming, waits, **held, **values) == 1
 
     def is_held(self, row_id: int, attempt: int) -> tuple[ColumnElement[bool], ...]:
         """The conditions under which an attempt still holds its row."""
@@ -85,7 +91,8 @@ class Life:
         self, session: Session, row_id: int, attempt: int, *conditions: ColumnElement[bool], **values: object
     ) -> bool:
         """Set values while the attempt holds the row. Return False if the row is lost; nothing was changed then."""
-        return set_values(session, self.table, *self.is_held(row_id, attempt), *conditions, **values) == 1
+        held = {"id": row_id, "attempt": attempt, "state": self.held}
+        return set_values(session, self.table, *conditions, where=held, **values) == 1
 
     def renew(self, session: Session, row_id: int, attempt: int, **values: object) -> bool:
         """Prolong the lease. Return False if it is lost and the worker should stop."""
@@ -95,8 +102,8 @@ class Life:
         """Move the row on from its attempt, for good or back to waiting. Return False if it is too late; nothing was
         changed then.
         """
-        mine = col(self.table.attempt) == attempt
-        return move(session, self.table, row_id, self.held, after, mine, lease_until=None, **values)
+        mine = {"attempt": attempt}
+        return move(session, self.table, row_id, self.held, after, where=mine, lease_until=None, **values)
 
     def give_back(self, session: Session, row_id: int, attempt: int, failures: int, /, **values: object) -> bool:
         """Let the row wait again, for a pause that depends on the number of our failures so far, including this one.
@@ -130,7 +137,7 @@ class Life:
             # This may also change a row that was claimed just now: whoever gives it back sets the date anew. (With a
             # condition on the state, SQLite reads all waiting rows instead of these.)
             again = at + timedelta(seconds=settings.requeue_seconds)
-            session.exec(update(self.table).where(col(self.table.id).in_(ids)).values(nudge_at=again))
+            session.connection().execute(_told(self), {"told": ids, "again": again})
         return ids
 
     def claim_next(
@@ -174,6 +181,12 @@ def _due(life: Life) -> SelectOfScalar[int]:
     table, at = life.table, bindparam("at", type_=UtcDateTime)
     waiting = select(table.id).where(col(table.state) == life.waiting, col(table.nudge_at) <= at)
     return waiting.order_by(col(table.nudge_at)).limit(SWEEP_LIMIT)
+
+
+@cache
+def _told(life: Life) -> Update:
+    told = col(life.table.id).in_(bindparam("told", expanding=True))
+    return update(life.table).where(told).values(nudge_at=bindparam("again", type_=UtcDateTime))
 
 
 @cache

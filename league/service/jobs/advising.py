@@ -9,13 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
+from sqlalchemy import bindparam
 from sqlmodel import Session, col, select
 
 from deadheat.engine.core import Seat
 from deadheat.league.database import now
 from deadheat.league.records import from_row
 from deadheat.league.service.ground.steps import set_values
-from deadheat.league.tables import Exhibition
+from deadheat.league.tables import Exhibition, UtcDateTime
 
 MOST_TRIES = 3
 LEASE = timedelta(minutes=5)
@@ -56,8 +57,15 @@ def store_advice(session: Session, job: AdviceJob, sha256: str | None) -> None:
 
 def due_advice(session: Session) -> list[int]:
     """The matches about which to notify a worker now."""
-    due = (col(Exhibition.advise_at) <= now(session), col(Exhibition.advice_tries) < MOST_TRIES)
-    return list(session.exec(select(Exhibition.id).where(*due).order_by(col(Exhibition.advise_at)).limit(TOLD_AT_ONCE)))
+    return list(session.exec(DUE, params={"at": now(session)}))
+
+
+DUE = (
+    select(Exhibition.id)
+    .where(col(Exhibition.advise_at) <= bindparam("at", type_=UtcDateTime), Exhibition.advice_tries < MOST_TRIES)
+    .order_by(col(Exhibition.advise_at))
+    .limit(TOLD_AT_ONCE)
+)
 
 
 def is_wanted(row: Exhibition, session: Session) -> bool:

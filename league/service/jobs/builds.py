@@ -13,11 +13,13 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cache
 
-from sqlalchemy import ColumnElement
+from sqlalchemy import ColumnElement, Update
 from sqlmodel import Session, col, exists, func, or_, select
 
 from deadheat.engine.core import STDERR_KEPT_BYTES
+from deadheat.engine.games.folder import Identity
 from deadheat.league.causes import Cause, told
 from deadheat.league.database import now
 from deadheat.league.jobs import Failure
@@ -26,7 +28,7 @@ from deadheat.league.service.ground.life import Life, failures_before, note
 from deadheat.league.service.ground.storable import storable, storable_tail
 from deadheat.league.service.people import notices
 from deadheat.league.service.seasons.entries import offer_version
-from deadheat.league.service.series.games import agreed
+from deadheat.league.service.series.games import games_here, same_as
 from deadheat.league.states import VersionState
 from deadheat.league.tables import Attempt, Bot, BotVersion
 
@@ -83,7 +85,11 @@ def _next_in_fairness(session: Session) -> int | None:
     day.
     """
     author = col(BotVersion.uploader_id)
-    waits = (col(BotVersion.state) == VersionState.UPLOADED, col(BotVersion.attempt) == 0, ~_of_another_game())
+    waits = (
+        col(BotVersion.state) == VersionState.UPLOADED,
+        col(BotVersion.attempt) == 0,
+        ~_of_another_game(games_here()),
+    )
     oldest = session.exec(select(author, func.min(BotVersion.id)).where(*waits).group_by(author)).all()
     if not oldest:
         return None
@@ -98,16 +104,25 @@ def _next_in_fairness(session: Session) -> int | None:
     return min(oldest, key=lambda waiting: (recent.get(waiting[0], 0), waiting[1]))[1]
 
 
-def _of_another_game() -> ColumnElement[bool]:
+def _of_another_game(games: tuple[Identity, ...]) -> ColumnElement[bool]:
     """Whether a version plays a game that this process does not share with the API."""
-    return exists().where(col(Bot.id) == col(BotVersion.bot_id), col(Bot.game).not_in(agreed())).correlate(BotVersion)
+    return (
+        exists()
+        .where(col(Bot.id) == col(BotVersion.bot_id), col(Bot.game).not_in(same_as(games)))
+        .correlate(BotVersion)
+    )
+
+
+@cache
+def _claiming(games: tuple[Identity, ...]) -> Update:
+    return BUILDS.claiming(~_of_another_game(games))
 
 
 def claim_build(session: Session, version_id: int, worker: str) -> BuildJob | None:
     """Claim a waiting version. Return None if it does not exist or does not wait, if another worker was faster, or if
     this worker's game differs from the API's, so that a trial match would show nothing.
     """
-    if not BUILDS.claim(session, version_id, worker, ~_of_another_game()):
+    if not BUILDS.claim(session, _claiming(games_here()), version_id, worker):
         return None
     statement = select(BotVersion, Bot).join(Bot, col(Bot.id) == BotVersion.bot_id).where(BotVersion.id == version_id)
     version, bot = session.exec(statement).one()

@@ -11,11 +11,14 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cache
 
+from sqlalchemy import Update
 from sqlmodel import Session, and_, case, col, select
 
 from deadheat.engine.advice import ADVISERS
 from deadheat.engine.core import Result, Seat
+from deadheat.engine.games.folder import Identity
 from deadheat.engine.transcript import BadTranscript
 from deadheat.engine.unfinished import Replies, read_replies, said, write_replies
 from deadheat.league.causes import BLAMELESS, Cause
@@ -26,8 +29,8 @@ from deadheat.league.service.ground.life import Life
 from deadheat.league.service.ground.storable import storable_word
 from deadheat.league.service.jobs.exhibitions import CLOSED, abandon, deadline
 from deadheat.league.service.series.carrying_out import programs_of
-from deadheat.league.service.series.games import agreed
-from deadheat.league.service.series.hosts import blame_host, may_judge
+from deadheat.league.service.series.games import games_here, same_as
+from deadheat.league.service.series.hosts import blame_host, may_judge, told_of
 from deadheat.league.states import JobState
 from deadheat.league.tables import Exhibition, User
 
@@ -76,8 +79,8 @@ class Heard:
 def claim_exhibition(session: Session, exhibition_id: int, worker: str, host: Host) -> ExhibitionJob | None:
     """Claim a waiting match; None if there is none that this machine may take."""
     at = now(session)
-    known = col(Exhibition.game).in_(agreed())
-    if not EXHIBITIONS.claim(session, exhibition_id, worker, may_judge(session, host), known):
+    claiming = _claiming(games_here(), settings_of(session).judge_unfit)
+    if not EXHIBITIONS.claim(session, claiming, exhibition_id, worker, **told_of(session, host)):
         return None
     row = session.get_one(Exhibition, exhibition_id, populate_existing=True)
     # The person's time does not include the time for which the match waited for another worker.
@@ -93,6 +96,11 @@ def claim_exhibition(session: Session, exhibition_id: int, worker: str, host: Ho
         replies=_replies(row),
         waited_seconds=(at - row.queued_at).total_seconds(),
     )
+
+
+@cache
+def _claiming(games: tuple[Identity, ...], judge_unfit: bool) -> Update:
+    return EXHIBITIONS.claiming(may_judge(judge_unfit), col(Exhibition.game).in_(same_as(games)))
 
 
 def ask_person(session: Session, job: ExhibitionJob, replies: Replies) -> bool:

@@ -42,6 +42,7 @@ from deadheat.league.service.people.teams import owned_by
 from deadheat.league.service.seasons.absence import absent_entries, by_author, must_take_part
 from deadheat.league.service.seasons.admission import must_be_admitted, version_to_enter
 from deadheat.league.service.seasons.challenges import (
+    ASKED,
     Count,
     busy,
     count_games,
@@ -61,8 +62,6 @@ OPEN_ASKED = 4
 
 TESTED = ("elo0", "elo1", "alpha", "beta")
 """The columns of the test."""
-
-ASKED = col(Challenge.asker_id).is_not(None)
 
 CHARGED = case((col(Challenge.state) == ChallengeState.RUNNING, Challenge.games_limit), else_=Challenge.games_planned)
 """The games that a challenge is charged with."""
@@ -142,6 +141,8 @@ def plan_asked(session: Session, season: Season) -> list[int]:
     """
     if season.unrated_games == 0:
         end_asked(session, season.id, "The season's organisers have switched unrated matches off.")
+        return []
+    if not running(session, season.id, ASKED):
         return []
     _end_of_absent(session, season.id)
     playing = busy(session, season.id, ASKED)

@@ -19,10 +19,11 @@ import logging
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from functools import cache
 
-from sqlalchemy import ColumnElement
+from sqlalchemy import ColumnElement, bindparam
 from sqlmodel import Session, col, exists, or_, select
+from sqlmodel.sql.expression import SelectOfScalar
 
 from deadheat.engine.figures import plural
 from deadheat.league import sprt
@@ -30,7 +31,7 @@ from deadheat.league.causes import Cause
 from deadheat.league.database import now
 from deadheat.league.service.ground.steps import move
 from deadheat.league.service.series.dropping import drop_waiting
-from deadheat.league.service.series.planning import add_series
+from deadheat.league.service.series.planning import Table, add_series
 from deadheat.league.states import UNFINISHED, WITH_RESULT, Asked, ChallengeState, MatchState, Precedence, Purpose
 from deadheat.league.tables import Challenge, Match, Participant, Season, Series, VoidedMatch
 
@@ -65,23 +66,33 @@ class Count:
         return replace(self, **{name: getattr(self, name) + getattr(other, name) for name in names})
 
 
-def running(session: Session, season_id: int, *which: ColumnElement[bool]) -> Sequence[Challenge]:
-    """The season's challenges that are not over and meet the conditions, the oldest first."""
-    found = select(Challenge).where(Challenge.season_id == season_id, Challenge.state == ChallengeState.RUNNING, *which)
-    return session.exec(found.order_by(col(Challenge.id))).all()
+AT_GATES = col(Challenge.entry_id).is_not(None)
+ASKED = col(Challenge.asker_id).is_not(None)
+"""The conditions on challenges at a season's gates, and on those that authors asked for."""
+
+
+def running(session: Session, season_id: int, which: ColumnElement[bool]) -> Sequence[Challenge]:
+    """The season's challenges that are not over and meet `AT_GATES` or `ASKED`, the oldest first."""
+    return session.exec(_running(which), params={"season_id": season_id}).all()
 
 
 def busy(session: Session, season_id: int, which: ColumnElement[bool]) -> set[int]:
-    """Return the running challenges that meet the condition and are playing, or waiting for a game."""
-    return set(session.exec(select(Challenge.id).where(col(Challenge.id).in_(_busy(season_id)), which)))
-
-
-def _busy(season_id: int) -> Any:
-    """Running challenges that have an unfinished series, or a game that waits for an organiser. Deciding a test earlier
-    would leave that game out.
+    """Return those of them that have an unfinished series, or a game that waits for an organiser. Deciding a test
+    earlier would leave that game out.
     """
-    going_on = (Challenge.season_id == season_id, Challenge.state == ChallengeState.RUNNING)
-    return select(Challenge.id).where(*going_on, in_play())
+    return set(session.exec(_busy(which), params={"season_id": season_id}))
+
+
+@cache
+def _running(which: ColumnElement[bool]) -> SelectOfScalar[Challenge]:
+    here = (Challenge.season_id == bindparam("season_id"), Challenge.state == ChallengeState.RUNNING)
+    return select(Challenge).where(*here, which).order_by(col(Challenge.id))
+
+
+@cache
+def _busy(which: ColumnElement[bool]) -> SelectOfScalar[int]:
+    here = (Challenge.season_id == bindparam("season_id"), Challenge.state == ChallengeState.RUNNING)
+    return select(Challenge.id).where(*here, in_play(), which)
 
 
 def in_play() -> ColumnElement[bool]:
@@ -118,16 +129,9 @@ def add_games(
 ) -> list[int]:
     """Add a series of that many games, in which the two take turns at the first seat; return the series to enqueue."""
     sides = (challenge.candidate_id, challenge.incumbent_id)
-    made = add_series(
-        session,
-        season,
-        sides if candidate_begins else sides[::-1],
-        length,
-        purpose=Purpose.CHALLENGE if challenge.panel_id is None else Purpose.PANEL,
-        precedence=precedence,
-        challenge_id=challenge.id,
-        asked=asked,
-    )
+    table = Table(sides if candidate_begins else sides[::-1], length, precedence, challenge_id=challenge.id)
+    purpose = Purpose.CHALLENGE if challenge.panel_id is None else Purpose.PANEL
+    (made,) = add_series(session, season, [table], purpose=purpose, asked=asked)
     challenge.games_planned += length
     session.flush()
     return made

@@ -39,6 +39,7 @@ from deadheat.league.service.ground.steps import touch_log
 from deadheat.league.service.people import notices
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.challenges import (
+    AT_GATES,
     Count,
     busy,
     count_games,
@@ -149,17 +150,18 @@ def begin_challenge(session: Session, entry: Entry, candidate: BotVersion) -> No
 
 def end_challenges(session: Session, season_id: int, reason: str, entry_id: int | None = None) -> None:
     """End the running challenges at the season's (or the entry's) gates without a verdict."""
-    at_gates = col(Challenge.entry_id).is_not(None) if entry_id is None else col(Challenge.entry_id) == entry_id
-    for row in running(session, season_id, at_gates):
-        _end(session, row, ChallengeState.ENDED, reason)
+    for row in running(session, season_id, AT_GATES):
+        if entry_id is None or row.entry_id == entry_id:
+            _end(session, row, ChallengeState.ENDED, reason)
 
 
 def plan_challenges(session: Session, season: Season) -> list[int]:
     """Decide the challenges at the season's gates that can be decided, plan the next series of the others, and return
     the new series.
     """
-    at_gates = col(Challenge.entry_id).is_not(None)
-    playing = busy(session, season.id, at_gates)
+    if not running(session, season.id, AT_GATES):
+        return []
+    playing = busy(session, season.id, AT_GATES)
     room = OPEN_CHALLENGES - len(playing)
     idle = col(Challenge.id).not_in(playing)
     statement = (

@@ -29,6 +29,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 
+from sqlalchemy import bindparam
 from sqlmodel import Session, col, func, select
 
 from deadheat.league.causes import Cause
@@ -97,9 +98,11 @@ def without_points(session: Session, season: Season, bot_id: int) -> set[int]:
 
 def end_panels(session: Session, season_id: int, reason: str) -> None:
     """End all runs against the season's panel."""
-    running = select(PanelRun).where(PanelRun.season_id == season_id, PanelRun.state == ChallengeState.RUNNING)
-    for run in session.exec(running).all():
+    for run in session.exec(RUNNING, params={"season_id": season_id}).all():
         _end(session, run, ChallengeState.ENDED, reason)
+
+
+RUNNING = select(PanelRun).where(PanelRun.season_id == bindparam("season_id"), PanelRun.state == ChallengeState.RUNNING)
 
 
 def plan_panels(session: Session, season: Season) -> list[int]:
@@ -108,6 +111,8 @@ def plan_panels(session: Session, season: Season) -> list[int]:
         end_panels(session, season.id, "The season no longer has a panel.")
     if not season.panel or season.panel_minimum is None:
         _let_all_play(session, season)
+    if not season.panel:
+        return []
     made: list[int] = []
     changed: list[PanelRun] = []
     through: list[tuple[PanelRun, Sequence[Challenge]]] = []
@@ -315,7 +320,7 @@ def _end(session: Session, run: PanelRun, state: ChallengeState, reason: str, po
 
 def _let_all_play(session: Session, season: Season) -> None:
     """Let all entries play that wait for points against the panel."""
-    waiting = (col(Entry.season_id) == season.id, col(Entry.waits_for_panel).is_(True))
-    if set_values(session, Entry, *waiting, waits_for_panel=False):
+    waiting = {"season_id": season.id, "waits_for_panel": True}
+    if set_values(session, Entry, where=waiting, waits_for_panel=False):
         session.expire_all()
         touch_log(session, season.id)

@@ -23,11 +23,15 @@ import logging
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import cache
+from typing import Any
 
-from sqlalchemy import bindparam
+from sqlalchemy import Update, bindparam
+from sqlalchemy import select as columns
 from sqlmodel import Session, col, select, update
 
 from deadheat.engine.core import Fault
+from deadheat.engine.games.folder import Identity
 from deadheat.league.causes import BLAMELESS, Cause, Trait
 from deadheat.league.database import now, settings_of
 from deadheat.league.jobs import Failure, Host, MatchJob, MatchOutcome, ProgramRef, SeriesJob
@@ -35,20 +39,22 @@ from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.life import Life, failures_before, note
 from deadheat.league.service.ground.steps import touch_log
 from deadheat.league.service.people import notices
-from deadheat.league.service.series.games import agreed
+from deadheat.league.service.series.games import games_here, same_as
 from deadheat.league.service.series.hosts import (
+    HERE,
     blame_host,
     count_series,
     found_unfit,
     may_judge,
     others_judge,
-    unfit_reasons,
+    told_of,
     welcome,
+    why_unfit,
 )
 from deadheat.league.service.series.live import forget
-from deadheat.league.service.series.outcomes import next_seed, write_outcomes
+from deadheat.league.service.series.outcomes import about_series, next_seed, write_outcomes
 from deadheat.league.states import JobState, MatchState, allowed
-from deadheat.league.tables import Attempt, Bot, BotVersion, Match, Participant, Season, Series, User
+from deadheat.league.tables import Attempt, Bot, BotVersion, Match, Participant, Season, Series, User, WorkerHost
 from deadheat.league.verification.agreement import player
 
 log = logging.getLogger(__name__)
@@ -69,11 +75,15 @@ def claim_series(session: Session, series_id: int, worker: str, host: Host) -> S
     """Claim a waiting series. Return None if it does not exist or does not wait, if another worker was faster, or if
     the worker's machine may not judge or its game differs from the API's.
     """
-    at = now(session)
-    known = col(Series.season_id).in_(select(Season.id).where(col(Season.game).in_(agreed())))
-    able = (may_judge(session, host), welcome(session, host), known)
-    taken = SERIES.claim(session, series_id, worker, *able, started_at=at)
+    at, claiming = now(session), _claiming(games_here(), settings_of(session).judge_unfit)
+    taken = SERIES.claim(session, claiming, series_id, worker, started_at=at, **told_of(session, host))
     return _job(session, series_id, host, at) if taken else None
+
+
+@cache
+def _claiming(games: tuple[Identity, ...], judge_unfit: bool) -> Update:
+    known = col(Series.season_id).in_(select(Season.id).where(col(Season.game).in_(same_as(games))))
+    return SERIES.claiming(may_judge(judge_unfit), welcome(judge_unfit), known)
 
 
 def renew_series(session: Session, job: SeriesJob) -> bool:
@@ -96,7 +106,8 @@ def finish_series(
     """
     wanted = {match.match_id for match in job.matches}
     assert {outcome.match_id for outcome in outcomes} <= wanted and len(outcomes) <= len(wanted)
-    reasons = found_unfit(session, job)
+    about = about_series(session, job)
+    reasons = found_unfit(session, about.started_at, about.unfit_at, about.reasons)
     if reasons:
         failure, outcomes = (
             Failure(Cause.HOST_UNFIT, " ".join(reasons)),
@@ -115,7 +126,7 @@ def finish_series(
     if after is None:
         log.info("series %d: attempt %d came too late, its results are dropped", job.series_id, job.attempt)
         return False
-    season_id, asked = write_outcomes(session, job, worker, outcomes, at)
+    write_outcomes(session, job, worker, about, outcomes, at)
     _hold(session, held)
     if failure is not None:
         _note_failure(session, job.series_id, job.attempt, worker, failure, after, at)
@@ -123,9 +134,9 @@ def finish_series(
         count_series(
             session, job.host, sum(attempt.cause != Cause.PLAYED for out in outcomes for attempt in out.attempts)
         )
-        if not asked:
-            _tell_of_faults(session, job, season_id, outcomes)
-            touch_log(session, season_id)
+        if not about.asked:
+            _tell_of_faults(session, job, about.season_id, outcomes)
+            touch_log(session, about.season_id)
     return not reasons
 
 
@@ -231,18 +242,35 @@ def _hold(session: Session, match_ids: Sequence[int]) -> None:
 
 
 CLAIMED = (
-    select(Series, Season.game, Season.variant)
-    .join(Season, col(Season.id) == Series.season_id)
-    .where(Series.id == bindparam("series_id"))
+    columns(
+        col(Series.attempt),
+        col(Series.queued_at),
+        col(Series.season_id),
+        col(Season.game),
+        col(Season.variant),
+        col(WorkerHost.fitness),
+        col(WorkerHost.reasons),
+    )
+    .join_from(Series, Season, col(Season.id) == col(Series.season_id))
+    .outerjoin(WorkerHost, HERE)
+    .where(col(Series.id) == bindparam("series_id"))
 )
 SEATED = (
-    select(Match.id, Match.seed, Match.attempt, Participant.version_id)
+    columns(col(Match.id), col(Match.seed), col(Match.attempt), col(Participant.version_id))
     .join(Participant, col(Participant.match_id) == Match.id)
-    .where(Match.series_id == bindparam("series_id"), Match.state == MatchState.SCHEDULED)
+    .where(col(Match.series_id) == bindparam("series_id"), col(Match.state) == MatchState.SCHEDULED)
     .order_by(col(Match.number), col(Participant.seat))
 )
-PROGRAMS = (
-    select(BotVersion, Bot.name, User.name)
+PROGRAMS: Any = (
+    columns(
+        col(BotVersion.id),
+        col(BotVersion.number),
+        col(BotVersion.program_sha256),
+        col(BotVersion.language),
+        col(BotVersion.entry),
+        col(Bot.name).label("bot"),
+        col(User.name).label("author"),
+    )
     .join(Bot, col(Bot.id) == BotVersion.bot_id)
     .join(User, col(User.id) == Bot.owner_id)
     .where(col(BotVersion.id).in_(bindparam("version_ids", expanding=True)))
@@ -250,29 +278,30 @@ PROGRAMS = (
 
 
 def _job(session: Session, series_id: int, host: Host, at: datetime) -> SeriesJob:
-    series, game, variant = session.exec(CLAIMED, params={"series_id": series_id}).one()
+    series = session.connection().execute(CLAIMED, {"series_id": series_id, **told_of(session, host)}).one()
     seats: dict[tuple[int, bytes, int], list[int]] = {}
-    for match_id, seed, nth, version_id in session.exec(SEATED, params={"series_id": series_id}):
+    for match_id, seed, nth, version_id in session.connection().execute(SEATED, {"series_id": series_id}):
         seats.setdefault((match_id, seed, nth), []).append(version_id)
     return SeriesJob(
         series_id=series_id,
         attempt=series.attempt,
-        game=game,
+        game=series.game,
         programs=programs_of(session, {version for seated in seats.values() for version in seated}),
         matches=tuple(MatchJob(match_id, seed, tuple(seated), nth) for (match_id, seed, nth), seated in seats.items()),
         host=host,
-        unfit=unfit_reasons(session, host),
+        unfit=why_unfit(series.fitness, series.reasons),
         waited_seconds=(at - series.queued_at).total_seconds(),
         season_id=series.season_id,
-        variant=variant,
+        variant=series.variant,
     )
 
 
 def programs_of(session: Session, version_ids: set[int]) -> dict[int, ProgramRef]:
     """The programs of these versions, which are ready."""
     programs = {}
-    for version, bot, author in session.exec(PROGRAMS, params={"version_ids": sorted(version_ids)}):
+    session.flush()
+    for version in session.connection().execute(PROGRAMS, {"version_ids": sorted(version_ids)}):
         assert version.program_sha256 is not None, "only versions that are ready are paired"
-        label = player(author, bot, version.number)
+        label = player(version.author, version.bot, version.number)
         programs[version.id] = ProgramRef(version.id, label, version.program_sha256, version.language, version.entry)
     return programs

@@ -20,26 +20,27 @@ import contextlib
 import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_
+from sqlalchemy import ColumnElement, Select, and_, bindparam
+from sqlalchemy import select as columns
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, delete, exists, or_, select
 
 from deadheat.league.causes import Cause, Trait
 from deadheat.league.database import now, settings_of
-from deadheat.league.jobs import Host, SeriesJob
+from deadheat.league.jobs import Host
 from deadheat.league.records import from_row
 from deadheat.league.records.hosts import Worker as HostInfo
 from deadheat.league.records.hosts import slots
 from deadheat.league.service.ground.life import Life
-from deadheat.league.service.ground.steps import set_values
+from deadheat.league.service.ground.steps import set_values, update_rows, updating
 from deadheat.league.service.ground.storable import evidence_json, storable
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.games import as_reported, disagreements, lacks_games
 from deadheat.league.states import Fitness, JobState
-from deadheat.league.tables import Exhibition, JobRow, Machine, Series, WorkerHost
+from deadheat.league.tables import Exhibition, JobRow, Machine, Series, UtcDateTime, WorkerHost
 
 log = logging.getLogger(__name__)
 
@@ -58,10 +59,25 @@ RECHECK_SECONDS = 60
 AVOID_SECONDS = 600
 """How long a series waits for another machine than the one that failed at it; after that, any machine may play it."""
 
-HOSTS_AT_A_TIME = 256
-"""The number of machines whose conditions are kept, because most statements here contain one."""
+HERE = and_(col(WorkerHost.name) == bindparam("host_name"), col(WorkerHost.boot) == bindparam("host_boot"))
+ALIVE = col(WorkerHost.last_seen_at) >= bindparam("alive_at", type_=UtcDateTime)
+"""Conditions of statements that are built once; `told_of` returns their parameters."""
+
+NO_HOST = Host("", "")
+"""For statements about all machines."""
 
 NOT_SEEN = "its keeper has not reported lately"
+
+
+def told_of(session: Session, host: Host) -> dict[str, object]:
+    """Return the parameters of the conditions on machines."""
+    at = now(session)
+    return {
+        "host_name": host.name,
+        "host_boot": host.boot,
+        "alive_at": at - timedelta(seconds=settings_of(session).lease_seconds),
+        "waited_at": at - timedelta(seconds=AVOID_SECONDS),
+    }
 
 
 def host_arrives(session: Session, host: Host, image: str) -> bool:
@@ -83,13 +99,13 @@ def host_arrives(session: Session, host: Host, image: str) -> bool:
         "check_due_at": at,
     }
     _give_number(session, host.name)
-    if _change(session, col(WorkerHost.name) == host.name, **known):
+    if set_values(session, WorkerHost, where={"name": host.name}, **known):
         return True
     try:
         with session.begin_nested():
             session.add(WorkerHost(name=host.name, first_seen_at=at, **known))
     except IntegrityError:  # another keeper of this machine has just added it
-        _change(session, col(WorkerHost.name) == host.name, **known)
+        set_values(session, WorkerHost, where={"name": host.name}, **known)
     return True
 
 
@@ -118,14 +134,16 @@ def host_seen(session: Session, host: Host, steal_share: float = 0.0, late_secon
     `late_seconds`: the longest delay of the keeper's wake-ups within the last minute.
     """
     found = {"steal_share": steal_share, "late_seconds": late_seconds}
-    return _change(session, _is(host), last_seen_at=now(session), **found)
+    return _change(session, host, last_seen_at=now(session), **found)
 
 
 def due_check(session: Session, host: Host) -> Fitness | None:
     """The fitness of a machine that is due for a check, or None if it is not due."""
-    due = col(WorkerHost.check_due_at) <= now(session)
-    row = session.exec(select(WorkerHost).where(_is(host), due)).first()
-    return None if row is None else row.fitness
+    found = session.exec(DUE, params={**told_of(session, host), "at": now(session)}).first()
+    return None if found is None else Fitness(found)
+
+
+DUE = select(WorkerHost.fitness).where(HERE, col(WorkerHost.check_due_at) <= bindparam("at", type_=UtcDateTime))
 
 
 def record_check(
@@ -160,8 +178,8 @@ def blame_host(session: Session, host: Host, cause: str, detail: str) -> None:
     if Trait.CONDEMNS in traits:
         at, reasons = now(session), [storable(f"A watch reached its end there: {detail}")]
         found: dict[str, Any] = {"fitness": Fitness.UNFIT, "reasons": reasons, "check_due_at": at}
-        _change(session, and_(_is(host), col(WorkerHost.fitness) != Fitness.UNFIT), since_at=at)
-        _change(session, _is(host), **found)
+        _change(session, host, col(WorkerHost.fitness) != Fitness.UNFIT, since_at=at)
+        _change(session, host, **found)
 
 
 def take_canary(session: Session, host: Host) -> int | None:
@@ -173,9 +191,10 @@ def take_canary(session: Session, host: Host) -> int | None:
         col(WorkerHost.canary_at) <= at - timedelta(seconds=CANARY_SECONDS),
         col(WorkerHost.series_since_canary) >= CANARY_SERIES,
     )
-    chosen = and_(_is(host), col(WorkerHost.fitness) == Fitness.FIT, due)
-    since = session.exec(select(WorkerHost.series_since_canary).where(chosen)).first()
-    return since if _change(session, chosen, canary_at=at, series_since_canary=0) else None
+    chosen = and_(col(WorkerHost.fitness) == Fitness.FIT, due)
+    counted = select(WorkerHost.series_since_canary).where(HERE, chosen)
+    since = session.exec(counted, params=told_of(session, host)).first()
+    return since if _change(session, host, chosen, canary_at=at, series_since_canary=0) else None
 
 
 def record_canary(
@@ -191,9 +210,9 @@ def record_canary(
         "canary_voids": WorkerHost.canary_voids + voids,
         "canary_failures": WorkerHost.canary_failures + (1 if wrong else 0),
     }
-    _change(session, _is(host), **counts)
+    _change(session, host, **counts)
     if wrong is None:
-        _change(session, _is(host), check_due_at=now(session))
+        _change(session, host, check_due_at=now(session))
     elif wrong:
         again_at = now(session) + timedelta(seconds=RECHECK_SECONDS)
         reasons = list(dict.fromkeys(f"In a canary match, {verdict['told']}." for verdict in wrong))
@@ -201,42 +220,60 @@ def record_canary(
         _become(session, host, Fitness.UNFIT, reasons, again_at, evidence=evidence_json(evidence))
 
 
-def may_judge(session: Session, host: Host) -> ColumnElement[bool]:
-    """The condition under which a machine is given a series."""
-    return exists().where(_is(host), _able(session))
+@cache
+def may_judge(judge_unfit: bool) -> ColumnElement[bool]:
+    """The condition under which the machine `told_of` is given a series."""
+    return exists().where(HERE, _able(judge_unfit))
 
 
-def welcome(session: Session, host: Host) -> ColumnElement[bool]:
+@cache
+def welcome(judge_unfit: bool) -> ColumnElement[bool]:
     """The condition that a series may be played there: another machine failed at it, or no other machine would play it,
     or it has waited long enough for another one.
     """
-    waited = col(Series.queued_at) <= now(session) - timedelta(seconds=AVOID_SECONDS)
-    elsewhere = or_(col(Series.avoid_host).is_(None), col(Series.avoid_host) != host.name)
-    return or_(elsewhere, waited, ~_others(session, host.name))
+    waited = col(Series.queued_at) <= bindparam("waited_at", type_=UtcDateTime)
+    elsewhere = or_(col(Series.avoid_host).is_(None), col(Series.avoid_host) != bindparam("host_name"))
+    return or_(elsewhere, waited, ~_others(judge_unfit))
 
 
 def others_judge(session: Session, name: str) -> bool:
     """Whether another machine than that one would be given a series now."""
-    return bool(session.exec(select(_others(session, name))).one())
+    others = select(_others(settings_of(session).judge_unfit))
+    return bool(session.exec(others, params=told_of(session, Host(name, ""))).one())
 
 
 def judging_slots(session: Session) -> int:
     """The number of matches that can be played at a time on all machines that would get a series now."""
-    return sum(map(slots, session.exec(select(WorkerHost.report).where(_able(session)))))
+    session.flush()
+    able = session.connection().execute(_reports(settings_of(session).judge_unfit), told_of(session, NO_HOST))
+    return sum(map(slots, able.scalars()))
 
 
-def _others(session: Session, name: str) -> ColumnElement[bool]:
-    return exists().where(col(WorkerHost.name) != name, _able(session))
+@cache
+def _reports(judge_unfit: bool) -> Select[Any]:
+    return columns(col(WorkerHost.report)).where(_able(judge_unfit))
+
+
+def _others(judge_unfit: bool) -> ColumnElement[bool]:
+    return exists().where(col(WorkerHost.name) != bindparam("host_name"), _able(judge_unfit))
 
 
 def unfit_reasons(session: Session, host: Host) -> tuple[str, ...]:
     """Say why a machine should not judge, for operators and the ledger (see `told`); empty if it is fit."""
-    row = session.exec(select(WorkerHost).where(_is(host))).first()
-    if row is None:
+    found = session.exec(FITNESS, params=told_of(session, host)).first()
+    return why_unfit(*(found or (None, ())))
+
+
+FITNESS = select(WorkerHost.fitness, WorkerHost.reasons).where(HERE)
+
+
+def why_unfit(fitness: Fitness | None, reasons: Sequence[str]) -> tuple[str, ...]:
+    """Why a machine with this fitness should not judge. None: no such machine is known."""
+    if fitness is None:
         return (NOT_SEEN,)
-    if row.fitness is Fitness.FIT:
+    if fitness is Fitness.FIT:
         return ()
-    return tuple(row.reasons) or ("It has not been checked yet.",)
+    return tuple(reasons) or ("It has not been checked yet.",)
 
 
 def turn_away(session: Session, life: Life, row_id: int, host: Host) -> bool:
@@ -245,39 +282,43 @@ def turn_away(session: Session, life: Life, row_id: int, host: Host) -> bool:
     If there is none, the message may be forgotten: the next check that passes enqueues the job again. A fit machine
     that lacks a game of the league may be unable to play it, so the job is enqueued again in a moment.
     """
-    able = session.exec(select(may_judge(session, host))).one()
+    judge_unfit, told = settings_of(session).judge_unfit, told_of(session, host)
+    able = session.exec(select(may_judge(judge_unfit)), params=told).one()
     waits = (col(life.table.id) == row_id, col(life.table.state) == life.waiting)
     if able and lacks_games(session):
         again = now(session) + timedelta(seconds=settings_of(session).retry_seconds)
         set_values(session, life.table, *waits, col(life.table.nudge_at) > again, nudge_at=again)
-    if able or not session.exec(select(exists().where(_able(session)))).one():
+    if able or not session.exec(select(exists().where(_able(judge_unfit))), params=told).one():
         return False
     again = now(session) + timedelta(seconds=settings_of(session).requeue_seconds)
     return set_values(session, life.table, *waits, nudge_at=again) == 1
 
 
-def found_unfit(session: Session, job: SeriesJob) -> tuple[str, ...]:
+def found_unfit(
+    session: Session, started_at: datetime | None, unfit_at: datetime | None, reasons: Sequence[str]
+) -> tuple[str, ...]:
     """Return why a job's results do not count: its machine was found unfit since the job was claimed."""
-    if settings_of(session).judge_unfit:
+    if settings_of(session).judge_unfit or started_at is None or unfit_at is None or unfit_at < started_at:
         return ()
-    begun = select(Series.started_at).where(Series.id == job.series_id).scalar_subquery()
-    found = session.exec(select(WorkerHost.reasons).where(_is(job.host), col(WorkerHost.unfit_at) >= begun)).first()
-    return () if found is None else tuple(found) or ("Meanwhile it was found unfit, then fit again.",)
+    return tuple(reasons) or ("Meanwhile it was found unfit, then fit again.",)
 
 
 def count_series(session: Session, host: Host, voids: int) -> None:
     """Count a series that was finished there."""
-    more: dict[str, Any] = {
-        "series": WorkerHost.series + 1,
-        "series_since_canary": WorkerHost.series_since_canary + 1,
-        "voids": WorkerHost.voids + voids,
-    }
-    _change(session, _is(host), **more)
+    update_rows(session, COUNTED, {"name": host.name, "boot": host.boot}, more_voids=voids)
+
+
+COUNTED = updating(WorkerHost, "name", "boot").values(
+    series=WorkerHost.series + 1,
+    series_since_canary=WorkerHost.series_since_canary + 1,
+    voids=WorkerHost.voids + bindparam("more_voids"),
+)
 
 
 def hosts(session: Session) -> list[HostInfo]:
     """All machines that are not forgotten, the most recently seen first."""
-    able = set(session.exec(select(WorkerHost.name).where(_able(session))))
+    able_now = select(WorkerHost.name).where(_able(settings_of(session).judge_unfit))
+    able = set(session.exec(able_now, params=told_of(session, NO_HOST)))
     numbered = select(WorkerHost, Machine.id).join(Machine, col(Machine.name) == WorkerHost.name)
     rows = session.exec(numbered.order_by(col(WorkerHost.last_seen_at).desc(), col(WorkerHost.name)))
     return [
@@ -300,15 +341,9 @@ def hosts_for(session: Session, organiser: Person) -> list[HostInfo]:
     return hosts(session)
 
 
-@lru_cache(HOSTS_AT_A_TIME)
-def _is(host: Host) -> ColumnElement[bool]:
-    return and_(col(WorkerHost.name) == host.name, col(WorkerHost.boot) == host.boot)
-
-
-def _able(session: Session) -> ColumnElement[bool]:
-    settings = settings_of(session)
-    alive = col(WorkerHost.last_seen_at) >= now(session) - timedelta(seconds=settings.lease_seconds)
-    return alive if settings.judge_unfit else and_(alive, col(WorkerHost.fitness) == Fitness.FIT)
+@cache
+def _able(judge_unfit: bool) -> ColumnElement[bool]:
+    return ALIVE if judge_unfit else and_(ALIVE, col(WorkerHost.fitness) == Fitness.FIT)
 
 
 def _become(
@@ -323,9 +358,9 @@ def _become(
     kept = [storable(reason) for reason in reasons[:MAX_REASONS]]
     if fitness is Fitness.UNFIT:
         values["unfit_at"] = now(session)
-    _change(session, and_(_is(host), col(WorkerHost.fitness) != fitness), since_at=now(session))
-    _change(session, _is(host), fitness=fitness, reasons=kept, check_due_at=again_at, **values)
+    _change(session, host, col(WorkerHost.fitness) != fitness, since_at=now(session))
+    _change(session, host, fitness=fitness, reasons=kept, check_due_at=again_at, **values)
 
 
-def _change(session: Session, which: ColumnElement[bool], **values: Any) -> bool:
-    return set_values(session, WorkerHost, which, **values) == 1
+def _change(session: Session, host: Host, *conditions: ColumnElement[bool], **values: Any) -> bool:
+    return set_values(session, WorkerHost, *conditions, where={"name": host.name, "boot": host.boot}, **values) == 1

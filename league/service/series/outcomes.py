@@ -7,47 +7,74 @@ It is part of the transaction that closes the attempt at the series
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 
 from sqlalchemy import ColumnElement, bindparam
-from sqlmodel import Session, SQLModel, col, exists, select, update
+from sqlalchemy import select as columns
+from sqlmodel import Session, SQLModel, col, exists
 
 from deadheat.engine.core import NS_PER_S, STDERR_KEPT_BYTES, Points
 from deadheat.league.causes import Cause
 from deadheat.league.jobs import Latency, MatchOutcome, SeriesJob
-from deadheat.league.service.ground.steps import insert_rows, set_values
+from deadheat.league.service.ground.steps import insert_rows, set_by_key, set_values
 from deadheat.league.service.ground.storable import evidence_json, storable, storable_tail, storable_word
+from deadheat.league.service.series.hosts import HERE, told_of
 from deadheat.league.service.series.response_times import add_response_times
 from deadheat.league.service.series.rules_played import note_rules
-from deadheat.league.states import UNRATED, MatchState
-from deadheat.league.tables import Attempt, Ending, LatencySummary, Match, Participant, Series
+from deadheat.league.states import UNRATED, MatchState, Purpose
+from deadheat.league.tables import Attempt, Ending, LatencySummary, Match, Participant, Series, WorkerHost
 from deadheat.sandbox.box import Exit
 
-ABOUT = select(
-    Series.season_id,
-    Series.purpose,
-    exists().where(col(Match.series_id) == Series.id, col(Match.asked).is_not(None)),
-).where(Series.id == bindparam("series_id"))
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """A series that ends, and the machine that played it. If somebody asked for the series (`asked`), it counts in no
+    ranking and in no figure of a bot.
+    """
+
+    season_id: int
+    purpose: Purpose
+    started_at: datetime | None
+    asked: bool
+    unfit_at: datetime | None
+    reasons: Sequence[str]
+
+
+ABOUT = (
+    columns(
+        col(Series.season_id),
+        col(Series.purpose),
+        col(Series.started_at),
+        exists().where(col(Match.series_id) == col(Series.id), col(Match.asked).is_not(None)),
+        col(WorkerHost.unfit_at),
+        col(WorkerHost.reasons),
+    )
+    .outerjoin_from(Series, WorkerHost, HERE)
+    .where(col(Series.id) == bindparam("series_id"))
+)
+
+
+def about_series(session: Session, job: SeriesJob) -> About:
+    """Read what `finish_series` needs to know of a series."""
+    session.flush()
+    return About(*session.connection().execute(ABOUT, {"series_id": job.series_id, **told_of(session, job.host)}).one())
 
 
 def write_outcomes(
-    session: Session, job: SeriesJob, worker: str, outcomes: Sequence[MatchOutcome], at: datetime
-) -> tuple[int, bool]:
-    """Store the outcomes of the tried matches. Return the season's number, and whether an author asked for the series,
-    so that it affects no ranking and no figure of a bot.
-    """
-    season_id, purpose, asked = session.exec(ABOUT, params={"series_id": job.series_id}).one()
+    session: Session, job: SeriesJob, worker: str, about: About, outcomes: Sequence[MatchOutcome], at: datetime
+) -> None:
+    """Store the outcomes of the tried matches."""
+    may_rate = about.purpose not in UNRATED
     results = [outcome for outcome in outcomes if outcome.result is not None]
     if results:
-        _write_results(session, job, results, at, may_rate=purpose not in UNRATED)
+        _write_results(session, job, results, at, may_rate=may_rate)
         _write_details(session, results)
-        if not asked:
-            add_response_times(session, season_id, job, results)
-        if purpose not in UNRATED:
-            note_rules(session, season_id, results, at)
-    _write_ledger(session, job, worker, season_id, outcomes)
-    return season_id, asked
+        if not about.asked:
+            add_response_times(session, about.season_id, job, results)
+        if may_rate:
+            note_rules(session, about.season_id, results, at)
+    _write_ledger(session, job, worker, about.season_id, outcomes)
 
 
 def _write_results(
@@ -85,8 +112,8 @@ def _write_results(
                     "finished_at": at,
                 }
             )
-    session.execute(update(Match), matches)
-    session.execute(update(Participant), participants)
+    set_by_key(session, Match, ("id",), matches)
+    set_by_key(session, Participant, ("match_id", "seat"), participants)
 
 
 def _write_details(session: Session, outcomes: Sequence[MatchOutcome]) -> None:

@@ -10,20 +10,23 @@ commitment (`league.service.series.deals`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from itertools import chain, combinations, zip_longest
 
 from sqlalchemy import bindparam
-from sqlmodel import Session, col, select, update
+from sqlalchemy import select as columns
+from sqlmodel import Session, col, update
 
 from deadheat.engine.chance import SEED_BYTES, commitment
 from deadheat.engine.games import same_deals
-from deadheat.league.database import now, surroundings
+from deadheat.league.database import now, settings_of, surroundings
 from deadheat.league.pairing.pairs import pair_key
 from deadheat.league.pairing.seating import Seating, rotations, seatings, whole_turns
-from deadheat.league.service.ground.steps import insert_rows
-from deadheat.league.service.series.dice import Dice, deal_dice, drawn_dice
+from deadheat.league.service.ground.steps import insert_or_add, insert_rows
+from deadheat.league.service.series.dice import deal_dice, drawn_dice
 from deadheat.league.states import OF_CHALLENGES, UNRATED, Asked, MatchState, Precedence, Purpose
 from deadheat.league.tables import BotVersion, Match, Pair, Participant, Season, Series
 
@@ -38,56 +41,69 @@ def series_at_once(season: Season) -> int:
     return season.seats if same_deals(season.game) else 1
 
 
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Versions that are to play a number of matches against each other. `round` is that of finals or an evaluation."""
+
+    versions: Sequence[int]
+    matches: int
+    precedence: Precedence = Precedence.ORDINARY
+    round: int | None = None
+    challenge_id: int | None = None
+    pairing_id: int | None = None
+
+
 def add_series(
     session: Session,
     season: Season,
-    versions: Sequence[int],
-    matches: int,
+    tables: Sequence[Table],
     *,
     purpose: Purpose = Purpose.LADDER,
-    precedence: Precedence = Precedence.ORDINARY,
-    round_number: int | None = None,
-    challenge_id: int | None = None,
-    pairing_id: int | None = None,
     asked: Asked | None = None,
-) -> list[int]:
-    """Plan matches between different versions and return the ids of their series, to be enqueued after the commit.
+) -> list[list[int]]:
+    """Plan matches between different versions and return the ids of each table's series, to be enqueued after the
+    commit.
 
     Of two versions, the first begins; after that they take turns. If deals are shared, there are as many series as
     seats, and `matches` is reduced to whole groups. Fewer matches than one group, which a pair may still need when one
     of its series was dropped, get fresh dice. Challenges get fresh dice in every game, because their test takes matches
     as independent. `asked`: an author asked for them, and the dice do not belong to the season.
     """
-    order = surroundings(session).entropy(SEED_BYTES)  # decides the order round the table, and when each deal is played
-    seats = len(versions)
-    if same_deals(season.game) and purpose not in OF_CHALLENGES and matches >= seats:
-        matches = whole_turns(matches, seats)
-        plans = rotations(versions, matches // seats, seed=order)
-    else:
-        plans = [seatings(versions, matches, seed=order)]
-    at = now(session)
+    plans = [_plans(session, season, table, purpose) for table in tables]
     made = [
-        Series(
-            season_id=season.id,
-            purpose=purpose,
-            precedence=precedence,
-            round=round_number,
-            challenge_id=challenge_id,
-            pairing_id=pairing_id,
-            queued_at=at,
-            nudge_at=at + timedelta(seconds=surroundings(session).settings.requeue_seconds),
-            created_at=at,
-        )
-        for _ in plans
+        [_series(session, season, table, purpose) for _ in of_table]
+        for table, of_table in zip(tables, plans, strict=True)
     ]
-    session.add_all(made)
+    session.add_all(chain(*made))
     session.flush()
-    dice: dict[int, Dice] = {}
-    for series, plan in zip(made, plans, strict=True):
-        _add_matches(session, series, plan, dice, asked)
+    _add_matches(session, season.id, made, plans, asked)
     if purpose not in UNRATED:
-        _count(session, season.id, versions, plans)
-    return [series.id for series in made]
+        _count(session, season.id, tables, plans)
+    return [[series.id for series in of_table] for of_table in made]
+
+
+def _plans(session: Session, season: Season, table: Table, purpose: Purpose) -> list[list[Seating]]:
+    """Seat the matches of each of a table's series."""
+    order = surroundings(session).entropy(SEED_BYTES)  # decides the order round the table, and when each deal is played
+    seats = len(table.versions)
+    if same_deals(season.game) and purpose not in OF_CHALLENGES and table.matches >= seats:
+        return rotations(table.versions, whole_turns(table.matches, seats) // seats, seed=order)
+    return [seatings(table.versions, table.matches, seed=order)]
+
+
+def _series(session: Session, season: Season, table: Table, purpose: Purpose) -> Series:
+    at = now(session)
+    return Series(
+        season_id=season.id,
+        purpose=purpose,
+        precedence=table.precedence,
+        round=table.round,
+        challenge_id=table.challenge_id,
+        pairing_id=table.pairing_id,
+        queued_at=at,
+        nudge_at=at + timedelta(seconds=settings_of(session).requeue_seconds),
+        created_at=at,
+    )
 
 
 def in_turns(session: Session, sets: Sequence[Sequence[int]]) -> list[int]:
@@ -110,51 +126,80 @@ TAKE_TURNS = update(Series).where(col(Series.id) == bindparam("series_id")).valu
 
 
 def _add_matches(
-    session: Session, series: Series, plan: Sequence[Seating], dice: dict[int, Dice], asked: Asked | None
+    session: Session,
+    season_id: int,
+    made: Sequence[Sequence[Series]],
+    plans: Sequence[Sequence[Sequence[Seating]]],
+    asked: Asked | None,
 ) -> None:
-    """Add the matches of a series. `dice` holds the dice of the deals that are planned together, and receives those of
-    each new deal.
-    """
-    new = list(dict.fromkeys(seating.deal for seating in plan if seating.deal not in dice))
-    drawn = deal_dice(session, series.season_id, len(new)) if asked is None else drawn_dice(session, len(new))
-    dice.update(zip(new, drawn, strict=True))
+    """Add the matches of new series, and who sits where in them. Series and plans are grouped by table."""
+    new = {(table, seating.deal): None for table, plan in enumerate(plans) for seating in chain(*plan)}
+    drawn = deal_dice(session, season_id, len(new)) if asked is None else drawn_dice(session, len(new))
+    dice = dict(zip(new, drawn, strict=True))
+    planned = [
+        (series, number, seating, dice[table, seating.deal])
+        for table, (of_table, plan) in enumerate(zip(made, plans, strict=True))
+        for series, seated in zip(of_table, plan, strict=True)
+        for number, seating in enumerate(seated)
+    ]
     rows = [
         {
             "series_id": series.id,
-            "season_id": series.season_id,
+            "season_id": season_id,
             "number": number,
-            "seed": dice[seating.deal].seed,
-            "commitment": commitment(dice[seating.deal].seed),
-            "deal": dice[seating.deal].deal,
+            "seed": its.seed,
+            "commitment": commitment(its.seed),
+            "deal": its.deal,
             "state": MatchState.SCHEDULED,
             "asked": asked,
             "created_at": series.created_at,
         }
-        for number, seating in enumerate(plan)
+        for series, number, _, its in planned
     ]
     insert_rows(session, Match, rows)
-    match_ids = session.exec(select(Match.id).where(Match.series_id == series.id).order_by(col(Match.number))).all()
-    seated = plan[0].seats
-    bots = dict(session.exec(select(BotVersion.id, BotVersion.bot_id).where(col(BotVersion.id).in_(seated))).all())
+    seats = [
+        (series.id, number, seat, version) for series, number, at, _ in planned for seat, version in enumerate(at.seats)
+    ]
+    _seat(session, seats)
+
+
+def _seat(session: Session, seats: Sequence[tuple[int, int, int, int]]) -> None:
+    """Store who sits where. Each seat has a series, the number of a match in it, a place and a version."""
+    connection = session.connection()
+    ids = {
+        (series_id, number): match_id
+        for match_id, series_id, number in connection.execute(IDS, {"series": sorted({seat[0] for seat in seats})})
+    }
+    bots = dict(connection.execute(BOTS, {"versions": sorted({seat[3] for seat in seats})}).all())
     participants = [
-        {"match_id": match_id, "seat": seat, "version_id": version, "bot_id": bots[version]}
-        for match_id, seating in zip(match_ids, plan, strict=True)
-        for seat, version in enumerate(seating.seats)
+        {"match_id": ids[series_id, number], "seat": seat, "version_id": version, "bot_id": bots[version]}
+        for series_id, number, seat, version in seats
     ]
     insert_rows(session, Participant, participants)
 
 
-def _count(session: Session, season_id: int, versions: Sequence[int], plans: Sequence[Sequence[Seating]]) -> None:
-    """Update the counts that pairing reads. The planner holds the lock on the season's row, so nobody else counts
-    meanwhile.
-    """
-    planned = [seating for plan in plans for seating in plan]
-    for one, other in combinations(versions, 2):
-        low, high = pair_key(one, other)
-        row = session.get(Pair, (season_id, low, high))
-        if row is None:
-            row = Pair(season_id=season_id, low_id=low, high_id=high, games=0)
-            session.add(row)
-        row.games += len(planned)
-        if len(versions) == 2:
-            row.lead += sum(1 if seating.seats[0] == low else -1 for seating in planned)
+IDS = columns(col(Match.id), col(Match.series_id), col(Match.number)).where(
+    col(Match.series_id).in_(bindparam("series", expanding=True))
+)
+BOTS = columns(col(BotVersion.id), col(BotVersion.bot_id)).where(
+    col(BotVersion.id).in_(bindparam("versions", expanding=True))
+)
+
+
+def _count(
+    session: Session, season_id: int, tables: Sequence[Table], plans: Sequence[Sequence[Sequence[Seating]]]
+) -> None:
+    """Update the counts that pairing reads."""
+    games: Counter[tuple[int, int]] = Counter()
+    lead: Counter[tuple[int, int]] = Counter()
+    for table, plan in zip(tables, plans, strict=True):
+        planned = [*chain(*plan)]
+        for key in (pair_key(*two) for two in combinations(table.versions, 2)):
+            games[key] += len(planned)
+            if len(table.versions) == 2:
+                lead[key] += sum(1 if seating.seats[0] == key[0] else -1 for seating in planned)
+    rows = [
+        {"season_id": season_id, "low_id": low, "high_id": high, "games": count, "lead": lead[low, high]}
+        for (low, high), count in sorted(games.items())
+    ]
+    insert_or_add(session, Pair, ("season_id", "low_id", "high_id"), rows)

@@ -10,10 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import text
-from sqlmodel import Session, col, select, update
+from sqlalchemy import Row, bindparam, text
+from sqlalchemy import select as columns
+from sqlmodel import Session, col, select
 
 from deadheat.league.jobs import Latency, MatchOutcome, SeriesJob
+from deadheat.league.service.ground.steps import set_by_key
 from deadheat.league.service.ground.storable import storable_word
 from deadheat.league.tables import ResponseTimes
 from deadheat.league.time_buckets import Counts, added, bars, percentile
@@ -51,17 +53,19 @@ def add_response_times(session: Session, season_id: int, job: SeriesJob, outcome
         return
     keys = [{"season_id": season_id, "version_id": version, "command": command} for version, command in sorted(parts)]
     session.connection().execute(_MAKE, keys)
-    versions = sorted({version for version, _ in parts})
-    statement = (
-        select(ResponseTimes)
-        .where(ResponseTimes.season_id == season_id, col(ResponseTimes.version_id).in_(versions))
-        .order_by(col(ResponseTimes.version_id), col(ResponseTimes.command))
-        .with_for_update()
-        .execution_options(populate_existing=True)
-    )
-    rows = {(row.version_id, row.command): row for row in session.exec(statement)}
+    chosen = {"season_id": season_id, "version_ids": sorted({version for version, _ in parts})}
+    rows = {(row.version_id, row.command): row for row in session.connection().execute(_LOCKED, chosen)}
     changed = [_changed(rows[key], latencies) for key, latencies in sorted(parts.items())]
-    session.execute(update(ResponseTimes), changed)
+    set_by_key(session, ResponseTimes, ("season_id", "version_id", "command"), changed)
+
+
+_LOCKED = (
+    columns(*ResponseTimes.__table__.c)  # type: ignore[attr-defined]
+    .where(col(ResponseTimes.season_id) == bindparam("season_id"))
+    .where(col(ResponseTimes.version_id).in_(bindparam("version_ids", expanding=True)))
+    .order_by(col(ResponseTimes.version_id), col(ResponseTimes.command))
+    .with_for_update()
+)
 
 
 def command_times(session: Session, season_id: int, version_ids: Iterable[int]) -> list[CommandTimes]:
@@ -88,7 +92,7 @@ def latency_by_version(session: Session, season_id: int) -> dict[str, dict[str, 
     }
 
 
-def _changed(row: ResponseTimes, latencies: Sequence[Latency]) -> dict[str, Any]:
+def _changed(row: Row[*tuple[Any, ...]], latencies: Sequence[Latency]) -> dict[str, Any]:
     counts = added([_counts(row.counts), *(latency.counts for latency in latencies)])
     return {
         "season_id": row.season_id,

@@ -18,17 +18,17 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import CompoundSelect, Select, union_all
+from sqlalchemy import CompoundSelect, Select, Update, union_all
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
 from deadheat.engine.games.folder import Identity
 from deadheat.league.database import now, settings_of
 from deadheat.league.jobs import Host, SeriesJob
-from deadheat.league.service.ground.steps import set_values
+from deadheat.league.service.ground.steps import update_rows, updating
 from deadheat.league.service.series.carrying_out import SERIES, claim_series
 from deadheat.league.service.series.games import games_here, same_as
-from deadheat.league.service.series.hosts import turn_away, welcome
+from deadheat.league.service.series.hosts import told_of, turn_away, welcome
 from deadheat.league.states import JobState, Precedence
 from deadheat.league.tables import Season, Series
 
@@ -85,10 +85,16 @@ def turn_away_series(session: Session, series_id: int, host: Host) -> bool:
     """Whether, after a failed claim, to notify another machine of the series (`turn_away`). A series that waits for
     another machine because this one failed at it is enqueued again in a moment.
     """
-    waits = (col(Series.id) == series_id, col(Series.state) == JobState.QUEUED, ~welcome(session, host))
-    again = now(session) + timedelta(seconds=settings_of(session).retry_seconds)
-    set_values(session, Series, *waits, nudge_at=again)
+    settings = settings_of(session)
+    waits = {"id": series_id, "state": JobState.QUEUED}
+    again = now(session) + timedelta(seconds=settings.retry_seconds)
+    update_rows(session, _unwelcome(settings.judge_unfit), waits, nudge_at=again, **told_of(session, host))
     return turn_away(session, SERIES, series_id, host)
+
+
+@cache
+def _unwelcome(judge_unfit: bool) -> Update:
+    return updating(Series, "id", "state").where(~welcome(judge_unfit))
 
 
 def _next_in_turn(session: Session) -> int | None:

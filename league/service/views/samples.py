@@ -11,13 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from sqlalchemy import bindparam
 from sqlmodel import Session, col, delete, exists, func, select
 
 from deadheat.league.causes import Cause
 from deadheat.league.database import now, settings_of
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.carrying_out import SERIES
-from deadheat.league.tables import Attempt, Machine, Sample, Series, WorkerHost
+from deadheat.league.tables import Attempt, Machine, Sample, Series, UtcDateTime, WorkerHost
 
 KEPT = timedelta(hours=25)
 GAP = timedelta(minutes=5)
@@ -47,23 +48,33 @@ class Moment:
 def take_sample(session: Session) -> bool:
     """Store this minute's sample. Return False if it exists already."""
     minute = now(session).replace(second=0, microsecond=0)
-    if session.exec(select(exists().where(col(Sample.at) >= minute))).one():
+    if session.exec(IS_KEPT, params={"minute": minute}).one():
         return False
-    before = session.exec(select(Sample).order_by(col(Sample.at).desc()).limit(1)).first()
-    newest = session.exec(select(func.max(Attempt.id))).one() or 0
+    before = session.exec(BEFORE).first()
+    newest, waiting = session.exec(STAND).one()
+    newest = newest or 0
     fresh = before is None or minute - before.at > GAP
     since = newest if before is None or fresh else before.attempt
-    waiting = select(func.count()).select_from(Series).where(Series.state == SERIES.waiting)
     row = Sample(
         at=minute,
         attempt=newest,
         minutes=1.0 if before is None or fresh else (minute - before.at).total_seconds() / 60,
-        waiting=session.exec(waiting).one(),
+        waiting=waiting,
         machines=_machines(session, _counted(session, since, newest)),
     )
     session.add(row)
-    session.exec(delete(Sample).where(col(Sample.at) < minute - KEPT))
+    session.flush()
+    session.connection().execute(FORGOTTEN, {"oldest": minute - KEPT})
     return True
+
+
+IS_KEPT = select(exists().where(col(Sample.at) >= bindparam("minute", type_=UtcDateTime)))
+BEFORE = select(Sample).order_by(col(Sample.at).desc()).limit(1)
+STAND = select(
+    select(func.max(Attempt.id)).scalar_subquery(),
+    select(func.count()).select_from(Series).where(Series.state == SERIES.waiting).scalar_subquery(),
+)
+FORGOTTEN = delete(Sample).where(col(Sample.at) < bindparam("oldest", type_=UtcDateTime))
 
 
 def samples(session: Session, asker: Person, hours: int) -> list[Moment]:
@@ -79,22 +90,29 @@ def samples(session: Session, asker: Person, hours: int) -> list[Moment]:
 
 def _counted(session: Session, since: int, newest: int) -> dict[str, list[int]]:
     """By machine, the numbers of played and of void attempts at matches."""
-    new = (Attempt.id > since, Attempt.id <= newest, col(Attempt.match_id).is_not(None))
-    played_here = col(Attempt.cause) == Cause.PLAYED
-    found = select(Attempt.worker, played_here, func.count()).where(*new)
     counts: dict[str, list[int]] = {}
-    for worker, played, count in session.exec(found.group_by(col(Attempt.worker), played_here)):
+    for worker, played, count in session.exec(COUNTED, params={"since": since, "newest": newest}):
         of_machine = counts.setdefault((worker or "").rpartition(":")[0], [0, 0])
         of_machine[0 if played else 1] += count
     return counts
 
 
+PLAYED = col(Attempt.cause) == Cause.PLAYED
+COUNTED = (
+    select(Attempt.worker, PLAYED, func.count())
+    .where(Attempt.id > bindparam("since"), Attempt.id <= bindparam("newest"), col(Attempt.match_id).is_not(None))
+    .group_by(col(Attempt.worker), PLAYED)
+)
+
+
 def _machines(session: Session, counts: Mapping[str, list[int]]) -> dict[str, list[float]]:
     """The sample of each machine that is alive or has played: the fields of `Ran`."""
     alive = now(session) - timedelta(seconds=settings_of(session).lease_seconds)
-    numbered = select(Machine.id, WorkerHost).join(WorkerHost, col(WorkerHost.name) == Machine.name)
     return {
         str(number): [*counts.get(host.name, (0, 0)), round(host.late_seconds, 5), round(host.steal_share, 4)]
-        for number, host in session.exec(numbered)
+        for number, host in session.exec(NUMBERED)
         if host.last_seen_at >= alive or host.name in counts
     }
+
+
+NUMBERED = select(Machine.id, WorkerHost).join(WorkerHost, col(WorkerHost.name) == Machine.name)

@@ -12,7 +12,7 @@ import heapq
 import itertools
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from fractions import Fraction
@@ -85,7 +85,8 @@ class Contest:
         self._free = slots
         self._playing: list[tuple[datetime, int, SeriesJob]] = []
         self._waiting: list[int] = []  # messages about series
-        self._late = Lateness()
+        self.late = Lateness()
+        self._day_ends: Callable[[Lateness], None]
         self._running = False  # an evaluation
         self._ended_at = world.clock.now  # when the latest series ended
         with world.db.transaction() as session:
@@ -131,8 +132,11 @@ class Contest:
 
     # The course of time -----------------------------------------------------------------------------------------
 
-    def play(self) -> Lateness:
-        """Until the timetable is over and everything has been played; what was late."""
+    def play(self, day_ends: Callable[[Lateness], None] = lambda _: None) -> Lateness:
+        """Until the timetable is over and everything has been played; what was late. `day_ends` is called with what was
+        late so far when a day's last evaluation is over.
+        """
+        self._day_ends = day_ends
         clock = self.world.clock
         look_at = clock.now
         while True:
@@ -146,7 +150,7 @@ class Contest:
                 self._plan()
                 look_at = self._next_look(look_at)
                 if look_at > clock.now + TICK and self.line.next_due(clock.now) is None:
-                    return self._late
+                    return self.late
             self._claim()
 
     def _next_look(self, at: datetime) -> datetime:
@@ -160,6 +164,10 @@ class Contest:
             return at + 2 * TICK
         return at + TICK * max(1, (due - at) // TICK)
 
+    def _is_last_of_day(self) -> bool:
+        due = self.line.next_due(self.world.clock.now)
+        return due is None or due.date() > self.world.clock.now.date()
+
     def _turn_to(self, at: datetime) -> None:
         self.world.clock.now = at
 
@@ -171,8 +179,10 @@ class Contest:
             after = self.world.read(_state)
             step.name = self._name(before, after, made)
         self._note(before, after)
-        self._running = after.evaluations > after.done
+        ran, self._running = self._running, after.evaluations > after.done
         self._waiting += made
+        if ran and not self._running and self._is_last_of_day():
+            self._day_ends(self.late)
 
     def _name(self, before: State, after: State, made: Sequence[int]) -> str:
         if after.evaluations > before.evaluations:
@@ -187,16 +197,16 @@ class Contest:
         now = self.world.clock.now
         if after.evaluations > before.evaluations:
             could = max(after.due_at, self._ended_at) if after.evaluations > 1 else after.due_at
-            self._late.evaluations.append(now - could)
+            self.late.evaluations.append(now - could)
             if self._ended_at > after.due_at:
-                self._late.held_up.append(self._ended_at - after.due_at)
+                self.late.held_up.append(self._ended_at - after.due_at)
             if before.due_at < after.due_at and before.evaluations:
                 between = self.line.newest_due(before.due_at, after.due_at - timedelta(microseconds=1))
                 while between is not None:
-                    self._late.unplayed += 1
+                    self.late.unplayed += 1
                     between = self.line.newest_due(before.due_at, between - timedelta(microseconds=1))
         elif after.rounds > before.rounds and after.rounds > 1:
-            self._late.rounds.append(now - self._ended_at)
+            self.late.rounds.append(now - self._ended_at)
 
     # Playing ------------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlalchemy import text
 
@@ -19,16 +19,20 @@ from tests.league.world import World
 HALVES = """
     SELECT e.id, e.format, e.matches, p.round, p.board, p.first_id, p.second_id, p.first_points, p.second_points, p.id
     FROM evaluation e JOIN evaluation_pairing p ON p.evaluation_id = e.id
-    WHERE e.state = 'done' ORDER BY e.id, p.round, p.board
+    WHERE e.state = 'done' AND e.id > :after ORDER BY e.id, p.round, p.board
 """
 
 SEATS = """
     SELECT s.pairing_id, m.id, q.version_id, q.rank, q.fault FROM series s
+    JOIN evaluation_pairing p ON p.id = s.pairing_id
     JOIN match m ON m.series_id = s.id JOIN participant q ON q.match_id = m.id
-    WHERE s.pairing_id IS NOT NULL AND m.state IN ('done', 'forfeit')
+    WHERE p.evaluation_id > :after AND m.state IN ('done', 'forfeit')
 """
 
-FIELD = "SELECT evaluation_id, version_id, place, figures FROM evaluation_player ORDER BY evaluation_id, seed"
+FIELD = """
+    SELECT evaluation_id, version_id, place, figures FROM evaluation_player
+    WHERE evaluation_id > :after ORDER BY evaluation_id, seed
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,27 +66,45 @@ def counted(world: World) -> str:
     return f"{evaluations} evaluations with {pairings} pairings"
 
 
-def differences(world: World) -> Iterator[str]:
+@dataclass
+class Recount:
+    """Computes the evaluations of a league again as they are done, each once."""
+
+    world: World
+    faults: list[str] = field(default_factory=list)
+    newest: int = 0
+
+    def go_on(self) -> list[str]:
+        """Compute those that are done since; all differences so far."""
+        with self.world.db.reading() as session:
+            newest = session.connection().execute(text("SELECT max(id) FROM evaluation WHERE state = 'done'")).scalar()
+        self.faults += differences(self.world, self.newest)
+        self.newest = newest or 0
+        return self.faults
+
+
+def differences(world: World, after: int = 0) -> Iterator[str]:
     """Yield a sentence for each difference from the league's records."""
+    since = {"after": after}
     with world.db.reading() as session:
         connection = session.connection()
         halves: dict[int, dict[int, int]] = defaultdict(lambda: defaultdict(int))
         seats: dict[tuple[int, int], list[tuple[int, int, object]]] = defaultdict(list)
-        for pairing, match, version, rank, fault in connection.execute(text(SEATS)):
+        for pairing, match, version, rank, fault in connection.execute(text(SEATS), since):
             seats[pairing, match].append((version, rank, fault))
         for (pairing, _), both in seats.items():
             for version, won_halves in _of_match(both):
                 halves[pairing][version] += won_halves
-        field: dict[int, list[int]] = defaultdict(list)
+        seeded: dict[int, list[int]] = defaultdict(list)
         kept: dict[int, dict[int, Kept]] = defaultdict(dict)
-        for evaluation, version, place, figures in connection.execute(text(FIELD)):
-            field[evaluation].append(version)
+        for evaluation, version, place, figures in connection.execute(text(FIELD), since):
+            seeded[evaluation].append(version)
             told = json.loads(figures) if isinstance(figures, str) else figures  # SQLite keeps text
             kept[evaluation][version] = Kept(place, told)
         drawn: dict[int, list[Pairing]] = defaultdict(list)
         format_of: dict[int, str] = {}
         for evaluation, format_, matches, number, board, first, second, one, other, pairing in connection.execute(
-            text(HALVES)
+            text(HALVES), since
         ):
             bye = 2 * matches if format_ == "swiss" else 0  # in a round robin everybody sits out equally often
             mine = halves[pairing][first] if second is not None else bye
@@ -90,7 +112,7 @@ def differences(world: World) -> Iterator[str]:
             drawn[evaluation].append(Pairing(number, board, first, second, mine, theirs, (one, other)))
             format_of[evaluation] = format_
     for evaluation, pairings in drawn.items():
-        yield from _of_evaluation(evaluation, format_of[evaluation], field[evaluation], pairings, kept[evaluation])
+        yield from _of_evaluation(evaluation, format_of[evaluation], seeded[evaluation], pairings, kept[evaluation])
 
 
 def _of_match(both: list[tuple[int, int, object]]) -> Iterator[tuple[int, int]]:

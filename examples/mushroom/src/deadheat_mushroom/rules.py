@@ -72,7 +72,7 @@ class _Match(Banked):
 
     def __init__(self, chance: Chance, rules: Mushroom) -> None:
         super().__init__(rules.bank_ms * NS_PER_MS)
-        self.rows = ["".join([chance.pick(DIGITS) for _ in range(rules.columns)]) for _ in range(rules.rows)]
+        self.rows = ["".join([DIGITS[chance.below(9)] for _ in range(rules.columns)]) for _ in range(rules.rows)]
         self.board = Board(self.rows)
 
     def ready(self, seat: Seat) -> str:
@@ -86,9 +86,7 @@ class _Match(Banked):
         seat, passes, turn = 0, 0, 0
         while passes < 2:
             turn += 1
-            move, reply = yield from self.ask_one(
-                seat, f"TIME {self.times(seat)}", lambda _, line: read_move(line, self.board)
-            )
+            move, reply = yield from self.ask_one(seat, f"TIME {self.times(seat)}", self.read)
             passes = passes + 1 if move is None else 0
             said = NO_MOVE if move is None else " ".join(map(str, move))
             self.notices.append(Message(1 - seat, f"OPP {said} {reply.elapsed_ns // NS_PER_MS}"))
@@ -105,6 +103,10 @@ class _Match(Banked):
                 }
             )
             seat = 1 - seat
+
+    def read(self, _seat: Seat, line: str) -> Rectangle | None:
+        """See `read_move`."""
+        return read_move(line, self.board)
 
     def points(self) -> tuple[int, int]:
         """Count each seat's cells."""
