@@ -99,6 +99,16 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     series_length: Annotated[int, Field(ge=1, le=1000), Setting(Group.MATCHES, "Matches per series")] = 10
     """Matches played in one go; where deals are played from every seat, whole turns (of 10 at a table of 4: 8)."""
 
+    ladder: Annotated[
+        bool,
+        Setting(
+            Group.MATCHES,
+            "The ladder",
+            options={"true": "is played", "false": "is not: only evaluations and finals are"},
+        ),
+    ] = True
+    """Whether the ladder is played, beside evaluations and finals."""
+
     games_per_pair: Annotated[int | None, Field(ge=1, le=1_000_000), Setting(Group.MATCHES, "Matches per pair")] = None
     """Matches per pair in the whole ladder, rounded like `series_length`; null: unlimited."""
 

@@ -102,7 +102,7 @@ def test_the_form_takes_all_that_the_api_takes(boss: Browser, site: Site) -> Non
         "seats": "2",
         "series_length": "4",
         "games_per_pair": "12",
-        "ladder_during_evaluations": "false",
+        **dict.fromkeys(("ladder", "ladder_during_evaluations"), "false"),
         "opens_at": "2099-01-01T00:00:00",
         "finals": "swiss",
         **dict.fromkeys(("stages", "variant"), ""),

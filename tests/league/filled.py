@@ -94,6 +94,7 @@ LATER: Mapping[tuple[str, str], Callable[[Values], Any]] = {
     ("season", "languages"): lambda row: ["python"],
     ("season", "variant"): lambda row: ["dice=3"],
     ("exhibition", "variant"): lambda row: ["dice=3"],
+    ("season", "ladder"): lambda row: False,
     ("season", "ranks"): lambda row: "wins",
     ("season", "transcripts"): lambda row: "closed",
     ("season", "sources"): lambda row: "closed",

@@ -10,7 +10,7 @@ from sqlmodel import Session, col, func, select, update
 
 from deadheat.league.errors import BadSetting, NotAllowed, WrongState
 from deadheat.league.jobs import SeriesJob
-from deadheat.league.service.course.schedule import go_on, low_after
+from deadheat.league.service.course.schedule import go_on, has_unplayed, low_after, runs_low
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.evaluations import views
 from deadheat.league.service.evaluations.beginning import begin_now, cancel_evaluation, set_timetable
@@ -20,15 +20,18 @@ from deadheat.league.service.rulings.rulings import rejudge_match, void_match
 from deadheat.league.service.seasons import absence
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.series import capacity
+from deadheat.league.service.views.forecasts import forecast
 from deadheat.league.states import (
     OF_EVALUATIONS,
     EvaluationFormat,
     EvaluationState,
+    FinalsFormat,
     MatchState,
     Precedence,
+    Purpose,
     SeasonState,
 )
-from deadheat.league.tables import Evaluation, EvaluationPairing, EvaluationPlayer, Match, Notice, Pair, Series
+from deadheat.league.tables import Evaluation, EvaluationPairing, EvaluationPlayer, Match, Notice, Pair, Season, Series
 from deadheat.league.timetable import DeclaredEvaluation
 from deadheat.league.words import NoticeKind
 from tests.league.world import START, World, abandoned, forfeited, won
@@ -349,6 +352,30 @@ def test_an_organiser_begins_and_cancels_one(world: World) -> None:
     assert world.claim(series_id) is None
     (ended,) = evaluations(world)
     assert (ended.state, ended.reason) == (EvaluationState.CANCELLED, "An organiser cancelled it.")
+
+
+def test_a_season_without_a_ladder_plays_its_evaluations_and_finals_alone(world: World) -> None:
+    season_id = season(world, 4, ladder=False, finals=FinalsFormat.STAGES, stages=["round-robin"])
+    with world.db.reading() as session:
+        assert not session.exec(select(Series)).all()
+        row = session.get_one(Season, season_id)
+        assert not has_unplayed(session, row) and not runs_low(session, row)
+        assert forecast(session, row).ladder_matches is None
+    world.clock.turn(HOUR)
+    begun = world.tick()
+    with world.db.reading() as session:
+        assert runs_low(session, session.get_one(Season, season_id))
+    for series_id in begun:
+        finish(world, world.claimed(series_id))
+    play(world)
+    (played,) = evaluations(world)
+    assert played.state is EvaluationState.DONE
+    world.write(set_season_state, world.boss, season_id, SeasonState.FINALS)
+    world.settle_rankings()
+    world.settle()
+    with world.db.reading() as session:
+        assert set(session.exec(select(Series.purpose))) == {Purpose.EVALUATION, Purpose.RATED_EVALUATION}
+        assert session.get_one(Season, season_id).state is SeasonState.CLOSED
 
 
 def test_one_without_a_field_is_cancelled(world: World) -> None:

@@ -111,7 +111,7 @@ def go_on(session: Session, season_id: int) -> list[int]:
         planned += plan_evaluation(session, season)
         if (late := falls_behind(session, season)) is not None:
             notices.falls_behind(session, season, *late)
-        if season.ladder_during_evaluations or running_evaluation(session, season_id) is None:
+        if _ladder_goes_on(session, season):
             planned += _plan(session, season)
         planned += plan_asked(session, season)
     if season.state is SeasonState.OPEN:
@@ -183,6 +183,8 @@ def runs_low(session: Session, season: Season) -> bool:
             return True
         if not season.ladder_during_evaluations:
             return False
+    if season.state in ON_LADDER and not season.ladder:
+        return False
     return _open(session, season.id, bound) <= low
 
 
@@ -190,13 +192,19 @@ def has_unplayed(session: Session, season: Season) -> bool:
     """Whether a season's ladder has matches that nobody has planned yet."""
     if season.state not in ON_LADDER or past_its_close(season, now(session)):
         return False
-    if not season.ladder_during_evaluations and running_evaluation(session, season.id) is not None:
+    if not _ladder_goes_on(session, season):
         return False
     players = _ready(session, season)
     if season.games_per_pair is None:
         return any(size >= season.seats for size in Counter(entry.division for entry in players.values()).values())
     games = whole_groups(season.game, season.seats, season.games_per_pair)
     return len(_through(session, season.id, players, games)) < len(players)
+
+
+def _ladder_goes_on(session: Session, season: Season) -> bool:
+    """Whether the ladder is played, and does not wait for an evaluation."""
+    waits = not season.ladder_during_evaluations and running_evaluation(session, season.id) is not None
+    return season.ladder and not waits
 
 
 def _precedence(proposal: Proposal, placing: Set[int]) -> Precedence:

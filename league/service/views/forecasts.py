@@ -77,13 +77,12 @@ def forecast(session: Session, season: Season, bots: int | None = None) -> Forec
     slots, pace = judging_slots(session), pace_of(session, season)
     length = whole_groups(season.game, season.seats, season.series_length) // series_at_once(season)
     machines = Machines(max(1, slots), pace)
-    beside = replace(machines, ladder_seconds=pace.seconds(length) if season.ladder_during_evaluations else 0.0)
+    beside = replace(machines, ladder_seconds=pace.seconds(length) if _goes_on_beside(season) else 0.0)
     lines, at, until = timetable(season.evaluations), now(session), season.finals_at or season.closes_at
     begins = max(at, season.opens_at or at) if season.state is SeasonState.SCHEDULED else at
     coming = _coming(session, season, lines, field, beside, Course(season.evaluations_at or at, begins, until))
-    ladder = (
-        None if season.games_per_pair is None else _ladder(session, season, fields, entries if bots is None else {})
-    )
+    bounded = season.ladder and season.games_per_pair is not None
+    ladder = _ladder(session, season, fields, entries if bots is None else {}) if bounded else None
     ladder_done = None if ladder is None else done_in_gaps(_side_by_side(machines, ladder, length), begins, coming)
     finals = [] if season.finals_done_at else list(finals_work(season, fields))
     done_at = finals_done(session, season, machines, finals)
@@ -123,10 +122,14 @@ def falls_behind(session: Session, season: Season) -> tuple[ForecastEvaluation, 
         return None
     pace = pace_of(session, season)
     machines = Machines(max(1, judging_slots(session)), pace)
-    if season.ladder_during_evaluations:
+    if _goes_on_beside(season):
         machines = replace(machines, ladder_seconds=pace.seconds(season.series_length))
     running = left_of(session, season, row, machines)
     return (running, following) if running.done_at > following else None
+
+
+def _goes_on_beside(season: Season) -> bool:
+    return season.ladder and season.ladder_during_evaluations
 
 
 def pace_of(session: Session, season: Season) -> Pace:

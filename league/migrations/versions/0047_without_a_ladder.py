@@ -1,0 +1,13 @@
+"""A season may be played without a ladder."""
+
+from __future__ import annotations
+
+from alembic import op
+
+revision = "0047"
+down_revision = "0046"
+
+
+def upgrade() -> None:
+    """Forward."""
+    op.execute("ALTER TABLE season ADD COLUMN ladder BOOLEAN DEFAULT TRUE NOT NULL")
