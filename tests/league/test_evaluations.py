@@ -363,10 +363,10 @@ def test_a_season_without_a_ladder_plays_its_evaluations_and_finals_alone(world:
         assert forecast(session, row).ladder_matches is None
     world.clock.turn(HOUR)
     begun = world.tick()
-    with world.db.reading() as session:
-        assert runs_low(session, session.get_one(Season, season_id))
     for series_id in begun:
         finish(world, world.claimed(series_id))
+    with world.db.reading() as session:
+        assert runs_low(session, session.get_one(Season, season_id))
     play(world)
     (played,) = evaluations(world)
     assert played.state is EvaluationState.DONE
