@@ -342,10 +342,6 @@ def test_a_season_without_a_ladder_plays_its_evaluations_and_finals_alone(world:
         assert not runs_low(session, season_id)
         assert forecast(session, session.get_one(Season, season_id)).ladder_matches is None
     world.clock.turn(HOUR)
-    begun = world.tick()
-    assert world.read(runs_low, season_id)
-    for series_id in begun:
-        finish(world, world.claimed(series_id))
     play(world)
     (row,) = evaluations(world)
     assert row.state is EvaluationState.DONE
