@@ -34,6 +34,7 @@ from deadheat.league.service.rankings.standings import seasons_to_refit
 from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.service.views.samples import take_sample
 from deadheat.league.storage.schema import WrongSchema, must_fit
+from deadheat.league.tables import Season
 from deadheat.workers import metrics, stopping
 from deadheat.workers.advice import give_advice
 from deadheat.workers.broker.queue import (
@@ -182,7 +183,7 @@ def plan(season_id: int) -> None:
     if time.monotonic() < _in_vain_until.get(season_id, 0.0):
         return
     with context().database.reading() as session:
-        low = runs_low(session, season_id)
+        low = runs_low(session, session.get_one(Season, season_id))
     if low and not make_series([season_id]):
         _in_vain_until[season_id] = time.monotonic() + TICK_SECONDS
 

@@ -10,7 +10,7 @@ from sqlmodel import Session, col, func, select, update
 
 from deadheat.league.errors import BadSetting, NotAllowed, WrongState
 from deadheat.league.jobs import SeriesJob
-from deadheat.league.service.course.schedule import go_on, has_unplayed, runs_low
+from deadheat.league.service.course.schedule import go_on, has_unplayed, low_after, runs_low
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.evaluations import views
 from deadheat.league.service.evaluations.beginning import begin_now, cancel_evaluation, set_timetable
@@ -19,6 +19,7 @@ from deadheat.league.service.rankings.results import season_log
 from deadheat.league.service.rulings.rulings import rejudge_match, void_match
 from deadheat.league.service.seasons import absence
 from deadheat.league.service.seasons.entries import enter
+from deadheat.league.service.series import capacity
 from deadheat.league.service.views.forecasts import forecast
 from deadheat.league.states import (
     OF_EVALUATIONS,
@@ -74,6 +75,25 @@ def play(world: World) -> None:
     while made := world.tick():
         for series_id in made:
             finish(world, world.claimed(series_id))
+
+
+def test_more_series_are_asked_for_only_where_some_can_be_planned(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A round of five pairings, of which four may be open at a time."""
+    monkeypatch.setattr(capacity, "OPEN_SERIES", 4)
+    season_id = season(world, 10)
+    world.clock.turn(HOUR)
+    asked: list[int | None] = []
+    waiting = world.tick()
+    assert len(waiting) == 4
+    while waiting:
+        series_id = waiting.pop(0)
+        finish(world, world.claimed(series_id))
+        asked.append(world.read(low_after, series_id))
+        if len(asked) == 1:
+            waiting += world.tick()
+    assert asked == [season_id, None, None, None, season_id], "one is not planned yet; then the round is over"
 
 
 def places(world: World, evaluation_id: int) -> list[int]:
@@ -338,9 +358,10 @@ def test_a_season_without_a_ladder_plays_its_evaluations_and_finals_alone(world:
     season_id = season(world, 4, ladder=False, finals=FinalsFormat.STAGES, stages=["round-robin"])
     with world.db.reading() as session:
         assert not session.exec(select(Series)).all()
-        assert not has_unplayed(session, session.get_one(Season, season_id))
-        assert not runs_low(session, season_id)
-        assert forecast(session, session.get_one(Season, season_id)).ladder_matches is None
+        begun = session.get_one(Season, season_id)
+        assert not has_unplayed(session, begun)
+        assert not runs_low(session, begun)
+        assert forecast(session, begun).ladder_matches is None
     world.clock.turn(HOUR)
     play(world)
     (row,) = evaluations(world)

@@ -77,8 +77,10 @@ UNDER_WAY = (
     .where(col(Series.purpose).not_in((*OF_CHALLENGES, *OF_EVALUATIONS)))
     .limit(bindparam("bound"))
 )
-SEASON_OF_ENDED = select(Series.season_id).where(
-    Series.id == bindparam("series_id"), col(Series.state).not_in(UNFINISHED)
+SEASON_OF_ENDED = (
+    select(Season)
+    .join(Series, col(Series.season_id) == Season.id)
+    .where(Series.id == bindparam("series_id"), col(Series.state).not_in(UNFINISHED))
 )
 """This statement and the next are executed after each series, and built once: building one takes longer than executing
 it.
@@ -166,24 +168,24 @@ def _open(session: Session, season_id: int, bound: int) -> int:
 
 def low_after(session: Session, series_id: int) -> int | None:
     """The season of a finished series, if more series are to be made before the next tick; else None."""
-    season_id = session.exec(SEASON_OF_ENDED, params={"series_id": series_id}).first()
-    return season_id if season_id is not None and runs_low(session, season_id) else None
+    season = session.exec(SEASON_OF_ENDED, params={"series_id": series_id}).first()
+    return season.id if season is not None and runs_low(session, season) else None
 
 
-def runs_low(session: Session, season_id: int) -> bool:
+def runs_low(session: Session, season: Season) -> bool:
     """Whether a running season has room for enough series to make planning worthwhile."""
-    season, low = session.get_one(Season, season_id), LOW_SHARE * (bound := open_series_bound(session))
     if season.state not in IN_PLAY:
         return False
-    if (evaluation := running_evaluation(session, season_id)) is not None:
-        still_open = open_of_evaluation(session, season_id)
+    low = LOW_SHARE * (bound := open_series_bound(session))
+    if (evaluation := running_evaluation(session, season.id)) is not None:
+        still_open = open_of_evaluation(session, season.id)
         if still_open == 0 or (still_open <= low and has_unplanned(session, evaluation.id)):
             return True
         if not season.ladder_during_evaluations:
             return False
     if season.state in ON_LADDER and not season.ladder:
         return False
-    return _open(session, season_id, bound) <= low
+    return _open(session, season.id, bound) <= low
 
 
 def has_unplayed(session: Session, season: Season) -> bool:
