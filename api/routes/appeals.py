@@ -31,8 +31,8 @@ def open_appeal(shared: Shared, asker: Asker, match_id: Id, body: shapes.AppealR
     """Appeal against a finished match of your bot. It is re-simulated at once; an organiser reads both and rules."""
     with shared.db.reading() as session:
         appealable(session, asker, match_id)
-        detail = match_detail(session, match_id, asker)
-    findings = review(shared.blobs, detail)
+        detail, whole = (match_detail(session, match_id, asker, whole=yes) for yes in (False, True))
+    findings = review(shared.blobs, detail, whole)
     with shared.db.transaction() as session:
         return league_appeals.open_appeal(session, asker, match_id, body.text, findings)
 

@@ -28,7 +28,6 @@ from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.wire import Refused
 from deadheat.cli.statistics.recount import rows
 from deadheat.engine.figures import counted
-from deadheat.league.states import MatchState
 from deadheat.league.words import Exported
 
 FORMAT = 1
@@ -98,7 +97,7 @@ def gather(client: Client, season_id: int) -> int:
     for table in Exported:
         for _ in client.export(season_id, table.value, "jsonl"):
             pass
-    played = [row["match_id"] for row in rows(client, season_id, "matches") if row["state"] == MatchState.DONE]
+    played = [row["match_id"] for row in rows(client, season_id, "matches") if row["transcript_sha256"]]
     for match_id in track(played, "transcripts", console=err, transient=True, disable=not err.is_terminal):
         _patiently(client.transcript, match_id)
     for row in rows(client, season_id, "sources"):

@@ -22,8 +22,9 @@ from deadheat.league.verification.agreement import disagreements, verdict
 log = logging.getLogger(__name__)
 
 
-def review(blobs: Blobs, match: MatchDetail) -> dict[str, Any]:
-    """Review a match, and return the findings as JSON.
+def review(blobs: Blobs, match: MatchDetail, whole: MatchDetail | None = None) -> dict[str, Any]:
+    """Review a match, and return the findings as JSON. `whole`: the match with what is not public yet, for comparison
+    with the transcript only; None: all of it is public.
 
     ``verified`` (null where nobody can tell), ``problem`` (a clause, where that is not true), ``exchanges``;
     ``faults``: for each seat that failed its fault, command and time; ``replies``: for each seat the number of its
@@ -39,9 +40,10 @@ def review(blobs: Blobs, match: MatchDetail) -> dict[str, Any]:
             for attempt in match.attempts
         ],
     }
-    assert match.transcript_sha256 is not None, "only finished matches can be re-simulated"
+    whole = whole or match
+    assert whole.transcript_sha256 is not None, "only finished matches can be re-simulated"
     try:
-        content = blobs.get(match.transcript_sha256, MAX_TRANSCRIPT_BYTES)
+        content = blobs.get(whole.transcript_sha256, MAX_TRANSCRIPT_BYTES)
     except (BlobDamaged, BlobMissing) as error:
         log.error("match %d cannot be looked at again: %s", match.id, error)  # the error's words are for operators only
         lost = "is lost" if isinstance(error, BlobMissing) else "is damaged in the store"
@@ -50,7 +52,7 @@ def review(blobs: Blobs, match: MatchDetail) -> dict[str, Any]:
         transcript = decode(content)
     except BadTranscript as error:
         return found | {"verified": False, "problem": str(error)}
-    verified, problem = verdict(transcript, disagreements(transcript, match))
+    verified, problem = verdict(transcript, disagreements(transcript, whole))
     if not verified:
         return found | {"verified": verified, "problem": problem}
     return found | {"verified": True, "exchanges": len(transcript.exchanges), "replies": _replies(transcript)}

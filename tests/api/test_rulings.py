@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from deadheat.league.records.rulings import AuditRecord
+from deadheat.league.states import TranscriptsFrom
+from deadheat.league.tables import Season
 from deadheat.league.verification.chain import GENESIS, record_sha256
 from tests.api.test_matches import Played
 
@@ -88,8 +90,11 @@ def test_an_entry_leaves_and_comes_back(played: Played) -> None:
     site.ok(204, site.client.post(f"{entry}/reinstate", json=WHY, headers=boss))
 
 
-def test_an_appeal_is_resimulated_and_ruled(played: Played) -> None:
+@pytest.mark.parametrize("transcripts", TranscriptsFrom)
+def test_an_appeal_is_resimulated_and_ruled(transcripts: TranscriptsFrom, played: Played) -> None:
     site, boss = played.site, organiser(played)
+    with site.world.db.transaction() as session:
+        session.get_one(Season, played.season).transcripts = transcripts
     match = played.ids[1]  # ada's bot timed out in it, and the store lacks its transcript
     path = f"/v1/matches/{match}/appeals"
     appeal = site.ok(201, site.client.post(path, json={"text": "<script>no"}, headers=played.ada))

@@ -6,17 +6,20 @@ import re
 from pathlib import Path
 
 import pytest
+from sqlmodel import select
 
 from deadheat.league.errors import BadSetting, NotFound, WrongState
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.exports.pages import Scope
 from deadheat.league.service.exports.sources import public_source
 from deadheat.league.service.exports.tables import export_page
+from deadheat.league.service.rulings.appeals import appealable
 from deadheat.league.service.seasons.entries import enter
-from deadheat.league.service.seasons.seasons import edit_season
+from deadheat.league.service.seasons.seasons import create_season, edit_season
 from deadheat.league.service.series.live import watch
 from deadheat.league.service.views.matches import endings, match_detail, matches, transcript_of
 from deadheat.league.states import SeasonState, SourcesFrom, TranscriptsFrom
+from deadheat.league.tables import Entry
 from deadheat.league.words import Exported
 from tests.league.world import World
 
@@ -24,7 +27,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "export.md"
 
 
 def published(world: World, season_id: int) -> None:
-    world.write(set_season_state, world.boss, season_id, SeasonState.CLOSED)
+    world.write(set_season_state, world.boss, season_id, SeasonState.CLOSED, force=True)
     world.settle_rankings()
 
 
@@ -48,12 +51,15 @@ def test_moves_are_withheld_until_the_standings_are_published(world: World) -> N
     assert (told.withheld, told.transcript_sha256) == (False, world.read(transcript_of, 1))
 
 
-def test_authors_read_their_own_stderr_meanwhile(world: World) -> None:
+def test_authors_read_their_own_stderr_and_may_appeal_meanwhile(world: World) -> None:
     owner, bot_id = world.playing_bot()
     season_id = world.season(1, games_per_pair=2, transcripts=TranscriptsFrom.CLOSED)
     world.write(enter, owner, season_id, bot_id)
     world.play_all()
     assert [one.seat for one in world.read(endings, owner, 1)]
+    assert world.read(appealable, owner, 1) == bot_id
+    assert world.read(match_detail, 1, owner, whole=True).transcript_sha256
+    assert world.read(match_detail, 1, owner).transcript_sha256 is None
 
 
 @pytest.mark.databases
@@ -74,6 +80,25 @@ def test_sources_of_versions_that_played_are_public_with_the_standings(world: Wo
         else:
             with pytest.raises(NotFound):
                 world.read(public_source, season_id, version_id)
+
+
+@pytest.mark.databases
+def test_the_source_of_a_version_that_never_played_stays_private(world: World) -> None:
+    season_id = world.season(2, games_per_pair=2, sources=SourcesFrom.CLOSED)
+    assert world.tick(), "their series are planned, and dropped when the season closes"
+    published(world, season_id)
+    assert world.read(export_page, Scope(season_id), Exported.SOURCES) == ([], None)
+
+
+def test_nobody_is_carried_over_into_a_season_that_newly_publishes_sources(world: World) -> None:
+    season_id = world.ranked(2)
+    published(world, season_id)
+    for sources, entered in ((SourcesFrom.CLOSED, 0), (SourcesFrom.NEVER, 2)):
+        following = world.write(create_season, world.boss, name=sources.value, previous_id=season_id, sources=sources)
+        with world.db.reading() as session:
+            assert len(session.exec(select(Entry).where(Entry.season_id == following.id)).all()) == entered
+    with pytest.raises(BadSetting, match="sources"):
+        world.write(edit_season, world.boss, following.id, sources=SourcesFrom.CLOSED)
 
 
 def test_sources_stay_private_unless_it_was_said_before(world: World) -> None:

@@ -10,7 +10,7 @@ from sqlmodel import Session, col, select
 
 from deadheat.league.errors import NotFound
 from deadheat.league.service.exports.pages import Page, Scope, cells
-from deadheat.league.states import Purpose, SourcesFrom
+from deadheat.league.states import WITH_RESULT, Purpose, SourcesFrom
 from deadheat.league.tables import Bot, BotVersion, Match, Participant, RatingSnapshot, Season, Series, User
 
 UNASKED = (Purpose.LADDER, Purpose.FINALS, Purpose.EVALUATION, Purpose.RATED_EVALUATION)
@@ -58,5 +58,6 @@ def _public(season_id: int) -> tuple[Any, ...]:
         .join(Match, col(Match.id) == Participant.match_id)
         .join(Series, col(Series.id) == Match.series_id)
         .where(col(Match.season_id).in_(published), col(Series.purpose).in_(UNASKED))
+        .where(col(Match.state).in_(WITH_RESULT))
     )
     return (col(BotVersion.id).in_(played),)

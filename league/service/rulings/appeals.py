@@ -23,8 +23,8 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import owned_by
 from deadheat.league.service.rulings import rulings
 from deadheat.league.service.rulings.impartiality import judging
+from deadheat.league.service.series.deals import dice_in_use
 from deadheat.league.service.series.privacy import may_see
-from deadheat.league.service.views.matches import must_be_told
 from deadheat.league.states import AppealState, MatchState
 from deadheat.league.tables import Appeal, Bot, Match, Participant, Season
 from deadheat.league.words import Remedy
@@ -62,7 +62,8 @@ def appealable(session: Session, owner: Person, match_id: int) -> int:
         raise WrongState("unrated", "An author asked for this match. It is unrated, so there is nothing to rule on.")
     if match.state is not MatchState.DONE:
         raise WrongState.of_match(match.state, "only results can be appealed")
-    must_be_told(session, match)
+    if dice_in_use(session, [match]):
+        raise WrongState.withheld()
     season = session.get_one(Season, match.season_id)
     if not season.state.goes_on:
         raise WrongState.of_season(season.state, "its results are final, so appeals are no longer possible")

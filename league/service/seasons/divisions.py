@@ -22,7 +22,7 @@ from deadheat.league.service.ground.counting import may_be_drawn
 from deadheat.league.service.ground.steps import lock_season, touch_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.admission import newest_ready, objection
-from deadheat.league.states import ENTERABLE, ChallengeState, SeasonState, either
+from deadheat.league.states import ENTERABLE, ChallengeState, SeasonState, SourcesFrom, either
 from deadheat.league.tables import Bot, BotVersion, Challenge, Division, Entry, RatingSnapshot, Season
 from deadheat.league.terms import MAX_DIVISIONS
 
@@ -179,8 +179,11 @@ def moved(orders: Sequence[Sequence[int]], promoted: int, placed: Container[int]
 
 def carry_over(session: Session, previous: Season, season: Season) -> None:
     """Enter every bot that still plays in the previous season, is active and has a version to play, each in the
-    division that its final place leads to.
+    division that its final place leads to. If the season publishes sources and the previous one did not, nobody is
+    entered: that is for each author to decide.
     """
+    if season.sources is SourcesFrom.CLOSED and previous.sources is SourcesFrom.NEVER:
+        return
     still_in = select(Entry, BotVersion, active()).join(BotVersion, col(BotVersion.id) == Entry.version_id)
     still_in = still_in.join(Bot, col(Bot.id) == Entry.bot_id)
     still_in = still_in.where(Entry.season_id == previous.id, may_be_drawn(previous.id)).order_by(col(Entry.bot_id))

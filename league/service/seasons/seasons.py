@@ -34,7 +34,7 @@ from deadheat.league.service.seasons.divisions import carry_over, divisions_of, 
 from deadheat.league.service.seasons.panel_bots import panel_faults
 from deadheat.league.service.series.planning import whole_groups
 from deadheat.league.service.series.privacy import PLANNED, at_planned
-from deadheat.league.states import GOING_ON, WITH_RESULT, FinalsFormat, FinalsLog, MatchState, SeasonState
+from deadheat.league.states import GOING_ON, WITH_RESULT, FinalsFormat, FinalsLog, MatchState, SeasonState, SourcesFrom
 from deadheat.league.tables import Attempt, Bot, Entry, Match, RatingSnapshot, Season
 from deadheat.league.terms import DATES, TERMS
 from deadheat.league.timetable import timetable
@@ -113,6 +113,11 @@ def edit_season(
     before = {setting: getattr(row, setting) for setting in settings}
     changed = {setting: value for setting, value in settings.items() if before[setting] != value}
     _raise_any(settled(row.state, changed))
+    if (
+        changed.get("sources") is SourcesFrom.CLOSED
+        and session.exec(select(Entry.bot_id).where(Entry.season_id == season_id).limit(1)).first()
+    ):
+        raise BadSetting("sources", "bots have entered, and their authors were not told that sources are published")
     for setting, value in changed.items():
         setattr(row, setting, value)
     _raise_any(faults(row))

@@ -69,6 +69,8 @@ def add_series(
     of its series was dropped, get fresh dice. Challenges get fresh dice in every game, because their test takes matches
     as independent. `asked`: an author asked for them, and the dice do not belong to the season.
     """
+    if not tables:
+        return []
     plans = [_plans(session, season, table, purpose) for table in tables]
     made = [
         [_series(session, season, table, purpose) for _ in of_table]

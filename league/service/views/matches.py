@@ -116,8 +116,10 @@ def _end(session: Session, match_id: int) -> datetime:
     return found
 
 
-def match_detail(session: Session, match_id: int, viewer: Person | None = None) -> MatchDetail:
-    """One match with its attempts and response times, for somebody who may see it. Raises NotFound."""
+def match_detail(session: Session, match_id: int, viewer: Person | None = None, *, whole: bool = False) -> MatchDetail:
+    """One match with its attempts and response times, for somebody who may see it. `whole`: with what is not public
+    yet, for the service itself. Raises NotFound.
+    """
     statement = select(Match, Season.game, Season.variant).join(Season, col(Season.id) == Match.season_id)
     found = session.exec(statement.where(Match.id == match_id)).first()
     if found is None:
@@ -134,7 +136,7 @@ def match_detail(session: Session, match_id: int, viewer: Person | None = None) 
     not_played = ""
     if row.state is MatchState.ABANDONED:
         not_played = why_not_played([(attempt.cause, attempt.detail) for attempt in attempts], bearing.rejudged_id)
-    untold = withheld(session, [row])
+    untold = set() if whole else withheld(session, [row])
     view = _view(row, played, _seats(session, [row.id], untold)[row.id], bearing, not untold)
     return from_row(MatchDetail, view, not_played=not_played, attempts=attempts, latencies=latencies)
 
