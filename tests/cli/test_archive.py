@@ -93,6 +93,9 @@ def written(site: Site, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     world.write(standings.refit, SEASON)
     assert site.client.get(f"/v1/seasons/{SEASON}/sources/1").status_code == 404
     assert site.client.get("/v1/matches/1/transcript").status_code == 409
+    early = str(tmp_path / "early.zip")
+    assert invoke("season", "archive", str(SEASON), "-o", early).returncode == 0
+    assert "0 matches played again; " in invoke("season", "verify", early).stdout
     assert world.write(publish, SEASON)
     assert site.client.get(f"/v1/seasons/{SEASON}/sources/1").content == b"# the source of version 1"
     assert site.client.get("/v1/matches/1/transcript").status_code == 200
