@@ -105,6 +105,7 @@ class AsyncClient:
     waiting = _awaited(Client.waiting)
     change_entry = _awaited(Client.change_entry)
     export = _iterated(Client.export)
+    public_source = _awaited(Client.public_source)
     challenge = _awaited(Client.challenge)
     own_challenges = _iterated(Client.own_challenges)
     asked_challenge = _awaited(Client.asked_challenge)

@@ -141,6 +141,7 @@ TABLE: tuple[Line, ...] = (
     Line("POST", "/v1/season-files", "401 403 403 200 200", {"document": FILE}),
     Line("GET", f"{SEASON}/file", "401 403 403 200 200", shows=LIST),
     Line("GET", f"{SEASON}/season.toml", ALL),
+    Line("GET", f"{SEASON}/sources/{{version_id}}", "404 404 404 404 404", params={"version_id": "1"}),
     Line("PUT", f"{SEASON}/file", "401 403 403 200 200", {"document": FILE}),
     Line("POST", f"{SEASON}/archives", "401 403 403 409 409", {"sha256": "0" * 64}),
     Line("GET", f"{SEASON}/forecast", "401 403 403 200 200"),
