@@ -93,12 +93,17 @@ def test_the_source_of_a_version_that_never_played_stays_private(world: World) -
 def test_nobody_is_carried_over_into_a_season_that_newly_publishes_sources(world: World) -> None:
     season_id = world.ranked(2)
     published(world, season_id)
-    for sources, entered in ((SourcesFrom.CLOSED, 0), (SourcesFrom.NEVER, 2)):
-        following = world.write(create_season, world.boss, name=sources.value, previous_id=season_id, sources=sources)
-        with world.db.reading() as session:
-            assert len(session.exec(select(Entry).where(Entry.season_id == following.id)).all()) == entered
+    made = {
+        sources: world.write(create_season, world.boss, name=sources.value, previous_id=season_id, sources=sources).id
+        for sources in SourcesFrom
+    }
+    with world.db.reading() as session:
+        entered = {
+            sources: session.exec(select(Entry).where(Entry.season_id == made[sources])).all() for sources in made
+        }
+    assert {sources: len(rows) for sources, rows in entered.items()} == {SourcesFrom.CLOSED: 0, SourcesFrom.NEVER: 2}
     with pytest.raises(BadSetting, match="sources"):
-        world.write(edit_season, world.boss, following.id, sources=SourcesFrom.CLOSED)
+        world.write(edit_season, world.boss, made[SourcesFrom.NEVER], sources=SourcesFrom.CLOSED)
 
 
 def test_sources_stay_private_unless_it_was_said_before(world: World) -> None:
