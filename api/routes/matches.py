@@ -66,7 +66,8 @@ def get_match(shared: Shared, viewer: Viewer, match_id: Id) -> MatchDetail:
         304: {"description": "Not modified"},
         404: {},
         409: {
-            "description": "This match, or another with the same dice, is not over; the transcript contains the seed"
+            "description": "Not public yet: it contains the seed, and this match or another with the same dice is not "
+            "over, or the season publishes it with its final standings"
         },
     },
 )

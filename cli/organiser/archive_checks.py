@@ -76,7 +76,7 @@ def transcripts(archived: Archived) -> Checked:
         clauses = _of_transcript(archived.transcript(row["match_id"]), row, by_match.get(row["match_id"], []))
         wrong += [f"Match {row['match_id']}: {clause}." for clause in clauses]
     said = f"{counted(len(played), 'match', 'matches')} played again"
-    later = "" if len(played) == len(done) else f"; {len(done) - len(played)} were not public yet"
+    later = "" if len(played) == len(done) else f"; not public yet: {len(done) - len(played)}"
     return Checked("transcripts", f"{said}{later}.", tuple(wrong))
 
 

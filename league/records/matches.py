@@ -54,7 +54,7 @@ class Uncounted(Record):
 @dataclass(frozen=True, slots=True)
 class Match(Record):
     """One match. The commitment, SHA-256(seed), is published from the start; seed and transcript once this match and
-    all others with the same dice are over.
+    all others with the same dice are over, and the season does not withhold them until its final standings.
     """
 
     id: int

@@ -18,6 +18,7 @@ from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.seasons.seasons import create_season, edit_season
 from deadheat.league.service.series.live import watch
 from deadheat.league.service.views.matches import endings, match_detail, matches, transcript_of
+from deadheat.league.service.views.overview import worth_watching
 from deadheat.league.states import SeasonState, SourcesFrom, TranscriptsFrom
 from deadheat.league.tables import Entry
 from deadheat.league.words import Exported
@@ -44,11 +45,13 @@ def test_moves_are_withheld_until_the_standings_are_published(world: World) -> N
     assert all(one.withheld for one in world.read(matches))
     with pytest.raises(WrongState):
         world.read(transcript_of, 1)
+    assert world.read(worth_watching) == [], "the home page shows none of them"
     ((row, *_), _) = world.read(export_page, Scope(season_id), Exported.MATCHES)
     assert (row["seed"], row["transcript_sha256"]) == (None, None)
     published(world, season_id)
     told = world.read(match_detail, 1)
     assert (told.withheld, told.transcript_sha256) == (False, world.read(transcript_of, 1))
+    assert 1 in world.read(worth_watching)
 
 
 def test_authors_read_their_own_stderr_and_may_appeal_meanwhile(world: World) -> None:

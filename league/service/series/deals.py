@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import literal_column
+from sqlalchemy import bindparam, literal_column
 from sqlmodel import Session, col, exists, func, select
 
 from deadheat.league.states import MatchState, TranscriptsFrom
@@ -31,21 +31,32 @@ from deadheat.league.tables import Match, RatingSnapshot, Season
 
 def withheld(session: Session, matches: Sequence[Match]) -> set[int]:
     """The ids of the matches whose dice and moves are not public yet."""
-    later = (col(Season.id).in_({match.season_id for match in matches}), Season.transcripts == TranscriptsFrom.CLOSED)
-    final = exists().where(col(RatingSnapshot.season_id) == Season.id, col(RatingSnapshot.final).is_(True))
-    hidden = set(session.exec(select(Season.id).where(*later, ~final)).all())
-    return dice_in_use(session, matches) | {match.id for match in matches if match.season_id in hidden}
+    seasons = sorted({match.season_id for match in matches})
+    silent = set(session.exec(AMONG_SILENT, params={"season_ids": seasons}))
+    return dice_in_use(session, matches) | {match.id for match in matches if match.season_id in silent}
+
+
+SILENT = select(Season.id).where(
+    Season.transcripts == TranscriptsFrom.CLOSED,
+    ~exists().where(col(RatingSnapshot.season_id) == Season.id, col(RatingSnapshot.final).is_(True)),
+)
+"""Seasons that publish their transcripts with the final standings, which are not published yet."""
+
+AMONG_SILENT = SILENT.where(col(Season.id).in_(bindparam("season_ids", expanding=True)))
 
 
 def dice_in_use(session: Session, matches: Sequence[Match]) -> set[int]:
     """The ids of the matches that share their dice with another match that is not over."""
-    waiting = col(Match.state) == literal_column(f"'{MatchState.SCHEDULED}'")  # word for word as in the index
-    statement = (
-        select(Match.commitment, func.count())
-        .where(waiting, col(Match.commitment).in_({match.commitment for match in matches}))
-        .group_by(col(Match.commitment))
-    )
-    still_to_play = dict(session.exec(statement).all())
+    commitments = sorted({match.commitment for match in matches})
+    still_to_play = dict(session.exec(STILL_TO_PLAY, params={"commitments": commitments}).all())
     return {
         match.id for match in matches if still_to_play.get(match.commitment, 0) > (match.state is MatchState.SCHEDULED)
     }
+
+
+STILL_TO_PLAY = (
+    select(Match.commitment, func.count())
+    .where(col(Match.state) == literal_column(f"'{MatchState.SCHEDULED}'"))  # word for word as in the index
+    .where(col(Match.commitment).in_(bindparam("commitments", expanding=True)))
+    .group_by(col(Match.commitment))
+)

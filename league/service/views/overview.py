@@ -9,6 +9,7 @@ from fractions import Fraction
 import sqlalchemy
 from sqlmodel import Session, col, func, select
 
+from deadheat.league.service.series.deals import SILENT
 from deadheat.league.service.series.privacy import PLANNED
 from deadheat.league.states import MatchState
 from deadheat.league.tables import Bot, Entry, Match, Participant, RatingPoint, Season, User
@@ -74,6 +75,7 @@ def worth_watching(session: Session) -> list[int]:
         select(Match.id)
         .where(Match.state == MatchState.DONE, PLANNED, col(Match.rated).is_(True))
         .where(col(Match.transcript_sha256).is_not(None), col(Match.finished_at).is_not(None))
+        .where(col(Match.season_id).not_in(SILENT))
         .order_by(col(Match.finished_at).desc(), col(Match.id).desc())
         .limit(LOOKED_AT)
     )
