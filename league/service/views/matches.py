@@ -171,14 +171,9 @@ def transcript_of(session: Session, match_id: int, viewer: Person | None = None)
     must_see(session, viewer, row)
     if row.transcript_sha256 is None:
         raise WrongState.of_match(row.state, "only matches that were played to the end have a transcript")
-    must_be_told(session, row)
-    return row.transcript_sha256
-
-
-def must_be_told(session: Session, match: Match) -> None:
-    """Raise WrongState if the dice and moves of the match are not public yet."""
-    if withheld(session, [match]):
+    if withheld(session, [row]):
         raise WrongState.withheld()
+    return row.transcript_sha256
 
 
 def own_seats(session: Session, owner: Person, match_id: int) -> dict[int, tuple[str, int]]:
