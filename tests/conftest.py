@@ -9,10 +9,11 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from functools import cache
 from typing import Any
 
@@ -38,6 +39,20 @@ CI = os.environ.get("CI") == "true"
 # Treat each process of a run as a machine of its own: tests do not wait for processors that other tests or people use.
 os.environ["DEADHEAT_LOCK_DIR"] = tempfile.mkdtemp(prefix="deadheat-test-locks-")
 atexit.register(shutil.rmtree, os.environ["DEADHEAT_LOCK_DIR"], ignore_errors=True)
+
+# Shells start what runs in the background with Ctrl-C ignored, and programs that tests start would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def environment_as_before() -> Iterator[None]:
+    """Undo what a test's commands do to the environment: some set variables for the processes that they would start."""
+    before = dict(os.environ)
+    yield
+    if os.environ != before:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 @cache

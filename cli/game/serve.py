@@ -77,6 +77,7 @@ def match_of(folder: Path) -> str:
 def write() -> None:
     """Print the page of a match of the folder that is the first argument."""
     folder = Path(sys.argv[1])
+    sys.dont_write_bytecode = True  # Python would not notice an edit of the same length within a second
     try:
         game = opened(folder)
     except typer.Exit as ended:  # it has said why
