@@ -22,7 +22,6 @@ from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, St
 from markupsafe import Markup
 
 from deadheat.api.edge.caching import answer
-from deadheat.api.pages.texts.causes import phrase
 from deadheat.api.services import SITE, Body, Services
 from deadheat.engine.core import NS_PER_MS, Fault, Points
 from deadheat.engine.figures import counted, duration, limit, points, seat_number, span
@@ -30,6 +29,7 @@ from deadheat.engine.games import GAMES, variants
 from deadheat.engine.games.folder import folders, web_address
 from deadheat.engine.language import _, gettext, language, ngettext
 from deadheat.engine.scenes import DIRECTORS
+from deadheat.league.causes import explained
 from deadheat.league.locale import LANGUAGES
 from deadheat.league.locale.messages import of_script
 from deadheat.league.records.seasons import Season
@@ -68,7 +68,7 @@ def templates() -> Jinja2Templates:
         "players": players,
         "word": gettext,
         "differences": differences,
-        "cause": phrase,
+        "cause": explained,
         "game_title": game_title,
         "game_picture": game_picture,
         "game_file": game_file,
