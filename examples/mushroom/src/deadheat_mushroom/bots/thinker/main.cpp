@@ -1,5 +1,5 @@
-// A Mushroom bot that looks ahead: alpha-beta over the moves with the most to gain, one turn deeper each time, until its
-// time for the turn is over or it has seen enough positions. The rules are in protocol.md.
+// A Mushroom bot that looks ahead: alpha-beta over the moves with the most to gain, one turn deeper each time, until
+// its time for the turn is over or it has seen enough positions. The rules are in protocol.md.
 #include <algorithm>
 #include <array>
 #include <chrono>
