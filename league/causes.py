@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping
 from enum import Flag, StrEnum, auto
 from typing import Any, Self
 
-from deadheat.engine.language import N_
+from deadheat.engine.language import N_, gettext
 
 
 class Trait(Flag):
@@ -31,72 +31,117 @@ class Trait(Flag):
 
 
 class Cause(StrEnum):
-    """One stable word for why an attempt ended, its traits, and a sentence that replaces private details."""
+    """One stable word for why an attempt ended, a phrase that says so, its traits, and a sentence that replaces private
+    details.
+    """
 
+    phrase: str
     traits: Trait
     sentence: str
 
-    def __new__(cls, word: str, traits: Trait = Trait(0), sentence: str = "") -> Self:  # noqa: B008  immutable
+    def __new__(cls, word: str, phrase: str = "", traits: Trait = Trait(0), sentence: str = "") -> Self:  # noqa: B008
         """Create a member whose value is the word."""
         cause = str.__new__(cls, word)
         cause._value_ = word
-        cause.traits, cause.sentence = traits, sentence
+        cause.phrase, cause.traits, cause.sentence = phrase, traits, sentence
         return cause
 
     # The attempt became the result.
-    PLAYED = "played", Trait.TOLD
+    PLAYED = "played", N_("played"), Trait.TOLD
 
     # The machine that played it failed.
-    HOST_MEMORY = "host-memory", Trait.TOLD
-    HOST_UNKNOWN = "host-unknown", Trait.TOLD
-    WATCH_ENDED = "watch-ended", Trait.TOLD | Trait.CONDEMNS
-    HOST_STARVED = "host-starved", Trait.TOLD  # until 2026-11
-    REFEREE_LATE = "referee-late", Trait.TOLD  # until 2026-11
+    HOST_MEMORY = "host-memory", N_("the machine ran out of memory"), Trait.TOLD
+    HOST_UNKNOWN = "host-unknown", N_("nothing shows whether the bot was kept from running"), Trait.TOLD
+    WATCH_ENDED = "watch-ended", N_("the bot got almost no processor time"), Trait.TOLD | Trait.CONDEMNS
+    HOST_STARVED = "host-starved", N_("the machine was overloaded"), Trait.TOLD  # until 2026-11
+    REFEREE_LATE = "referee-late", N_("the referee was late"), Trait.TOLD  # until 2026-11
     HOST_UNFIT = (  # also a key in a match's evidence: why its machine should not have judged it
         "host-unfit",
+        N_("the machine was unfit to judge"),
         Trait.TOLD | Trait.BLAMELESS,
         N_("A machine was found unfit to judge: it could not be checked."),
     )
 
     # The container engine, or one of its containers, failed.
-    ENGINE = "engine", Trait.BLAMELESS | Trait.MACHINE | Trait.BY_BOTS, N_("The container engine of a machine failed.")
-    NO_ENGINE = "no-engine", Trait.BLAMELESS | Trait.MACHINE, N_("A machine's container engine did not answer.")
-    NO_IMAGE = "no-image", Trait.BLAMELESS | Trait.MACHINE, N_("A machine lacked the image for its boxes.")
+    ENGINE = (
+        "engine",
+        N_("the container engine failed"),
+        Trait.BLAMELESS | Trait.MACHINE | Trait.BY_BOTS,
+        N_("The container engine of a machine failed."),
+    )
+    NO_ENGINE = (
+        "no-engine",
+        N_("the container engine did not answer"),
+        Trait.BLAMELESS | Trait.MACHINE,
+        N_("A machine's container engine did not answer."),
+    )
+    NO_IMAGE = (
+        "no-image",
+        N_("the machine lacked the image"),
+        Trait.BLAMELESS | Trait.MACHINE,
+        N_("A machine lacked the image for its boxes."),
+    )
     NO_RUNTIME = (
         "no-runtime",
+        N_("the machine lacked the runtime"),
         Trait.BLAMELESS | Trait.MACHINE,
         N_("A machine's container engine lacked the right runtime."),
     )
-    CONTAINER_DIED = "container-died", Trait.TOLD
-    CONTAINER_STUCK = "container-stuck", Trait(0), N_("A container stopped accepting orders.")
-    DIRTY_BOX = "dirty-box", Trait.TOLD
-    NO_START = "no-start", Trait(0), N_("A program could not be started.")
+    CONTAINER_DIED = "container-died", N_("a container died"), Trait.TOLD
+    CONTAINER_STUCK = (
+        "container-stuck",
+        N_("a container stopped accepting orders"),
+        Trait(0),
+        N_("A container stopped accepting orders."),
+    )
+    DIRTY_BOX = "dirty-box", N_("a container was not clean"), Trait.TOLD
+    NO_START = "no-start", N_("the program could not be started"), Trait(0), N_("A program could not be started.")
 
     # One of our own bots made a mistake.
-    HOUSE_BOT = "house-bot", Trait.TOLD
-    REFERENCE_BOT = "reference-bot", Trait.TOLD
+    HOUSE_BOT = "house-bot", N_("one of our own bots failed"), Trait.TOLD
+    REFERENCE_BOT = "reference-bot", N_("one of our reference bots failed"), Trait.TOLD
 
     # Another part of the service failed.
-    BLOBS_AWAY = "blobs-away", Trait.BLAMELESS, N_("Nothing could be stored or fetched.")
-    BLOB_DAMAGED = "BlobDamaged", Trait(0), N_("The store's copy of a program is damaged.")
-    BLOB_MISSING = "BlobMissing", Trait(0), N_("The store does not have a program.")
-    DATABASE_AWAY = "database-away", Trait.BLAMELESS, N_("The database was unavailable.")
-    LEASE_EXPIRED = "lease-expired", Trait(0), N_("The worker stopped reporting.")
-    WORKER_STOPPED = "worker-stopped", Trait.TOLD | Trait.BLAMELESS  # deliberately: the job was handed back
+    BLOBS_AWAY = (
+        "blobs-away",
+        N_("the store could not be reached"),
+        Trait.BLAMELESS,
+        N_("Nothing could be stored or fetched."),
+    )
+    BLOB_DAMAGED = (
+        "BlobDamaged",
+        N_("the copy in the store is damaged"),
+        Trait(0),
+        N_("The store's copy of a program is damaged."),
+    )
+    BLOB_MISSING = (
+        "BlobMissing",
+        N_("the store does not have the program"),
+        Trait(0),
+        N_("The store does not have a program."),
+    )
+    DATABASE_AWAY = (
+        "database-away",
+        N_("the database could not be reached"),
+        Trait.BLAMELESS,
+        N_("The database was unavailable."),
+    )
+    LEASE_EXPIRED = "lease-expired", N_("the worker stopped reporting"), Trait(0), N_("The worker stopped reporting.")
+    WORKER_STOPPED = "worker-stopped", N_("the worker was stopped, and handed it back"), Trait.TOLD | Trait.BLAMELESS
 
     # Nobody wanted the job any longer, which is not a failure.
-    ENTRY_ABSENT = "entry-absent", Trait.TOLD | Trait.DROPPED
-    CHALLENGE_OVER = "challenge-over", Trait.TOLD | Trait.DROPPED
-    EVALUATION_OVER = "evaluation-over", Trait.TOLD | Trait.DROPPED
-    FINALS_BEGAN = "finals-began", Trait.TOLD | Trait.DROPPED
-    SEASON_CLOSED = "season-closed", Trait.TOLD | Trait.DROPPED
+    ENTRY_ABSENT = "entry-absent", N_("a bot had left the season"), Trait.TOLD | Trait.DROPPED
+    CHALLENGE_OVER = "challenge-over", N_("its challenge was over"), Trait.TOLD | Trait.DROPPED
+    EVALUATION_OVER = "evaluation-over", N_("its evaluation was over"), Trait.TOLD | Trait.DROPPED
+    FINALS_BEGAN = "finals-began", N_("the finals began"), Trait.TOLD | Trait.DROPPED
+    SEASON_CLOSED = "season-closed", N_("the season was closed"), Trait.TOLD | Trait.DROPPED
 
     # A person's match was not played to its end.
-    NO_WORKER = "no-worker"  # no worker took it in time
-    LEFT = "left"  # the person left before it began
-    RESIGNED = "resigned"  # the person left later, while no worker had the match
+    NO_WORKER = "no-worker", N_("no worker was free in time")
+    LEFT = "left", N_("the person left before it began")
+    RESIGNED = "resigned", N_("the person resigned")  # while no worker had the match
 
-    UNKNOWN = "unknown", Trait(0), N_("The service failed; its log says how.")
+    UNKNOWN = "unknown", N_("the service failed"), Trait(0), N_("The service failed; its log says how.")
 
     @classmethod
     def _missing_(cls, value: object) -> Self:  # noqa: ARG003  enum's own signature
@@ -120,6 +165,11 @@ DROPPED = Cause.having(Trait.DROPPED)
 
 NOT_CHECKED = "It could not be checked"
 """The start of a machine's reason not to judge if the check itself failed; the engine's words follow."""
+
+
+def explained(word: str) -> str:
+    """A cause as it was recorded, for the reader: its phrase, and the word in brackets."""
+    return f"{gettext(Cause(word).phrase)} ({word})"
 
 
 def told(word: str, detail: str) -> str:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Self
+
+from deadheat.engine.language import N_
 
 
 class Remedy(StrEnum):
@@ -27,24 +30,86 @@ class Uncounting(StrEnum):
 
 
 class NoticeKind(StrEnum):
-    """The kinds of notice; `league.service.people.notices` has the sentence of each."""
+    """The kinds of notice."""
 
-    VERSION_READY = "version-ready"
-    VERSION_BROKEN = "version-broken"
-    GATE_PASSED = "gate-passed"
-    GATE_FAILED = "gate-failed"
-    PANEL_PLAYED = "panel-played"
-    CHALLENGE_OVER = "challenge-over"  # the unrated matches that the author asked for
-    FAULT = "fault"  # the first match that a version lost by a fault in a season
-    MANY_FAULTS = "many-faults"  # in a season where no bot rests
-    RESTED = "rested"
-    EVALUATION_DONE = "evaluation-done"
-    APPEAL_DECIDED = "appeal-decided"
-    STANDINGS = "standings"  # the final ones
-    DEADLINE = "deadline"
-    BEHIND = "behind"  # for organisers: an evaluation will not be done before its successor
-    SEASON_INVITED = "season-invited"
-    TEAM_INVITED = "team-invited"
+    # Both have placeholders for facts. Stored notices of recent months are shown in these words too, so use only facts
+    # that they contain.
+    sentence: str
+    path: str
+
+    def __new__(cls, word: str, sentence: str, path: str) -> Self:
+        """Create a member whose value is the word."""
+        kind = str.__new__(cls, word)
+        kind._value_ = word
+        kind.sentence, kind.path = sentence, path
+        return kind
+
+    VERSION_READY = "version-ready", N_("Version {version} of {bot} is ready."), "/bots/{bot_id}/versions/{version}"
+    VERSION_BROKEN = (
+        "version-broken",
+        N_("Version {version} of {bot} is broken: {reason}"),
+        "/bots/{bot_id}/versions/{version}",
+    )
+    GATE_PASSED = (
+        "gate-passed",
+        N_("Version {version} of {bot} passed its gate in {season} and plays from now on."),
+        "/bots/{bot_id}/upload",
+    )
+    GATE_FAILED = (
+        "gate-failed",
+        N_("Version {version} of {bot} did not pass its gate in {season}: {reason}"),
+        "/bots/{bot_id}/upload",
+    )
+    PANEL_PLAYED = (
+        "panel-played",
+        N_("Version {version} of {bot} has {points} of {most} points against the panel of {season}{verdict}."),
+        "/bots/{bot_id}/versions/{version}",
+    )
+    CHALLENGE_OVER = (  # the unrated matches that the author asked for
+        "challenge-over",
+        N_(
+            "Your challenge of {opponent} by {bot} in {season} is over, with {wins} wins, {draws} draws and {losses} "
+            "losses: {reason}"
+        ),
+        "/challenges/{challenge_id}",
+    )
+    FAULT = (  # the first match that a version lost by a fault in a season
+        "fault",
+        N_("Version {version} of {bot} failed in a match for the first time in {season}: {fault}."),
+        "/matches/{match_id}/mine",
+    )
+    MANY_FAULTS = (  # in a season where no bot rests
+        "many-faults",
+        N_("Version {version} of {bot} failed in {faults} of its last {matches} matches in {season}."),
+        "/bots/{bot_id}/matches",
+    )
+    RESTED = (
+        "rested",
+        N_(
+            "{bot} rests in {season}: {reason} It plays again when you bring it back, after a pause, or when you "
+            "choose another version."
+        ),
+        "/bots/{bot_id}/upload",
+    )
+    EVALUATION_DONE = (
+        "evaluation-done",
+        N_("{bot} is number {place} of {players} in evaluation {number} of {season}; it was seed {seed}."),
+        "/evaluations/{evaluation_id}",
+    )
+    APPEAL_DECIDED = (
+        "appeal-decided",
+        N_("The appeal of {bot} against match {match_id} is {state}: {ruling}"),
+        "/matches/{match_id}/appeal",
+    )
+    STANDINGS = "standings", N_("{season} is over. {bot}: {result}."), "/seasons/{season_id}"  # the final ones
+    DEADLINE = "deadline", N_("{season} will be {becomes} on {date}."), "/seasons/{season_id}"
+    BEHIND = (  # for organisers: an evaluation will not be done before its successor
+        "behind",
+        N_("{season} falls behind its timetable: {evaluation} of {due} will be done at {done}, after {successor}."),
+        "/desk/seasons/{season_id}#forecast",
+    )
+    SEASON_INVITED = "season-invited", N_("You are invited to {season}."), "/seasons/{season_id}"
+    TEAM_INVITED = "team-invited", N_("{captain} invites you to the team {team}."), "/account#teams"
 
 
 class Exported(StrEnum):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +92,22 @@ def test_a_season_keeps_its_name_where_another_has_the_new_one(site: Site) -> No
     problem = site.problem(409, site.client.patch(path, json={"name": "SUMMER"}, headers=boss), "name-taken")
     assert problem["detail"] == "A season named 'SUMMER' already exists."
     assert site.ok(200, site.client.get(path))["name"] == name
+
+
+@pytest.mark.parametrize("name", ["겨울 예선, 2026", "Über-Cup & Finals!", "e\u0301te\u0301"])
+def test_a_season_has_a_name_in_any_language(site: Site, name: str) -> None:
+    season = made(site, site.organiser(), name=name)
+    assert season["name"] == unicodedata.normalize("NFC", name)
+    assert escape(season["name"], quote=False) in site.client.get(f"/seasons/{season['id']}").text
+
+
+@pytest.mark.parametrize(
+    ("name", "has"),
+    [(" x", "It begins with ' '"), ("a|b", "It has '|'"), ("a\u200d", "It has '\\u200d'"), ("\u0130", "\u0130")],
+)
+def test_what_a_season_s_name_may_not_have_is_named(site: Site, name: str, has: str) -> None:
+    asked = site.client.post("/v1/seasons", json={"game": GAME, "name": name}, headers=site.organiser())
+    assert has in site.problem(422, asked, "invalid")["detail"]
 
 
 def test_settings_and_state_change_in_one_request_or_not_at_all(site: Site) -> None:

@@ -52,10 +52,6 @@ def play(world: World, *, faulty: int) -> None:
         assert world.finish(job, outcomes)
 
 
-def test_every_kind_has_a_sentence_and_a_page() -> None:
-    assert set(notices.WORDING) == set(NoticeKind)
-
-
 def test_the_whole_team_is_told_how_a_build_ended_and_once(world: World) -> None:
     ada, bob, carl = (world.author(name) for name in ("ada", "bob", "carl"))
     team = world.write(teams.create_team, ada, "lovelace").id

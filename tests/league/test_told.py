@@ -61,6 +61,7 @@ def test_every_failure_of_ours_has_a_sentence_or_its_own_words() -> None:
     causes = {str(call.args[0].value) for _, call, _ in raised() if isinstance(call.args[0], ast.Constant)}
     assert len(causes) > 8
     assert causes <= set(Cause)
+    assert all(cause.phrase for cause in Cause)
     assert all(cause.sentence for cause in set(Cause) - Cause.having(Trait.TOLD) - OF_PEOPLE)
     assert Cause.having(Trait.TOLD) >= DROPPED
 

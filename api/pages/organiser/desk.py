@@ -58,7 +58,16 @@ from deadheat.league.service.seasons.seasons import season_info, season_progress
 from deadheat.league.service.views.decisions import decisions
 from deadheat.league.service.views.forecasts import season_forecast
 from deadheat.league.service.views.voids import LEAST_VOIDS, season_voids
-from deadheat.league.states import ENTERABLE, IN_PLAY, SEASON_STEPS, FinalsFormat, NewcomerRule, SeasonState, allowed
+from deadheat.league.states import (
+    ENTERABLE,
+    IN_PLAY,
+    ON_LADDER,
+    SEASON_STEPS,
+    FinalsFormat,
+    NewcomerRule,
+    SeasonState,
+    allowed,
+)
 from deadheat.league.words import Remedy
 
 router = APIRouter(prefix="/desk", include_in_schema=False)
@@ -223,6 +232,7 @@ def season_page(
         first=skip + 1,
         listed=listed,
         enterable=info.state in ENTERABLE,
+        on_ladder=info.state in ON_LADDER,
         movable=len(info.divisions) > 1 and info.state in ENTERABLE,
         **values,
     )

@@ -85,10 +85,7 @@ def latencies(session: Session, scope: Scope, after: int, limit: int) -> Page:
         .where(col(LatencySummary.match_id).in_(ids))
         .order_by(col(LatencySummary.match_id), col(LatencySummary.seat), col(LatencySummary.command))
     )
-    rows = [
-        cells(row, "match_id", "seat", "command", "limit_ns", "prompts", "total_ns", "worst_ns")
-        for row in session.exec(statement)
-    ]
+    rows = [cells(row, *LatencySummary.model_fields) for row in session.exec(statement)]
     return rows, ids[-1] if len(ids) == limit else None
 
 

@@ -4,8 +4,8 @@ Theory of operation
 -------------------
 A function of this module writes each notice in the transaction of the event itself: if the event is rolled back, so is
 the notice. A notice names its event by kind and subject, which is unique for each person, so a step that is repeated
-tells nobody twice. It keeps the names and figures of that moment (`about`); `WORDING` has the sentence that they fill,
-and the page that it leads to.
+tells nobody twice. It keeps the names and figures of that moment (`about`), which fill the sentence of its kind
+(`league.words.NoticeKind`).
 
 All members of a team are told of its bots. Closed accounts are told nothing. A notice is kept for `KEPT`, and at most
 the newest `MOST_KEPT` per person.
@@ -14,7 +14,6 @@ the newest `MOST_KEPT` per person.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
@@ -87,70 +86,6 @@ figures and reasons.
 """
 
 Facts = Mapping[str, str | int]
-
-
-@dataclass(frozen=True, slots=True)
-class Wording:
-    """The sentence of a kind of notice and its page, both with placeholders for the facts."""
-
-    sentence: str
-    path: str
-
-
-# Stored notices of recent months are shown in these words too, so use only facts that they contain.
-WORDING: Mapping[NoticeKind, Wording] = {
-    NoticeKind.VERSION_READY: Wording(N_("Version {version} of {bot} is ready."), "/bots/{bot_id}/versions/{version}"),
-    NoticeKind.VERSION_BROKEN: Wording(
-        N_("Version {version} of {bot} is broken: {reason}"), "/bots/{bot_id}/versions/{version}"
-    ),
-    NoticeKind.GATE_PASSED: Wording(
-        N_("Version {version} of {bot} passed its gate in {season} and plays from now on."), "/bots/{bot_id}/upload"
-    ),
-    NoticeKind.GATE_FAILED: Wording(
-        N_("Version {version} of {bot} did not pass its gate in {season}: {reason}"), "/bots/{bot_id}/upload"
-    ),
-    NoticeKind.PANEL_PLAYED: Wording(
-        N_("Version {version} of {bot} has {points} of {most} points against the panel of {season}{verdict}."),
-        "/bots/{bot_id}/versions/{version}",
-    ),
-    NoticeKind.CHALLENGE_OVER: Wording(
-        N_(
-            "Your challenge of {opponent} by {bot} in {season} is over, with {wins} wins, {draws} draws and {losses} "
-            "losses: {reason}"
-        ),
-        "/challenges/{challenge_id}",
-    ),
-    NoticeKind.FAULT: Wording(
-        N_("Version {version} of {bot} failed in a match for the first time in {season}: {fault}."),
-        "/matches/{match_id}/mine",
-    ),
-    NoticeKind.MANY_FAULTS: Wording(
-        N_("Version {version} of {bot} failed in {faults} of its last {matches} matches in {season}."),
-        "/bots/{bot_id}/matches",
-    ),
-    NoticeKind.RESTED: Wording(
-        N_(
-            "{bot} rests in {season}: {reason} It plays again when you bring it back, after a pause, or when you "
-            "choose another version."
-        ),
-        "/bots/{bot_id}/upload",
-    ),
-    NoticeKind.APPEAL_DECIDED: Wording(
-        N_("The appeal of {bot} against match {match_id} is {state}: {ruling}"), "/matches/{match_id}/appeal"
-    ),
-    NoticeKind.EVALUATION_DONE: Wording(
-        N_("{bot} is number {place} of {players} in evaluation {number} of {season}; it was seed {seed}."),
-        "/evaluations/{evaluation_id}",
-    ),
-    NoticeKind.STANDINGS: Wording(N_("{season} is over. {bot}: {result}."), "/seasons/{season_id}"),
-    NoticeKind.DEADLINE: Wording(N_("{season} will be {becomes} on {date}."), "/seasons/{season_id}"),
-    NoticeKind.BEHIND: Wording(
-        N_("{season} falls behind its timetable: {evaluation} of {due} will be done at {done}, after {successor}."),
-        "/desk/seasons/{season_id}#forecast",
-    ),
-    NoticeKind.SEASON_INVITED: Wording(N_("You are invited to {season}."), "/seasons/{season_id}"),
-    NoticeKind.TEAM_INVITED: Wording(N_("{captain} invites you to the team {team}."), "/account#teams"),
-}
 
 
 def version_settled(session: Session, version_id: int) -> None:
@@ -414,9 +349,8 @@ def _season_facts(session: Session, season_id: int) -> dict[str, str | int]:
 
 def notice_info(row: Notice) -> NoticeInfo:
     """A notice in words."""
-    wording = WORDING[row.kind]
     words = {name: fact for name, fact in row.about.items() if name in KNOWN_WORDS}
     about = row.about | {name: gettext(fact).format_map(row.about) for name, fact in words.items()}
-    sentence, path = gettext(wording.sentence).format_map(about), wording.path.format_map(row.about)
+    sentence, path = gettext(row.kind.sentence).format_map(about), row.kind.path.format_map(row.about)
     facts = row.about | {name: fact.format_map(row.about) for name, fact in words.items()}
     return from_row(NoticeInfo, row, text=sentence, path=path, about=facts)
