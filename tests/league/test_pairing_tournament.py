@@ -99,7 +99,9 @@ def test_what_two_are_compared_by() -> None:
     assert comparisons(1, 2, played, 4, {1, 2}, rules=1) == [Fraction(1, 2)], "who is gone is no measure"
 
 
-PAIRS = st.lists(st.tuples(*[st.sampled_from([(1.0, 0.0), (0.5, 0.5), (0.0, 1.0), (0.0, 0.0)])] * 2), min_size=1, max_size=12)
+PAIRS = st.lists(
+    st.tuples(*[st.sampled_from([(1.0, 0.0), (0.5, 0.5), (0.0, 1.0), (0.0, 0.0)])] * 2), min_size=1, max_size=12
+)
 
 
 @examples(100)
