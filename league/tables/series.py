@@ -105,7 +105,7 @@ class Match(Staged, table=True):
         CheckConstraint("(state IN ('scheduled', 'held')) = (finished_at IS NULL)", name="finished"),
         CheckConstraint("NOT rated OR state IN ('done', 'decided')", name="rated"),
         CheckConstraint("attempt >= 1", name="attempt"),
-        Index(None, "season_id", "state", "id"),
+        Index(None, "season_id", "state", "id", "rated", "asked"),  # the last two so that counting reads no rows
         Index(None, "season_id", "id"),
         Index(None, "finished_at", "id"),
         Index(None, "season_id", "finished_at", "id"),

@@ -40,19 +40,23 @@ def happened(season_id: int) -> tuple[ColumnElement[bool], ...]:
     """Conditions under which a match counts for statistics of faults: also unrated ones, except those at an author's
     request.
     """
+    return (
+        col(Match.season_id) == season_id,
+        col(Match.state).in_(WITH_RESULT),
+        col(Match.asked).is_(None),
+        *(col(Match.id).not_in(out) for out in taken_out(season_id)),
+    )
+
+
+def taken_out(season_id: int) -> tuple[SelectOfScalar[int], SelectOfScalar[int]]:
+    """The statements for the matches that were voided, and for those of disqualified bots."""
     voided = select(VoidedMatch.match_id).where(VoidedMatch.season_id == season_id)
     theirs = (
         select(Participant.match_id)
         .join(Match, col(Match.id) == Participant.match_id)
         .where(Match.season_id == season_id, col(Participant.bot_id).in_(disqualified(season_id)))
     )
-    return (
-        col(Match.season_id) == season_id,
-        col(Match.state).in_(WITH_RESULT),
-        col(Match.asked).is_(None),
-        col(Match.id).not_in(voided),
-        col(Match.id).not_in(theirs),
-    )
+    return voided, theirs
 
 
 @lru_cache(SEASONS_AT_A_TIME)

@@ -4,13 +4,14 @@ state.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from sqlalchemy import bindparam
+from sqlalchemy import bindparam, or_, union
 from sqlmodel import Session, case, col, func, select
 
 from deadheat.engine.chance import commitment
@@ -25,7 +26,7 @@ from deadheat.league.records.seasons import Plays, Progress
 from deadheat.league.records.seasons import Season as SeasonInfo
 from deadheat.league.service.evaluations.beginning import evaluation_faults
 from deadheat.league.service.ground.audit import record
-from deadheat.league.service.ground.counting import HAS_RESULTS, counts
+from deadheat.league.service.ground.counting import HAS_RESULTS, taken_out
 from deadheat.league.service.ground.steps import existing, flush_unless_taken, lock_season, touch_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import owned_by
@@ -177,18 +178,23 @@ def season_info(session: Session, season_id: int) -> SeasonInfo:
 def season_progress(session: Session, season_id: int) -> Progress:
     """Counts over the whole season; the API keeps them for a moment."""
     entries = session.exec(select(func.count()).select_from(Entry).where(Entry.season_id == season_id)).one()
-    by_state = select(Match.state, func.count()).where(Match.season_id == season_id, PLANNED).group_by(col(Match.state))
-    matches = {str(state): count for state, count in session.exec(by_state)}
-    counting = session.exec(select(func.count()).select_from(Match).where(*counts(season_id))).one()
-    void = (col(Attempt.cause) != Cause.PLAYED, *at_planned(season_id))
+    kinds = select(Match.state, Match.rated, func.count()).where(Match.season_id == season_id, PLANNED)
+    matches, rated = Counter[str](), 0
+    for state, is_rated, count in session.exec(kinds.group_by(col(Match.state), col(Match.rated))):
+        matches[state] += count
+        rated += count if is_rated else 0
+    out = select(func.count()).select_from(Match).where(Match.season_id == season_id, col(Match.rated).is_(True))
+    taken = session.exec(out.where(col(Match.id).in_(union(*taken_out(season_id))))).one()
+    cause = col(Attempt.cause)
+    void = (or_(cause < Cause.PLAYED, cause > Cause.PLAYED), *at_planned(season_id))  # != would not use the index
     voids = session.exec(select(func.count()).select_from(Attempt).where(*void)).one()
     return Progress(
         entries=entries,
-        scheduled=matches.get("scheduled", 0),
-        done=sum(matches.get(state, 0) for state in WITH_RESULT),
-        counting=counting,
-        held=matches.get("held", 0),
-        abandoned=matches.get("abandoned", 0),
+        scheduled=matches[MatchState.SCHEDULED],
+        done=sum(matches[state] for state in WITH_RESULT),
+        counting=rated - taken,
+        held=matches[MatchState.HELD],
+        abandoned=matches[MatchState.ABANDONED],
         voids=voids,
     )
 
