@@ -24,7 +24,7 @@ from markupsafe import Markup
 from deadheat.api.edge.caching import answer
 from deadheat.api.services import SITE, Body, Services
 from deadheat.engine.core import NS_PER_MS, Fault, Points
-from deadheat.engine.figures import counted, duration, limit, points, seat_number, span
+from deadheat.engine.figures import counted, duration, limit, points, seat_number, signed, span
 from deadheat.engine.games import GAMES, variants
 from deadheat.engine.games.folder import folders, web_address
 from deadheat.engine.language import N_, _, gettext, language, ngettext
@@ -78,6 +78,7 @@ def templates() -> Jinja2Templates:
         "duration": duration,
         "counted": counted,
         "seat_number": seat_number,
+        "signed": signed,
         "limit": limit,
         "instant": moment,
         "elo": elo,
