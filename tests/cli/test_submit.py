@@ -181,6 +181,16 @@ def test_wait_shows_log_and_first_matches(league: League) -> None:
     assert sum(line.startswith("Match ") for line in done.stdout.splitlines()) == 2
 
 
+def test_wait_without_a_season_follows_the_one_that_the_bot_is_in(league: League) -> None:
+    season = league.site.world.season(1)
+    league.submit("ada", "--season", season)
+    done = league.submit("ada", "--wait", "--matches", 1)
+    assert done.stdout.splitlines()[-2] == "Its first match:"
+    assert "Entered into" not in done.stdout
+    league.submit("ada", "--season", league.site.world.season(0))
+    assert_one_sentence(league.submit("ada", "--wait"), "and adas is in seasons")
+
+
 def test_wait_says_when_nobody_else_is_there(league: League) -> None:
     season = league.site.world.season(0, games_per_pair=100)
     done = league.submit("ada", "--season", season, "--wait", "--timeout", 2)
