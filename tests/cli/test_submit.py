@@ -196,7 +196,7 @@ def test_wait_says_when_nobody_else_is_there(league: League) -> None:
     done = league.submit("ada", "--season", season, "--wait", "--timeout", 2)
     assert "Nobody else is there to play against yet, and a match takes 2." in done.stdout
     assert "begin by themselves once others have entered" in done.stdout
-    standing = "It has no matches at present."
+    standing = "It has no matches at present; more follow when a bot or a version arrives."
     assert_one_sentence(
         done, f"its first matches have not ended within 2 s; the server continues anyway. {standing}", 3
     )
@@ -462,6 +462,7 @@ def test_what_fails_its_gate_at_home_is_not_sent(server: str, site: Site, tmp_pa
 
 def test_wrong_calls_are_refused_before_anything_is_sent(league: League) -> None:
     assert_one_sentence(league.submit("ada", "--wait"), "choose one with --season")
+    assert_one_sentence(league.run("ada", "matches", "--lost"), "choose it with --bot")
     assert_one_sentence(league.submit("ada", "--season", 99, "--gate", "gate.toml"), "There is no season 99.", 1)
     missing = league.run("ada", "submit", "nothing.py", "--game", GAME, "--name", "x")
     assert_one_sentence(missing, "nothing.py does not exist")

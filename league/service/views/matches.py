@@ -43,13 +43,15 @@ def matches(
     season_id: int | None = None,
     bot_id: int | None = None,
     opponent_id: int | None = None,
+    lost: bool = False,
     state: MatchState | None = None,
     finished_since: datetime | None = None,
     before: int | None = None,
     challenge_id: int | None = None,
     limit: int = 50,
 ) -> list[MatchInfo]:
-    """The newest matches first, after the match `before`. `opponent_id`: only those of `bot_id` against it.
+    """The newest matches first, after the match `before`. `opponent_id`: only those of `bot_id` against it;
+    `lost`: only those in which it was not first.
     `challenge_id`: those of a challenge that the asker may see; no other list contains private matches.
 
     A list that may contain waiting or running matches is in the order of planning, the last planned first. A list of
@@ -70,6 +72,8 @@ def matches(
         number = col(Participant.match_id)  # this column has an index
         if state is MatchState.DONE:
             ended = col(Participant.finished_at)  # so has this one
+        if lost:
+            statement = statement.where(col(Participant.rank) > 1)
     if opponent_id is not None:
         statement = statement.where(_another_seat(opponent_id, lambda seat, other: other != seat))
     if season_id is not None:
