@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import combinations
 
 from deadheat.engine.core import Seat
 from deadheat.engine.games.forms import Fields, Form, State, Turn, Unfilled, choice, whole
@@ -30,7 +31,9 @@ def _put(_prompt: str, state: State, seat: Seat) -> Turn:
             raise Unfilled(f"tick {DICE} dice, not {len(ticked)}")
         return f"PUT {choice(fields, 'category', free, 'a category')} {''.join(ticked)}"
 
-    return Turn("score", line, {"hand": hand, "free": free, "dice": DICE})
+    fives = {"".join(five) for five in combinations(sorted(hand), DICE)}
+    points = {five: {name: CATEGORIES[name](five) for name in free} for five in sorted(fives)}
+    return Turn("score", line, {"hand": hand, "free": free, "dice": DICE, "points": points})
 
 
 FORMS: Mapping[str, Form] = {"ROLL": _bid, "SCORE": _put}

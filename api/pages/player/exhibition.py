@@ -15,6 +15,7 @@ import json
 import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
@@ -45,6 +46,7 @@ from deadheat.engine.games import GAMES
 from deadheat.engine.games.variants import rules
 from deadheat.engine.language import _
 from deadheat.engine.scenes import document_so_far, scenes_so_far
+from deadheat.league.database import now
 from deadheat.league.errors import NotFound
 from deadheat.league.service.bots.bots import bot_info
 from deadheat.league.service.jobs import exhibitions
@@ -245,11 +247,12 @@ def _page(shared: Services, visit: Visit | None, exhibition_id: int, complaint: 
             if visit is None or visit.person.id != info.user_id:
                 raise NotFound("exhibition", exhibition_id)
             # Read the table at the same instant: it would never learn that a match ended in between.
-            return _table(shared, visit, exhibitions.table(session, visit.person, exhibition_id), complaint)
+            table = exhibitions.table(session, visit.person, exhibition_id)
+            return _table(shared, visit, table, now(session), complaint)
     return _over(shared, visit, info)
 
 
-def _table(shared: Services, visit: Visit, table: Table, complaint: Complaint | None) -> Response:
+def _table(shared: Services, visit: Visit, table: Table, at: datetime, complaint: Complaint | None) -> Response:
     info = table.info
     moves = (
         []
@@ -265,6 +268,7 @@ def _table(shared: Services, visit: Visit, table: Table, complaint: Complaint | 
         info=info,
         table=table,
         turn=turn,
+        seconds_left=table.deadline_at and round((table.deadline_at - at).total_seconds()),
         told=told_table(table),
         moves=moves,
         recent=moves[-RECENT - info.seats :],
