@@ -12,7 +12,7 @@ from markupsafe import Markup
 from deadheat.api.deps import Shared
 from deadheat.api.pages.markdown import rendered
 from deadheat.api.pages.pictures.charts import bars
-from deadheat.api.pages.render import everyones, render
+from deadheat.api.pages.render import everyones, game_title, render
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import bots_of, house_bots, protocol_of
 from deadheat.engine.games.variants import parameters
@@ -53,7 +53,7 @@ def game(shared: Shared, name: str) -> str:
         shared,
         "game.html",
         game=GAMES[name],
-        title=GAMES[name].title,
+        title=game_title(name),
         rules=rules(name, language()),
         parameters=list(parameters(GAMES[name])),
         seasons=seasons,

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from deadheat.api.deps import Id, Shared
-from deadheat.api.pages.render import everyones, first_of, render
+from deadheat.api.pages.render import everyones, first_of, game_title, render
 from deadheat.api.schemas.base import RowId
 from deadheat.engine.games import GAMES
 from deadheat.league.errors import NotFound
@@ -62,7 +62,7 @@ def submissions(shared: Shared, name: str, before: Annotated[RowId | None, Query
         shared,
         "submissions.html",
         game=name,
-        title=GAMES[name].title,
+        title=game_title(name),
         versions=shown,
         older=older,
         newest=before is None,

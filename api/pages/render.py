@@ -6,11 +6,11 @@ and, where it may contain control or direction marks, the filter `shown`.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import inspect
 import json
-import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache, partial
 from typing import Any, TypeVar
@@ -27,14 +27,14 @@ from deadheat.engine.core import NS_PER_MS, Fault, Points
 from deadheat.engine.figures import counted, duration, limit, points, seat_number, span
 from deadheat.engine.games import GAMES, variants
 from deadheat.engine.games.folder import folders, web_address
-from deadheat.engine.language import N_, _, gettext, language, ngettext
+from deadheat.engine.language import _, gettext, language, ngettext
+from deadheat.engine.scenes import DIRECTORS
 from deadheat.league.causes import explained
 from deadheat.league.locale import LANGUAGES
+from deadheat.league.locale.messages import of_script
 from deadheat.league.records.seasons import Season
 
 _Item = TypeVar("_Item")
-
-_SAID = re.compile(r'\bsay\("([^"]*)"')
 
 MAX_SHOWN = 300
 """The most characters of one cell."""
@@ -187,7 +187,7 @@ def grouped_points(value: Points | str) -> str:
 
 def game_title(name: str) -> str:
     """A game's title, or its name if this server does not (or no longer) have the game."""
-    return GAMES[name].title if name in GAMES else name
+    return gettext(GAMES[name].title) if name in GAMES else name
 
 
 def differences(season: Season) -> list[str]:
@@ -234,8 +234,15 @@ def said_by_scripts() -> tuple[str, ...]:
         *(SITE / "static").glob("*.js"),
         *(path for game in folders().values() for path in game.path.glob("web/*.js")),
     ]
-    found = {message for path in paths for message in _SAID.findall(path.read_text("utf-8"))}
-    return tuple(sorted(found | {fault.value for fault in Fault} | {N_("points"), N_("dice")}))
+    found = {message for path in paths for message in of_script(path)}
+    return tuple(sorted(found | {fault.value for fault in Fault} | set(_figures())))
+
+
+def _figures() -> Iterator[str]:
+    """What the charts of matches draw."""
+    for game in DIRECTORS:
+        with contextlib.suppress(Exception):  # whatever is wrong with one game's scenes, others are shown
+            yield DIRECTORS[game].figure
 
 
 def in_words() -> str:

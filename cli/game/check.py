@@ -10,6 +10,7 @@ from rich.text import Text
 from deadheat.cli.console import REFUSED, harmless
 from deadheat.cli.game import looks
 from deadheat.cli.game.opening import RANDOM, Folder, bot_class, opened, random_matches
+from deadheat.cli.game.translations import translations
 from deadheat.cli.output import Output, says
 from deadheat.engine.check import check_game
 from deadheat.engine.fuzz import fuzz_replies
@@ -72,6 +73,7 @@ def _parts(game: GameFolder, folder: Folder) -> Iterator[Look]:
     yield "forms", lambda: looks.forms(game, folder, matches[:1])
     yield "training", lambda: looks.training(game)
     yield "protocol", lambda: looks.protocol(game, folder)
+    yield "translations", lambda: translations(game, matches[0])
     yield "bots", lambda: looks.tournament(game, folder)
 
 

@@ -20,6 +20,7 @@ and other files:
 | ``bots/random/main.py`` | the opponent in uploads' trial matches, and the Python starter | no upload becomes ready |
 | ``bots/starter/main.c`` | the C starter, which is C++ as well | `deadheat new` has none |
 | ``protocol.md`` | the page for bot authors; ``protocol.ko.md``: the same in Korean | the site shows no rules |
+| ``locale/ko/LC_MESSAGES/messages.po`` | the game's texts in Korean, a gettext catalogue | they are English |
 | ``turns.html`` | the forms of a person's seat: a macro (offer, complaint) for each kind of turn | lines are typed |
 | ``web/`` | what browsers are given, at an address that changes with the folder | |
 | ``web/picture.svg`` | the picture beside the game's name | one that stands for any game |
@@ -72,6 +73,10 @@ class GameFolder:
     def path(self) -> Path:
         """Return the folder where the game lies."""
         return Path(str(sys.modules[self.package].__file__)).parent
+
+    def translations(self, language: str) -> Path:
+        """Return the path of the game's texts in a language, whether they are there or not."""
+        return self.path / "locale" / language / "LC_MESSAGES" / "messages.po"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deadheat.engine.core import Seat
+from deadheat.engine.language import _
 
 State = Mapping[str, Any]
 """A state of the newest scene, see `engine.scenes`."""
@@ -42,24 +43,25 @@ Form = Callable[[str, State, Seat], Turn]
 
 
 def choice(fields: Fields, name: str, offered: Collection[str], what: str) -> str:
-    """Return what was chosen.
+    """Return what was chosen; `what` names it in the reader's language, such as "a block".
 
     Raises:
         Unfilled: nothing that was offered.
     """
     chosen = fields.get(name, "")
     if chosen not in offered:
-        raise Unfilled(f"choose {what}")
+        raise Unfilled(_("choose %(what)s", what=what))
     return chosen
 
 
 def whole(fields: Fields, name: str, label: str, possible: range) -> int:
-    """Return the number typed beside that label.
+    """Return the number typed beside that label, which is in the reader's language.
 
     Raises:
         Unfilled: it is none of the possible ones.
     """
     word = fields.get(name, "").strip()
     if not (word.isascii() and word.isdigit() and len(word) < 10 and int(word) in possible):
-        raise Unfilled(f"“{label}” must be a whole number from {possible.start} to {possible.stop - 1}")
+        told = {"label": label, "least": possible.start, "most": possible.stop - 1}
+        raise Unfilled(_("“%(label)s” must be a whole number from %(least)s to %(most)s", **told))
     return int(word)

@@ -23,7 +23,6 @@ from deadheat.engine.core import NS_PER_MS, Event, Message, Points, Reply, Resul
 from deadheat.engine.games.banked import Banked
 from deadheat.engine.games.parsing import expect, illegal, malformed, number, words
 from deadheat.engine.games.variants import Parameter
-from deadheat.engine.language import N_
 from deadheat.games.betris_large.polyominoes import NAMES, PLACEMENTS, SIDE, SIZES, Cell, bit, largest_square
 
 ROUNDS = 12  # "2. Game Progression"
@@ -170,7 +169,7 @@ class Betris:
     seats = range(2, 3)
     commands = ("READY", "PHASE1", "PHASE2")
 
-    bank_ms: Annotated[int, Parameter(1000, BANK_MS, N_("Milliseconds in a time bank"))] = BANK_MS
+    bank_ms: Annotated[int, Parameter(1000, BANK_MS, "Milliseconds in a time bank")] = BANK_MS
 
     def play(self, seats: int, chance: Chance) -> Generator[Step, Mapping[Seat, Reply], Result]:
         """See `engine.core.Game`."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from deadheat.engine.core import Seat
 from deadheat.engine.games.forms import Fields, Form, State, Turn, whole
+from deadheat.engine.language import _
 from deadheat.games.liars_dice.rules import BIDS, FACES, HEIGHT, QUANTITIES, Bid
 
 
@@ -16,8 +17,8 @@ def _claim(prompt: str, _state: State, _seat: Seat) -> Turn:
     def line(fields: Fields) -> str:
         if "challenge" in fields:
             return '{"type":"challenge"}'
-        quantity = whole(fields, "quantity", "At least this many dice", QUANTITIES)
-        bid = {"type": "bid", "quantity": quantity, "faceValue": whole(fields, "face", "Show this face", FACES)}
+        quantity = whole(fields, "quantity", _("At least this many dice"), QUANTITIES)
+        bid = {"type": "bid", "quantity": quantity, "faceValue": whole(fields, "face", _("Show this face"), FACES)}
         return json.dumps(bid, separators=(",", ":"))
 
     current = view["currentBid"]

@@ -24,7 +24,6 @@ from deadheat.engine.chance import Chance
 from deadheat.engine.core import NS_PER_MS, READY_LIMIT_NS, Event, Fault, Message, Reply, Result, Seat, Step, made
 from deadheat.engine.games.parsing import Refused, expect, illegal, integer, json_object, line_of, malformed
 from deadheat.engine.games.variants import Parameter
-from deadheat.engine.language import N_
 
 DICE = 5  # "Setup"
 FACES = range(1, 7)
@@ -152,8 +151,8 @@ class LiarsDice:
     seats = range(2, len(IDS) + 1)
     commands = ("READY", "TURN")
 
-    dice: Annotated[int, Parameter(1, DICE, N_("Dice of each player at the beginning"))] = DICE
-    turn_ms: Annotated[int, Parameter(50, 5000, N_("Milliseconds for an answer"))] = TURN_MS
+    dice: Annotated[int, Parameter(1, DICE, "Dice of each player at the beginning")] = DICE
+    turn_ms: Annotated[int, Parameter(50, 5000, "Milliseconds for an answer")] = TURN_MS
 
     def play(self, seats: int, chance: Chance) -> Generator[Step, Mapping[Seat, Reply], Result]:
         """See `engine.core.Game`."""

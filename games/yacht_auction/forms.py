@@ -7,16 +7,17 @@ from itertools import combinations
 
 from deadheat.engine.core import Seat
 from deadheat.engine.games.forms import Fields, Form, State, Turn, Unfilled, choice, whole
+from deadheat.engine.language import _
 from deadheat.games.yacht_auction.rules import CATEGORIES, DICE, MAX_BID
 
 
 def _bid(prompt: str, state: State, seat: Seat) -> Turn:
-    _, a, b = prompt.split(" ")
+    a, b = prompt.split(" ")[1:]
     offer = {"bundles": {"A": a, "B": b}, "hand": state["hands"][seat], "most": MAX_BID}
 
     def line(fields: Fields) -> str:
-        bundle = choice(fields, "bundle", ("A", "B"), "a bundle")
-        return f"BID {bundle} {whole(fields, 'bid', 'Your bid', range(MAX_BID + 1))}"
+        bundle = choice(fields, "bundle", ("A", "B"), _("a bundle"))
+        return f"BID {bundle} {whole(fields, 'bid', _('Your bid'), range(MAX_BID + 1))}"
 
     return Turn("auction", line, offer)
 
@@ -28,8 +29,8 @@ def _put(_prompt: str, state: State, seat: Seat) -> Turn:
     def line(fields: Fields) -> str:
         ticked = [die for place, die in enumerate(hand) if f"die{place}" in fields]
         if len(ticked) != DICE:
-            raise Unfilled(f"tick {DICE} dice, not {len(ticked)}")
-        return f"PUT {choice(fields, 'category', free, 'a category')} {''.join(ticked)}"
+            raise Unfilled(_("tick %(dice)s dice, not %(count)s", dice=DICE, count=len(ticked)))
+        return f"PUT {choice(fields, 'category', free, _('a category'))} {''.join(ticked)}"
 
     fives = {"".join(five) for five in combinations(sorted(hand), DICE)}
     points = {five: {name: CATEGORIES[name](five) for name in free} for five in sorted(fives)}

@@ -1,18 +1,27 @@
-"""The languages of the site, and their catalogues: `LANGUAGE/LC_MESSAGES/deadheat.po`.
+"""The languages of the site, and their catalogues: `LANGUAGE/LC_MESSAGES/deadheat.po`, and those of games' folders.
 
 English is the messages themselves. A catalogue is read as translators leave it, when a process first needs it: nothing
-is compiled beforehand, so that nothing can be out of date. CONTRIBUTING.md says how a text gets into it.
+is compiled beforehand, so that nothing can be out of date. CONTRIBUTING.md says how a text gets into it. A game's
+translations are looked at where the site has none, so no game changes the site's words.
 """
 
 from __future__ import annotations
 
+import logging
 import re
 from functools import cache, lru_cache
 from gettext import GNUTranslations, NullTranslations
 from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from deadheat.engine.games.folder import folders
 from deadheat.engine.language import ENGLISH
+
+if TYPE_CHECKING:
+    from babel.messages.catalog import Catalog
+
+log = logging.getLogger(__name__)
 
 LANGUAGES = {"en": "English", "ko": "한국어"}
 """The languages, each by its own name."""
@@ -28,12 +37,34 @@ def catalogue(language: str) -> NullTranslations:
     """The catalogue of one of `LANGUAGES`."""
     if language == "en":
         return ENGLISH
-    from babel.messages.mofile import write_mo
+    found = _compiled(place(language), language)
+    for game in folders().values():
+        if (path := game.translations(language)).is_file():
+            try:
+                found.add_fallback(_compiled(path, language))
+            except Exception:  # whatever is wrong in one game's file, the site goes on
+                log.exception("%s cannot be read; its game is shown in English", path)
+    return found
+
+
+def place(language: str) -> Path:
+    """The path of the site's own catalogue."""
+    return LOCALE / language / "LC_MESSAGES" / "deadheat.po"
+
+
+def read(path: Path, language: str) -> Catalog:
+    """A catalogue as translators leave it."""
     from babel.messages.pofile import read_po
 
+    with path.open("rb") as source:
+        return read_po(source, language)
+
+
+def _compiled(path: Path, language: str) -> GNUTranslations:
+    from babel.messages.mofile import write_mo
+
     compiled = BytesIO()
-    with (LOCALE / language / "LC_MESSAGES" / "deadheat.po").open("rb") as source:
-        write_mo(compiled, read_po(source, language))
+    write_mo(compiled, read(path, language))
     compiled.seek(0)
     return GNUTranslations(compiled)
 

@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from deadheat.api.pages.pictures import card
+from deadheat.engine.language import language
 from deadheat.league.config import Settings
 from tests.api.site import Site
 from tests.site.leagues import play
@@ -50,6 +51,13 @@ def test_a_picture_is_drawn_once(shown: tuple[Site, int], monkeypatch: pytest.Mo
     assert again.content == first.content
     unchanged = site.client.get(f"/matches/{match_id}/card.png", headers={"if-none-match": first.headers["etag"]})
     assert (unchanged.status_code, unchanged.content) == (304, b"")
+
+
+def test_a_picture_is_in_english_whoever_asks_first(shown: tuple[Site, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    site, match_id = shown
+    monkeypatch.setattr(card, "VERSION", card.VERSION + 1)
+    monkeypatch.setattr(card, "draw", lambda *_: language().encode())
+    assert site.client.get(f"/matches/{match_id}/card.png", headers={"accept-language": "ko"}).content == b"en"
 
 
 def test_a_match_that_is_not_over_has_none(site: Site) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import urllib.request
@@ -47,7 +48,7 @@ def test_what_new_writes_passes_the_check_without_advice(written: Path) -> None:
     code, found = parts(written)
     assert (code, {part: said for part, said in found.items() if said}) == (0, {})
     assert list(found) == [
-        *("rules", "replies", "scenes", "terminal", "browser", "forms", "training", "protocol", "bots"),
+        *("rules", "replies", "scenes", "terminal", "browser", "forms", "training", "protocol", "translations", "bots"),
     ]
 
 
@@ -133,6 +134,23 @@ CARD = 'number(expect(line, "CARD", 1)[0])'
             "protocol.md", "`overflow`", "`long`", "protocol", "overflow", id="a fault unsaid", marks=pytest.mark.all
         ),
         pytest.param(
+            "locale/ko/LC_MESSAGES/messages.po",
+            'msgstr "카드"',
+            'msgstr ""',
+            "translations",
+            "messages.po has no translation of 'a card'",
+            id="no Korean",
+        ),
+        pytest.param(
+            "locale/ko/LC_MESSAGES/messages.po",
+            'msgstr "상품 %(prize)s"',
+            'msgstr "상품 %(price)s"',
+            "translations",
+            "'Prize %(prize)s' with other placeholders",
+            id="a placeholder",
+            marks=pytest.mark.all,
+        ),
+        pytest.param(
             "bots/matching/main.py",
             "return prize",
             "return 10",
@@ -157,6 +175,22 @@ def test_the_check_says_what_to_mend(written: Path, file: str, old: str, new: st
     code, found = parts(written)
     assert said in " ".join(found[part]), found
     assert code == (0 if file == "forms.py" else 1)
+
+
+@pytest.mark.all
+def test_a_game_in_english_alone_is_advised_of_it(written: Path) -> None:
+    shutil.rmtree(written / "locale")
+    change(
+        written / "scenes.py",
+        '_("Prize %(prize)s is on offer.", prize=event["prize"])',
+        '''f"Prize {event['prize']} is on offer."''',
+    )
+    code, found = parts(written)
+    assert code == 0
+    assert [said.partition(":")[0] for said in found["translations"]] == [
+        "every reader is told in English",
+        "there is no locale/ko/LC_MESSAGES/messages.po",
+    ]
 
 
 def test_a_folder_without_a_game_is_refused_in_a_sentence(tmp_path: Path) -> None:

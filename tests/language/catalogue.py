@@ -2,34 +2,30 @@
 
     python -m tests.language.catalogue
 
-adds what is new, without a translation, and drops what no source has any more. Messages are `_("...")`,
-`ngettext("...", "...", n)` and `{% trans %}` of the templates, and beside these the nouns of `counted` and the words of
-our enumerations, which the templates look up by the filter `word`.
+adds what is new, without a translation, and drops what no source has any more. Beside the messages in sources
+(`league.locale.messages`) these are the words of our enumerations, which the templates look up by the filter `word`.
 """
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from http import HTTPStatus
 from io import BytesIO
-from pathlib import Path
 
 from babel.messages.catalog import Catalog
-from babel.messages.extract import extract_from_file
-from babel.messages.pofile import read_po, write_po
-from jinja2 import nodes
-from jinja2.ext import babel_extract
+from babel.messages.pofile import write_po
 
 from deadheat.api.errors import STATUS
 from deadheat.api.pages.organiser.season_form import in_form
-from deadheat.api.pages.render import said_by_scripts, templates
+from deadheat.api.pages.render import said_by_scripts
 from deadheat.api.services import SITE
 from deadheat.engine import figures
 from deadheat.engine.core import Fault
+from deadheat.engine.games.folder import folders
 from deadheat.league import states
-from deadheat.league.locale import LANGUAGES, LOCALE
+from deadheat.league.locale import LANGUAGES, place, read
+from deadheat.league.locale.messages import Message, counted, declared, of_python, of_template
 from deadheat.league.terms import TERMS, Group
 from tests.test_tidy import ROOT
 
@@ -45,7 +41,6 @@ PYTHON = [
     for folder in ("api", "engine", "games", "league", "workers")
     for path in sorted(ROOT.glob(f"{folder}/**/*.py"))
 ]
-KEYWORDS = {"_": None, "N_": None, "gettext": None, "ngettext": (1, 2)}
 WORDS: tuple[type[StrEnum], ...] = (
     Fault,
     states.Absence,
@@ -61,8 +56,6 @@ WORDS: tuple[type[StrEnum], ...] = (
     states.VersionState,
 )
 
-Message = str | tuple[str, str]
-
 
 def messages() -> Iterator[Message]:
     """The messages in the sources."""
@@ -70,6 +63,8 @@ def messages() -> Iterator[Message]:
         yield from of_template(path.read_text(encoding="utf-8"))
     for path in PYTHON:
         yield from of_python(path)
+    for game in folders().values():
+        yield from declared(game)
     yield from said_by_scripts()
     for words in WORDS:
         yield from (word.value for word in words)
@@ -87,42 +82,6 @@ def messages() -> Iterator[Message]:
     yield from (counted([name]) for name, _ in figures.UNITS)
 
 
-def of_template(source: str) -> Iterator[Message]:
-    """The messages in one template."""
-    options = {"newstyle_gettext": "true", "trimmed": "true", "trim_blocks": "true", "silent": "false"}
-    for _, _, message, _ in babel_extract(BytesIO(source.encode()), list(KEYWORDS), (), options):
-        yield plain(message)
-    for found in templates().env.parse(source).find_all(nodes.Filter):
-        if found.name == "counted":
-            yield counted([noun.value for noun in found.args if isinstance(noun, nodes.Const)])
-
-
-def of_python(path: Path) -> Iterator[Message]:
-    """The messages in one module."""
-    for _, message, _, _ in extract_from_file("python", path, KEYWORDS):
-        yield plain(message)
-    for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "counted":
-            nouns = [str(noun.value) for noun in call.args[1:] if isinstance(noun, ast.Constant)]
-            if nouns:
-                yield counted(nouns)
-
-
-def plain(message: object) -> Message:
-    """A message as catalogues have it."""
-    if isinstance(message, str):
-        return message
-    assert isinstance(message, tuple | list)
-    one, more = (*message, None)[:2]
-    return str(one) if more is None else (str(one), str(more))
-
-
-def counted(nouns: list[str]) -> Message:
-    """The messages that `engine.figures.counted` looks up."""
-    one, more = nouns[0], nouns[1] if len(nouns) > 1 else f"{nouns[0]}s"
-    return f"%(count)s {one}", f"%(count)s {more}"
-
-
 def gathered(found: Iterable[Message]) -> Catalog:
     """A catalogue without translations."""
     catalogue = Catalog(fuzzy=False)
@@ -134,15 +93,7 @@ def gathered(found: Iterable[Message]) -> Catalog:
 def kept(language: str) -> Catalog:
     """The catalogue as it is in the tree."""
     path = place(language)
-    if not path.exists():
-        return Catalog(locale=language, project="Deadheat", fuzzy=False)
-    with path.open("rb") as source:
-        return read_po(source, language)
-
-
-def place(language: str) -> Path:
-    """The path of a language's catalogue."""
-    return LOCALE / language / "LC_MESSAGES" / "deadheat.po"
+    return read(path, language) if path.exists() else Catalog(locale=language, project="Deadheat", fuzzy=False)
 
 
 def write(language: str, catalogue: Catalog) -> None:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import re
+import sys
+from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from deadheat.api.services import SITE
+from deadheat.engine.figures import counted
+from deadheat.engine.games.folder import folders
 from deadheat.engine.language import _, gettext, reading
 from deadheat.league.locale import LANGUAGES, catalogue, preferred
+from deadheat.league.locale.messages import PLACEHOLDER
 from tests.language import outside
 from tests.language.catalogue import PYTHON, TEMPLATES, gathered, kept, messages
 from tests.test_tidy import ROOT
 
 TRANSLATED = [name for name in LANGUAGES if name != "en"]
-PLACEHOLDER = re.compile(r"%\(\w+\)[sdgr]|\{\w*\}")
 TAG = re.compile(r"</?[a-z][^>]*>")
 
 ENGLISH = frozenset({"style.html", "style.py"})
@@ -109,6 +114,35 @@ def test_a_browser_is_answered_in_the_language_that_it_likes_best(asked: str, la
 def test_english_is_the_messages_themselves() -> None:
     assert catalogue("en").gettext("Seasons") == "Seasons"
     assert catalogue("ko").gettext("Seasons") == "시즌"
+
+
+@pytest.fixture
+def brought(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The Korean texts of one more game, whose folder is elsewhere."""
+    module = ModuleType("odd_one")
+    module.__file__ = str(tmp_path / "__init__.py")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    game = replace(next(iter(folders().values())), package=module.__name__)
+    monkeypatch.setitem(folders(), "odd-one", game)
+    path = game.translations("ko")
+    path.parent.mkdir(parents=True)
+    return path
+
+
+def test_a_games_folder_adds_its_texts_and_changes_none_of_the_sites(brought: Path) -> None:
+    brought.write_text(
+        'msgid "Seasons"\nmsgstr "x"\n\nmsgid "An odd one"\nmsgstr "별난 것"\n\n'
+        'msgid "%(count)s odd one"\nmsgid_plural "%(count)s odd ones"\nmsgstr[0] "별난 것 %(count)s개"\n'
+    )
+    with reading(catalogue.__wrapped__("ko")):
+        assert [_("Seasons"), _("An odd one"), counted(2, "odd one")] == ["시즌", "별난 것", "별난 것 2개"]
+    assert catalogue.__wrapped__("en").gettext("An odd one") == "An odd one"
+
+
+def test_a_games_broken_catalogue_harms_nobody_else(brought: Path, caplog: pytest.LogCaptureFixture) -> None:
+    brought.write_bytes(b'msgid "An odd one"\nmsgstr "\xff"\n')
+    assert catalogue.__wrapped__("ko").gettext("Seasons") == "시즌"
+    assert f"{brought} cannot be read" in caplog.text
 
 
 def test_nothing_stays_nothing() -> None:

@@ -23,6 +23,7 @@ from deadheat.api.pages.render import game_title
 from deadheat.api.replays import transcript_of
 from deadheat.api.services import SITE, Body
 from deadheat.engine.figures import points
+from deadheat.engine.language import ENGLISH, reading
 from deadheat.engine.scenes import document
 from deadheat.league.errors import WrongState
 from deadheat.league.records.matches import Match, SeatView
@@ -57,9 +58,11 @@ def card(shared: Shared, request: Request, match_id: Id) -> Response:
     body = shared.bodies.current(key, version)
     if body is None:
         transcript = transcript_of(shared, match)
-        shown = document(transcript, match.names) if transcript else None
+        with reading(ENGLISH):  # one picture for all, in letters that the typeface has
+            shown = document(transcript, match.names) if transcript else None
+            drawing = draw(match, shown)
         etag = f'"card-{VERSION}-{match.transcript_sha256}"'
-        body = shared.bodies.keep(key, Body(version, etag, draw(match, shown), "image/png"))
+        body = shared.bodies.keep(key, Body(version, etag, drawing, "image/png"))
     return answer(request, body, KEPT)
 
 

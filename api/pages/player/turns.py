@@ -12,6 +12,7 @@ from dataclasses import replace
 from deadheat.engine.core import Seat
 from deadheat.engine.games.folder import Parts, folders
 from deadheat.engine.games.forms import Fields, Form, State, Turn, Unfilled
+from deadheat.engine.language import gettext
 from deadheat.league.errors import IllegalMove
 
 FORMS: Mapping[str, Mapping[str, Form]] = Parts("forms", "FORMS")
@@ -19,9 +20,9 @@ FORMS: Mapping[str, Mapping[str, Form]] = Parts("forms", "FORMS")
 
 
 def seats_differ(game: str) -> str | None:
-    """See `GameFolder`. A person may choose a seat if the game is not installed here."""
+    """See `GameFolder`; in the reader's language. A person may choose a seat if the game is not installed here."""
     known = folders().get(game)
-    return known.seats_differ if known else ""
+    return known.seats_differ and gettext(known.seats_differ) if known else ""
 
 
 def turn_of(game: str, prompt: str, state: State, seat: Seat) -> Turn:

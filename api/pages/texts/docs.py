@@ -148,7 +148,12 @@ def _sections(reader: str) -> tuple[Section, ...]:
         path = protocol_of(name, reader)
         if path is not None:
             pages.append(
-                (_("Rules of %(game)s", game=game.title), f"/games/{name}", "rules-", path.read_text(encoding="utf-8"))
+                (
+                    _("Rules of %(game)s", game=gettext(game.title)),
+                    f"/games/{name}",
+                    "rules-",
+                    path.read_text(encoding="utf-8"),
+                )
             )
     return tuple(part for page in pages for part in _cut(*page))
 

@@ -1,4 +1,4 @@
-"""What viewers are told.
+"""What viewers are told, in the reader's language: `_` looks its text up in locale/.
 
 State: ``prize`` (on offer, or null), ``cards`` (just played, by seat, or null), ``hands`` and ``sums`` of both seats.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from deadheat.engine.language import _
 from deadheat.engine.scenes.core import Director, Figures, Moment, Scene, at_fault, fault_words
 
 from .rules import HIGHEST
@@ -25,7 +26,7 @@ def scenes(moments: Iterator[Moment], names: Sequence[str]) -> Iterator[Scene]:
         turn = event.get("round", turn)
         if event["type"] == "prize":
             state |= {"prize": event["prize"], "cards": None}
-            words = f"Prize {event['prize']} is on offer."
+            words = _("Prize %(prize)s is on offer.", prize=event["prize"])
         elif event["type"] == "cards":
             state |= {"cards": event["cards"], "sums": event["sums"]}
             for hand, card in zip(hands, event["cards"], strict=True):
@@ -39,10 +40,11 @@ def scenes(moments: Iterator[Moment], names: Sequence[str]) -> Iterator[Scene]:
 
 def _taken(event: Mapping[str, Any], names: Sequence[str]) -> str:
     first, second = event["cards"]
-    played = f"{names[0]} plays {first}, {names[1]} plays {second}"
+    told = {"bot": names[0], "card": first, "other": names[1], "with": second, "prize": event["prize"]}
     if first == second:
-        return f"{played}: nobody takes prize {event['prize']}."
-    return f"{played}: {names[0 if first > second else 1]} takes prize {event['prize']}."
+        return _("%(bot)s plays %(card)s, %(other)s plays %(with)s: nobody takes prize %(prize)s.", **told)
+    told["taker"] = names[0 if first > second else 1]
+    return _("%(bot)s plays %(card)s, %(other)s plays %(with)s: %(taker)s takes prize %(prize)s.", **told)
 
 
 def _sums(state: Mapping[str, Any]) -> Figures:

@@ -157,10 +157,35 @@ def test_a_person_drags_rectangles_to_the_end_of_a_match(season, page):
     expect(page.locator("output")).to_contain_text("Verified")
 
 
-def take_a_seat(page, bot_id):
+ENGLISH = re.compile(r"[A-Za-z]{2,},? [A-Za-z]{2,}|\b(Take|Pass)\b")
+
+
+def test_a_korean_watches_and_moves_in_korean(season, page):
+    season_id, bots, _ = season
+    take_a_seat(page, bots["random"], "haneul")
+    seat = page.url
+    page.goto("/language/ko")
+    page.goto(seat)
+    page.wait_for_function(STAYS)
+    form = page.locator("form.move")
+    expect(form.get_by_role("button", name="가져가기")).to_be_visible()
+    expect(form.locator(".aim")).to_contain_text("합이 10인 버섯들을 끌어서 고르고")
+    over(page, [0, 0, 9, 16])
+    expect(form.locator(".aim output")).to_contain_text("버섯의 합이")
+    assert not ENGLISH.search(form.inner_text())
+    page.goto(f"/seasons/{season_id}/matches")
+    page.locator("a[href*='/matches/']").first.click()
+    page.wait_for_selector("#replay:not([hidden]) .mushroom svg.board")
+    page.locator("[data-part=first]").click()
+    page.locator("[data-part=next]").click()
+    expect(page.locator(".why")).to_contain_text("칸 얻음")
+    assert not ENGLISH.search(page.locator("#replay").inner_text())
+
+
+def take_a_seat(page, bot_id, name="dora"):
     """Sign up, and sit down against a bot."""
     page.goto("/sign-up")
-    page.get_by_label("Name").fill("dora")
+    page.get_by_label("Name").fill(name)
     page.get_by_label("Password").first.fill(PASSWORD)
     page.get_by_role("button", name=re.compile("sign up|account", re.IGNORECASE)).click()
     page.wait_for_url(re.compile("/account"))

@@ -5,18 +5,22 @@ from __future__ import annotations
 import io
 import json
 import random
+import re
 
 import numpy as np
 import pytest
 from rich.console import Console
 
 import deadheat
+from deadheat.cli.game.translations import translations
 from deadheat.cli.replays.pages import pages
 from deadheat.engine.core import Message
 from deadheat.engine.games.folder import folders
 from deadheat.engine.games.forms import Unfilled
+from deadheat.engine.language import reading
 from deadheat.engine.replay import replay
 from deadheat.engine.scenes import document
+from deadheat.league.locale import catalogue
 from deadheat_mushroom import GAME
 from deadheat_mushroom.board import Board
 from deadheat_mushroom.forms import FORMS
@@ -81,6 +85,36 @@ def test_a_person_is_offered_what_may_be_taken():
     assert read_move(turn.line({"pass": ""}), board) is None
     with pytest.raises(Unfilled):
         turn.line({"rectangle": "0 11 0 15"})
+
+
+@pytest.fixture
+def korean(announced):
+    """Speak to a Korean reader, of the games that are announced."""
+    with reading(catalogue.__wrapped__("ko")):
+        yield
+
+
+def test_a_korean_is_told_of_a_match_in_korean(korean):
+    rows = ["1559" + "9" * 13, *["9" * 17] * 9]
+    told = document(match(Script("0 1 0 2"), Script("0 0 0 3"), rows), ["Ann", "Bob"])
+    assert [scene["words"] for scene in told["scenes"]][:4] == [
+        "버섯 170개가 자랐습니다. Ann부터 둡니다.",
+        "Ann: (0, 1)에서 (0, 2)까지, 5 + 5 = 10. 2칸을 얻습니다.",
+        "Bob: (0, 0)에서 (0, 3)까지, 1 + 9 = 10. 4칸을 얻고, 그중 2칸은 Ann의 칸입니다.",
+        "Ann: 패스.",
+    ]
+
+
+def test_a_korean_moves_in_korean(korean):
+    turn = FORMS["TIME"]("TIME 10000 10000", {"rows": ROWS}, 0)
+    assert turn.offer["rectangles"]["0 11 0 14"] == "(0, 11)에서 (0, 14)까지: 4 + 2 + 2 + 2"
+    with pytest.raises(Unfilled, match=re.escape("직사각형이나 패스 선택이 필요합니다")):
+        turn.line({})
+
+
+def test_every_text_is_korean_as_well(announced):
+    transcript = match(seated(bot("random")(1)), seated(bot("greedy")(2)))
+    assert list(translations(GAME, transcript)) == []
 
 
 def test_what_is_learnt_is_what_is_told_and_the_mask_is_what_the_rules_accept(announced):

@@ -1,3 +1,5 @@
+import { say } from "/static/say.js";
+
 // Draws the table: the prize on offer, the cards just played, and what both still hold.
 //
 // `place` is the element to fill, `match` the document of the match; `draw` shows a scene's state, and nothing that an
@@ -13,10 +15,11 @@ export function stage(place, match) {
   place.prepend(prize);
   return {
     draw(state) {
-      prize.textContent = state.prize === null ? "No prize yet" : `Prize ${state.prize}`;
+      prize.textContent = state.prize === null ? say("No prize yet") : say("Prize %(prize)s", { prize: state.prize });
       rows.forEach(({ row, name }, seat) => {
         const played = state.cards === null ? "–" : state.cards[seat];
-        row.textContent = `${name}: plays ${played}, holds ${state.hands[seat].join(" ")}, ${state.sums[seat]} points`;
+        const told = { name, played, held: state.hands[seat].join(" "), sum: state.sums[seat] };
+        row.textContent = say("%(name)s: plays %(played)s, holds %(held)s, %(sum)s points", told);
       });
     },
     sights: false,

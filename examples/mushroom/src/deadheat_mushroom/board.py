@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
+from deadheat.engine.language import _
+
 ROWS = 10
 COLUMNS = 17
 """Of a full board; a variant may have fewer of both."""
@@ -19,6 +21,12 @@ Rectangle = tuple[int, int, int, int]
 
 NOBODY = 2
 """In the place of a cell's owner: nobody has taken it."""
+
+
+def place(rectangle: Rectangle) -> str:
+    """Return where a rectangle is, in words."""
+    top, left, bottom, right = rectangle
+    return _("(%(top)s, %(left)s) to (%(bottom)s, %(right)s)", top=top, left=left, bottom=bottom, right=right)
 
 
 class Board:

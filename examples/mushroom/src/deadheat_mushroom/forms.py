@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from deadheat.engine.core import Seat
 from deadheat.engine.games.forms import Fields, Form, State, Turn, choice
-from deadheat_mushroom.board import SUM, Board, Rectangle
+from deadheat.engine.language import _
+from deadheat_mushroom.board import SUM, Board, Rectangle, place
 from deadheat_mushroom.rules import NO_MOVE
 
 
@@ -16,7 +17,7 @@ def _take(_prompt: str, state: State, _seat: Seat) -> Turn:
     offered = {" ".join(map(str, each)): told(board, each) for each in board.rectangles()}
 
     def line(fields: Fields) -> str:
-        return NO_MOVE if "pass" in fields else choice(fields, "rectangle", offered, "a rectangle, or pass")
+        return NO_MOVE if "pass" in fields else choice(fields, "rectangle", offered, _("a rectangle, or pass"))
 
     return Turn("take", line, {"rows": state["rows"], "sum": SUM, "rectangles": offered})
 
@@ -25,7 +26,7 @@ def told(board: Board, rectangle: Rectangle) -> str:
     """Return where a rectangle is and what its mushrooms add up to, in words."""
     top, left, bottom, right = rectangle
     digits = [digit for row in board.mushrooms[top : bottom + 1] for digit in row[left : right + 1] if digit]
-    return f"({top}, {left}) to ({bottom}, {right}): {' + '.join(map(str, digits))}"
+    return f"{place(rectangle)}: {' + '.join(map(str, digits))}"
 
 
 FORMS: Mapping[str, Form] = {"TIME": _take}

@@ -13,8 +13,9 @@ from typing import Any
 
 from deadheat.engine.core import NS_PER_MS
 from deadheat.engine.figures import counted
+from deadheat.engine.language import _
 from deadheat.engine.scenes.core import Director, Figures, Moment, Scene, at_fault, fault_words
-from deadheat_mushroom.board import NOBODY, SUM, Board
+from deadheat_mushroom.board import NOBODY, SUM, Board, place
 from deadheat_mushroom.rules import Mushroom
 
 
@@ -55,7 +56,8 @@ class _Table:
         match event["type"]:
             case "board":
                 self.board = Board(event["rows"])
-                return f"{counted(sum(map(len, event['rows'])), 'mushroom')} have grown. {names[0]} begins."
+                grown = counted(sum(map(len, event["rows"])), "mushroom")
+                return _("%(mushrooms)s have grown. %(bot)s begins.", mushrooms=grown, bot=names[0])
             case "move":
                 self.turn = event["round"]
                 self.bank_ms = [bank // NS_PER_MS for bank in event["bank_ns"]]
@@ -66,7 +68,7 @@ class _Table:
     def _move(self, seat: int, rectangle: list[int] | None, names: Sequence[str]) -> str:
         self.last = {"seat": seat, "rectangle": rectangle, "mushrooms": [], "gained": 0, "stolen": []}
         if rectangle is None:
-            return f"{names[seat]} passes."
+            return _("%(bot)s passes.", bot=names[seat])
         top, left, bottom, right = rectangle
         rows, columns = range(top, bottom + 1), range(left, right + 1)
         mushrooms = [(row, column, self.board.mushrooms[row][column]) for row in rows for column in columns]
@@ -76,11 +78,18 @@ class _Table:
         digits = self.board.take((top, left, bottom, right), seat)
         gained = self.board.cells[seat] - before
         self.last |= {"gained": gained, "stolen": stolen}
-        where = f"({top}, {left}) to ({bottom}, {right})"
-        cells = f"gains {counted(gained, 'cell')}" + (
-            f", {len(stolen)} of them from {names[1 - seat]}" if stolen else ""
+        told = {
+            "bot": names[seat],
+            "rectangle": place((top, left, bottom, right)),
+            "sum": f"{' + '.join(map(str, digits))} = {SUM}",
+            "cells": counted(gained, "cell"),
+        }
+        if not stolen:
+            return _("%(bot)s takes %(rectangle)s: %(sum)s, and gains %(cells)s.", **told)
+        told |= {"stolen": f"{len(stolen)}", "other": names[1 - seat]}
+        return _(
+            "%(bot)s takes %(rectangle)s: %(sum)s, and gains %(cells)s, %(stolen)s of them from %(other)s.", **told
         )
-        return f"{names[seat]} takes {where}: {' + '.join(map(str, digits))} = {SUM}, and {cells}."
 
     def state(self) -> dict[str, Any]:
         """Return a copy of everything."""

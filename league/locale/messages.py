@@ -1,0 +1,94 @@
+"""Gathers the messages of sources, so that nothing is missing in a catalogue.
+
+Messages are `_("...")`, `N_("...")`, `gettext("...")`, `ngettext("...", "...", n)` and the nouns of `counted` in
+modules and templates, `{% trans %}` in templates, and `say("...")` in scripts.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+
+from jinja2 import Environment, nodes
+from jinja2.ext import babel_extract
+
+from deadheat.engine.games.folder import GameFolder
+from deadheat.engine.games.variants import parameters
+from deadheat.engine.scenes import DIRECTORS
+
+PLACEHOLDER = re.compile(r"%\(\w+\)[sdgr]|\{\w*\}")
+_SAID = re.compile(r'\bsay\("([^"]*)"')
+_TEMPLATES = Environment(extensions=["jinja2.ext.i18n"])  # noqa: S701  nothing is rendered
+
+Message = str | tuple[str, str]
+"""A message, or its forms for one and for more."""
+
+
+def of_game(game: GameFolder) -> Iterator[Message]:
+    """The messages of a game's folder."""
+    for path in sorted(game.path.rglob("*")):
+        if path.relative_to(game.path).parts[0] != "bots":
+            match path.suffix:
+                case ".py":
+                    yield from of_python(path)
+                case ".html":
+                    yield from of_template(path.read_text("utf-8"))
+                case ".js":
+                    yield from of_script(path)
+    yield from declared(game)
+
+
+def declared(game: GameFolder) -> Iterator[str]:
+    """The texts of a game that are looked up wherever they are shown: how seats differ, the parameters, the figure."""
+    director = DIRECTORS.get(game.rules.name)
+    yield from filter(None, (game.seats_differ, director and director.figure))
+    yield from (each.parameter.meaning for each in parameters(game.rules))
+
+
+def of_template(source: str) -> Iterator[Message]:
+    """The messages of one template."""
+    options = {"newstyle_gettext": "true", "trimmed": "true", "trim_blocks": "true", "silent": "false"}
+    for _, _, message, _ in babel_extract(BytesIO(source.encode()), ["_", "gettext", "ngettext"], (), options):
+        yield _plain(message)
+    for found in _TEMPLATES.parse(source).find_all(nodes.Filter):
+        if found.name == "counted":
+            yield counted([noun.value for noun in found.args if isinstance(noun, nodes.Const)])
+
+
+def of_python(path: Path) -> Iterator[Message]:
+    """The messages of one module."""
+    for call in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+            continue
+        match call.func.id, [each.value for each in call.args if isinstance(each, ast.Constant)]:
+            case "_" | "N_" | "gettext", [str(message), *_]:
+                yield message
+            case "ngettext", [str(one), str(more), *_]:
+                yield one, more
+            case "counted", [*_, str(one), str(more)]:
+                yield counted([one, more])
+            case "counted", [*_, str(one)]:
+                yield counted([one])
+
+
+def of_script(path: Path) -> list[str]:
+    """The messages of one script."""
+    return _SAID.findall(path.read_text("utf-8"))
+
+
+def counted(nouns: list[str]) -> tuple[str, str]:
+    """The message that `engine.figures.counted` looks up."""
+    one, more = nouns[0], nouns[1] if len(nouns) > 1 else f"{nouns[0]}s"
+    return f"%(count)s {one}", f"%(count)s {more}"
+
+
+def _plain(message: object) -> Message:
+    """A message as catalogues have it."""
+    if isinstance(message, str):
+        return message
+    assert isinstance(message, tuple | list)
+    one, more = (*message, None)[:2]
+    return str(one) if more is None else (str(one), str(more))
