@@ -3,7 +3,8 @@
 // bottom of the window, so that the button is always in sight; what only repeats the board has the class `repeats` in
 // the game's turns.html, and is hidden. A game's module is `web/moves.js` in its folder, whose address the page gives in
 // data-moves. It may import this module and replay-draw.js, and exports `hands`: by kind of turn, hand(form, stage,
-// seat, isNewest) makes the board interactive and returns a function to call after each drawing.
+// seat, isNewest) makes the board interactive and returns a function to call after each drawing. The stage has the kind
+// in data-turn, for the game's style sheet.
 import { spaced } from "./replay-draw.js";
 import { say } from "./say.js";
 
@@ -15,7 +16,7 @@ export async function attach(form, viewer) {
   watching?.disconnect();
   const stage = viewer.part("stage");
   stage.classList.remove("yours");
-  delete stage.dataset.kind;
+  delete stage.dataset.turn;
   if (!form) return;
   const { moves } = viewer.root.dataset;
   const { hands } = moves ? await import(moves) : { hands: {} };
@@ -25,7 +26,7 @@ export async function attach(form, viewer) {
   const isNewest = () => viewer.at === viewer.scenes.length - 1;
   form.classList.add("bar");
   form.append(past(viewer));
-  stage.dataset.kind = kind;
+  stage.dataset.turn = kind;
   for (const field of form.querySelectorAll("input[type=number]")) stepper(field);
   const drawn = hands[kind](form, stage, Number(seat), isNewest);
   const answer = () => {

@@ -54,7 +54,7 @@ function score(form, stage, seat) {
       const row = stage.querySelector(`[data-category="${value}"][data-seat="${seat}"]`);
       if (!row) continue;
       row.querySelector(".points").textContent = full ? spaced(would[value]) : "";
-      choosable(row, full ? `${text}: ${spaced(would[value])}` : text, selected, () => { if (selected) category.selectedIndex = -1; else category.value = value; drawn(); });
+      choosable(row, full ? `${text}: ${spaced(would[value])}` : text, selected, () => { if (selected && category.length > 1) category.selectedIndex = -1; else category.value = value; drawn(); });
     }
   }
   form.addEventListener("change", drawn);
