@@ -99,7 +99,7 @@ PANELS = {
             "author.entering:appeal",
             "Appeal against a finished match of your bot: it is re-simulated at once, and an organiser rules.",
         ),
-        "inbox": ("author.inbox:inbox", "Show what happened that concerns you, newest first."),
+        "inbox": ("author.inbox:inbox", "Show your notices, newest first."),
         "people": ("author.bots:people", "Allow or forbid people to play against your bot on the site."),
         "team": ("author.teams:group", "Share bots with other authors."),
     },
@@ -174,7 +174,7 @@ PANELS = {
         ),
         "check-host": (
             "operator.doctor:check_host",
-            "Say whether this machine is fit to judge; exit code 1 if it is not. Waits for a free slot where it plays.",
+            "Say whether this machine is fit to judge; exit code 1 if it is not. Waits for a free slot if it plays.",
         ),
         "user": ("operator.users:group", "Manage accounts on the server: roles, passwords, bans, house bots."),
     },

@@ -90,7 +90,7 @@ class Cause(StrEnum):
     CONTAINER_DIED = "container-died", N_("a container died"), Trait.TOLD
     CONTAINER_STUCK = (
         "container-stuck",
-        N_("a container took no more orders"),
+        N_("a container stopped accepting orders"),
         Trait(0),
         N_("A container stopped accepting orders."),
     )

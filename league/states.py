@@ -31,9 +31,9 @@ class _Ladder(StrEnum):
 
 
 class Role(_Ladder):
-    """A user's rights besides playing. `made` is the audit log's phrase for giving somebody the role."""
+    """A user's rights besides playing."""
 
-    made: str
+    made: str  # the audit log's phrase for giving somebody the role
 
     def __new__(cls, word: str, made: str) -> Self:
         """Create a member whose value is the word."""
@@ -77,7 +77,7 @@ class Scope(_Ladder):
 
 
 class VersionState(StrEnum):
-    """An upload on its way to a program."""
+    """The state of an upload on its way to a program."""
 
     UPLOADED = "uploaded"  # waits for a builder
     BUILDING = "building"  # a worker holds the lease
@@ -86,7 +86,7 @@ class VersionState(StrEnum):
 
 
 class JobState(StrEnum):
-    """A series or a person's match, from the plan to the result."""
+    """The state of a series or a person's match, from the plan to the result."""
 
     QUEUED = "queued"  # waits for a worker
     RUNNING = "running"  # a worker holds the lease
@@ -95,7 +95,7 @@ class JobState(StrEnum):
 
 
 class MatchState(StrEnum):
-    """One match."""
+    """The state of a match."""
 
     SCHEDULED = "scheduled"
     DONE = "done"
@@ -105,7 +105,7 @@ class MatchState(StrEnum):
 
 
 class SeasonState(StrEnum):
-    """A competition. Its standings are final once they are published, which is soon after it closes."""
+    """The state of a season. Its standings are final once they are published, which is soon after it closes."""
 
     SCHEDULED = "scheduled"  # bots may enter, nothing is played
     OPEN = "open"
@@ -209,7 +209,7 @@ class Precedence(IntEnum):
 
 
 class ChallengeState(StrEnum):
-    """A version against another, at an entry's promotion gate, because somebody asked, or against a season's panel."""
+    """The state of a challenge: at an entry's promotion gate, because somebody asked, or against a season's panel."""
 
     RUNNING = "running"
     PASSED = "passed"  # it is stronger, or has the panel's minimum; after a gate, it is the active version
@@ -226,7 +226,7 @@ class EvaluationFormat(StrEnum):
 
 
 class EvaluationState(StrEnum):
-    """An evaluation from its draw on."""
+    """The state of an evaluation, from its draw on."""
 
     RUNNING = "running"
     DONE = "done"  # its standings are final
@@ -234,7 +234,7 @@ class EvaluationState(StrEnum):
 
 
 class AppealState(StrEnum):
-    """An author's complaint about a match."""
+    """The state of an author's complaint about a match."""
 
     OPEN = "open"
     UPHELD = "upheld"
@@ -250,7 +250,7 @@ class ChannelKind(StrEnum):
 
 
 class DeliveryState(StrEnum):
-    """A notice on its way through a channel."""
+    """The state of a notice on its way through a channel."""
 
     WAITING = "waiting"  # to be tried for the first time, or again
     SENT = "sent"

@@ -117,7 +117,7 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     """Seats at a table; by default the fewest that the game allows."""
 
     series_length: Annotated[int, Field(ge=1, le=1000), Setting(Group.MATCHES, "Matches per series")] = 10
-    """Matches played in one go; where deals are played from every seat, whole turns (of 10 at a table of 4: 8)."""
+    """Matches played in one go. If each deal is played from every seat, whole turns: with 10 and four seats, 8."""
 
     ladder: Annotated[
         bool,
@@ -133,8 +133,7 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     """Matches per pair in the whole ladder, rounded like `series_length`; null: unlimited."""
 
     rest_faults: Annotated[int | None, Field(ge=1, le=1000), Setting(Group.MATCHES, "Faults that rest a bot")] = None
-    """A bot with this many faults in its last `rest_matches` matches rests until its author lets it play; null: never.
-    """
+    """Faults in its last `rest_matches` matches after which a bot rests until its author lets it play; null: never."""
 
     rest_matches: Annotated[int, Field(ge=1, le=1000), Setting(Group.MATCHES, "Among its last matches")] = 20
     """How many of a bot's last matches `rest_faults` looks at."""
@@ -218,10 +217,10 @@ class Terms(BaseModel, use_attribute_docstrings=True):
             options={"true": "the season closes", "false": "it is closed by date or manually"},
         ),
     ] = True
-    """The end of the finals closes the season."""
+    """Whether the season closes when its finals are over."""
 
     promoted: Annotated[int, Field(ge=0, le=1000), Setting(Group.FINALS, "Promoted bots", SeasonState.FINALS)] = 0
-    """Bots that swap places between neighbouring divisions afterwards."""
+    """Bots that swap places between neighbouring divisions in the season that continues this one."""
 
     admission: Annotated[
         Admission,
@@ -239,7 +238,7 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     teams_only: Annotated[bool, Setting(Group.ENTRY, "Bots of", options={"false": "anybody", "true": "teams only"})] = (
         False
     )
-    """Only bots of teams may enter."""
+    """Whether only bots of teams may enter."""
 
     languages: Annotated[
         list[Annotated[str, StringConstraints(max_length=32)]] | None,
@@ -286,7 +285,7 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     challenge_games: Annotated[int, Field(ge=0, le=100_000), Setting(Group.QUOTAS, "Matches at a promotion gate")] = (
         1000
     )
-    """The most games of a version at a promotion gate; 0: no gates."""
+    """The most matches of a version at a promotion gate; 0: no gates."""
 
     unrated_games: Annotated[
         int, Field(ge=0, le=100_000), Setting(Group.QUOTAS, "Unrated matches per author and day")

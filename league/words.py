@@ -30,9 +30,10 @@ class Uncounting(StrEnum):
 
 
 class NoticeKind(StrEnum):
-    """The kinds of notice. `sentence` and the page's `path` have placeholders for facts."""
+    """The kinds of notice."""
 
-    # Stored notices of recent months are shown in these words too, so use only facts that they contain.
+    # Both have placeholders for facts. Stored notices of recent months are shown in these words too, so use only facts
+    # that they contain.
     sentence: str
     path: str
 

@@ -30,14 +30,14 @@ def create_bot(shared: Shared, asker: Asker, body: schemas.BotRequest, response:
 
 @router.get("", responses={401: {}})
 def list_own_bots(shared: Shared, asker: Asker) -> schemas.Bots:
-    """Your bots and those of your teams."""
+    """List your bots and those of your teams."""
     with shared.db.reading() as session:
         return schemas.Bots(items=bots_of(session, asker))
 
 
 @router.get("/{bot_id}", responses={404: {}})
 def get_bot(shared: Shared, bot_id: Id) -> Bot:
-    """The public facts about a bot."""
+    """Return the public facts about a bot."""
     with shared.db.reading() as session:
         return bot_info(session, bot_id)
 

@@ -46,7 +46,7 @@ def list_challenges(shared: Shared, asker: Asker, page: Annotated[ChallengePage,
 
 @router.get("/{challenge_id}", responses={404: {}})
 def get_challenge(shared: Shared, viewer: Viewer, challenge_id: Id, response: Response) -> AskedChallenge:
-    """One, with its counts; a private one only for its bot's people and organisers."""
+    """Return a challenge with its counts. Only its bot's owners and organisers see a private one."""
     response.headers["Cache-Control"] = NOWHERE
     with shared.db.reading() as session:
         return asked.asked_challenge(session, viewer, challenge_id)
@@ -56,7 +56,7 @@ def get_challenge(shared: Shared, viewer: Viewer, challenge_id: Id, response: Re
 def list_matches(
     shared: Shared, viewer: Viewer, challenge_id: Id, page: Annotated[base.Page, Query()], response: Response
 ) -> Matches:
-    """Its matches, the last planned first."""
+    """List a challenge's matches, the last planned first."""
     response.headers["Cache-Control"] = NOWHERE
     with shared.db.reading() as session:
         asked.asked_challenge(session, viewer, challenge_id)
@@ -66,7 +66,7 @@ def list_matches(
 
 @router.post("/{challenge_id}/stop", responses={401: {}, 404: {}, 409: {}})
 def stop(shared: Shared, asker: Asker, challenge_id: Id) -> AskedChallenge:
-    """End one of your bots'. Matches in progress are played to the end."""
+    """End a challenge of one of your bots. Matches in progress are played to the end."""
     with shared.db.transaction() as session:
         return asked.stop(session, asker, challenge_id)
 

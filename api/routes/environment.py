@@ -14,7 +14,7 @@ router = APIRouter(prefix="/v1/environment", tags=["environment"])
 
 @router.get("", responses={404: {"description": "No worker has described the image yet"}})
 def get_environment(shared: Shared) -> schemas.Environment:
-    """The judging environment, as read from the image."""
+    """Return the judging environment, as a worker read it from the image."""
     with shared.db.reading() as session:
         found = environment(session)
     if found is None:

@@ -25,7 +25,7 @@ NOT_OVER: dict[int | str, dict[str, Any]] = {409: {"description": "Not over yet"
 
 @router.get("/{exhibition_id}/replay", response_class=Response, responses=JSON | NOT_OVER)
 def get_replay(shared: Shared, exhibition_id: Id, request: Request) -> Response:
-    """A person's finished match against a bot as scenes, which the viewer draws."""
+    """Return a person's finished match against a bot as scenes, which the viewer draws."""
     info = _done(shared, exhibition_id)
 
     def draw(record: Transcript) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def get_replay(shared: Shared, exhibition_id: Id, request: Request) -> Response:
 
 @router.get("/{exhibition_id}/verification", response_class=Response, responses=JSON | NOT_OVER)
 def verify(shared: Shared, exhibition_id: Id, request: Request) -> Response:
-    """Re-simulate it: do rules, dice and recorded answers lead to the result?"""
+    """Re-simulate a person's match: do rules, dice and recorded answers lead to the result?"""
     info = _done(shared, exhibition_id)
 
     def check(record: Transcript) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def verify(shared: Shared, exhibition_id: Id, request: Request) -> Response:
     responses={200: {"content": {"application/x-ndjson": {}}}, 404: {}, **NOT_OVER},
 )
 def get_transcript(shared: Shared, exhibition_id: Id) -> Response:
-    """Its transcript; `deadheat verify` re-simulates it."""
+    """Return the transcript of a person's match; `deadheat verify` re-simulates it."""
     info = _done(shared, exhibition_id)
     return record_file(
         shared, info.transcript_sha256 or "", f"exhibition-{exhibition_id}.jsonl", {"Cache-Control": FOR_EVER}

@@ -27,7 +27,7 @@ router = APIRouter(prefix="/v1/seasons", tags=["seasons"])
 
 
 class Format(StrEnum):
-    """JSON Lines, or CSV with a head line."""
+    """JSON Lines, or CSV with a header line."""
 
     JSONL = "jsonl"
     CSV = "csv"
@@ -56,7 +56,7 @@ def export(
         int | None, Query(ge=1, le=MAX_ID, description="Only this bot's matches, with everybody who played in them.")
     ] = None,
 ) -> Response:
-    """Everything public about a season, one table at a time; docs/export.md explains each column."""
+    """Export everything public about a season, one table at a time; docs/export.md explains each column."""
     scope = Scope(season_id, bot)
     with shared.db.reading() as session:
         first, after = export_page(session, scope, table)
@@ -74,7 +74,7 @@ def export(
     responses={200: {"content": {"application/octet-stream": {}}, "description": "The file"}, 404: {}},
 )
 def get_source(shared: Shared, season_id: Id, version_id: Id) -> Response:
-    """The upload of a version whose source the season has published, byte for byte; the table `sources` lists them."""
+    """Return an upload whose source the season has published, byte for byte; the table `sources` lists them."""
     with shared.db.reading() as session:
         version = public_source(session, season_id, version_id)
     suffix = SUFFIX.search(version.filename)

@@ -13,7 +13,7 @@ router = APIRouter(prefix="/v1/games", tags=["games"])
 
 @router.get("")
 def list_games() -> schemas.Games:
-    """Every game of this server."""
+    """List the games of this server."""
     return schemas.Games(
         items=[
             schemas.Game(

@@ -32,7 +32,7 @@ async def healthz() -> str:
 
 @router.get("/readyz", responses={503: {"model": Readiness, "description": "A part cannot be reached"}})
 def readyz(shared: Shared, response: Response) -> Readiness:
-    """Whether the database, the blob store and the broker can be reached."""
+    """Say whether the database, the blob store and the broker can be reached."""
     parts: dict[str, Callable[[], None]] = {
         "database": shared.db.check,
         "blobs": shared.blobs.check,
@@ -56,7 +56,7 @@ def readyz(shared: Shared, response: Response) -> Readiness:
 
 @router.get("/metrics", response_class=PlainTextResponse, responses={403: {"description": "Not from that network"}})
 def get_metrics(shared: Shared, request: Request) -> Response:
-    """Metrics for Prometheus, only for the networks that the settings name."""
+    """Return metrics for Prometheus. Only the networks that the settings name may read them."""
     if not shared.settings.may_measure(request.client.host if request.client is not None else ""):
         raise HTTPException(403, "Metrics are not available to this network; see DEADHEAT_METRICS_NETWORKS.")
     return Response(metrics.exposition(shared), media_type="text/plain; version=0.0.4; charset=utf-8")

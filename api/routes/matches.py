@@ -33,10 +33,10 @@ class MatchPage(base.Page):
 
 @router.get("")
 def list_matches(shared: Shared, page: Annotated[MatchPage, Query()]) -> schemas.Matches:
-    """Matches filtered by season, bot and state, the last planned first; finished ones by when they ended.
+    """List matches by season, bot and state, the last planned first; finished ones by when they ended.
 
-    With `finished_since`: those that ended at that instant or later, newest first. Follow this list: matches of a
-    series end together, and series in any order. A match may appear some seconds after it ended.
+    With `finished_since`: those that ended at that instant or later, the newest first. To follow matches, use this
+    list: the matches of a series end together, and series end in any order. A match may appear seconds after its end.
     """
     with shared.db.reading() as session:
         found = matches(
@@ -53,7 +53,7 @@ def list_matches(shared: Shared, page: Annotated[MatchPage, Query()]) -> schemas
 
 @router.get("/{match_id}", responses={404: {}})
 def get_match(shared: Shared, viewer: Viewer, match_id: Id) -> MatchDetail:
-    """One match with all its attempts and response times."""
+    """Return a match with all its attempts and response times."""
     with shared.db.reading() as session:
         return match_detail(session, match_id, viewer)
 
@@ -72,7 +72,7 @@ def get_match(shared: Shared, viewer: Viewer, match_id: Id) -> MatchDetail:
     },
 )
 def get_transcript(shared: Shared, viewer: Viewer, match_id: Id, request: Request) -> Response:
-    """The transcript of a finished match; `deadheat verify` re-simulates it."""
+    """Return the transcript of a finished match; `deadheat verify` re-simulates it."""
     with shared.db.reading() as session:
         sha256 = transcript_of(session, match_id, viewer)
         private = is_private(session, match_id)
@@ -84,6 +84,6 @@ def get_transcript(shared: Shared, viewer: Viewer, match_id: Id, request: Reques
 
 @router.get("/{match_id}/logs", responses={401: {}, 404: {}})
 def get_logs(shared: Shared, asker: Asker, match_id: Id) -> schemas.Endings:
-    """How your bots' processes ended in this match, with their stderr."""
+    """Say how your bots' processes ended in this match, with their stderr."""
     with shared.db.reading() as session:
         return schemas.Endings(items=endings(session, asker, match_id))

@@ -25,7 +25,7 @@ router = APIRouter(prefix="/v1/matches", tags=["matches"])
 
 @router.get("/{match_id}/replay", response_class=Response, responses=JSON)
 def get_replay(shared: Shared, viewer: Viewer, match_id: Id, request: Request) -> Response:
-    """A finished match as scenes, each a sentence and the game's whole state, which the viewer draws."""
+    """Return a finished match as scenes, each a sentence and the game's whole state, which the viewer draws."""
     match = _done(shared, match_id, viewer)
     body = made_of(shared, match, "replay", lambda record: document(record, match.names))
     return answer(request, body, _kept(match))
@@ -46,8 +46,8 @@ def verify(shared: Shared, viewer: Viewer, match_id: Id, request: Request) -> Re
 
 @router.get("/{match_id}/live", response_class=Response, responses={200: JSON[200], 304: JSON[304], 404: {}})
 def watch(shared: Shared, viewer: Viewer, match_id: Id, request: Request) -> Response:
-    """A match in progress, as far as a spectator may see it: ``told`` (a sentence), ``ends`` (nothing more will be
-    shown here) and ``match``, a document like that of a replay, or null.
+    """Return a match in progress, as far as a spectator may see it: ``told`` (a sentence), ``ends`` (nothing more will
+    be shown here) and ``match``, a document like that of a replay, or null.
     """
     body, private = live_body(shared, match_id, viewer)
     shared.bodies.remember(request.scope, live_key(match_id))  # many viewers then cost one query

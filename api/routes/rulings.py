@@ -27,7 +27,7 @@ def void_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) 
 
 @router.post("/matches/{match_id}/restore", responses=REFUSED)
 def restore_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) -> RuledOn:
-    """Reverse the voiding; the ranking is then exactly as it was before. Organisers only."""
+    """Restore a voided match; the ranking is then exactly as it was before. Organisers only."""
     with shared.db.transaction() as session:
         changed = rulings.restore_match(session, asker, match_id, body.reason)
     return RuledOn(match_id=match_id, changed=changed)
@@ -45,7 +45,7 @@ def rejudge_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reaso
 
 @router.get("/held-matches", responses={401: {}, 403: {}})
 def held_matches(shared: Shared, asker: Asker) -> HeldMatches:
-    """Matches that the service failed to play and an organiser must decide, oldest first. Organisers only."""
+    """List matches that the service failed to play and an organiser must decide, the oldest first. Organisers only."""
     with shared.db.reading() as session:
         return HeldMatches(items=held.held_matches(session, asker, PAGE_LIMIT))
 
@@ -66,7 +66,7 @@ def leave_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason)
 
 @router.get("/seasons/{season_id}/voids", responses={401: {}, 403: {}, 404: {}})
 def season_voids(shared: Shared, asker: Asker, season_id: Id) -> shapes.SeasonVoids:
-    """Versions with more void attempts than others on the same machines. Organisers only."""
+    """List versions with more void attempts than others on the same machines. Organisers only."""
     with shared.db.reading() as session:
         season_info(session, season_id)
         return shapes.SeasonVoids(items=voids.season_voids(session, asker, season_id))

@@ -98,21 +98,21 @@ async def upload_version(
 
 @router.get("", responses={401: {}, 404: {}})
 def list_versions(shared: Shared, asker: Asker, bot_id: Id) -> schemas.Versions:
-    """The newest hundred."""
+    """List the newest hundred versions of a bot."""
     with shared.db.reading() as session:
         return schemas.Versions(items=versions_of(session, asker, bot_id))
 
 
 @router.get("/{number}", responses={401: {}, 404: {}})
 def get_version(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> Version:
-    """One version and its state."""
+    """Return a version and its state."""
     with shared.db.reading() as session:
         return version_info(session, asker, bot_id, number)
 
 
 @router.get("/{number}/log", responses={401: {}, 404: {}})
 def get_build_log(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> BuildLog:
-    """The output of the build and the trial match, and failures of the service."""
+    """Return the output of the build and the trial match, and failures of the service."""
     with shared.db.reading() as session:
         return build_log(session, asker, bot_id, number)
 
@@ -123,7 +123,7 @@ def get_build_log(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> Build
     responses={200: {"content": {"application/x-ndjson": {}}, "description": "JSON Lines, see docs"}, 401: {}, 404: {}},
 )
 def get_trial(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> Response:
-    """The transcript of the trial match against the house bot."""
+    """Return the transcript of the trial match against the house bot."""
     with shared.db.reading() as session:
         sha256 = trial_of(session, asker, bot_id, number)
     return record_file(shared, sha256, f"trial-{bot_id}-{number}.jsonl")
@@ -135,7 +135,7 @@ def get_trial(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> Response:
     responses={200: {"content": {"application/octet-stream": {}}, "description": "The file"}, 401: {}, 404: {}},
 )
 def get_source(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> Response:
-    """The upload, byte for byte."""
+    """Return the upload, byte for byte."""
     with shared.db.reading() as session:
         version = version_info(session, asker, bot_id, number)
     suffix = SUFFIX.search(version.filename)

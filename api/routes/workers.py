@@ -15,7 +15,7 @@ router = APIRouter(prefix="/v1/workers", tags=["operation"])
 
 @router.get("", responses={401: {}, 403: {}})
 def list_workers(shared: Shared, asker: Asker) -> Workers:
-    """The machines, whether each may judge, and if not, why; and the league's games."""
+    """List the machines, whether each may judge, and if not, why; and the league's games."""
     with shared.db.reading() as session:
         found = hosts_for(session, asker)
         games = games_for(session, asker)

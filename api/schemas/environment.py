@@ -34,7 +34,7 @@ class Game(BaseModel):
 
 
 class Games(Items[Game]):
-    """All of them."""
+    """All games of the server."""
 
 
 class JudgeImage(BaseModel):
@@ -66,7 +66,7 @@ class RunLimits(BaseModel):
 
     cpus: int
     memory_bytes: int
-    processes: int = Field(description="With threads.")
+    processes: int = Field(description="Processes and threads together.")
     tmp_bytes: int
     tmp_files: int
     open_files: int
@@ -118,7 +118,7 @@ class Environment(BaseModel):
 
 
 class Readiness(BaseModel):
-    """Whether each part can be reached; a sentence where not."""
+    """Whether each part can be reached; if not, a sentence says why."""
 
     database: str = Field(examples=["ok"])
     blobs: str = Field(examples=["ok"])

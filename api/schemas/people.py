@@ -29,7 +29,7 @@ class SignUp(NewAuthor):
 
 
 class TokenRequest(Input):
-    """Asks for a token by name and password."""
+    """A request for a token, by name and password."""
 
     name: Name
     password: Annotated[str, StringConstraints(max_length=256)]
@@ -46,7 +46,7 @@ class TokenRequest(Input):
 
 
 class Tokens(Items[Token]):
-    """All of one's own."""
+    """All your tokens."""
 
 
 class TeamRequest(Input):
@@ -66,7 +66,7 @@ class Teams(Items[Team]):
 
 
 class Inbox(Paged[Notice]):
-    """One page. `unread`: of all notices, not only of this page."""
+    """A page of your notices. `unread` counts all of them, not only those of this page."""
 
     unread: int
 

@@ -36,7 +36,7 @@ class SeasonVoids(Items[VersionVoids]):
 
 
 class AnnouncementRequest(Input):
-    """`season` left out: about the whole league."""
+    """A new announcement: about a season, or without `season` about the whole league."""
 
     season: RowId | None = None
     title: Annotated[
@@ -46,7 +46,7 @@ class AnnouncementRequest(Input):
 
 
 class Announcements(Items[Announcement]):
-    """The newest first."""
+    """Announcements, the newest first."""
 
 
 class AppealRequest(Input):

@@ -58,7 +58,7 @@ class SeasonChange(Terms, Input):
     divisions: list[DivisionRequest] | None = Field(
         default=None,
         max_length=MAX_DIVISIONS,
-        description="Until it opens: highest first; empty: a single one.",
+        description="Highest first; empty: a single one. They are fixed once the season opens.",
     )
     force: bool = Field(default=False, description="Close it even if something in it is open.")
 

@@ -42,7 +42,7 @@ def list_bots(client: Client) -> Output:
 @group.command()
 @asks
 def versions(client: Client, bot: Bot) -> Output:
-    """List a bot's newest hundred versions, their states, and what they have against the panels of seasons."""
+    """List a bot's newest hundred versions, their states, and their points against the panels of seasons."""
     bot_id = find_bot(client, bot)
     panels: dict[int, list[PanelResult]] = {}
     for panel in client.panels(bot_id):
@@ -109,7 +109,7 @@ def retire(
 ) -> Output:
     """Withdraw a bot from its seasons and from the lists that others choose from. Its results stay.
 
-    Where a season is frozen or in its finals it plays on to the end.
+    In a season that is frozen or in its finals, it plays on to the end.
     """
     found = client.change_bot(find_bot(client, bot), retired=not undo)
     if undo:

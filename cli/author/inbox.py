@@ -28,7 +28,7 @@ def inbox(
     read: Annotated[bool, typer.Option("--read", help="Mark what is shown, and all that is older, as read.")] = False,
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="Show at most this many.")] = 20,
 ) -> Output:
-    """Show what happened that concerns you, newest first."""
+    """Show your notices, newest first."""
     found = list(client.inbox(unread=unread, limit=limit))
     if read and found:
         client.mark_read(found[0].id)

@@ -178,7 +178,7 @@ def _ending_lines(ending: EndingView) -> Iterator[RenderableType]:
 def download(
     client: Client,
     match: Annotated[list[int] | None, typer.Argument(min=1, help="Match numbers; none: all finished matches.")] = None,
-    folder: Annotated[Path, typer.Option("--folder", help="Where to.")] = Path(),
+    folder: Annotated[Path, typer.Option("--folder", help="Target folder.")] = Path(),
     bot: Bot = "",
     season: Season = 0,
     limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="At most this many, newest first.")] = 1000,
@@ -186,7 +186,7 @@ def download(
 ) -> Iterator[Output]:
     """Save transcripts, and what your own bots wrote to stderr in those matches.
 
-    Each transcript is compared with the SHA-256 that the match has published. What is there already stays.
+    Each transcript is compared with the SHA-256 that the match has published. Existing files stay.
     """
     if not match and not bot and not season:
         fail("name matches, or choose them with --bot or --season", USAGE)

@@ -77,8 +77,8 @@ def submit(
 ) -> tuple[()]:
     """Upload a bot and wait until it is built and has played its trial match.
 
-    Exit code 1: it is broken, or (with --wait) it has too few points against the season's panel, or one of the first
-    matches ended by its fault. To lose is no fault.
+    Exit code 1 if it is broken, or (with --wait) if it has too few points against the season's panel, or if one of its
+    first matches ended by its fault. A loss is no fault.
     """
     if wait and not season:
         fail("--wait waits for matches in a season; choose one with --season", USAGE)

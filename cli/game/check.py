@@ -27,7 +27,7 @@ Look = tuple[str, Callable[[], Iterable[str]]]
 def check(folder: Folder) -> Iterator[Output]:
     """Check a game's folder: its rules, leaks, bad replies, bots, pages and boards. Exit code 1 if anything is wrong.
 
-    It takes less than a minute, and says in sentences what to mend. Nothing can know whether these are the right rules.
+    It takes less than a minute, and says what to fix. It cannot know whether these are the rules that you want.
     """
     game = opened(folder)
     failed = False

@@ -19,9 +19,9 @@ NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 @says
 def new(
     name: Annotated[str, typer.Argument(help="The game's name, in small letters, digits and hyphens: my-game.")],
-    folder: Annotated[Path | None, typer.Option(help="Where to write it; default: the name, here.")] = None,
+    folder: Annotated[Path | None, typer.Option(help="Target folder; default: the game's name, here.")] = None,
 ) -> Output:
-    """Write a small game that plays at once and passes `deadheat game check`, and list the next steps."""
+    """Write a small game that is playable at once and passes `deadheat game check`, and list the next steps."""
     if not NAME.fullmatch(name):
         fail(f"{name!r} cannot be a game's name: use small letters and digits, separated by single hyphens", USAGE)
     folder = folder or Path(name.replace("-", "_"))

@@ -108,7 +108,7 @@ def rules_with(game: str, words: Sequence[str] | None) -> Game:
 def play(
     game: Annotated[str, typer.Argument(help=f"{GAME_HELP}.")],
     bots: Annotated[list[str], typer.Argument(metavar="BOT...", help=f"{BOT_HELP} Also recorded:FILE#SEAT.")],
-    matches: Annotated[int, typer.Option(min=1, max=1_000_000, help="How many.")] = 10,
+    matches: Annotated[int, typer.Option(min=1, max=1_000_000, help="How many matches.")] = 10,
     set_: Variant = None,
     seed: Annotated[
         str, typer.Option(help="Seed: the same text gives the same dice. A match's own seed repeats its dice.")

@@ -57,7 +57,7 @@ def check_host(
         bool, typer.Option("--quick", help="Take two seconds instead of ten, as workers do when they start.")
     ] = False,
 ) -> Iterator[Output]:
-    """Say whether this machine is fit to judge; exit code 1 if it is not. Waits for a free slot where it plays.
+    """Say whether this machine is fit to judge; exit code 1 if it is not. Waits for a free slot if it plays.
 
     If this machine plays in a league and is found unfit, the league is told and gives it nothing to play.
     """

@@ -93,7 +93,7 @@ def house(
 ) -> Output:
     """Upload bots that come with Deadheat as those of the author `house`, for a season's panel: house/greedy.
 
-    They are built like all uploads. What is there already, byte for byte, is left as it is.
+    They are built like all uploads. Those that are there already, byte for byte, are skipped.
     """
     if game not in GAMES:
         fail(f"there is no game {game}; choose from {', '.join(sorted(GAMES))}", USAGE)

@@ -48,7 +48,7 @@ def create(
     previous: Annotated[int, typer.Option("--from", help="Continue this published season; 0: none.")] = 0,
     divisions: Annotated[str, typer.Option(help="Highest first, e.g. First:8,Second:8,Third")] = "",
 ) -> Output:
-    """Create a season. It starts when you open it, or at its date."""
+    """Create a season. It starts when you open it, or on its date."""
     body = {"name": name, **given(settings)}
     if game:
         body["game"] = game
@@ -108,7 +108,7 @@ def evaluate(
     season: Number,
     rounds: Annotated[int, typer.Option(min=0, max=MOST_ROUNDS, help="Rounds of a Swiss; 0: a round robin.")] = 0,
     matches: Annotated[int, typer.Option(min=1, max=MOST_MATCHES, help="Matches of each pair in a round.")] = 2,
-    name: Annotated[str, typer.Option(help="What it is called.")] = "By hand",
+    name: Annotated[str, typer.Option(help="Its name.")] = "By hand",
     counts: Annotated[bool, typer.Option("--counts", help="Its matches count in the ranking, too.")] = False,
 ) -> Output:
     """Begin an evaluation now, whatever the timetable says."""
@@ -193,7 +193,7 @@ def close(
     season: Number,
     force: Annotated[bool, typer.Option("--force", help="Close despite open appeals, matches or finals.")] = False,
 ) -> Output:
-    """Close a season for good. Its standings are published when what runs has ended.
+    """Close a season for good. Its standings are published once the matches in progress have ended.
 
     While appeals, matches or finals are open this needs --force; the audit log then says what was cut off.
     """

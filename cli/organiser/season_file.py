@@ -60,7 +60,7 @@ def export(
     season: Annotated[int, typer.Argument(metavar="SEASON", help="The season's number.", min=1)],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Output file; default: the terminal.")] = None,
 ) -> Output:
-    """Write a season as a file: edited, `season apply FILE --season SEASON` changes the season."""
+    """Write a season as a file. Edit it, then change the season by `season apply FILE --season SEASON`."""
     text = client.season_file(season)
     if output is None:
         return Output({"season_id": season, "document": text}, text.rstrip("\n"))

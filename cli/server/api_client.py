@@ -346,7 +346,7 @@ class Client:
         yield from self._pages(AuditRecord, "/v1/audit", limit, subject=subject, oldest_first=oldest_first)
 
     def note_archive(self, season_id: int, sha256: str) -> None:
-        """Have the audit log keep the hash of a closed season's archive; organisers only."""
+        """Record the hash of a closed season's archive in the audit log. Organisers only."""
         self.call("POST", f"/v1/seasons/{season_id}/archives", json={"sha256": sha256})
 
     # --- Teams, and the machines that play.

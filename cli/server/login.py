@@ -42,7 +42,7 @@ def login(
 ) -> Output:
     """Get an access token by name and password and remember it (with --token: remember that one).
 
-    It is kept where this platform keeps settings, readable for you alone; a token that was kept before is revoked.
+    The token is kept where this platform keeps settings, readable only by you. One that was kept before is revoked.
     """
     old = logins().get(profiles.chosen.get())
     server = normal(server or (old.server if old else LOCAL_SERVER))

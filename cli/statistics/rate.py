@@ -57,8 +57,8 @@ def rate(
 ) -> Output:
     """Rate a log of games, one per line: {"players": [...], "ranks": [...]}, and "group" if matches share dice.
 
-    With --season --check the newest ranking and, once the season is over, all seeds are made again: on the server's
-    machine from its database, anywhere from what a --server exports; exit code 1 if anything differs.
+    With --season and --check, compute the newest ranking again and, once the season is over, all its seeds: on the
+    server's machine from its database, elsewhere from what a --server exports. Exit code 1 if anything differs.
     """
     if (file is None) == (season is None):
         fail("give either a file or --season", USAGE)

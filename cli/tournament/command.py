@@ -113,7 +113,7 @@ def tournament(
     until: Annotated[
         float | None, typer.Option(min=0.1, metavar="ELO", help="Stop when the first bot's rating is known to ± ELO.")
     ] = None,
-    seed: Annotated[str, typer.Option(help="The same text gives the same dice; default: drawn.")] = "",
+    seed: Annotated[str, typer.Option(help="The same text gives the same dice; default: random.")] = "",
     seats: Seats = None,
     set_: Variant = None,
     concurrency: Concurrency = AUTO,

@@ -26,7 +26,9 @@ class Entry(Record):
     finals_seed: Annotated[
         int | None, Field(description="Its place in the frozen ladder, if it qualified for the finals.")
     ]
-    finals_place: Annotated[int | None, Field(description="After the stages of the finals; null: it has none (yet).")]
+    finals_place: Annotated[
+        int | None, Field(description="Its place after the stages of the finals; null: it has none (yet).")
+    ]
     gated: Annotated[bool, Field(description="Whether newer versions must pass a promotion gate.")]
     challenger: Annotated[int | None, Field(description="The version at the gate now.")]
     absence: Annotated[Absence | None, Field(description="null: it takes part.")]

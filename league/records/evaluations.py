@@ -27,7 +27,7 @@ class Evaluation(Record):
     season_id: int
     season: str
     game: str
-    number: Annotated[int, Field(description="Among the season's evaluations, from 1.")]
+    number: Annotated[int, Field(description="Its number among the season's evaluations, from 1.")]
     name: str
     format: EvaluationFormat
     rounds: int
@@ -38,7 +38,7 @@ class Evaluation(Record):
     ]
     keep: Annotated[int | None, Field(description="How many bots advance from a stage; 1: the winner.")]
     further: Annotated[
-        int, Field(description="How often two bots at the cut, or level in a knock-out, meet again at most.")
+        int, Field(description="The most times that two bots at the cut, or level in a knock-out, meet again.")
     ]
     third_place: bool
     rules: Annotated[int, Field(description="The version of its tie-breaks.")] = 1

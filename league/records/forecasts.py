@@ -41,17 +41,26 @@ class Forecast(Record):
     ]
     start_seconds: Annotated[float, Field(description="What a slot needs for each series beside its matches.")]
     match_seconds: Annotated[float, Field(description="What a slot needs for each match.")]
-    turn_seconds: Annotated[float, Field(description="From one series to the next in the same slot.")]
-    matches_a_minute: Annotated[float, Field(description="Of all slots, in series of the ladder's length.")]
-    evaluation_matches_a_minute: Annotated[
-        float | None, Field(description="In series of the evaluations' length; null: there are none.")
+    turn_seconds: Annotated[float, Field(description="Time from one series to the next in the same slot.")]
+    matches_a_minute: Annotated[
+        float, Field(description="Matches per minute of all slots, in series of the ladder's length.")
     ]
-    panel_matches: Annotated[int, Field(description="Of each version that arrives.")]
-    panel_seconds: Annotated[float, Field(description="For which these hold one slot.")]
-    ladder_matches: Annotated[int | None, Field(description="Still to be played; null: as many as there is time for.")]
+    evaluation_matches_a_minute: Annotated[
+        float | None,
+        Field(description="The same in series of the evaluations' length; null: there are no evaluations."),
+    ]
+    panel_matches: Annotated[
+        int, Field(description="Matches against the panel that each version plays when it arrives.")
+    ]
+    panel_seconds: Annotated[float, Field(description="How long these hold one slot.")]
+    ladder_matches: Annotated[
+        int | None, Field(description="Matches of the ladder still to be played; null: as many as there is time for.")
+    ]
     ladder_done_at: datetime | None
     evaluations: Annotated[list[ForecastEvaluation], Field(description="The next 300 at most, in their order.")]
-    finals_matches: Annotated[int, Field(description="Extra matches included; 0: there are no finals to come.")]
+    finals_matches: Annotated[
+        int, Field(description="Matches of the finals, including extra ones; 0: there are no finals to come.")
+    ]
     finals_done_at: Annotated[datetime | None, Field(description="null: there are none, or they have no date.")]
     warnings: Annotated[list[str], Field(description="Why there may not be enough machines, in sentences.")]
 

@@ -42,9 +42,9 @@ class Worker(Record):
     last_seen_at: datetime
     checked_at: datetime | None
     check_due_at: Annotated[
-        datetime | None, Field(description="When it is checked again; null: when something goes wrong.")
+        datetime | None, Field(description="When it is checked again; null: only after something goes wrong.")
     ]
-    canary_at: Annotated[datetime | None, Field(description="Of the newest check or canary match.")]
+    canary_at: Annotated[datetime | None, Field(description="Time of the newest check or canary match.")]
     steal_share: Annotated[float, Field(description="Share of its CPU time recently taken by the hypervisor, 0 to 1.")]
     series: Annotated[int, Field(description="Series finished there.")]
     voids: Annotated[int, Field(description="Void attempts at matches of those series.")]
@@ -52,7 +52,9 @@ class Worker(Record):
     canary_voids: Annotated[int, Field(description="Void attempts at canary matches.")]
     canary_failures: Annotated[int, Field(description="Canary matches with a wrong verdict.")]
     report: Annotated[Mapping[str, Any], Field(description="Facts and findings of the newest check.")]
-    evidence: Annotated[Mapping[str, Any], Field(description="Of the newest canary match with a wrong verdict.")]
+    evidence: Annotated[
+        Mapping[str, Any], Field(description="Evidence of the newest canary match with a wrong verdict.")
+    ]
 
     @property
     def slots(self) -> int:
@@ -76,6 +78,7 @@ class Workers(Record):
     items: list[Worker]
     judge_unfit: bool
     games: Annotated[
-        list[GameHere], Field(description="As the API has them; a worker with another one plays none of it.")
+        list[GameHere],
+        Field(description="The games as the API has them; a worker with another version of a game does not play it."),
     ]
     broken_games: Annotated[tuple[str, ...], Field(description="Folders of games that the API cannot use, and why.")]

@@ -15,7 +15,7 @@ from deadheat.league.words import NoticeKind
 
 @dataclass(frozen=True, slots=True)
 class User(Record):
-    """Somebody."""
+    """A user."""
 
     id: int
     name: Annotated[str, Field(examples=["ada"])]

@@ -24,7 +24,7 @@ class Unranked(Record):
     language: str
     elo: float
     se: Annotated[float, Field(description="Standard error of the distance to the field.")]
-    low: Annotated[float, Field(description="The 95 % interval.")]
+    low: Annotated[float, Field(description="The lower end of the 95 % interval.")]
     high: float
     season_elo: Annotated[
         float | None,
@@ -43,7 +43,7 @@ class Unranked(Record):
     ]
     prior_sd: Annotated[
         float | None,
-        Field(description="Its deviation; with a parent, null but for a version that passed a promotion gate."),
+        Field(description="Its prior's standard deviation; with a parent, null unless it passed a promotion gate."),
     ]
     games: int
     bot_games: Annotated[int, Field(description="Games of all versions of the bot.")]
@@ -71,7 +71,8 @@ class Standing(Unranked):
     division: int
     finalist: Annotated[bool, Field(description="Finalists rank above all others of their division.")]
     finals_place: Annotated[
-        int | None, Field(description="After the stages of the finals, which then decides its rank; null: it has none.")
+        int | None,
+        Field(description="Its place after the stages of the finals, which then decides its rank; null: it has none."),
     ] = None
 
 
@@ -79,7 +80,10 @@ class Standing(Unranked):
 class RatingFit(Record):
     """How well one number per bot describes the results."""
 
-    chi2_per_dof: Annotated[float | None, Field(description="Near 1 if it does; well above if some bots suit others.")]
+    chi2_per_dof: Annotated[
+        float | None,
+        Field(description="Near 1 if it describes them well; well above 1 if results depend on who meets whom."),
+    ]
     degrees: int
     dispersion: Annotated[float, Field(description="Variance of the results relative to results without draws.")]
     cyclic_share: Annotated[

@@ -81,13 +81,13 @@ class Season(Terms, _Named, Record):
     dice_secret: str | None
     """That secret, hexadecimal; null until the standings are published."""
     pairing_seed: str | None = None
-    """What decides lots of who plays whom, hexadecimal; null until the standings are published."""
+    """The seed of the lots that decide who plays whom, hexadecimal; null until the standings are published."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Its progress. `counting`: the `done` matches that count, so neither voided nor replayed nor of a disqualified
-    bot; `voids`: void attempts.
+    """A season's progress. `counting`: the `done` matches that count, so neither voided nor replayed nor of a
+    disqualified bot; `voids`: void attempts.
     """
 
     entries: int
@@ -109,7 +109,7 @@ class FinalsProgress:
     finalists: int
     round: Annotated[int, Field(description="The last round that has begun.")]
     rounds: int
-    finished: Annotated[int, Field(description="Series in the rounds.")]
+    finished: Annotated[int, Field(description="Finished series of the rounds.")]
     series: int
     extra_games: int
     extra_left: int
@@ -134,7 +134,7 @@ class SeasonDetail(Season):
     waits_for: list[str]
     """Why it does not close although it is due, in words."""
     finals_progress: list[FinalsProgress]
-    """By division, once the finalists are determined; of finals in stages none."""
+    """By division, once the finalists are determined; none for finals in stages."""
     stage_progress: list[StageProgress]
     """The stages of its finals, if it has any."""
 

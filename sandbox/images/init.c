@@ -38,12 +38,12 @@
  * Without JUDGE_TMP (builds, and runtimes that cannot) init has no right to mount; it empties /tmp instead, and the
  * bot's first process is its own child.
  *
- * Trust: init is root without the bot's user's reach: the bot cannot signal, trace or inspect it, cannot open the
+ * Trust: init is root, out of reach of the bot's user: the bot cannot signal, trace or inspect it, cannot open the
  * FIFOs (root, 0600), and loses every capability, the bounding set included, before exec. Init needs CAP_KILL,
- * SETUID, SETGID and SETPCAP, and to play SYS_ADMIN: the calls that this right opens are then closed to the bot by a
- * second filter (`forbid`), though without the right they would do nothing; so are two that only init and what starts
- * it need (signalfd, fstatfs). Stderr is read by init, inside the bot's
- * own CPU budget, so a flood costs nobody else anything; the first HEAD_BYTES and the last TAIL_BYTES of it are kept.
+ * SETUID, SETGID and SETPCAP, and to play SYS_ADMIN. A second filter (`forbid`) closes the calls that this right opens
+ * to the bot, although they would do nothing without the right, and two calls that only init and its starter need
+ * (signalfd, fstatfs). Init reads stderr inside the bot's own CPU budget, so a flood costs nobody else anything. The
+ * first HEAD_BYTES and the last TAIL_BYTES of it are kept.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -177,8 +177,8 @@ static void become_bot(void) {
     if (setgroups(0, NULL) != 0 || setgid(bot_uid) != 0 || setuid(bot_uid) != 0) die("become the bot's user");
 }
 
-/* What only init may do, by name: the engine's filter lets it through for init's sake. That one kills whoever comes with
- * numbers of another architecture, so they need not be looked at here. */
+/* Closes the calls that the engine's filter allows for init's sake only. That filter kills whoever uses numbers of
+ * another architecture, so this one need not check for them. */
 static void forbid(void) {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -201,8 +201,8 @@ static void forbid(void) {
     if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0) die("filter");
 }
 
-/* Out of memory, the kernel shall end the bot before init, however small the bot makes itself: a dead init looks like
- * our failure. */
+/* Makes the kernel end the bot before init when memory runs out, however small the bot makes itself: a dead init looks
+ * like our failure. */
 static void offer_to_be_killed_first(void) {
     int fd = openat(proc_fd, "self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (fd < 0 || write(fd, "1000", 4) != 4) die("oom_score_adj");
@@ -228,8 +228,8 @@ static void run_bot(char **command, int in, int out, int err) {
     _exit(127);
 }
 
-/* The number of a pipe or socket comes from a counter of the processor, whoever asks for one, and fstat tells it. So a run
- * may make a few only, and init makes up for those that it did not: every run moves the counter equally far. */
+/* The kernel numbers pipes and sockets by one counter per processor, whoever makes them, and fstat tells the number. So
+ * a run may make only a few, and init makes up for the rest: every run moves the counter equally far. */
 static int count_numbers(void) {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -274,8 +274,8 @@ static ino_t next_number(void) {
     return about.st_ino;
 }
 
-/* Goes on counting until the counter is where it would be after the most that a run may make: that far from where the run
- * began, or, where it has gone on to another thousand meanwhile, that far from the beginning of that one. */
+/* Counts on until the counter is where it would be after the most that a run may make: that far from where the run
+ * began, or, if the processor has been given further numbers meanwhile, that far from the first of those. */
 static void even_numbers_out(void) {
     for (;;) {
         ino_t now = next_number(), from = now / AT_ONCE == numbers_from / AT_ONCE ? numbers_from : now / AT_ONCE * AT_ONCE;
@@ -307,7 +307,7 @@ static void guard(char **command, int in, int out, int err) {
     }
 }
 
-/* Passes on what there is. What a bot that closed its input does not want is dropped. */
+/* Passes on what there is, or drops it if the bot has closed its input. */
 static void relay(void) {
     if (relayed_from == relayed_to) {
         relayed_from = 0;
@@ -390,8 +390,8 @@ static void mount_tmp(void) {
     if (mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, tmp_options) != 0) die("mount /tmp");
 }
 
-/* Another file system, which counts its files from the beginning. Nobody is left who could hold the last one; what the
- * dead held in queues of sockets is given back a moment later. */
+/* Mounts a fresh /tmp, which numbers its files from the beginning. Nobody is left who could hold the last one; what dead
+ * processes held in queues of sockets is released a moment later. */
 static int renew_tmp(void) {
     for (int pass = 0; umount2("/tmp", 0) != 0; pass++) {
         if (errno != EBUSY || pass == PASSES) return 1;
@@ -415,7 +415,7 @@ static int empty_tmp(void) {
     return entries_in_tmp(0);
 }
 
-/* When the last run touched it is nobody's business. */
+/* Hides when the last run touched /tmp. */
 static void reset_times_of_tmp(void) {
     static const struct timespec epoch[2];
     if (utimensat(AT_FDCWD, "/tmp", epoch, 0) != 0) die("times of /tmp");
@@ -516,7 +516,7 @@ static void open_everything(void) {
     if (signal_fd < 0 || ctl_fd < 0 || ack_fd < 0 || err_fd < 0 || in_fd < 0) die("open /judge");
 }
 
-/* The keeper's container may have started a moment ago. */
+/* Waits for the keeper, whose container may have started only a moment ago. */
 static void wait_for_the_tree(void) {
     for (int pass = 0; access("/play/complete", F_OK) != 0; pass++) {
         if (pass == 5 * PASSES) die("/play is not complete");
@@ -524,7 +524,7 @@ static void wait_for_the_tree(void) {
     }
 }
 
-/* In memory, where reading it takes the same time whoever has read it before. */
+/* Copies the program into memory, where reading it takes the same time whoever has read it before. */
 static void copy_program(void) {
     if (mount("tmpfs", "/play/bot", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755") != 0) die("mount /play/bot");
     int status;
@@ -538,9 +538,9 @@ static void copy_program(void) {
         die("close /play/bot");
 }
 
-/* What is left of /proc: who is started as what, where the dynamic linker and Java look for libraries beside a program; and
- * a map of memory, in which the C library looks for the stack (Mono must know). It is right because addresses are not
- * random, see `run_bot`. */
+/* Leaves two files in /proc: `exe`, which tells the dynamic linker and Java beside which program to look for libraries,
+ * and a map of memory, in which the C library looks for the stack (Mono needs it). The map is right because addresses
+ * are not random, see `run_bot`. */
 static void say_who_is_started(const char *program) {
     char path[PATH_MAX];
     if (mount("tmpfs", "/proc", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=755,nr_inodes=8") != 0) die("mount /proc");
@@ -553,7 +553,7 @@ static void say_who_is_started(const char *program) {
         die("close /proc");
 }
 
-/* From here on the image, the engine's mounts and the host's paths in them are gone. */
+/* Moves the container into /play. After that the image, the engine's mounts and the host's paths in them are gone. */
 static void move_into_the_tree(const char *program) {
     wait_for_the_tree();
     copy_program();
@@ -576,7 +576,7 @@ static int hold(const char *path, const struct stat *about, int kind, struct FTW
     return 0;
 }
 
-/* Holds every page of the tree in memory, whatever the host is short of, then says so by a file and waits for its end. */
+/* Holds every page of the tree in memory, even if memory is short, then writes `complete` and waits for SIGTERM. */
 static void keep(const char *tree) {
     sigset_t end;
     int signal;
@@ -589,8 +589,8 @@ static void keep(const char *tree) {
     sigwait(&end, &signal);
 }
 
-/* What the environment says. Each box has a user of its own: limits that the kernel counts by user (pipe memory, pending signals, inotify) would
- * otherwise be shared with the opponent. */
+/* Reads what the environment says. Each box has its own user, because the opponent would otherwise share limits that the
+ * kernel counts by user (pipe memory, pending signals, inotify). */
 static void read_environment(void) {
     relaying = getenv("JUDGE_RELAY") != NULL;
     unsetenv("JUDGE_RELAY");

@@ -31,6 +31,6 @@ def list_notices(shared: Shared, asker: Asker, page: Annotated[InboxPage, Query(
 
 @router.post("/read", responses={401: {}, 403: {}})
 def mark_read(shared: Shared, asker: Asker, body: schemas.ReadRequest) -> schemas.Unread:
-    """Mark all notices up to one as read; what came later stays unread."""
+    """Mark all notices up to a given one as read; later ones stay unread."""
     with shared.db.transaction() as session:
         return schemas.Unread(unread=notices.mark_read(session, asker, body.up_to))

@@ -31,28 +31,28 @@ def create_team(shared: Shared, asker: Asker, body: schemas.TeamRequest, respons
 
 @router.get("", responses={401: {}})
 def list_own_teams(shared: Shared, asker: Asker) -> schemas.Teams:
-    """Teams that you are in or invited to."""
+    """List the teams that you are in or invited to."""
     with shared.db.reading() as session:
         return schemas.Teams(items=teams_of(session, asker))
 
 
 @router.get("/{team_id}", responses={401: {}, 404: {}})
 def get_team(shared: Shared, asker: Asker, team_id: Id) -> Team:
-    """One team."""
+    """Return a team."""
     with shared.db.reading() as session:
         return team_info(session, team_id, asker)
 
 
 @router.patch("/{team_id}", responses=REFUSED)
 def hand_over(shared: Shared, asker: Asker, team_id: Id, body: schemas.TeamChange) -> Team:
-    """Make another member captain; captains only."""
+    """Make another member the captain. Captains only."""
     with shared.db.transaction() as session:
         return hand_over_team(session, asker, team_id, body.captain)
 
 
 @router.post("/{team_id}/invitations", responses=REFUSED)
 def invite(shared: Shared, asker: Asker, team_id: Id, body: schemas.TeamRequest) -> Team:
-    """Invite somebody to join; captains only."""
+    """Invite somebody to join. Captains only."""
     with shared.db.transaction() as session:
         return invite_to_team(session, asker, team_id, body.name)
 
@@ -66,6 +66,6 @@ def join(shared: Shared, asker: Asker, team_id: Id) -> Team:
 
 @router.delete("/{team_id}/members/{name}", responses=REFUSED)
 def leave(shared: Shared, asker: Asker, team_id: Id, name: UserName) -> Team:
-    """Leave, or decline an invitation; the captain may remove anybody else. The team keeps its bots."""
+    """Leave a team, or decline an invitation. The captain may remove anybody else. The team keeps its bots."""
     with shared.db.transaction() as session:
         return leave_team(session, asker, team_id, name)

@@ -28,7 +28,7 @@ def issue_token(shared: Shared, request: Request, body: schemas.TokenRequest) ->
 
 @router.get("", responses={401: {}})
 def list_tokens(shared: Shared, asker: Asker) -> schemas.Tokens:
-    """Your tokens without their secrets, newest first."""
+    """List your tokens, the newest first, without their secrets."""
     with shared.db.reading() as session:
         return schemas.Tokens(items=tokens(session, asker.id))
 

@@ -15,7 +15,7 @@ router = APIRouter(prefix="/v1/users", tags=["users"])
 
 @router.post("", status_code=201, responses={403: {}, 409: {}, 422: {}, 429: {}})
 def sign_up(shared: Shared, request: Request, body: schemas.SignUp) -> User:
-    """Become an author; then ask for a token."""
+    """Sign up as an author; then ask for a token."""
     shared.rates.sign_up(request)
     with shared.db.transaction() as session:
         return _told(users.sign_up(session, body.name, body.password, body.code))
@@ -23,7 +23,7 @@ def sign_up(shared: Shared, request: Request, body: schemas.SignUp) -> User:
 
 @router.get("/me", responses={401: {}})
 def me(asker: Asker) -> User:
-    """The owner of the token."""
+    """Return the owner of the token."""
     return _told(asker)
 
 

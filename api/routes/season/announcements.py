@@ -18,7 +18,7 @@ router = APIRouter(prefix="/v1/announcements", tags=["announcements"])
 
 @router.get("")
 def list_announcements(shared: Shared, season: Annotated[base.RowId | None, Query()] = None) -> shapes.Announcements:
-    """The newest 50. For a season, this includes those about the whole league."""
+    """List the newest 50 announcements. For a season, this includes those about the whole league."""
     with shared.db.reading() as session:
         return shapes.Announcements(items=announcements(session, season))
 

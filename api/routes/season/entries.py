@@ -34,7 +34,7 @@ class Waits(base.Query):
 
 @router.get("", responses={404: {}})
 def list_entries(shared: Shared, season_id: Id, page: Annotated[EntryPage, Query()]) -> schemas.Entries:
-    """Entries of the season."""
+    """List the entries of a season."""
     with shared.db.reading() as session:
         found = entries(session, season_id, page.before or 0, page.size)
     return schemas.Entries(items=found, next=page.next(found, lambda one: one.bot_id))
@@ -53,7 +53,7 @@ def enter(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: schemas
 
 @router.patch("/{bot_id}", responses=REFUSED)
 def change_entry(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: schemas.EntryChange) -> Entry:
-    """Move an entry to another division; organisers only, and not in a frozen season."""
+    """Move an entry to another division, unless the season is frozen. Organisers only."""
     with shared.db.transaction() as session:
         assign_division(session, asker, season_id, bot_id, body.division)
         return entry_info(session, season_id, bot_id)
@@ -61,14 +61,14 @@ def change_entry(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: 
 
 @router.get("/{bot_id}/challenges", responses={401: {}, 404: {}})
 def list_challenges(shared: Shared, asker: Asker, season_id: Id, bot_id: Id) -> schemas.Challenges:
-    """New versions at the entry's promotion gate, with their progress or verdicts; for its author."""
+    """List new versions at the entry's promotion gate, with their progress or verdicts. Only for its author."""
     with shared.db.reading() as session:
         return schemas.Challenges(items=challenges(session, asker, season_id, bot_id))
 
 
 @router.get("/{bot_id}/waiting", responses={404: {}})
 def get_waiting(shared: Shared, season_id: Id, bot_id: Id, page: Annotated[Waits, Query()]) -> Waiting:
-    """How long a bot, or one version of it, waits for its next result: its place in the queue, and an estimate."""
+    """Say how long a bot, or one version of it, waits for its next result: its place in the queue, and an estimate."""
     with shared.db.reading() as session:
         return waiting(session, season_id, bot_id, page.version)
 

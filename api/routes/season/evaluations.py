@@ -20,7 +20,7 @@ RoundNumber = Annotated[int, Path(ge=1, le=base.MAX_ID)]
 
 @router.get("/seasons/{season_id}/evaluations", responses={404: {}})
 def list_evaluations(shared: Shared, season_id: Id, page: Annotated[base.Page, Query()]) -> schemas.Evaluations:
-    """The season's evaluations, the newest first."""
+    """List the season's evaluations, the newest first."""
     with shared.db.reading() as session:
         found = views.evaluations(session, season_id, before=page.before, limit=page.size)
     return schemas.Evaluations(items=found, next=page.next(found, lambda one: one.number))
@@ -30,7 +30,7 @@ def list_evaluations(shared: Shared, season_id: Id, page: Annotated[base.Page, Q
 def begin(
     shared: Shared, asker: Asker, season_id: Id, body: schemas.EvaluationRequest, response: Response
 ) -> EvaluationDetail:
-    """Begin an evaluation now, whatever the timetable says; organisers only."""
+    """Begin an evaluation now, whatever the timetable says. Organisers only."""
     with shared.db.transaction() as session:
         row = begin_now(session, asker, season_id, body.declared)
         made = views.evaluation(session, row.id)
@@ -47,14 +47,14 @@ def get_evaluation(shared: Shared, evaluation_id: Id) -> EvaluationDetail:
 
 @router.get("/evaluations/{evaluation_id}/rounds/{number}", responses={404: {}})
 def get_round(shared: Shared, evaluation_id: Id, number: RoundNumber) -> schemas.EvaluationRound:
-    """The pairings of a round with their matches; none of one that is not drawn."""
+    """List the pairings of a round with their matches; there are none before it is drawn."""
     with shared.db.reading() as session:
         return schemas.EvaluationRound(items=views.pairings(session, evaluation_id, number)[0])
 
 
 @router.post("/evaluations/{evaluation_id}/cancel", responses=REFUSED)
 def cancel(shared: Shared, asker: Asker, evaluation_id: Id) -> EvaluationDetail:
-    """End an evaluation that is being played, without final standings; organisers only."""
+    """End an evaluation that is being played, without final standings. Organisers only."""
     with shared.db.transaction() as session:
         cancel_evaluation(session, asker, evaluation_id)
         return views.evaluation(session, evaluation_id)

@@ -19,7 +19,7 @@ _BOARDS = TypeAdapter(Leaderboard)
 
 @router.get("", response_model=Leaderboard, responses={304: {"description": "Not modified"}, 404: {}})
 async def get_leaderboard(shared: Shared, season_id: Id, request: Request) -> Response:
-    """The newest ranking; send its ETag as If-None-Match to learn cheaply whether there is a newer one."""
+    """Return the newest ranking. Send its ETag as If-None-Match to learn cheaply whether there is a newer one."""
     key = ("leaderboard", season_id)
     body = shared.bodies.fresh(key)
     if body is None:

@@ -33,19 +33,19 @@ class Reckoned(base.Query):
 
 @router.post("/season-files", responses={401: {}, 403: {}, 404: {}, 409: {}, 422: {}})
 def create_from_file(shared: Shared, asker: Asker, body: SeasonFileRequest) -> Declared:
-    """Make a season of a file, or say what it would be; organisers only."""
+    """Create a season from a file, or preview it. Organisers only."""
     return declare(shared, asker, body, None)
 
 
 @router.put("/seasons/{season_id}/file", responses={401: {}, 403: {}, 404: {}, 409: {}, 422: {}})
 def change_by_file(shared: Shared, asker: Asker, season_id: Id, body: SeasonFileRequest) -> Declared:
-    """Make a season what a file declares, or say what would change; organisers only."""
+    """Change a season to what a file declares, or preview the changes. Organisers only."""
     return declare(shared, asker, body, season_id)
 
 
 @router.post("/seasons/{season_id}/archives", status_code=204, responses={**REFUSED, 422: {}})
 def note(shared: Shared, asker: Asker, season_id: Id, body: ArchiveRequest) -> None:
-    """Have the audit log keep the hash of a closed season's archive; organisers only."""
+    """Record the hash of a closed season's archive in the audit log. Organisers only."""
     with shared.db.transaction() as session:
         note_archive(session, asker, season_id, body.sha256)
 
@@ -56,7 +56,7 @@ def note(shared: Shared, asker: Asker, season_id: Id, body: ArchiveRequest) -> N
     responses={200: {"content": {TOML: {"schema": {"type": "string"}}}}, 401: {}, 403: {}, 404: {}},
 )
 def get_file(shared: Shared, asker: Asker, season_id: Id) -> Response:
-    """Return the file that declares the season as it is; organisers only."""
+    """Return the file that declares the season as it is. Organisers only."""
     with shared.db.reading() as session:
         text = season_as_file(session, asker, season_id)
     return _file(text, season_id)
@@ -68,7 +68,7 @@ def get_file(shared: Shared, asker: Asker, season_id: Id) -> Response:
     responses={200: {"content": {TOML: {"schema": {"type": "string"}}}}, 404: {}},
 )
 def get_public_file(shared: Shared, season_id: Id) -> Response:
-    """The file that declares the season as it is, without the list of who is invited; for everyone."""
+    """Return the file that declares the season as it is, without the list of invited authors. For everyone."""
     with shared.db.reading() as session:
         return _file(season_as_public_file(session, season_id), season_id)
 
@@ -80,7 +80,7 @@ def _file(text: str, season_id: int) -> Response:
 
 @router.get("/seasons/{season_id}/forecast", responses={401: {}, 403: {}, 404: {}, 422: {}})
 def get_forecast(shared: Shared, asker: Asker, season_id: Id, chosen: Annotated[Reckoned, Query()]) -> Forecast:
-    """Forecast when the season's evaluations will be done, and whether there are enough machines; organisers only."""
+    """Forecast when the season's evaluations will be done, and whether there are enough machines. Organisers only."""
     with shared.db.reading() as session:
         return season_forecast(session, asker, season_id, chosen.bots)
 

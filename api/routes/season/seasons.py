@@ -26,7 +26,7 @@ router = APIRouter(prefix="/v1/seasons", tags=["seasons"])
 
 @router.post("", status_code=201, responses={401: {}, 403: {}, 404: {}, 409: {}, 422: {}})
 def create_season(shared: Shared, asker: Asker, body: schemas.SeasonRequest, response: Response) -> Season:
-    """A scheduled season; organisers only."""
+    """Create a scheduled season. Organisers only."""
     given = body.model_dump(exclude_unset=True, exclude={"divisions"})
     divisions = [(division.name, division.size) for division in body.divisions]
     with shared.db.transaction() as session:
@@ -46,14 +46,14 @@ class SeasonChoice(base.Query):
 
 @router.get("", responses={404: {}})
 def list_seasons(shared: Shared, chosen: Annotated[SeasonChoice, Query()]) -> schemas.Seasons:
-    """All seasons, newest first."""
+    """List all seasons, the newest first."""
     with shared.db.reading() as session:
         return schemas.Seasons(items=seasons(session, author=chosen.author, with_results=chosen.results))
 
 
 @router.get("/{season_id}", responses={404: {}})
 def get_season(shared: Shared, season_id: Id) -> SeasonDetail:
-    """A season and its progress."""
+    """Return a season and its progress."""
     with shared.db.reading() as session:
         info = season_info(session, season_id)  # first, because it raises NotFound for an unknown season
         left = season_unfinished(session, season_id)
@@ -69,7 +69,7 @@ def get_season(shared: Shared, season_id: Id) -> SeasonDetail:
 
 @router.patch("/{season_id}", responses={401: {}, 403: {}, 404: {}, 409: {}, 422: {}})
 def change_season(shared: Shared, asker: Asker, season_id: Id, body: schemas.SeasonChange) -> Season:
-    """Change settings that may still change; open, freeze, begin the finals, close. Organisers only.
+    """Change settings that may still change; open, freeze or close the season, or begin its finals. Organisers only.
 
     Closing drops series that have not begun. Those in progress still count, and the standings are published when they
     have ended. A season with open appeals, matches or finals closes only with `force`.
@@ -87,14 +87,14 @@ def change_season(shared: Shared, asker: Asker, season_id: Id, body: schemas.Sea
 
 @router.get("/{season_id}/invitations", responses={401: {}, 403: {}, 404: {}})
 def list_invited(shared: Shared, asker: Asker, season_id: Id) -> schemas.Invited:
-    """Authors invited to a season with `admission=invited`; organisers only."""
+    """List the authors invited to a season with `admission=invited`. Organisers only."""
     with shared.db.reading() as session:
         return schemas.Invited(items=invited_to_season(session, asker, season_id))
 
 
 @router.put("/{season_id}/invitations/{name}", responses={401: {}, 403: {}, 404: {}})
 def invite(shared: Shared, asker: Asker, season_id: Id, name: UserName) -> schemas.Invited:
-    """Invite an author; organisers only."""
+    """Invite an author. Organisers only."""
     with shared.db.transaction() as session:
         return schemas.Invited(items=invite_to_season(session, asker, season_id, name))
 

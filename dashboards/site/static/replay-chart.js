@@ -128,7 +128,7 @@ function told(match) {
   }).filter((text) => text !== null);
   const said = [];
   if (match.figure) said.push(say("%(figure)s at the end: %(ends)s.", { figure: title(say(match.figure)), ends: match.names.map((name, seat) => `${name} ${ends[seat]}`).join(", ") }));
-  if (slowest.length) said.push(say("Most of a limit that each used: %(shares)s.", { shares: slowest.join(", ") }));
+  if (slowest.length) said.push(say("The largest share of a limit that each used: %(shares)s.", { shares: slowest.join(", ") }));
   return [say("Chart of the match."), ...said].join(" ");
 }
 

@@ -2,13 +2,13 @@
 """A Betris bot that builds towards a large square and bets what a block is worth to both players.
 
 *Placing.* A board is worth what its largest square will bring, and what its empty cells are good for. For every side
-from 4 to 7 the square that misses least is looked for; the chance to complete it falls with what is missing and rises
-with the rounds left. Missing cells in small holes count extra, since few blocks fit them. The empty cells should be one
-compact area: its edges cost. In the last rounds one block is looked ahead.
+from 4 to 7 the bot looks for the square that misses the fewest cells; the chance to complete it falls with the cells
+missing and rises with the rounds left. Missing cells in small holes count extra, since few blocks fit them. The empty
+cells should form one compact area, so their edges cost points. In the last rounds the bot looks one block ahead.
 
 *Betting.* Let D be what A is worth to me above B, and E the same for the other player, whose board is public (OPP). My
-lead is D + E higher if I get A than if I get B, and for the other player it is the same number: so both want the same
-block, whatever either would like best for itself. Getting it for x chips, instead of letting the other get it for x,
+lead is D + E higher if I get A than if I get B, and the same holds for the other player. So both want the same
+block, whatever each would like best for itself. Getting it for x chips, instead of letting the other get it for x,
 changes my lead by D + E - 2 x chips: nothing at x = (D + E) / (2 chips), which is the highest bet to make.
 
 A board is a number whose bit 8 * row + column is set where a cell is filled, so that a shift moves all cells at once.
@@ -19,7 +19,7 @@ what its seat really did instead of what it answered.
 import math
 import sys
 
-SIDE, STRIDE = 7, 8  # the eighth column stays empty: nothing that is moved over an edge comes in again on the other
+SIDE, STRIDE = 7, 8  # the eighth column stays empty, so what is moved over one edge does not come in at the other
 MAX_BET = 5
 ROUNDS = 12
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A Betris bot that takes the most points it can get at once, and bets what a block brings above the other.
 
-It fills its board tightly but looks no round ahead, and it does not care what the other player does. The rules are in
+It fills its board tightly, but it does not look ahead and ignores the other player. The rules are in
 games/betris_large/protocol.md.
 """
 

@@ -71,7 +71,7 @@ class Bot:
             fitting = [cells for cells in placements(block) if self.filled.isdisjoint(cells)]
             cells = self.random.choice(fitting or [[]])
             self.filled.update(cells)
-            return " ".join(["PLACE", str(len(cells)), *(f"{x} {y}" for x, y in cells)])  # PLACE 0 is to PASS
+            return " ".join(["PLACE", str(len(cells)), *(f"{x} {y}" for x, y in cells)])  # PLACE 0 passes
         return None  # OPP 2 1 1 1 2 tells where the other player placed its block, which we ignore
 
 

@@ -1,9 +1,9 @@
-// A Betris bot in C++ that plays the rest of the match in thought.
+// A Betris bot in C++ that plays out the rest of the match in its head.
 //
 // Every promising placement is judged by the average score of a hundred futures: random blocks for the rounds that
 // are left, each placed as well as a quick rule can. All placements are judged by the same futures, so what differs is
 // the placement and not the luck. The bet is one chip, which is half a point, for each point that the better block
-// brings above the other: so half of the gain is kept.
+// brings above the other, so half of the gain is kept.
 //
 // A board is a number whose bit 8 * row + column is set where a cell is filled, so that a shift moves all cells at
 // once; the eighth column stays empty, and nothing that is moved over an edge comes in again on the other.

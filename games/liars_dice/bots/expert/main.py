@@ -4,15 +4,15 @@
 *Odds.* A die that we do not see counts as a face with a chance of 1/3 (ones are wild), of 1/6 if the face is the ones;
 so what a player holds of a face is binomially distributed.
 
-*Listening.* Who has bid a face is likelier to hold it: each number of dice that the player may hold is weighed with the
-chance that the bid was true in that player's eyes (Bayes), plus a little, because players lie.
+*Listening.* Whoever has bid a face is likelier to hold it: each number of dice that the player may hold is weighed with
+the chance that the bid was true in that player's eyes (Bayes), plus a little, because players lie.
 
-*Choosing.* A challenge keeps our die if the bid is false. A bid of ours may be called by the next player, the less it
-believes it, with what it may hold and has heard; then it must be true. If it is not called we are safe for the moment.
-The best of all this is chosen; now and then with other dice in mind than ours, so that our bids do not tell them too
-well. The rules are in games/liars_dice/protocol.md. The bot also advises (see deadheat/engine/advice.py): ADVISE seeds
-its dice, so that it can be asked the same again; what its seat really did instead of what it answered changes nothing
-that it remembers, for it listens to the bids of others only.
+*Choosing.* A challenge keeps our die if the bid is false. The less the next player believes our
+bid, from what it may hold and has heard, the likelier it calls it; then the bid must be true. If it does not, we are
+safe for the moment. We choose the best of all this, now and then with other dice in mind than ours, so that our bids do
+not give them away. The rules are in games/liars_dice/protocol.md. The bot also advises (see deadheat/engine/advice.py):
+ADVISE seeds its draws, so that the same question gets the same answer. PLAYED changes nothing, because the bot
+remembers only the bids of others.
 """
 
 import functools

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A Liar's Dice bot that plays any legal move. Start from here: everything a bot must do is in these lines.
 
-READY wants OK. A line of JSON without "event" is our turn: what we see, and it wants one line of JSON back at once, on
+READY wants OK. A line of JSON without "event" says what we see at our turn, and wants one line of JSON back at once, on
 standard output and flushed. A line of JSON with "event" tells what happened and wants no reply. The rules are in
 games/liars_dice/protocol.md.
 """

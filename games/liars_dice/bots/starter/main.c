@@ -1,10 +1,11 @@
 /* A Liar's Dice bot to start from, valid as C (main.c) and as C++ (main.cpp): legal and simple.
  *
- * READY wants OK. A line of JSON without "event" is our turn: what we see, and it wants one line of JSON back at once, on
- * standard output and flushed. A line with "event" tells what happened and wants none. The rules are in
+ * READY wants OK. A line of JSON without "event" says what we see at our turn, and wants one line of JSON back at once,
+ * on standard output and flushed. A line with "event" tells what happened and wants none. The rules are in
  * games/liars_dice/protocol.md.
  *
- * This bot does not parse JSON, it only looks for the few fields that it needs; the referee writes them without blanks. */
+ * This bot does not parse JSON. It looks only for the few fields that it needs, which the referee writes without
+ * blanks. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-// A Liar's Dice bot in C++ that can tell the odds, but does not listen: what others have bid makes no difference to it.
+// A Liar's Dice bot in C++ that knows the odds but does not listen: it ignores what others have bid.
 //
 // A die that we do not see counts as a face with a chance of 1/3 (ones are wild), of 1/6 if the face is the ones. A
-// challenge keeps our die if the bid is false. A bid of ours keeps it if it is true, or if the next player believes it,
-// whatever that one holds. We choose the best of these.
+// challenge keeps our die if the bid is false. A bid of ours keeps it if it is true, or if the next player believes it;
+// we average over what that player may hold. We choose the best of these.
 //
 // READY wants OK. A line of JSON without "event" is our turn and wants one line of JSON back, flushed. A line with
 // "event" tells what happened and wants no reply. The rules: games/liars_dice/protocol.md.

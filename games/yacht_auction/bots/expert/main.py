@@ -7,10 +7,10 @@ average, over all 252 rolls that may join them, of the best scoring over par tha
 
 *Bidding.* A bundle is worth the best play with it. Let D be what my target is worth to me above the other bundle, and
 E the same for the other player. Winning at bid x against y changes my lead by D - x - y, losing by x + y - E: the
-two are equal at x + y = (D + E) / 2, so a quarter of D + E is the bid that can regret nothing. The other player's dice
+two are equal at x + y = (D + E) / 2, so a quarter of D + E is the bid that we cannot regret. The other player's dice
 and categories are public (GET and SET), so E is computed just like D.
 
-A hand is a number with eight bits a face (how often the face occurs), so that hands add and subtract as numbers.
+A hand is a number with eight bits per face (how often the face occurs), so that hands add and subtract as numbers.
 Tables are made while the program starts, in about a tenth of a second. The rules are in
 games/yacht_auction/protocol.md. The bot also advises (see deadheat/engine/advice.py): PLAYED tells it what its seat
 really did instead of what it answered.

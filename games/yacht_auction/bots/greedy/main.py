@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A Yacht Auction bot that takes the most points it can get at once and bids half of what a bundle adds to that.
 
-It knows the scoring but looks no round ahead: it will burn a good category on poor dice. The rules are in
+It knows the scoring but does not look ahead: it will waste a good category on poor dice. The rules are in
 games/yacht_auction/protocol.md.
 """
 
@@ -15,13 +15,13 @@ def total(dice):
 
 
 def straight(dice, runs):
-    """Is one of the runs among the faces of these dice?"""
+    """Return whether one of the runs is among the faces of these dice."""
     faces = "".join(sorted(set(dice)))
     return any(run in faces for run in runs)
 
 
 def counts(dice):
-    """How often each face that occurs occurs, in ascending order."""
+    """Return the counts of the faces that occur, in ascending order."""
     return sorted(dice.count(face) for face in set(dice))
 
 

@@ -1,5 +1,5 @@
-// A Mushroom bot that looks ahead: alpha-beta over the moves with the most to gain, one turn deeper until the time that
-// it gives itself for the turn is over, or until it has seen enough. The rules are in protocol.md.
+// A Mushroom bot that looks ahead: alpha-beta over the moves with the most to gain, one turn deeper each time, until
+// its time for the turn is over or it has seen enough positions. The rules are in protocol.md.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -15,8 +15,8 @@ namespace {
 constexpr int ROWS = 10, COLUMNS = 17, SUM = 10, LOST = 1000, DEEPEST = 24;
 constexpr int WIDE = 24, NARROW = 10;   // how many moves are looked at: at the root, and below it
 constexpr long ENOUGH = 40000;          // positions a turn, so that a fast machine plays as an ordinary one does
-constexpr int SHARE = 30;               // of the bank: this part of what is left is for one turn
-constexpr int RESERVE_MS = 300;         // never thought away
+constexpr int SHARE = 30;               // a turn may use one part in so many of what is left in the bank
+constexpr int RESERVE_MS = 300;         // never used for thinking
 
 enum Owner : signed char { NOBODY = 0, MINE = 1, THEIRS = -1 };
 
@@ -104,7 +104,7 @@ class Search {
                 }
             }
             if (over() && depth > 1)
-                break; // only what was looked at to its end counts
+                break; // only a search that was completed counts
             chosen = first < moves.size() ? moves[first] : PASS;
             if (first < moves.size())
                 std::rotate(moves.begin(), moves.begin() + first, moves.begin() + first + 1);
