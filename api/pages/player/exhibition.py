@@ -36,6 +36,7 @@ from deadheat.api.pages.forms import (
     private,
     sign_in_first,
 )
+from deadheat.api.pages.markdown import rules_address
 from deadheat.api.pages.player.turns import seats_differ, turn_of
 from deadheat.api.schemas.base import RowId
 from deadheat.api.services import Services
@@ -231,6 +232,7 @@ def _choose(shared: Services, visit: Visit | None, bot_id: int | None, complaint
         visit,
         complaint,
         bot=bot,
+        rules=None if bot is None else rules_address(bot.game),
         choices=[] if bot is None else tables(bot.game),
         seats_differ=None if bot is None else seats_differ(bot.game),
         games=games,
@@ -269,6 +271,7 @@ def _table(shared: Services, visit: Visit, table: Table, at: datetime, complaint
         table=table,
         turn=turn,
         seconds_left=table.deadline_at and round((table.deadline_at - at).total_seconds()),
+        rules=rules_address(info.game),
         told=told_table(table),
         moves=moves,
         recent=moves[-RECENT - info.seats :],
@@ -284,7 +287,8 @@ def _over(shared: Services, visit: Visit | None, info: ExhibitionInfo) -> Respon
         info=info,
         table=None,
         turn=None,
-        told=told_of(info),
+        rules=rules_address(info.game),
+        told=told_of(info, visit is not None and visit.person.id == info.user_id),
         moves=moves_of(shared, info),
         advice=advice_of(shared, info),
         adviser=ADVISERS.get(info.game),
