@@ -52,7 +52,7 @@ def test_a_bots_matches_are_listed_against_all_and_against_one(site_of_three: Si
     assert "/bots/2/matches" in page(site_of_three, "/bots/2").links
     assert walked(site_of_three, "/bots/2/matches") == [one.id for one in mine]
     against = [one.id for one in mine if 3 in {seat.bot_id for seat in one.seats}]
-    (link,) = [link for link in page(site_of_three, "/bots/2").links if link.endswith("opponent=3")]
+    (link,) = [link for link in page(site_of_three, "/bots/2/opponents").links if link.endswith("opponent=3")]
     assert walked(site_of_three, link) == against
     assert (len(mine), len(against)) == (8, 4)
     page(site_of_three, "/bots/2/matches?opponent=99", 404)

@@ -11,7 +11,8 @@ from deadheat.api.pages.pictures.charts import trend
 from deadheat.api.pages.statistics import cycles
 from deadheat.league.service.rankings.history import TREND_POINTS, trends
 from deadheat.league.service.rankings.standings import leaderboard, refit
-from deadheat.league.service.views.overview import Candidate, entry_counts, leaders, worth_watching
+from deadheat.league.service.seasons.seasons import season_info
+from deadheat.league.service.views.overview import Candidate, leaders, worth_watching
 from deadheat.league.time_buckets import bucket, late_share
 from tests.league.world import World
 
@@ -21,7 +22,7 @@ def test_a_leader_is_who_is_first_in_the_newest_ranking(world: World) -> None:
     first = world.read(leaderboard, season).standings["rows"][0]
     found = world.read(leaders, [season, empty])
     assert {number: leader.bot_id for number, leader in found.items()} == {season: first["bot_id"]}
-    assert world.read(entry_counts, [season, empty]) == {season: 3}
+    assert [world.read(season_info, number).entries for number in (season, empty)] == [3, 0]
 
 
 def test_a_trend_has_few_points_however_long_the_history(world: World) -> None:

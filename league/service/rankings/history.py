@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import sqlalchemy
+from sqlalchemy import bindparam
 from sqlmodel import Session, col, delete, func, select
 
 from deadheat.league.service.ground.steps import insert_rows
@@ -52,17 +53,25 @@ def remember(session: Session, snapshot: RatingSnapshot) -> None:
 
 def history(session: Session, season_id: int, bot_id: int) -> list[HistoryPoint]:
     """A bot's ratings in a season, the oldest first."""
-    statement = (
-        select(RatingPoint, BotVersion.number, Season.created_at)
-        .join(BotVersion, col(BotVersion.id) == RatingPoint.version_id)
-        .join(Season, col(Season.id) == RatingPoint.season_id)
-        .where(RatingPoint.season_id == season_id, RatingPoint.bot_id == bot_id)
-    )
+    rows = session.connection().execute(POINTS, {"season": season_id, "bot": bot_id}).all()
     # Sorted here: asked for an order, SQLite would read the whole season in it, instead of the bot's index.
     return [
-        HistoryPoint(began_at + timedelta(seconds=row.second), number, row.elo, row.low, row.high, row.rank)
-        for row, number, began_at in sorted(session.exec(statement), key=lambda found: found[0].second)
+        HistoryPoint(began_at + timedelta(seconds=second), *figures)
+        for second, began_at, *figures in sorted(rows, key=lambda row: row[0])
     ]
+
+
+POINTS = (
+    sqlalchemy.select(
+        col(RatingPoint.second),
+        col(Season.created_at),
+        col(BotVersion.number),
+        *(getattr(RatingPoint, name) for name in ("elo", "low", "high", "rank")),
+    )
+    .join_from(RatingPoint, BotVersion, col(BotVersion.id) == RatingPoint.version_id)
+    .join(Season, col(Season.id) == RatingPoint.season_id)
+    .where(col(RatingPoint.season_id) == bindparam("season"), col(RatingPoint.bot_id) == bindparam("bot"))
+)
 
 
 TREND_POINTS = 12
