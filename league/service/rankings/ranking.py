@@ -17,7 +17,6 @@ from typing import Any
 from sqlmodel import Session, case, col, func, select
 
 from deadheat.engine.core import Fault
-from deadheat.league.causes import Cause
 from deadheat.league.database import now
 from deadheat.league.ratings import Log, Prior, Rating, RatingConfig, RatingTable, rate
 from deadheat.league.ratings.quality import PAIR_TABLE_PLAYERS
@@ -28,7 +27,7 @@ from deadheat.league.service.rankings.lineage import priors_of
 from deadheat.league.service.rankings.places import Field, fields_of, set_apart, with_places_before
 from deadheat.league.service.rankings.results import season_log
 from deadheat.league.service.seasons.seasons import season_progress
-from deadheat.league.service.series.privacy import at_planned
+from deadheat.league.service.series.privacy import voids_at_planned
 from deadheat.league.service.series.rules_played import rules_played
 from deadheat.league.states import FinalsLog, Purpose
 from deadheat.league.tables import Attempt, Bot, BotVersion, Match, Participant, RatingSnapshot, Season, User
@@ -236,8 +235,8 @@ def _totals(session: Session, season_id: int, rated: int) -> dict[str, Any]:
     """Totals of the season. `causes`: the causes of void attempts at matches."""
     progress = season_progress(session, season_id)
     faults = _faults(session, season_id).values()
-    void = (col(Attempt.cause) != Cause.PLAYED, *at_planned(season_id))
-    causes = select(Attempt.cause, func.count()).where(*void).group_by(Attempt.cause).order_by(Attempt.cause)
+    void = select(Attempt.cause, func.count()).where(*voids_at_planned(season_id))
+    causes = void.group_by(Attempt.cause).order_by(Attempt.cause)
     return {
         "rated": rated,
         "matches": progress.done,

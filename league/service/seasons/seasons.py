@@ -11,14 +11,13 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from sqlalchemy import bindparam, or_, union
+from sqlalchemy import bindparam, union
 from sqlmodel import Session, case, col, func, select
 
 from deadheat.engine.chance import commitment
 from deadheat.engine.figures import span
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.variants import BadVariant, rules
-from deadheat.league.causes import Cause
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, NameTaken, UnknownGame, WrongState
 from deadheat.league.pairing.stages import stage_faults
@@ -35,7 +34,7 @@ from deadheat.league.service.seasons.admission import take_over_list
 from deadheat.league.service.seasons.divisions import carry_over, divisions_of, make_divisions
 from deadheat.league.service.seasons.panel_bots import panel_faults
 from deadheat.league.service.series.planning import whole_groups
-from deadheat.league.service.series.privacy import PLANNED, at_planned
+from deadheat.league.service.series.privacy import PLANNED, voids_at_planned
 from deadheat.league.states import GOING_ON, WITH_RESULT, FinalsFormat, FinalsLog, MatchState, SeasonState, SourcesFrom
 from deadheat.league.tables import Attempt, Bot, Entry, Match, RatingSnapshot, Season
 from deadheat.league.terms import DATES, TERMS
@@ -178,21 +177,18 @@ def season_info(session: Session, season_id: int) -> SeasonInfo:
 def season_progress(session: Session, season_id: int) -> Progress:
     """Counts over the whole season; the API keeps them for a moment."""
     entries = session.exec(select(func.count()).select_from(Entry).where(Entry.season_id == season_id)).one()
-    kinds = select(Match.state, Match.rated, func.count()).where(Match.season_id == season_id, PLANNED)
-    matches, rated = Counter[str](), 0
-    for state, is_rated, count in session.exec(kinds.group_by(col(Match.state), col(Match.rated))):
-        matches[state] += count
-        rated += count if is_rated else 0
-    out = select(func.count()).select_from(Match).where(Match.season_id == season_id, col(Match.rated).is_(True))
-    taken = session.exec(out.where(col(Match.id).in_(union(*taken_out(season_id))))).one()
-    cause = col(Attempt.cause)
-    void = (or_(cause < Cause.PLAYED, cause > Cause.PLAYED), *at_planned(season_id))  # != would not use the index
-    voids = session.exec(select(func.count()).select_from(Attempt).where(*void)).one()
+    kinds = select(Match.state, func.count(), func.sum(case((col(Match.rated), 1), else_=0)))
+    found = session.exec(kinds.where(Match.season_id == season_id, PLANNED).group_by(col(Match.state))).all()
+    matches = Counter({str(state): count for state, count, _ in found})
+    out = union(*taken_out(season_id)).subquery()
+    taken = select(func.count()).select_from(out).join(Match, col(Match.id) == out.c[0]).where(col(Match.rated))
+    counting = sum(rated for *_, rated in found) - session.exec(taken).one()
+    voids = session.exec(select(func.count()).select_from(Attempt).where(*voids_at_planned(season_id))).one()
     return Progress(
         entries=entries,
         scheduled=matches[MatchState.SCHEDULED],
         done=sum(matches[state] for state in WITH_RESULT),
-        counting=rated - taken,
+        counting=counting,
         held=matches[MatchState.HELD],
         abandoned=matches[MatchState.ABANDONED],
         voids=voids,

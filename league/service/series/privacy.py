@@ -9,9 +9,10 @@ including the opponent's owners, it does not exist.
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement
+from sqlalchemy import ColumnElement, or_
 from sqlmodel import Session, col, exists, select
 
+from deadheat.league.causes import Cause
 from deadheat.league.errors import NotFound
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import owned_by
@@ -27,11 +28,12 @@ nobody changes another's figures by asking.
 """
 
 
-def at_planned(season_id: int) -> tuple[ColumnElement[bool], ...]:
-    """Conditions on `Attempt` that it belongs to a match of the season that the league planned."""
-    asked = select(Match.id).where(Match.season_id == season_id, col(Match.asked).is_not(None))
-    of_a_match = col(Attempt.match_id).is_not(None)
-    return col(Attempt.season_id) == season_id, of_a_match, col(Attempt.match_id).not_in(asked)
+def voids_at_planned(season_id: int) -> tuple[ColumnElement[bool], ...]:
+    """Conditions on `Attempt` that it is a void one at a match that the league planned for the season."""
+    cause = col(Attempt.cause)
+    void = or_(cause < Cause.PLAYED, cause > Cause.PLAYED)  # for `!=` no database would use the index
+    asked = exists().where(col(Match.id) == Attempt.match_id, col(Match.asked).is_not(None))
+    return col(Attempt.season_id) == season_id, void, col(Attempt.match_id).is_not(None), ~asked
 
 
 def shown_series() -> ColumnElement[bool]:
