@@ -55,6 +55,14 @@ def test_each_ranking_is_a_point_of_each_bots_history(world: World) -> None:
     )
 
 
+def test_two_rankings_of_one_second_are_one_point(world: World) -> None:
+    season_id = world.season(games_per_pair=None)
+    for _ in range(2):
+        rank_again(world, season_id, 0)
+    with world.db.reading() as session:
+        assert len(set(session.exec(select(RatingPoint.second)))) == 1
+
+
 @pytest.mark.all
 def test_histories_stay_bounded_and_keep_the_last_of_each_span(world: World) -> None:
     season_id = world.season(games_per_pair=None)
@@ -66,10 +74,11 @@ def test_histories_stay_bounded_and_keep_the_last_of_each_span(world: World) -> 
         seconds = sorted(set(session.exec(select(RatingPoint.second))))
         stored = len(session.exec(select(RatingPoint.second)).all())
     assert stored == bots * len(seconds), "whole rankings, not parts"
-    assert len(seconds) <= MOST_POINTS
+    assert len(seconds) <= 1 + MOST_POINTS
     assert len(seconds) >= MOST_POINTS // 4
     width = span(seconds[-1])
-    assert len({second // width for second in seconds}) == len(seconds), "one of each span"
+    assert seconds[0] == 1, "the season's first"
+    assert len({second // width for second in seconds[1:]}) == len(seconds) - 1, "and one of each span"
     assert seconds[-1] == sum(pauses)
 
 
