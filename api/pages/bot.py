@@ -1,4 +1,4 @@
-"""A bot, and its author: ratings, opponents, response times, failures, versions; public, without secrets."""
+"""A bot, and its opponents: ratings, response times, failures, versions; public, without secrets."""
 
 from __future__ import annotations
 
@@ -64,6 +64,34 @@ def bot(shared: Shared, bot_id: Id, season: Annotated[RowId | None, Query()] = N
     )
 
 
+@router.get("/bots/{bot_id}/opponents")
+@everyones
+def opponents(
+    shared: Shared, bot_id: Id, season: Annotated[RowId | None, Query()] = None, page: Annotated[RowId, Query()] = 1
+) -> str:
+    """Show a bot's opponents in the requested season, or in its newest one with results."""
+    with shared.db.reading() as session:
+        info = bot_info(session, bot_id)
+        part = _chosen(careers.parts_of(session, bot_id), season)
+        met = [] if part is None else careers.opponents(session, part.season_id, bot_id)
+    best, worst = extremes(met)
+    return render(
+        shared,
+        "opponents.html",
+        bot=info,
+        part=part,
+        best=best,
+        worst=worst,
+        opponents=met[(page - 1) * OPPONENTS : page * OPPONENTS],
+        page=page,
+        pages=-(-len(met) // OPPONENTS),
+        looked_at=careers.RECENT_MATCHES,
+    )
+
+
+OPPONENTS = 50
+"""The number of opponents on one page."""
+
 WHAT_IFS = (
     (N_("now"), 1.0),
     (N_("at 1.5 times the load"), 2 / 3),
@@ -83,8 +111,6 @@ MET_OFTEN = 4
 
 NOWHERE: dict[str, Any] = {
     "near": [],
-    "best": [],
-    "worst": [],
     "compared": [],
     "gates": [],
     "what_ifs": [],
@@ -92,13 +118,11 @@ NOWHERE: dict[str, Any] = {
     "tally": "",
     "chart": None,
     "course": None,
-    "opponents": [],
     "times": [],
     "failures": [],
     "causes": {},
     "recent_failures": [],
     "waits": None,
-    "looked_at": careers.RECENT_MATCHES,
 }
 """The page's figures for a bot in no season."""
 
@@ -122,12 +146,8 @@ def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> d
     failures = careers.failures(session, part.season_id, bot_id)
     version_ids = [] if row is None else [row["version_id"]]
     times = command_times(session, part.season_id, version_ids)
-    met = careers.opponents(session, part.season_id, bot_id)
-    best, worst = extremes(met)
     return {
         "near": near(standings["rows"], row),
-        "best": best,
-        "worst": worst,
         "compared": compared(standings, bot_id),
         "gates": careers.gates(session, part.season_id, bot_id),
         "what_ifs": [(time, [late_share(time.counts, part) for _, part in WHAT_IFS]) for time in times if time.counts],
@@ -135,7 +155,6 @@ def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> d
         "tally": tally(board.config, [] if row is None else [row["plackett_luce"]]),
         "chart": charts.history(history(session, part.season_id, bot_id)),
         "course": charts.courses(evaluations.courses(session, part.season_id, [bot_id])),
-        "opponents": met,
         "times": times,
         "failures": failures,
         "causes": _by_cause(careers.failure_counts(session, part.season_id, bot_id)),
@@ -145,12 +164,12 @@ def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> d
 
 
 def near(rows: Sequence[Row], own: Row | None) -> list[tuple[Row, charts.Bar]]:
-    """The bot among the neighbours whose intervals overlap its own."""
+    """The bot among the neighbours whose places' intervals overlap its own."""
     if own is None or own["rank"] is None:
         return []
     field = [row for row in rows if row["division"] == own["division"] and row["rank"] is not None]
     at = next(place for place, row in enumerate(field) if row is own)
-    reach = [row["low"] <= own["high"] and row["high"] >= own["low"] for row in field]
+    reach = [row["rank_low"] <= own["rank_high"] and row["rank_high"] >= own["rank_low"] for row in field]
     above = [field[place] for place in range(at) if reach[place]][-NEAR:]
     below = [field[place] for place in range(at + 1, len(field)) if reach[place]][:NEAR]
     found = [*above, own, *below]

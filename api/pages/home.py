@@ -78,11 +78,11 @@ def home(shared: Shared, before: Annotated[RowId | None, Query()] = None) -> str
 
 def _cards(session: Session, seasons: Sequence[Season]) -> list[Card]:
     numbers = [season.id for season in seasons]
-    leaders, entered = overview.leaders(session, numbers), overview.entry_counts(session, numbers)
+    leaders = overview.leaders(session, numbers)
     cards = []
     for season in seasons:
         coming = next(((name.removesuffix("_at"), at) for _, name, at in dated_steps(season, season.state)), None)
-        cards.append(Card(season, entered.get(season.id, 0), leaders.get(season.id), coming))
+        cards.append(Card(season, season.entries, leaders.get(season.id), coming))
     return cards
 
 

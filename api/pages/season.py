@@ -94,7 +94,7 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
     with shared.db.reading() as session:
         info = season_info(session, season_id)
         board = shared.boards.newest(session, season_id)
-        progress = _progress(session, season_id, board.standings["totals"])
+        progress = _progress(session, info, board.standings["totals"])
         finals = finals_progress(session, season_id) if info.state is SeasonState.FINALS else []
         stages = stages_of(session, season_id)
         waits_for = states.waits_for(session, season_id)
@@ -138,14 +138,16 @@ def _absent(absent: Sequence[AbsentBot], rows: Sequence[Row]) -> Mapping[str, Se
     return {kind: bots for kind, bots in kinds.items() if bots}
 
 
-def _progress(session: Session, season_id: int, totals: Row | None) -> Progress:
+def _progress(session: Session, info: Season, totals: Row | None) -> Progress:
     """The matches as the ranking counted them, because counting takes a second in a large season; the rest as it is
     now.
     """
     if totals is None:
-        return season_progress(session, season_id)
-    entries, scheduled, held = season_waiting(session, season_id)
-    return Progress(entries, scheduled, totals["matches"], totals["rated"], held, totals["abandoned"], totals["voids"])
+        return season_progress(session, info.id)
+    scheduled, held = season_waiting(session, info.id)
+    return Progress(
+        info.entries, scheduled, totals["matches"], totals["rated"], held, totals["abandoned"], totals["voids"]
+    )
 
 
 def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen, info: Season) -> Shown:

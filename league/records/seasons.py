@@ -83,6 +83,11 @@ class Season(Terms, _Named, Record):
     pairing_seed: str | None = None
     """The seed of the lots that decide who plays whom, hexadecimal; null until the standings are published."""
 
+    @property
+    def entries(self) -> int:
+        """The number of bots that have entered."""
+        return sum(division.entries for division in self.divisions)
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:

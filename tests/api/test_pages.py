@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 import pytest
 from sqlmodel import select
 
+from deadheat.api.pages import bot
 from deadheat.api.pages.pictures.charts import bars
 from deadheat.api.pages.render import ms, shown
 from deadheat.api.pages.texts.docs import TITLES
@@ -110,7 +111,7 @@ def test_a_leaderboard_shows_ratings_with_their_intervals(site: Site) -> None:
     assert {"/about/ratings", f"/seasons/{season}/statistics"} <= set(found.links)
     beside = page(site, f"/seasons/{season}/statistics").text
     assert "What a seat is worth" in beside and "Who took points from whom" in beside and "1/2" in beside
-    assert "6 matches played" in found.text
+    assert "6 matches ranked" in found.text
 
 
 @pytest.mark.parametrize("ranked", [False, True])
@@ -121,7 +122,7 @@ def test_matches_that_do_not_count_are_counted_apart(site: Site, ranked: bool) -
     site.world.write(rejudge_match, site.world.boss, 2, "another")
     if ranked:
         site.world.write(refit, season)
-    told = "4 matches played, 1 to come, 2 that do not count"
+    told = f"4 matches {'ranked' if ranked else 'played'}, 1 to come, 2 that do not count"
     assert told in page(site, f"/seasons/{season}").text
 
 
@@ -332,9 +333,26 @@ def test_a_bots_page_tells_what_its_author_wants_to_know(played: Played) -> None
     assert "timeout 1: v1 1" in text and "no line within 500 ms" in text
     assert f"/matches/{played.ids[1]}" in found.links
     assert {f"/bots/{other}", f"/authors/{author}", f"/seasons/{played.season}"} <= set(found.links)
+    assert f"/bots/{loser}/opponents?season={played.season}" in found.links
     assert "greedy" in page(site, "/authors/ADA").text
     for path in ("/bots/99", "/authors/nobody", f"/bots/{played.bots[0]}?season=99", "/games/chess"):
         page(site, path, 404)
+
+
+def test_a_bots_opponents_are_listed_page_by_page(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    season = site.world.season(3, series_length=4, games_per_pair=4)
+    site.world.play_all()
+    path = f"/bots/1/opponents?season={season}"
+    monkeypatch.setattr(bot, "OPPONENTS", 1)
+    first, second = (page(site, f"{path}&page={number}") for number in (1, 2))
+    assert {f"/bots/1?season={season}", f"/bots/1/opponents?page=2&season={season}"} <= set(first.links)
+    met = [[link for link in one.links if "opponent=" in link] for one in (first, second)]
+    assert sorted(link for links in met for link in links) == [
+        f"/bots/1/matches?opponent={number}" for number in (2, 3)
+    ]
+    assert met[0] != met[1] and "counted matches among its newest 5,000" in first.text
+    assert "None in this season." in page(site, f"{path}&page=3").text
+    page(site, "/bots/1/opponents?season=99", 404)
 
 
 def test_response_times_are_told_as_shares_of_their_limit(site: Site) -> None:

@@ -11,7 +11,8 @@ from deadheat.api.pages.pictures.charts import trend
 from deadheat.api.pages.statistics import cycles
 from deadheat.league.service.rankings.history import TREND_POINTS, trends
 from deadheat.league.service.rankings.standings import leaderboard, refit
-from deadheat.league.service.views.overview import Candidate, entry_counts, leaders, worth_watching
+from deadheat.league.service.seasons.seasons import season_info
+from deadheat.league.service.views.overview import Candidate, leaders, worth_watching
 from deadheat.league.time_buckets import bucket, late_share
 from tests.league.world import World
 
@@ -21,7 +22,7 @@ def test_a_leader_is_who_is_first_in_the_newest_ranking(world: World) -> None:
     first = world.read(leaderboard, season).standings["rows"][0]
     found = world.read(leaders, [season, empty])
     assert {number: leader.bot_id for number, leader in found.items()} == {season: first["bot_id"]}
-    assert world.read(entry_counts, [season, empty]) == {season: 3}
+    assert [world.read(season_info, number).entries for number in (season, empty)] == [3, 0]
 
 
 def test_a_trend_has_few_points_however_long_the_history(world: World) -> None:
@@ -59,10 +60,11 @@ def test_what_would_be_late_follows_from_the_buckets(part: float, late: float) -
     assert late_share(counts, part) == late
 
 
-def test_neighbours_are_within_reach_where_intervals_overlap() -> None:
+def test_neighbours_are_within_reach_where_the_intervals_of_places_overlap() -> None:
     rows = [
-        {"bot_id": bot, "division": 1, "rank": bot, "elo": elo, "low": elo - 30, "high": elo + 30}
-        for bot, elo in ((1, 1700.0), (2, 1550.0), (3, 1500.0), (4, 1300.0))
+        {"bot_id": bot, "division": 1, "rank": bot, "rank_low": best, "rank_high": worst}
+        | {"elo": 1500.0, "low": 1400.0, "high": 1600.0}  # however wide: places say whose order is settled
+        for bot, best, worst in ((1, 1, 1), (2, 2, 3), (3, 2, 3), (4, 4, 4))
     ]
     assert [row["bot_id"] for row, _ in near(rows, rows[2])] == [2, 3]
     assert near(rows, rows[0]) == []

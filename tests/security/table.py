@@ -319,6 +319,7 @@ TABLE: tuple[Line, ...] = (
     Line("GET", "/matches/{match_id}/card.png", ALL),
     Line("GET", "/bots/{bot_id}", ALL),
     Line("GET", "/bots/{bot_id}/matches", ALL, query="?opponent=1"),
+    Line("GET", "/bots/{bot_id}/opponents", ALL),
     Line("GET", "/authors/{name}", ALL),
     Line("GET", "/teams/{team_id}", ALL),
     Line("GET", "/seasons/{season_id}/participants", ALL),

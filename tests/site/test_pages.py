@@ -31,6 +31,7 @@ PATHS = (
     "/seasons/1/matches",
     "/bots/1",
     "/bots/1/matches?opponent=2",
+    "/bots/1/opponents",
     "/authors/author1",
     "/games/yacht-auction",
     "/games/betris-large",

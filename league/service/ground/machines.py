@@ -14,6 +14,8 @@ def machine_numbers(session: Session, workers: Collection[str | None]) -> dict[s
     machines without a number are left out.
     """
     names = {worker: worker.rpartition(":")[0] for worker in workers if worker}
+    if not names:
+        return {}
     known = select(Machine.name, Machine.id).where(col(Machine.name).in_(set(names.values())))
     numbers = dict(session.exec(known).all())
     return {worker: numbers[name] for worker, name in names.items() if name in numbers}

@@ -2,7 +2,7 @@
 
 A season's age is divided into spans of a power of two seconds, the shortest that give at most `MOST_POINTS` of them,
 and the last ranking of each span is kept. When the season has grown so old that the spans double, every other point
-goes.
+goes. The season's first ranking stays.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import sqlalchemy
+from sqlalchemy import bindparam
 from sqlmodel import Session, col, delete, func, select
 
 from deadheat.league.service.ground.steps import insert_rows
@@ -52,17 +53,25 @@ def remember(session: Session, snapshot: RatingSnapshot) -> None:
 
 def history(session: Session, season_id: int, bot_id: int) -> list[HistoryPoint]:
     """A bot's ratings in a season, the oldest first."""
-    statement = (
-        select(RatingPoint, BotVersion.number, Season.created_at)
-        .join(BotVersion, col(BotVersion.id) == RatingPoint.version_id)
-        .join(Season, col(Season.id) == RatingPoint.season_id)
-        .where(RatingPoint.season_id == season_id, RatingPoint.bot_id == bot_id)
-    )
+    rows = session.connection().execute(POINTS, {"season": season_id, "bot": bot_id}).all()
     # Sorted here: asked for an order, SQLite would read the whole season in it, instead of the bot's index.
     return [
-        HistoryPoint(began_at + timedelta(seconds=row.second), number, row.elo, row.low, row.high, row.rank)
-        for row, number, began_at in sorted(session.exec(statement), key=lambda found: found[0].second)
+        HistoryPoint(began_at + timedelta(seconds=second), *figures)
+        for second, began_at, *figures in sorted(rows, key=lambda row: row[0])
     ]
+
+
+POINTS = (
+    sqlalchemy.select(
+        col(RatingPoint.second),
+        col(Season.created_at),
+        col(BotVersion.number),
+        *(getattr(RatingPoint, name) for name in ("elo", "low", "high", "rank")),
+    )
+    .join_from(RatingPoint, BotVersion, col(BotVersion.id) == RatingPoint.version_id)
+    .join(Season, col(Season.id) == RatingPoint.season_id)
+    .where(col(RatingPoint.season_id) == bindparam("season"), col(RatingPoint.bot_id) == bindparam("bot"))
+)
 
 
 TREND_POINTS = 12
@@ -96,11 +105,13 @@ def span(second: int) -> int:
 
 
 def _thin(session: Session, season_id: int, last: int, second: int) -> None:
-    """Keep the last point of each span before the current one, and no point of the current one."""
+    """Keep the season's first point and the last of each span before the current one, and no other of the current."""
     width = span(second)
     stored = col(RatingPoint.second)
     of_season = col(RatingPoint.season_id) == season_id
+    first = session.exec(select(func.min(stored)).where(of_season)).one()
+    thinned = (of_season, stored != first)
     if span(last) != width:
         kept = select(func.max(stored)).where(of_season).group_by(stored // width)
-        session.exec(delete(RatingPoint).where(of_season, stored.not_in(kept)))
-    session.exec(delete(RatingPoint).where(of_season, stored >= second // width * width))
+        session.exec(delete(RatingPoint).where(*thinned, stored.not_in(kept)))
+    session.exec(delete(RatingPoint).where(*thinned, stored >= second // width * width))

@@ -14,13 +14,15 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
+from sqlalchemy import bindparam
 from sqlmodel import Session, col, func, select
 from sqlmodel.sql.expression import SelectOfScalar
 
 from deadheat.league.config import REFIT_SECONDS
 from deadheat.league.database import now, surroundings
+from deadheat.league.errors import NotFound
 from deadheat.league.records import from_row
-from deadheat.league.service.ground.steps import existing, set_values
+from deadheat.league.service.ground.steps import set_values
 from deadheat.league.service.rankings.history import remember
 from deadheat.league.service.rankings.ranking import ranking_if_new
 from deadheat.league.service.rankings.snapshots import thin
@@ -99,7 +101,6 @@ def _published() -> SelectOfScalar[int]:
 
 def leaderboard(session: Session, season_id: int) -> Leaderboard:
     """The newest ranking. Raises NotFound."""
-    existing(session, Season, season_id)
     newest = _newest(session, season_id)
     if newest is None:
         return Leaderboard(season_id, None, None, None, {}, dict(NOTHING_RANKED))
@@ -107,20 +108,24 @@ def leaderboard(session: Session, season_id: int) -> Leaderboard:
 
 
 def newest_snapshot(session: Session, season_id: int) -> int | None:
-    """Return the number of the newest ranking, to check cached pages against. Raises NotFound."""
-    existing(session, Season, season_id)
-    return _newest_id(session, season_id)
+    """Return the number of the published ranking if there is one, else of the newest, to check cached pages against.
+    Only the number, because a ranking of thousands of bots is a megabyte. Raises NotFound.
+    """
+    found = session.exec(NEWEST, params={"id": season_id}).first()
+    if found is None:
+        raise NotFound("season", season_id)
+    published, newest = found
+    number: int | None = published or newest
+    return number
 
 
 def _newest(session: Session, season_id: int) -> RatingSnapshot | None:
-    newest = _newest_id(session, season_id)
-    return None if newest is None else session.get(RatingSnapshot, newest)
+    number = newest_snapshot(session, season_id)
+    return None if number is None else session.get(RatingSnapshot, number)
 
 
-def _newest_id(session: Session, season_id: int) -> int | None:
-    """The id of the published ranking if there is one, else of the newest. Only the id, because a ranking of thousands
-    of bots is a megabyte.
-    """
-    statement = select(RatingSnapshot.id).where(RatingSnapshot.season_id == season_id)
-    published = session.exec(statement.where(col(RatingSnapshot.final).is_(True))).first()
-    return published or session.exec(statement.order_by(col(RatingSnapshot.id).desc()).limit(1)).first()
+_NUMBERS = select(RatingSnapshot.id).where(RatingSnapshot.season_id == Season.id)
+NEWEST = select(
+    _NUMBERS.where(col(RatingSnapshot.final).is_(True)).limit(1).scalar_subquery(),
+    _NUMBERS.order_by(col(RatingSnapshot.id).desc()).limit(1).scalar_subquery(),
+).where(col(Season.id) == bindparam("id"))

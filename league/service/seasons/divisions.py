@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from itertools import pairwise
 
+from sqlalchemy import bindparam
 from sqlmodel import Session, col, delete, func, select
 
 from deadheat.league.database import now
@@ -93,17 +94,23 @@ def change_faults(session: Session, season: Season, wanted: Sequence[tuple[str, 
 
 def divisions_of(session: Session, season_ids: Sequence[int]) -> dict[int, list[DivisionView]]:
     """The divisions of each season, the highest first."""
-    count = (
-        select(func.count())
-        .select_from(Entry)
-        .where(Entry.season_id == Division.season_id, Entry.division == Division.number)
-        .scalar_subquery()
-    )
-    statement = select(Division, count).where(col(Division.season_id).in_(season_ids))
     found: dict[int, list[DivisionView]] = {season_id: [] for season_id in season_ids}
-    for row, entries in session.exec(statement.order_by(col(Division.season_id), col(Division.number))):
+    for row, entries in session.exec(DIVISIONS, params={"ids": season_ids}) if season_ids else ():
         found[row.season_id].append(DivisionView(row.number, row.name, row.size, entries))
     return found
+
+
+_ENTRIES = (
+    select(func.count())
+    .select_from(Entry)
+    .where(Entry.season_id == Division.season_id, Entry.division == Division.number)
+    .scalar_subquery()
+)
+DIVISIONS = (
+    select(Division, _ENTRIES)
+    .where(col(Division.season_id).in_(bindparam("ids", expanding=True)))
+    .order_by(col(Division.season_id), col(Division.number))
+)
 
 
 def lowest_division(session: Session, season_id: int) -> int:

@@ -10,6 +10,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
+from sqlalchemy import bindparam
 from sqlmodel import Session, case, col, func, select
 
 from deadheat.engine.chance import commitment
@@ -192,12 +193,17 @@ def season_progress(session: Session, season_id: int) -> Progress:
     )
 
 
-def season_waiting(session: Session, season_id: int) -> tuple[int, int, int]:
-    """The number of entries, of matches to come and of held matches. Played matches are counted with each ranking."""
-    entries = select(func.count()).select_from(Entry).where(Entry.season_id == season_id)
-    of_it = select(func.count()).select_from(Match).where(Match.season_id == season_id, PLANNED)
-    waiting, held = (of_it.where(Match.state == state) for state in (MatchState.SCHEDULED, MatchState.HELD))
-    return session.exec(entries).one(), session.exec(waiting).one(), session.exec(held).one()
+def season_waiting(session: Session, season_id: int) -> tuple[int, int]:
+    """The number of matches to come and of held matches. Played matches are counted with each ranking."""
+    waiting, held = session.exec(WAITING, params={"id": season_id}).one()
+    return waiting, held
+
+
+_OF_IT = select(func.count()).select_from(Match).where(Match.season_id == bindparam("id"), PLANNED)
+WAITING = select(
+    _OF_IT.where(Match.state == MatchState.SCHEDULED).scalar_subquery(),
+    _OF_IT.where(Match.state == MatchState.HELD).scalar_subquery(),
+)
 
 
 def inherited(game: str, previous: Season | None) -> dict[str, Any]:
@@ -277,9 +283,13 @@ def _flush_named(session: Session, row: Season) -> None:
 
 def _finals(session: Session, season_ids: Sequence[int]) -> dict[int, tuple[datetime, str]]:
     """When each season's standings were published, and the hash of the log behind them."""
-    published = select(RatingSnapshot.season_id, RatingSnapshot.created_at, RatingSnapshot.log_sha256)
-    published = published.where(col(RatingSnapshot.final).is_(True), col(RatingSnapshot.season_id).in_(season_ids))
-    return {season_id: (at, log_sha256) for season_id, at, log_sha256 in session.exec(published)}
+    published = session.exec(PUBLISHED, params={"ids": season_ids})
+    return {season_id: (at, log_sha256) for season_id, at, log_sha256 in published}
+
+
+PUBLISHED = select(RatingSnapshot.season_id, RatingSnapshot.created_at, RatingSnapshot.log_sha256).where(
+    col(RatingSnapshot.final).is_(True), col(RatingSnapshot.season_id).in_(bindparam("ids", expanding=True))
+)
 
 
 def _views(session: Session, rows: Sequence[Season]) -> list[SeasonInfo]:

@@ -31,6 +31,8 @@ from deadheat.league.tables import Match, RatingSnapshot, Season
 
 def withheld(session: Session, matches: Sequence[Match]) -> set[int]:
     """The ids of the matches whose dice and moves are not public yet."""
+    if not matches:
+        return set()
     seasons = sorted({match.season_id for match in matches})
     silent = set(session.exec(AMONG_SILENT, params={"season_ids": seasons}))
     return dice_in_use(session, matches) | {match.id for match in matches if match.season_id in silent}

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import sqlalchemy
-from sqlalchemy import and_, case
+from sqlalchemy import and_, bindparam, case
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
@@ -18,7 +19,7 @@ from deadheat.engine.core import Fault
 from deadheat.league.errors import NotFound
 from deadheat.league.records.bots import Bot as BotInfo
 from deadheat.league.service.bots.bots import infos
-from deadheat.league.service.ground.counting import HAS_RESULTS, counts
+from deadheat.league.service.ground.counting import HAS_RESULTS, SEASONS_AT_A_TIME, counts
 from deadheat.league.service.series.deals import withheld
 from deadheat.league.service.series.privacy import PLANNED
 from deadheat.league.states import ON_LADDER, SeasonState, VersionState
@@ -92,33 +93,50 @@ class PublicVersion:
 
 def parts_of(session: Session, bot_id: int) -> list[Part]:
     """The seasons of a bot, the newest first."""
-    statement = (
-        select(Season, HAS_RESULTS, Entry, BotVersion.number)
-        .join(Entry, col(Entry.season_id) == Season.id)
-        .join(BotVersion, col(BotVersion.id) == Entry.version_id)
-        .where(Entry.bot_id == bot_id)
-        .order_by(col(Season.id).desc())
-    )
     return [
-        Part(
-            season.id,
-            season.name,
-            season.state,
-            has_results,
-            entry.division,
-            number,
-            season.unrated_games > 0 and season.state in ON_LADDER,
-        )
-        for season, has_results, entry, number in session.exec(statement)
+        Part(*row[:-1], row.unrated_games > 0 and row.state in ON_LADDER)
+        for row in session.connection().execute(PARTS, {"bot": bot_id})
     ]
+
+
+PARTS = (
+    sqlalchemy.select(
+        col(Season.id),
+        col(Season.name),
+        col(Season.state),
+        HAS_RESULTS,
+        col(Entry.division),
+        col(BotVersion.number),
+        col(Season.unrated_games),
+    )
+    .join_from(Entry, Season, col(Season.id) == Entry.season_id)
+    .join(BotVersion, col(BotVersion.id) == Entry.version_id)
+    .where(col(Entry.bot_id) == bindparam("bot"))
+    .order_by(col(Season.id).desc())
+)
 
 
 def opponents(session: Session, season_id: int, bot_id: int) -> list[Opponent]:
     """The opponents of a bot, the most frequent first."""
+    found = session.connection().execute(_met(season_id), {"bot": bot_id})
+    figures = {row[0]: row[1:] for row in found}
+    named = {row[0]: row[1:] for row in session.exec(NAMES, params={"ids": list(figures)})}
+    return [Opponent(other_id, *named[other_id], *row) for other_id, row in figures.items()]
+
+
+NAMES = (
+    select(Bot.id, Bot.name, User.name)
+    .join(User, col(User.id) == Bot.owner_id)
+    .where(col(Bot.id).in_(bindparam("ids", expanding=True)))
+)
+
+
+@lru_cache(SEASONS_AT_A_TIME)
+def _met(season_id: int) -> Any:
     own, other = aliased(Participant), aliased(Participant)
     oldest = (
         select(Participant.match_id)
-        .where(Participant.bot_id == bot_id)
+        .where(Participant.bot_id == bindparam("bot"))
         .order_by(col(Participant.match_id).desc())
         .offset(RECENT_MATCHES)
         .limit(1)
@@ -126,34 +144,21 @@ def opponents(session: Session, season_id: int, bot_id: int) -> list[Opponent]:
     )
     met, beside = func.count(), col(own.rank) - col(other.rank)
     ways: tuple[Any, ...] = (beside < 0, beside == 0, beside > 0)
-    statement = (
+    return (
         sqlalchemy.select(col(other.bot_id), met, *(func.sum(case((way, 1), else_=0)) for way in ways))
         .join_from(own, other, (col(other.match_id) == col(own.match_id)) & (col(other.seat) != col(own.seat)))
         .join(Match, col(Match.id) == col(own.match_id))
-        .where(col(own.bot_id) == bot_id, col(own.match_id) > func.coalesce(oldest, 0), *counts(season_id))
+        .where(col(own.bot_id) == bindparam("bot"), col(own.match_id) > func.coalesce(oldest, 0), *counts(season_id))
         .group_by(col(other.bot_id))
         .order_by(met.desc(), col(other.bot_id))
         .limit(MAX_OPPONENTS)
     )
-    figures = {row[0]: row[1:] for row in session.connection().execute(statement)}
-    names = select(Bot.id, Bot.name, User.name).join(User, col(User.id) == Bot.owner_id)
-    named = {row[0]: row[1:] for row in session.exec(names.where(col(Bot.id).in_(list(figures))))}
-    return [Opponent(other_id, *named[other_id], *row) for other_id, row in figures.items()]
 
 
 def failures(session: Session, season_id: int, bot_id: int) -> list[Failure]:
     """The matches that a bot lost by a fault, the newest first."""
-    statement = (
-        select(Participant, BotVersion.number, Match)
-        .join(Match, col(Match.id) == Participant.match_id)
-        .join(BotVersion, col(BotVersion.id) == Participant.version_id)
-        .where(Participant.bot_id == bot_id, col(Participant.fault).is_not(None), Match.season_id == season_id)
-        .where(PLANNED)
-        .order_by(col(Participant.match_id).desc())
-        .limit(MAX_FAULTS)
-    )
     found = []
-    rows = session.exec(statement).all()
+    rows = session.exec(FAILURES, params={"season": season_id, "bot": bot_id}).all()
     untold = withheld(session, [match for _, _, match in rows])
     for row, number, match in rows:
         assert row.fault is not None, "asked for"
@@ -163,18 +168,33 @@ def failures(session: Session, season_id: int, bot_id: int) -> list[Failure]:
     return found
 
 
+_FAILED = (
+    Participant.bot_id == bindparam("bot"),
+    col(Participant.fault).is_not(None),
+    Match.season_id == bindparam("season"),
+    PLANNED,
+)
+FAILURES = (
+    select(Participant, BotVersion.number, Match)
+    .join(Match, col(Match.id) == Participant.match_id)
+    .join(BotVersion, col(BotVersion.id) == Participant.version_id)
+    .where(*_FAILED)
+    .order_by(col(Participant.match_id).desc())
+    .limit(MAX_FAULTS)
+)
+FAILURE_COUNTS = (
+    select(BotVersion.number, Participant.fault, func.count())
+    .join_from(Participant, Match, col(Match.id) == Participant.match_id)
+    .join(BotVersion, col(BotVersion.id) == Participant.version_id)
+    .where(*_FAILED)
+    .group_by(col(BotVersion.number), col(Participant.fault))
+)
+
+
 def failure_counts(session: Session, season_id: int, bot_id: int) -> dict[tuple[int, Fault], int]:
     """Count a bot's faults by version and cause, over all its matches in the season."""
-    statement = (
-        select(BotVersion.number, Participant.fault, func.count())
-        .join(Match, col(Match.id) == Participant.match_id)
-        .join(BotVersion, col(BotVersion.id) == Participant.version_id)
-        .where(Participant.bot_id == bot_id, col(Participant.fault).is_not(None), Match.season_id == season_id)
-        .where(PLANNED)
-        .group_by(col(BotVersion.number), col(Participant.fault))
-    )
     found = {}
-    for number, fault, count in session.exec(statement):
+    for number, fault, count in session.exec(FAILURE_COUNTS, params={"season": season_id, "bot": bot_id}):
         assert fault is not None, "asked for"
         found[number, Fault(fault)] = count
     return found
@@ -182,10 +202,15 @@ def failure_counts(session: Session, season_id: int, bot_id: int) -> dict[tuple[
 
 def public_versions(session: Session, bot_id: int) -> list[PublicVersion]:
     """A bot's versions, the newest first."""
-    chosen = [getattr(BotVersion, name) for name in PublicVersion.__slots__]  # without the log, which may be long
-    statement = sqlalchemy.select(*chosen).where(col(BotVersion.bot_id) == bot_id)
-    newest_first = statement.order_by(col(BotVersion.number).desc()).limit(MAX_VERSIONS)
-    return [PublicVersion(*row) for row in session.connection().execute(newest_first)]
+    return [PublicVersion(*row) for row in session.connection().execute(VERSIONS, {"bot": bot_id})]
+
+
+VERSIONS = (
+    sqlalchemy.select(*(getattr(BotVersion, name) for name in PublicVersion.__slots__))  # without the log, often long
+    .where(col(BotVersion.bot_id) == bindparam("bot"))
+    .order_by(col(BotVersion.number).desc())
+    .limit(MAX_VERSIONS)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,19 +228,25 @@ class Gate:
 
 def gates(session: Session, season_id: int, bot_id: int) -> list[Gate]:
     """The ended gates of a bot in a season, the newest first."""
-    newer, older = aliased(BotVersion), aliased(BotVersion)
-    statement = (
-        sqlalchemy.select(
-            col(newer.number), col(older.number), col(Challenge.wins), col(Challenge.draws), col(Challenge.losses)
-        )
-        .join_from(Challenge, Entry, col(Entry.id) == col(Challenge.entry_id))
-        .join(newer, col(newer.id) == col(Challenge.candidate_id))
-        .join(older, col(older.id) == col(Challenge.incumbent_id))
-        .where(col(Entry.season_id) == season_id, col(Entry.bot_id) == bot_id, col(Challenge.ended_at).is_not(None))
-        .order_by(col(Challenge.id).desc())
-        .limit(MAX_VERSIONS)
+    return [Gate(*row) for row in session.connection().execute(GATES, {"season": season_id, "bot": bot_id})]
+
+
+_newer, _older = aliased(BotVersion), aliased(BotVersion)
+GATES = (
+    sqlalchemy.select(
+        col(_newer.number), col(_older.number), col(Challenge.wins), col(Challenge.draws), col(Challenge.losses)
     )
-    return [Gate(*row) for row in session.connection().execute(statement)]
+    .join_from(Challenge, Entry, col(Entry.id) == col(Challenge.entry_id))
+    .join(_newer, col(_newer.id) == col(Challenge.candidate_id))
+    .join(_older, col(_older.id) == col(Challenge.incumbent_id))
+    .where(
+        col(Entry.season_id) == bindparam("season"),
+        col(Entry.bot_id) == bindparam("bot"),
+        col(Challenge.ended_at).is_not(None),
+    )
+    .order_by(col(Challenge.id).desc())
+    .limit(MAX_VERSIONS)
+)
 
 
 def author_bots(session: Session, name: str) -> tuple[str, list[BotInfo]]:

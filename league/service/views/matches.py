@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, exists, or_
+from sqlalchemy import ColumnElement, bindparam, exists, or_
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, select
 
@@ -43,13 +44,15 @@ def matches(
     season_id: int | None = None,
     bot_id: int | None = None,
     opponent_id: int | None = None,
+    lost: bool = False,
     state: MatchState | None = None,
     finished_since: datetime | None = None,
     before: int | None = None,
     challenge_id: int | None = None,
     limit: int = 50,
 ) -> list[MatchInfo]:
-    """The newest matches first, after the match `before`. `opponent_id`: only those of `bot_id` against it.
+    """The newest matches first, after the match `before`. `opponent_id`: only those of `bot_id` against it;
+    `lost`: only those in which it was not first.
     `challenge_id`: those of a challenge that the asker may see; no other list contains private matches.
 
     A list that may contain waiting or running matches is in the order of planning, the last planned first. A list of
@@ -61,50 +64,72 @@ def matches(
     Raises:
         BadCursor: of a list by end, if `before` is no match that has ended.
     """
-    number, ended = col(Match.id), col(Match.finished_at)
-    statement = select(Match, Season.game, Season.variant).join(Season, col(Season.id) == Match.season_id)
-    if bot_id is not None:
-        statement = statement.join(Participant, col(Participant.match_id) == Match.id)
-        statement = statement.where(Participant.bot_id == bot_id)
-        statement = statement.where(~_another_seat(bot_id, lambda seat, other: other < seat))  # once per match
-        number = col(Participant.match_id)  # this column has an index
-        if state is MatchState.DONE:
-            ended = col(Participant.finished_at)  # so has this one
-    if opponent_id is not None:
-        statement = statement.where(_another_seat(opponent_id, lambda seat, other: other != seat))
-    if season_id is not None:
-        statement = statement.where(Match.season_id == season_id)
-    if challenge_id is None:
-        statement = statement.where(SHOWN)
-    else:
-        of_it = select(Series.id).where(Series.challenge_id == challenge_id)
-        statement = statement.where(col(Match.series_id).in_(of_it))
-    if state is not None:
-        statement = statement.where(Match.state == state)
-    if finished_since is not None:
-        statement = statement.where(ended >= finished_since)
-    if finished_since is not None or state is MatchState.DONE:
-        statement = statement.where(ended.is_not(None)).order_by(ended.desc(), number.desc())
-        if before is not None:
-            at = _end(session, before)
-            statement = statement.where(ended <= at, or_(ended < at, number < before))
-    else:
-        statement = statement.order_by(number.desc())
-        if before is not None:
-            statement = statement.where(number < before)
-    rows = session.exec(statement.limit(limit)).all()
+    asked = {
+        "season": season_id,
+        "bot": bot_id,
+        "opponent": opponent_id,
+        "above": 1 if lost else None,
+        "since": finished_since,
+        "challenge": challenge_id,
+        "before": before,
+    }
+    given = {name: value for name, value in asked.items() if value is not None}
+    by_end = finished_since is not None or state is MatchState.DONE
+    if before is not None and by_end:
+        given["end"] = _end(session, before)
+    rows = session.exec(_listed(frozenset(given), state), params={**given, "most": limit}).all()
     untold = withheld(session, [row for row, *_ in rows])
     seats = _seats(session, [row.id for row, *_ in rows], untold)
     known = bearings(session, [row for row, *_ in rows])
     return [_view(row, played, seats[row.id], known[row.id], row.id not in untold) for row, *played in rows]
 
 
-def _another_seat(bot_id: int, where: Callable[[Any, Any], ColumnElement[bool]]) -> ColumnElement[bool]:
-    """The condition that a bot has another seat in the participant's match. `where` compares the participant's seat
-    with it.
+@lru_cache(maxsize=64)
+def _listed(given: frozenset[str], state: MatchState | None) -> Any:
+    """The statement for a list of `matches`, by the names of its parameters. It is built once, because that takes
+    longer than to execute it.
+    """
+    number, ended = col(Match.id), col(Match.finished_at)
+    statement = select(Match, Season.game, Season.variant).join(Season, col(Season.id) == Match.season_id)
+    if "bot" in given:
+        statement = statement.join(Participant, col(Participant.match_id) == Match.id)
+        statement = statement.where(Participant.bot_id == bindparam("bot"))
+        statement = statement.where(~_another_seat("bot", lambda seat, other: other < seat))  # once per match
+        number = col(Participant.match_id)  # this column has an index
+        if state is MatchState.DONE:
+            ended = col(Participant.finished_at)  # so has this one
+        if "above" in given:
+            statement = statement.where(col(Participant.rank) > bindparam("above"))
+    if "opponent" in given:
+        statement = statement.where(_another_seat("opponent", lambda seat, other: other != seat))
+    if "season" in given:
+        statement = statement.where(Match.season_id == bindparam("season"))
+    if "challenge" not in given:
+        statement = statement.where(SHOWN)
+    else:
+        of_it = select(Series.id).where(Series.challenge_id == bindparam("challenge"))
+        statement = statement.where(col(Match.series_id).in_(of_it))
+    if state is not None:
+        statement = statement.where(Match.state == state)
+    earlier = number < bindparam("before")
+    if "since" in given:
+        statement = statement.where(ended >= bindparam("since"))
+    if "since" in given or state is MatchState.DONE:
+        statement = statement.where(ended.is_not(None)).order_by(ended.desc(), number.desc())
+        earlier = (ended <= bindparam("end")) & or_(ended < bindparam("end"), earlier)
+    else:
+        statement = statement.order_by(number.desc())
+    if "before" in given:
+        statement = statement.where(earlier)
+    return statement.limit(bindparam("most"))
+
+
+def _another_seat(bot: str, where: Callable[[Any, Any], ColumnElement[bool]]) -> ColumnElement[bool]:
+    """The condition that the bot in the parameter of this name has another seat in the participant's match. `where`
+    compares the participant's seat with it.
     """
     other = aliased(Participant)
-    there = (col(other.match_id) == col(Participant.match_id), col(other.bot_id) == bot_id)
+    there = (col(other.match_id) == col(Participant.match_id), col(other.bot_id) == bindparam(bot))
     return exists().where(*there, where(col(Participant.seat), col(other.seat)))
 
 
@@ -120,17 +145,15 @@ def match_detail(session: Session, match_id: int, viewer: Person | None = None, 
     """One match with its attempts and response times, for somebody who may see it. `whole`: with what is not public
     yet, for the service itself. Raises NotFound.
     """
-    statement = select(Match, Season.game, Season.variant).join(Season, col(Season.id) == Match.season_id)
-    found = session.exec(statement.where(Match.id == match_id)).first()
+    found = session.exec(ONE, params={"id": match_id}).first()
     if found is None:
         raise NotFound("match", match_id)
     row, *played = found
     must_see(session, viewer, row)
     attempts = attempts_at(session, match_id, row.series_id)
-    times = select(LatencySummary).where(LatencySummary.match_id == match_id)
     latencies = tuple(
         from_row(LatencyView, t, mean_ns=t.total_ns // max(t.prompts, 1))
-        for t in session.exec(times.order_by(col(LatencySummary.seat), col(LatencySummary.command)))
+        for t in session.exec(LATENCIES, params={"id": match_id})
     )
     bearing = bearings(session, [row])[row.id]
     not_played = ""
@@ -141,11 +164,22 @@ def match_detail(session: Session, match_id: int, viewer: Person | None = None, 
     return from_row(MatchDetail, view, not_played=not_played, attempts=attempts, latencies=latencies)
 
 
+ONE = (
+    select(Match, Season.game, Season.variant)
+    .join(Season, col(Season.id) == Match.season_id)
+    .where(Match.id == bindparam("id"))
+)
+
+LATENCIES = (
+    select(LatencySummary)
+    .where(LatencySummary.match_id == bindparam("id"))
+    .order_by(col(LatencySummary.seat), col(LatencySummary.command))
+)
+
+
 def attempts_at(session: Session, match_id: int, series_id: int) -> tuple[AttemptView, ...]:
     """A match's own attempts, and failures of its series as a whole."""
-    whole = (col(Attempt.series_id) == series_id) & col(Attempt.match_id).is_(None)
-    ledger = select(Attempt).where((col(Attempt.match_id) == match_id) | whole).order_by(col(Attempt.id)).limit(200)
-    rows = session.exec(ledger).all()
+    rows = session.exec(LEDGER, params={"match": match_id, "series": series_id}).all()
     machines = machine_numbers(session, {row.worker for row in rows})
     return tuple(
         from_row(
@@ -158,6 +192,17 @@ def attempts_at(session: Session, match_id: int, series_id: int) -> tuple[Attemp
         )
         for row in rows
     )
+
+
+LEDGER = (
+    select(Attempt)
+    .where(
+        (col(Attempt.match_id) == bindparam("match"))
+        | ((col(Attempt.series_id) == bindparam("series")) & col(Attempt.match_id).is_(None))
+    )
+    .order_by(col(Attempt.id))
+    .limit(200)
+)
 
 
 def transcript_of(session: Session, match_id: int, viewer: Person | None = None) -> str:
@@ -214,14 +259,17 @@ def endings(session: Session, owner: Person, match_id: int) -> list[EndingView]:
 
 def seated(session: Session, match_ids: Sequence[int]) -> Iterable[tuple[Participant, str, str, int]]:
     """The seats of these matches, by match and seat, each with the names of its bot and author and its version."""
-    statement = (
-        select(Participant, Bot.name, User.name, BotVersion.number)
-        .join(Bot, col(Bot.id) == Participant.bot_id)
-        .join(User, col(User.id) == Bot.owner_id)
-        .join(BotVersion, col(BotVersion.id) == Participant.version_id)
-        .where(col(Participant.match_id).in_(match_ids))
-    )
-    return session.exec(statement.order_by(col(Participant.match_id), col(Participant.seat)))
+    return session.exec(SEATED, params={"ids": match_ids})
+
+
+SEATED = (
+    select(Participant, Bot.name, User.name, BotVersion.number)
+    .join(Bot, col(Bot.id) == Participant.bot_id)
+    .join(User, col(User.id) == Bot.owner_id)
+    .join(BotVersion, col(BotVersion.id) == Participant.version_id)
+    .where(col(Participant.match_id).in_(bindparam("ids", expanding=True)))
+    .order_by(col(Participant.match_id), col(Participant.seat))
+)
 
 
 def _seats(session: Session, match_ids: Sequence[int], untold: set[int]) -> dict[int, tuple[SeatView, ...]]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
 
-from sqlalchemy import exists, or_
+import sqlalchemy
+from sqlalchemy import BindParameter, Integer, Select, bindparam, exists, or_
 from sqlmodel import Session, col, select
+from sqlmodel.sql.expression import SelectOfScalar
 
 from deadheat.engine.language import _
 from deadheat.league.records.matches import Match as MatchInfo
@@ -30,45 +34,53 @@ class Neighbours:
 
 def neighbours(session: Session, match: MatchInfo) -> list[Neighbours]:
     """The neighbours of a match that a viewer may see, if any; those of its bots only if the match is done."""
-    found = [_of_series(session, match)]
     bots = {seat.bot_id: seat.bot for seat in match.seats}
+    words, subjects = [_("of the series")], list[tuple[int, ...]]()
     if match.finished_at is not None and match.seats and match.seats[0].rank is not None:
-        found += [_of_bot(session, match, _("of %(bot)s", bot=name), bot_id) for bot_id, name in bots.items()]
+        words += [_("of %(bot)s", bot=name) for name in bots.values()]
+        subjects = [(place,) for place in range(len(bots))]
         if len(match.seats) == len(bots) == 2:
-            first, second = bots
-            found.append(_of_bot(session, match, _("of both"), first, second))
+            words.append(_("of both"))
+            subjects.append((0, 1))
+    known = {"match": match.id, "at": match.finished_at, "window": WINDOW}
+    known |= {f"bot{place}": bot_id for place, bot_id in enumerate(bots)}
+    near = session.connection().execute(_near(tuple(subjects)), known).one()
+    found = [Neighbours(of, *near[2 * place : 2 * place + 2]) for place, of in enumerate(words)]
     return [item for item in found if item.before is not None or item.after is not None]
 
 
-def _of_series(session: Session, match: MatchInfo) -> Neighbours:
-    number = session.exec(select(Match.number).where(Match.id == match.id)).one()
-    near = select(Match.number, Match.id).where(
-        Match.series_id == match.series_id, col(Match.number).in_((number - 1, number + 1))
-    )
-    there = dict(session.exec(near).all())
-    return Neighbours(_("of the series"), there.get(number - 1), there.get(number + 1))
+@lru_cache(maxsize=64)
+def _near(subjects: tuple[tuple[int, ...], ...]) -> Select[Any]:
+    """The statement for the matches before and after one: of its series, and of each of these subjects, which are the
+    numbers of one or two of its bots.
+    """
+    this = select(Match.series_id, Match.number).where(Match.id == bindparam("match")).subquery()
+    of_series = [
+        select(Match.id).where(Match.series_id == this.c.series_id, Match.number == this.c.number + step)
+        for step in (-1, 1)
+    ]
+    of_bots = [_of_bot(*subject, later=later) for subject in subjects for later in (False, True)]
+    return sqlalchemy.select(*(statement.scalar_subquery() for statement in (*of_series, *of_bots)))
 
 
-def _of_bot(session: Session, match: MatchInfo, of: str, bot_id: int, opponent_id: int | None = None) -> Neighbours:
-    before, after = (next(_near(session, match, bot_id, opponent_id, later), None) for later in (False, True))
-    return Neighbours(of, before, after)
-
-
-def _near(session: Session, match: MatchInfo, bot_id: int, opponent_id: int | None, later: bool) -> Iterator[int]:
+def _of_bot(bot: int, opponent: int | None = None, *, later: bool) -> SelectOfScalar[int]:
     ended, number = col(Participant.finished_at), col(Participant.match_id)
-    at = match.finished_at
+    at: BindParameter[datetime] = bindparam("at")
+    match: BindParameter[int] = bindparam("match")
     if later:
-        beyond = (ended >= at, or_(ended > at, number > match.id))
-        order = (ended.asc(), number.asc())
+        beyond = (ended >= at, or_(ended > at, number > match))
     else:
-        beyond = (ended <= at, or_(ended < at, number < match.id))
-        order = (ended.desc(), number.desc())
-    window = select(Participant.match_id).where(Participant.bot_id == bot_id, *beyond).order_by(*order).limit(WINDOW)
-    ids = list(dict.fromkeys(session.exec(window)))
-    wanted = select(Match.id).where(col(Match.id).in_(ids), SHOWN)
-    if opponent_id is not None:
-        wanted = wanted.where(
-            exists().where(col(Participant.match_id) == Match.id, col(Participant.bot_id) == opponent_id)
-        )
-    seen = set(session.exec(wanted))
-    yield from (match_id for match_id in ids if match_id in seen)
+        beyond = (ended <= at, or_(ended < at, number < match))
+    window = (
+        select(Participant.match_id, ended)
+        .where(Participant.bot_id == bindparam(f"bot{bot}"), *beyond)
+        .order_by(*(column.asc() if later else column.desc() for column in (ended, number)))
+        .limit(bindparam("window", type_=Integer))
+        .subquery()
+    )
+    near = (window.c.finished_at, window.c.match_id)
+    found = select(Match.id).join(window, window.c.match_id == Match.id).where(SHOWN)
+    if opponent is not None:
+        theirs = (col(Participant.match_id) == Match.id, col(Participant.bot_id) == bindparam(f"bot{opponent}"))
+        found = found.where(exists().where(*theirs))
+    return found.order_by(*(column.asc() if later else column.desc() for column in near)).limit(1)

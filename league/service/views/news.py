@@ -62,6 +62,8 @@ def running_series(session: Session, limit: int) -> list[RunningSeries]:
         .limit(limit)
     )
     running = session.exec(statement).all()
+    if not running:
+        return []
     of_these = col(Match.series_id).in_([series.id for series, _ in running])
     matches = select(Match.series_id, func.min(Match.id), func.count()).where(of_these).group_by(col(Match.series_id))
     counted = {series_id: (first, count) for series_id, first, count in session.exec(matches)}

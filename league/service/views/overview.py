@@ -43,12 +43,6 @@ def leaders(session: Session, season_ids: Sequence[int]) -> dict[int, Leader]:
     return {row[0]: Leader(*row[1:]) for row in session.connection().execute(statement)} if newest else {}
 
 
-def entry_counts(session: Session, season_ids: Sequence[int]) -> dict[int, int]:
-    """The number of bots in each season that has any."""
-    counted = select(Entry.season_id, func.count()).where(col(Entry.season_id).in_(season_ids))
-    return dict(session.exec(counted.group_by(col(Entry.season_id))).all())
-
-
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A match that could be watched: its seats' bots, points (None: ended by a fault) and places (None: unranked)."""

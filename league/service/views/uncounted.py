@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from sqlalchemy import bindparam, exists
 from sqlmodel import Session, col, select
 
 from deadheat.engine.language import _, ngettext
@@ -25,17 +27,9 @@ class Bearing:
 
 def bearings(session: Session, matches: Sequence[Match]) -> dict[int, Bearing]:
     """Return the bearing of each of these matches, by id."""
-    ids = [match.id for match in matches]
-    statement = (
-        select(Match.id, Series.purpose, VoidedMatch)
-        .join(Series, col(Series.id) == Match.series_id)
-        .join(VoidedMatch, col(VoidedMatch.match_id) == Match.id, isouter=True)
-        .where(col(Match.id).in_(ids))
-    )
-    found: dict[int, tuple[str, VoidedMatch | None]] = {
-        match_id: (purpose, voided) for match_id, purpose, voided in session.exec(statement)
-    }
-    disqualified = _disqualified(session, ids)
+    rows: Sequence[tuple[Any, ...]] = session.exec(BEARINGS, params={"ids": [match.id for match in matches]}).all()
+    disqualified = _disqualified(session, [match_id for match_id, _purpose, _voided, some in rows if some])
+    found = {match_id: (purpose, voided) for match_id, purpose, voided, _some in rows}
     bearings = {}
     for match in matches:
         purpose, voided = found[match.id]
@@ -44,6 +38,30 @@ def bearings(session: Session, matches: Sequence[Match]) -> dict[int, Bearing]:
             why = _why(match, Purpose(purpose), voided, disqualified.get(match.id, []))
         bearings[match.id] = Bearing(why, None if voided is None else voided.rejudged_id)
     return bearings
+
+
+_OUT = (
+    (col(AbsentEntry.season_id) == Match.season_id)
+    & (col(AbsentEntry.bot_id) == Participant.bot_id)
+    & (col(AbsentEntry.absence) == Absence.DISQUALIFIED)
+)
+"""The condition that the participant of a match is disqualified."""
+
+BEARINGS = (
+    select(Match.id, Series.purpose, VoidedMatch, exists().where(col(Participant.match_id) == Match.id, _OUT))
+    .join(Series, col(Series.id) == Match.series_id)
+    .join(VoidedMatch, col(VoidedMatch.match_id) == Match.id, isouter=True)
+    .where(col(Match.id).in_(bindparam("ids", expanding=True)))
+)
+
+DISQUALIFIED = (
+    select(Participant.match_id, Bot.name)
+    .join(Match, col(Match.id) == Participant.match_id)
+    .join(AbsentEntry, _OUT)
+    .join(Bot, col(Bot.id) == Participant.bot_id)
+    .where(col(Participant.match_id).in_(bindparam("ids", expanding=True)))
+    .order_by(col(Participant.match_id), col(Participant.seat))
+)
 
 
 def why_not_played(attempts: Sequence[tuple[str, str]], rejudged_id: int | None) -> str:
@@ -92,19 +110,8 @@ def _why(match: Match, purpose: Purpose, voided: VoidedMatch | None, disqualifie
 
 
 def _disqualified(session: Session, match_ids: Sequence[int]) -> Mapping[int, list[str]]:
-    """The names of disqualified bots, by seat, in the matches that have any."""
-    statement = (
-        select(Participant.match_id, Bot.name)
-        .join(Match, col(Match.id) == Participant.match_id)
-        .join(
-            AbsentEntry,
-            (col(AbsentEntry.season_id) == Match.season_id) & (col(AbsentEntry.bot_id) == Participant.bot_id),
-        )
-        .join(Bot, col(Bot.id) == Participant.bot_id)
-        .where(col(Participant.match_id).in_(match_ids), AbsentEntry.absence == Absence.DISQUALIFIED)
-        .order_by(col(Participant.match_id), col(Participant.seat))
-    )
+    """The names of disqualified bots, by seat, in these matches, which have some."""
     names: dict[int, list[str]] = {}
-    for match_id, name in session.exec(statement):
+    for match_id, name in session.exec(DISQUALIFIED, params={"ids": match_ids}) if match_ids else ():
         names.setdefault(match_id, []).append(name)
     return names

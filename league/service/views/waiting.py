@@ -15,7 +15,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
+from sqlalchemy import select as columns
 from sqlmodel import Session, col, func, select
 
 from deadheat.engine.figures import counted
@@ -105,18 +107,24 @@ def _unfinished(session: Session) -> list[_Ahead]:
     """All unfinished series of all seasons; the waiting ones in the order of their turns. Those that an author asked
     for are left out, because they seldom come first and may be private.
     """
-    statement = (
-        select(Series, func.count(col(Match.id)))
-        .join(Match, col(Match.series_id) == Series.id)
-        .where(col(Series.state).in_(UNFINISHED), Match.state == MatchState.SCHEDULED, PLANNED)
-        .group_by(col(Series.id))
-        .order_by(col(Series.queued_at), col(Series.id))
-        .limit(MOST_AHEAD)
-    )
+    rows: Sequence[Any] = session.connection().execute(LEFT).all()
     return [
-        _Ahead(series.id, series.season_id, series.started_at if series.state is JobState.RUNNING else None, matches)
-        for series, matches in sorted(session.exec(statement), key=lambda found: turn(found[0]))
+        _Ahead(row.id, row.season_id, row.started_at if row.state is JobState.RUNNING else None, row.matches)
+        for row in sorted(rows, key=turn)
     ]
+
+
+LEFT = (
+    columns(
+        *(getattr(Series, name) for name in ("id", "season_id", "state", "started_at", "queued_at", "precedence")),
+        func.count(col(Match.id)).label("matches"),
+    )
+    .join_from(Series, Match, col(Match.series_id) == Series.id)
+    .where(col(Series.state).in_(UNFINISHED), col(Match.state) == MatchState.SCHEDULED, PLANNED)
+    .group_by(col(Series.id))
+    .order_by(col(Series.queued_at), col(Series.id))
+    .limit(MOST_AHEAD)
+)
 
 
 def _pace(session: Session, season_ids: set[int]) -> Mapping[int, float]:
@@ -206,4 +214,4 @@ def _undrawn(season: Season, before: int) -> str:
             before,
         )
         return text % {"count": f"{before:,}"}
-    return _("It has no matches at present.")
+    return _("It has no matches at present; more follow when a bot or a version arrives.")
