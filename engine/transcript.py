@@ -48,7 +48,8 @@ MAX_TRANSCRIPT_BYTES = 64 * 1024 * 1024
 MAX_EXCHANGES = 100_000
 """A bound on every match: the longest game in the house ends below 30,000 exchanges."""
 
-_spelled = json.JSONEncoder(separators=(",", ":")).encode  # json.dumps would create an encoder for every line
+_spelled = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+# json.dumps would create an encoder for every line; what contains itself is a RecursionError instead of a ValueError.
 
 _FRACTION = re.compile(r"-?[0-9]{1,20}/[0-9]{1,20}")
 # Stricter than Fraction(), which accepts "1e999999999": a short text whose value fills the memory.
@@ -228,9 +229,11 @@ def encode_exchange(number: int, exchange: Exchange) -> str:
     Spelled out here: building an object for the general encoder takes twice as long, and this is a tenth of what a
     request costs the referee.
     """
-    messages = ",".join([f"[{m.seat},{_quoted(m.line)},{_optional(m.limit_ns)}]" for m in exchange.messages])
+    messages = ",".join(
+        [f"[{seat},{_quoted(line)},{'null' if limit is None else limit}]" for seat, line, limit in exchange.messages]
+    )
     replies = ",".join([encode_reply(seat, reply) for seat, reply in sorted(exchange.replies.items())])
-    events = _spelled([dict(event) for event in exchange.events]) if exchange.events else "[]"
+    events = _spelled([*map(dict, exchange.events)]) if exchange.events else "[]"
     return f'{{"n":{number},"messages":[{messages}],"replies":[{replies}],"events":{events}}}'
 
 

@@ -32,7 +32,7 @@ class Banked(Duel):
         self, lines: tuple[str, str], read: Callable[[Seat, str], T]
     ) -> Generator[Step, Mapping[Seat, Reply], tuple[T, T]]:
         """Ask both seats at once, and return what `read` makes of their replies."""
-        replies = yield self.tell([Message(seat, lines[seat], self.banks_ns[seat]) for seat in SEATS])
+        replies = yield self.tell([made(Message, (seat, lines[seat], self.banks_ns[seat])) for seat in SEATS])
         for seat in SEATS:
             self._charge(seat, replies[seat])
         first, second = self.answers(lines[0].partition(" ")[0], replies, read)

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from deadheat.engine.chance import Chance
-from deadheat.engine.core import NS_PER_MS, Event, Message, Points, Reply, Result, Seat, Step
+from deadheat.engine.core import NS_PER_MS, Event, Message, Points, Reply, Result, Seat, Step, made
 from deadheat.engine.games.duel import SEATS, Duel
 from deadheat.engine.games.parsing import expect, illegal, malformed, number
 
@@ -130,8 +130,7 @@ class Player:
 # Bidding Phase --------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Bid:
+class Bid(NamedTuple):
     """A reply to ROLL: the target bundle, A or B, and the bid."""
 
     target: str
@@ -163,8 +162,7 @@ def adjustment(bid: Bid, received: str) -> int:
 # Replies (I/O Protocol) -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Put:
+class Put(NamedTuple):
     """A reply to SCORE, with the dice in the player's own order, which SET repeats (Y-05)."""
 
     category: str
@@ -192,8 +190,9 @@ def read_put(line: str, player: Player) -> Put:
     if category in player.scores:
         raise illegal(f"category {category} was used before")
     held = player.dice
-    if any(dice.count(face) > held.count(face) for face in set(dice)):
-        raise illegal(f"dice {dice} are not among those held, {player.dice}")
+    for face in set(dice):
+        if dice.count(face) > held.count(face):
+            raise illegal(f"dice {dice} are not among those held, {held}")
     return Put(category, dice)
 
 
@@ -243,7 +242,7 @@ class _Match(Duel):
             other = bids[1 - seat]
             player.dice += bundles[received[seat]]
             player.bids += changes[seat]
-            self.notices.append(Message(seat, f"GET {received[seat]} {other.target} {other.amount}"))
+            self.notices.append(made(Message, (seat, f"GET {received[seat]} {other.target} {other.amount}", None)))
         self.events.append(
             {
                 "type": "auction",
@@ -261,7 +260,7 @@ class _Match(Duel):
         puts = yield from self.ask("SCORE", read_put)
         for seat, (player, put) in enumerate(zip(self.players, puts, strict=True)):
             points = player.score(put.category, put.dice)
-            self.notices.append(Message(1 - seat, f"SET {put.category} {put.dice}"))
+            self.notices.append(made(Message, (1 - seat, f"SET {put.category} {put.dice}", None)))
             self.events.append(
                 {
                     "type": "score",
@@ -275,7 +274,7 @@ class _Match(Duel):
 
     def ask(self, line: str, read: Callable[[str, Player], T]) -> Generator[Step, Mapping[Seat, Reply], tuple[T, T]]:
         """Ask both seats the same question."""
-        replies = yield self.tell([Message(seat, line, TURN_LIMIT_NS) for seat in SEATS])
+        replies = yield self.tell([made(Message, (seat, line, TURN_LIMIT_NS)) for seat in SEATS])
         command = line.split(" ", 1)[0]
         first, second = self.answers(command, replies, lambda seat, reply: read(reply, self.players[seat]))
         return first, second

@@ -1,7 +1,7 @@
 """Plays textarena's Liar's Dice in an environment of its own, where it is installed; see engine.py beside this.
 
 Reads numbers of matches, a line each, and answers with the moves made and the CPU nanoseconds that they took. Imports
-nothing of ours, because nothing of ours is there; both sides of the comparison choose their moves by `next_bid`.
+nothing of ours, because nothing of ours is there; both sides of the comparison play the moves of `claims`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import gc
 import random
 import sys
 import time
+from functools import cache
 
 Claim = tuple[int, int]
 """A quantity and a face."""
@@ -29,26 +30,37 @@ def next_bid(current: Claim | None, chance: random.Random) -> Claim | None:
     return (quantity, face + 1) if face < 6 and choice < 0.6 else (quantity + 1, face)
 
 
+@cache
+def claims(seed: int) -> list[Claim | None]:
+    """The moves of a match, and more than it takes. They are drawn once, in the round that warms up."""
+    chance = random.Random(seed)
+    drawn: list[Claim | None] = []
+    current: Claim | None = None
+    for _ in range(500):
+        current = next_bid(current, chance)
+        drawn.append(current)
+    return drawn
+
+
 def play(seed: int) -> int:
     """One match of two players with five dice each; how many moves it took."""
     from textarena.envs.LiarsDice.env import LiarsDiceEnv  # type: ignore[import-not-found,unused-ignore]
 
-    chance = random.Random(seed)
+    following = iter(claims(seed)).__next__
     environment = LiarsDiceEnv(num_dice=5)
     environment.reset(num_players=2, seed=seed)
     moves, done = 0, False
-    current: Claim | None = None
     while not done:
         environment.get_observation()
-        current = next_bid(current, chance)
-        action = "[Call]" if current is None else LINES[current]
-        done, _ = environment.step(action)
+        done, _ = environment.step(LINES[following()])
         moves += 1
     assert not any(info["invalid_move"] for info in environment.state.game_info.values())
     return moves
 
 
-LINES = {(quantity, face): f"[Bid: {quantity}, {face}]" for quantity in range(1, 31) for face in range(1, 7)}
+LINES: dict[Claim | None, str] = {None: "[Call]"} | {
+    (quantity, face): f"[Bid: {quantity}, {face}]" for quantity in range(1, 31) for face in range(1, 7)
+}
 
 
 def main() -> None:
