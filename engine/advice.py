@@ -51,8 +51,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Adviser:
-    """``ADVICE`` of a game's module ``advice``: the house bot that is asked, which is in Python, and how lines are
-    told.
+    """``ADVICE`` of a game's module ``advice``: the house bot that is asked, and how lines are told.
 
     `move`: from a prompt, a legal line, the state of the scene in which it is made, and the seat. `slack`: by how much
     amounts may differ and still agree.

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from itertools import count
+from itertools import chain, count, islice
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -67,18 +67,24 @@ def seeds(text: str) -> Iterator[bytes]:
             yield hashlib.sha256(f"{text}:{number}".encode("utf-8", "surrogateescape")).digest()[:SEED_BYTES]
 
 
-def _stream(seed: bytes) -> Iterator[int]:
+_DIE = [byte % 6 + 1 for byte in range(252)] + [0] * 4
+"""By byte, the die that it is; 0 if it is thrown away."""
+
+
+def _blocks(seed: bytes) -> Iterator[bytes]:
     for block in count():
-        yield from hashlib.sha256(seed + block.to_bytes(8, "big")).digest()
+        yield hashlib.sha256(seed + block.to_bytes(8, "big")).digest()
 
 
 class Chance:
     """A reproducible stream of small random integers."""
 
-    __slots__ = ("_next",)
+    __slots__ = ("_dice", "_next")
 
     def __init__(self, seed: bytes) -> None:
-        self._next = _stream(seed).__next__
+        stream = chain.from_iterable(_blocks(seed))
+        self._next = stream.__next__
+        self._dice = filter(None, map(_DIE.__getitem__, stream))
 
     def below(self, bound: int) -> int:
         """A uniform integer in [0, bound), 1 <= bound <= 256."""
@@ -90,9 +96,8 @@ class Chance:
         return byte % bound
 
     def dice(self, count: int) -> tuple[int, ...]:
-        """`count` fair six-sided dice, in the order drawn."""
-        below = self.below
-        return tuple([below(6) + 1 for _ in range(count)])
+        """`count` fair six-sided dice, in the order drawn: the same as ``below(6) + 1`` as many times."""
+        return tuple(islice(self._dice, count))
 
     def pick(self, choices: Sequence[T]) -> T:
         """One of at most 256 choices, each equally likely."""

@@ -1,7 +1,7 @@
 """Asks the house's strongest bot what it would have done in a person's place, once the person's match is over.
 
-Like any bot, it is asked in a box and takes a slot of processors for each answer, between two series of the league, as
-the person's opponent did. Its answers are stored as a transcript (`engine.advice`).
+Like any bot, it is built and asked in boxes, and takes a slot of processors for the build and for each answer, between
+two series of the league, as the person's opponent did. Its answers are stored as a transcript (`engine.advice`).
 """
 
 from __future__ import annotations
@@ -11,17 +11,20 @@ import hashlib
 import logging
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 from deadheat.engine.advice import ADVISERS, Session, seed_of
 from deadheat.engine.games.folder import bots_of
 from deadheat.engine.replay import known_rules
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, decode, encode
 from deadheat.league.service.jobs.advising import LEASE, AdviceJob, claim_advice, store_advice
+from deadheat.sandbox.archive import extract_program
 from deadheat.sandbox.arena import Arena
 from deadheat.sandbox.box import Program, bot_limits
-from deadheat.sandbox.languages import LANGUAGES
+from deadheat.sandbox.build import build
+from deadheat.sandbox.languages import LANGUAGES, MANIFEST, Recipe, detect
 from deadheat.workers import stopping
-from deadheat.workers.context import Context
+from deadheat.workers.context import BUILD, Context
 from deadheat.workers.holding import insist
 
 log = logging.getLogger(__name__)
@@ -50,7 +53,8 @@ def give_advice(context: Context, exhibition_id: int) -> None:
 def _asked(context: Context, job: AdviceJob, match: Transcript) -> Transcript:
     bot = ADVISERS[job.game].bot
     folder = bots_of(job.game) / bot
-    source = hashlib.sha256((folder / "main.py").read_bytes()).hexdigest()
+    recipe, entry = _recipe(folder)
+    source = hashlib.sha256((folder / entry).read_bytes()).hexdigest()
     about = {"exhibition": job.exhibition_id, "seat": job.seat, "transcript": job.transcript_sha256}
     slots, ends = context.slots, time.monotonic() + LEASE.total_seconds() / 2
     cpus = slots.slots[job.exhibition_id % len(slots.slots)]
@@ -66,7 +70,23 @@ def _asked(context: Context, job: AdviceJob, match: Transcript) -> Transcript:
         with slots.take(between, only=cpus):
             yield
 
-    program = Program(folder, LANGUAGES["python"].run, f"house:{bot}")
-    with Arena(context.sandbox, [program], [bot_limits(cpus, 0)], referee_cpus=slots.spare) as arena:
-        game, seed, whole = Session(match, job.seat), seed_of(match, job.seat), {**about, "bot": bot, "source": source}
-        return arena.play_beside(game, 1, seed, whole, hold, lambda transport: transport, [0], between).transcript
+    with context.folder(BUILD) as directory:
+        with hold():
+            built = build(context.sandbox, folder, recipe, ",".join(map(str, cpus)), between)
+        extract_program(built.tar, directory, context.settings.unpacked_limit_bytes)
+        program = Program(directory, recipe.run, f"house:{bot}")
+        with Arena(context.sandbox, [program], [bot_limits(cpus, 0)], referee_cpus=slots.spare) as arena:
+            game, seed, whole = (
+                Session(match, job.seat),
+                seed_of(match, job.seat),
+                {**about, "bot": bot, "source": source},
+            )
+            return arena.play_beside(game, 1, seed, whole, hold, lambda transport: transport, [0], between).transcript
+
+
+def _recipe(folder: Path) -> tuple[Recipe, str]:
+    """Return how a house bot is built and started, and its first file."""
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    manifest = folder / MANIFEST
+    language, entry = detect(folder.name, names, manifest.read_text("utf-8") if manifest.is_file() else None)
+    return LANGUAGES[language].starting_with(entry), entry

@@ -45,7 +45,7 @@ def evaluations(
 
 
 def _shown(found: EvaluationDetail) -> Iterator[RenderableType]:
-    said = f"{found.name}, number {found.number}: {found.state}, round {found.round} of {found.rounds}."
+    said = f"{found.name}, number {found.number}: {found.state}, round {_rounds(found, ' of ')}."
     yield f"{said} {found.reason}".strip()
     yield table(found.standings, (*PLACES, *_ties(found), SEED))
     if found.bracket:
@@ -77,12 +77,18 @@ def _winner(one: BracketTie) -> str:
     return next((_seat(seat) for seat in (one.first, one.second) if seat and seat.version_id == one.winner), "")
 
 
+def _rounds(one: Evaluation, of: str) -> str:
+    """The round of all rounds, and how many further ones two bots at the cut have had."""
+    more = one.round - one.rounds
+    return f"{min(one.round, one.rounds)}{of}{one.rounds}" + (f" + {more}" if more > 0 else "")
+
+
 LIST: Columns[Evaluation] = (
     Column("evaluation", lambda one: one.id, right=True),
     Column("name", lambda one: f"{one.name} {one.number}"),
     Column("format", lambda one: one.format, whole=True),
     Column("bots", lambda one: one.players, right=True),
-    Column("rounds", lambda one: f"{one.round}/{one.rounds}", right=True),
+    Column("rounds", lambda one: _rounds(one, "/"), right=True),
     Column("state", lambda one: one.state, whole=True),
     Column("due", lambda one: f"{one.due_at:%Y-%m-%d %H:%M}", whole=True),
 )

@@ -6,8 +6,6 @@ A subclass writes its rounds as a generator and need not handle faults: it yield
 to both, passes the replies to `answers`, and gets as many values back. If a reply is refused, `answers` raises
 `Forfeited`, which ends the match here: all replies have been checked by then (C-01), and the other seat is sent only
 FINISH (C-14). Duels with time banks, asked together or by turns, are in `banked`.
-
-A step is a barrier, and decisions at one are sent at the next: `notices` and `events` wait for the next step.
 """
 
 from __future__ import annotations
@@ -16,8 +14,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping
 from typing import TypeVar
 
-from deadheat.engine.core import READY_LIMIT_NS, Event, Message, Points, Reply, Result, Seat, Step, made
+from deadheat.engine.core import READY_LIMIT_NS, Event, Message, Points, Reply, Result, Seat, Step
 from deadheat.engine.games.parsing import Refused, expect, line_of
+from deadheat.engine.games.pending import Pending
 
 SEATS = (0, 1)
 
@@ -33,12 +32,8 @@ class Forfeited(Exception):
         self.refusals = refusals
 
 
-class Duel(ABC):
+class Duel(Pending, ABC):
     """One match, as a generator; see the top of this file."""
-
-    def __init__(self) -> None:
-        self.notices: list[Message] = []
-        self.events: list[Event] = []
 
     @abstractmethod
     def rounds(self) -> Generator[Step, Mapping[Seat, Reply], None]:
@@ -67,13 +62,6 @@ class Duel(ABC):
         yield self.finish(SEATS)
         first, second = points = self.points()
         return Result((1 if first >= second else 2, 1 if second >= first else 2), points)
-
-    def tell(self, messages: list[Message]) -> Step:
-        """Make a step of the waiting notices and events, then `messages`."""
-        step = made(Step, ((*self.notices, *messages), tuple(self.events)))
-        self.notices.clear()
-        self.events.clear()
-        return step
 
     def answers(self, command: str, replies: Mapping[Seat, Reply], read: Callable[[Seat, str], T]) -> list[T]:
         """Return the answers of the seats that were asked `command`, in their order, as `read` interprets them by the

@@ -2,17 +2,22 @@
 
 The null hypothesis is that two players are equally strong: each has the same chances against any third one, and neither
 is favoured when they meet. Then every *comparison* of the two is fair: its mean, given all before it, is 0. There is
-one for each common opponent (how much better the first fared against it than the second), and one for each round in
-which they met each other, of equally many matches from both sides; each lies between -1 and 1.
+one for each common opponent (how much better the first fared against it than the second), and one for each pair of
+matches, from both sides, in which they met each other; each lies between -1 and 1.
+
+Of a round only each player's points are known, not in which pairs it took them. Wins and losses are taken to lie in
+pairs of their own, as far as they can: of all arrangements with these points this one is the weakest evidence, for
+every stake, since the logarithm of 1 + s d is concave in d. Under the first version of the rules a whole round was one
+comparison, so that 20 won matches in one round said no more than two.
 
 A gambler who stakes a fixed share s of his money on the first player in each comparison d has the product of all
 1 + s d. If the two are equal, he gains nothing on average, whatever s is, nor if he divides his money evenly among all
 s from -1 to 1. The capital that he then has, starting from 1, is the *evidence*: the mean over s of the product. By
 Ville's inequality it ever reaches 20 in at most one of 20 cases. So the players differ as soon as the evidence is 20.
 Looking after every round costs nothing: the bound holds for all looks together. Nothing is assumed about draws, or
-about how much the matches of a round have in common.
+about how much the two matches of a pair have in common.
 
-It is computed in fractions, so that everybody gets the same. Eight wins in a row are evidence of 28.
+It is computed in fractions, so that everybody gets the same. Eight won pairs in a row are evidence of 28.
 
 Sources: Ville, Étude critique de la notion de collectif (1939); Waudby-Smith and Ramdas, Estimating means of bounded
 random variables by betting (2024).
@@ -49,27 +54,36 @@ def evidence(comparisons: Iterable[Fraction]) -> Fraction:
 
 
 def comparisons(
-    one: int, other: int, played: Sequence[Meeting], matches: int, opponents: Collection[int]
+    one: int, other: int, played: Sequence[Meeting], matches: int, opponents: Collection[int], rules: int
 ) -> list[Fraction]:
-    """Compare two players in each round in which they met, and through each opponent that both have met.
+    """Compare two players by what they took from each other, and through each opponent that both have met.
 
-    `matches`: the number per pair and round. A match counts by the difference of its points, so one that was not played
-    counts for nothing.
+    `matches`: the number per pair and round. A match counts by its points, so one that was not played counts for
+    nothing. `rules`: their version (`Form.rules`).
     """
     leads: dict[int, dict[int, list[Fraction]]] = {one: defaultdict(list), other: defaultdict(list)}
-    direct = []
+    direct: list[Fraction] = []
     for meeting in played:
         if meeting.second is None:
             continue
         lead = Fraction(meeting.first_points - meeting.second_points) / matches
         if {meeting.first, meeting.second} == {one, other}:
-            direct.append(_bounded(lead if meeting.first == one else -lead))
+            mine, theirs = meeting.first_points, meeting.second_points
+            if meeting.second == one:
+                mine, theirs, lead = theirs, mine, -lead
+            direct += [_bounded(lead)] if rules == 1 else _pairs(Fraction(mine), Fraction(theirs))
         elif meeting.first in leads:
             leads[meeting.first][meeting.second].append(lead)
         elif meeting.second in leads:
             leads[meeting.second][meeting.first].append(-lead)
     common = sorted(leads[one].keys() & leads[other].keys() & set(opponents))
     return direct + [_bounded((_mean(leads[one][third]) - _mean(leads[other][third])) / 2) for third in common]
+
+
+def _pairs(mine: Fraction, theirs: Fraction) -> list[Fraction]:
+    """What the pairs of a round say, if each but one was won or lost by both matches; points are 1 for a win."""
+    mixed = (mine % 2 - theirs % 2) / 2
+    return [*[Fraction(1)] * (mine // 2), *[Fraction(-1)] * (theirs // 2), *([mixed] if mixed else [])]
 
 
 def _mean(leads: Sequence[Fraction]) -> Fraction:

@@ -127,14 +127,16 @@ SONNEBORN_BERGER = Figure(
 )
 TIES_WON = Figure("rounds_won", N_("Rounds won"), "won", N_("of the bracket, without byes"))
 
-RULES: Sequence[Mapping[EvaluationFormat, tuple[Figure, ...]]] = (
-    {
-        EvaluationFormat.SWISS: (ROUNDS_WON, OPPONENTS_POINTS, EARLY_POINTS, OPPONENTS_EARLY_POINTS),
-        EvaluationFormat.ROUND_ROBIN: (SONNEBORN_BERGER,),
-        EvaluationFormat.KNOCKOUT: (TIES_WON,),
-    },
-)
-"""The rules by version, counted from 1."""
+_BY_FORMAT: Mapping[EvaluationFormat, tuple[Figure, ...]] = {
+    EvaluationFormat.SWISS: (ROUNDS_WON, OPPONENTS_POINTS, EARLY_POINTS, OPPONENTS_EARLY_POINTS),
+    EvaluationFormat.ROUND_ROBIN: (SONNEBORN_BERGER,),
+    EvaluationFormat.KNOCKOUT: (TIES_WON,),
+}
+
+RULES: Sequence[Mapping[EvaluationFormat, tuple[Figure, ...]]] = (_BY_FORMAT, _BY_FORMAT)
+"""The rules by version, counted from 1. The second has the same figures, and another test at a stage's cut
+(`league.pairing.evidence`).
+"""
 
 NEWEST = len(RULES)
 

@@ -58,8 +58,9 @@ class Stage:
         said = [WORDS[self.format] + (f" of {plural(self.rounds, 'round')}" if self.rounds else "")]
         said.append(f"{plural(self.matches, 'match', 'matches')} per pair")
         if self.further:
-            level = "who are level" if self.format is EvaluationFormat.KNOCKOUT else "at the cut"
-            said.append(f"at most {self.further} more for two {level}")
+            knockout = self.format is EvaluationFormat.KNOCKOUT
+            level = "if two are level" if knockout else f"if places {self.keep} and {self.keep + 1} are close"
+            said.append(f"up to {self.further} more {level}")
         if self.third_place:
             said.append("with a match for the third place")
         if self.tie_breaks:

@@ -113,7 +113,7 @@ def _at_the_cut(
     times = len(_leads(one, other, further))
     rounds = [meeting for meeting in played if meeting.round <= form.rounds]
     theirs = [meeting for meeting in further if {meeting.first, meeting.second} == {one, other}]
-    told = evidence(comparisons(one, other, [*rounds, *theirs], form.matches, present))
+    told = evidence(comparisons(one, other, [*rounds, *theirs], form.matches, present, form.rules))
     if times >= form.further or told >= APART:
         return None
     return (one, other) if times % 2 == 0 else (other, one)

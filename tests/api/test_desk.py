@@ -80,7 +80,11 @@ def test_what_is_wrong_with_a_season_is_said_beside_its_field_and_what_was_typed
     fields = boss.form("/desk/seasons").fields
     assert {name: fields[name] for name in typed} == typed
     boss.submit("/desk/seasons", 422, seats="2", name="!", finals_top="1", divisions="First, 4\nSecond, 1")
-    for name, text in (("name", "It begins with"), ("finals_top", "It should be"), ("divisions", "Number 2: It should")):
+    for name, text in (
+        ("name", "It begins with"),
+        ("finals_top", "It should be"),
+        ("divisions", "Number 2: It should"),
+    ):
         assert f'id="season-{name}-wrong">{text}' in boss.answer.text
     boss.submit("/desk/seasons", name="Winter", finals_top="8", divisions="First, 4\n\nSecond")
     page = boss.get("/desk/seasons/new")

@@ -78,10 +78,9 @@ class Loaded(Chance):
         super().__init__(b"")
         self.told: Iterator[str] = chain(dice.replace(" ", ""))
 
-    def below(self, bound: int) -> int:
+    def dice(self, count: int) -> tuple[int, ...]:
         """See `engine.chance.Chance`."""
-        assert bound == 6
-        return int(next(self.told)) - 1
+        return tuple([int(next(self.told)) for _ in range(count)])
 
 
 @dataclass(frozen=True)

@@ -345,7 +345,7 @@ def test_a_leak_in_a_real_game_is_found(monkeypatch: pytest.MonkeyPatch) -> None
 
     def leaky(match: rules._Match, seat: Seat) -> tuple[str, str]:
         before, after = honest(match, seat)
-        ones = sum(hand.count(1) for other, hand in match.hands.items() if other != seat)
+        ones = sum(hand.count(1) for other, hand in enumerate(match.hands) if other != seat)
         return before, after.replace('"isYourTurn":true', f'"isYourTurn":{"true" if ones % 2 else "false"}')
 
     monkeypatch.setattr(rules._Match, "frame", leaky)

@@ -469,11 +469,11 @@ class OneHandChanged(Chance):
         self.changed = range(start, end)
         self.drawn = 0
 
-    def below(self, bound: int) -> int:
+    def dice(self, count: int) -> tuple[int, ...]:
         """See `engine.chance.Chance`."""
-        value = super().below(bound)
-        self.drawn += 1
-        return (value + 1) % bound if self.drawn - 1 in self.changed else value
+        dice = super().dice(count)
+        self.drawn += count
+        return tuple([die % 6 + 1 if n in self.changed else die for n, die in enumerate(dice, self.drawn - count)])
 
 
 @given(tables, numbers, st.integers(0, 5), st.data())
@@ -486,7 +486,8 @@ def test_a_seats_dice_change_nothing_that_others_see_before_they_are_shown(
     hands = events(whole, "hand")
     chosen = data.draw(st.sampled_from([n for n, hand in enumerate(hands) if hand["seat"] == seat % seats]))
     start, length = sum(len(hand["dice"]) for hand in hands[:chosen]), len(hands[chosen]["dice"])
-    steps = GAME.play(seats, OneHandChanged(seed(number), start, start + length))
+    chance = OneHandChanged(seed(number), start, start + length)
+    steps = GAME.play(seats, chance)
     step = next(steps)
     for exchange in whole.exchanges:
         if any(e["type"] == "challenge" and e["round"] == hands[chosen]["round"] for e in exchange.events):
@@ -495,6 +496,7 @@ def test_a_seats_dice_change_nothing_that_others_see_before_they_are_shown(
         assert others[0] == others[1]
         if exchange.replies:
             step = steps.send(exchange.replies)
+    assert chance.drawn >= start + length
 
 
 def test_a_view_shows_no_dice_but_ones_own() -> None:

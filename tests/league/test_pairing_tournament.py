@@ -91,9 +91,36 @@ def test_what_two_are_compared_by() -> None:
         Meeting(3, 1, 4, 4, 0),  # 2 has not met this opponent
         Meeting(4, 2, None, 4),
     ]
-    assert comparisons(1, 2, played, 4, {1, 2, 3, 4}) == [Fraction(1, 2), Fraction(3, 4)]
-    assert comparisons(2, 1, played, 4, {1, 2, 3, 4}) == [Fraction(-1, 2), Fraction(-3, 4)]
-    assert comparisons(1, 2, played, 4, {1, 2}) == [Fraction(1, 2)], "who is gone is no measure"
+    everybody = {1, 2, 3, 4}
+    assert comparisons(1, 2, played, 4, everybody, rules=1) == [Fraction(1, 2), Fraction(3, 4)]
+    assert comparisons(2, 1, played, 4, everybody, rules=1) == [Fraction(-1, 2), Fraction(-3, 4)]
+    assert comparisons(1, 2, played, 4, everybody, rules=2) == [1, Fraction(3, 4)], "a won pair, and one with 1 : 1"
+    assert comparisons(2, 1, played, 4, everybody, rules=2) == [-1, Fraction(-3, 4)]
+    assert comparisons(1, 2, played, 4, {1, 2}, rules=1) == [Fraction(1, 2)], "who is gone is no measure"
+
+
+PAIRS = st.lists(
+    st.tuples(*[st.sampled_from([(1.0, 0.0), (0.5, 0.5), (0.0, 1.0), (0.0, 0.0)])] * 2), min_size=1, max_size=12
+)
+
+
+@examples(100)
+@given(PAIRS)
+def test_a_round_s_points_are_never_stronger_evidence_than_its_pairs(
+    pairs: list[tuple[tuple[float, float], ...]],
+) -> None:
+    """(0, 0) is a match that was not played."""
+    exact = [Fraction(sum(mine - theirs for mine, theirs in pair)) / 2 for pair in pairs]
+    points = [sum(match[side] for pair in pairs for match in pair) for side in (0, 1)]
+    told = comparisons(1, 2, [Meeting(1, 1, 2, *points)], 2 * len(pairs), {1, 2}, rules=2)
+    assert sum(told) == sum(exact)
+    assert evidence(told) <= evidence(exact)
+
+
+def test_two_that_are_clearly_apart_in_one_round_do_not_meet_again() -> None:
+    for rules, rounds in ((1, 6), (2, 1)):
+        form = Form(ROUND_ROBIN, 1, 20, keep=1, further=5, rules=rules)
+        assert max(one.round for one in play(form, [1, 2], better_wins(20))) == rounds
 
 
 # Stages -----------------------------------------------------------------------------------------------------------

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import shutil
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -21,6 +24,7 @@ from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import bots_of
 from deadheat.engine.replay import replay
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, decode
+from deadheat.games.betris_large import advice as betris_advice
 from deadheat.league import telemetry
 from deadheat.league.errors import BlobsAway
 from deadheat.league.service.jobs import exhibitions
@@ -374,6 +378,23 @@ def test_once_it_is_over_the_strongest_house_bot_says_what_it_would_have_done(wo
     assert len(told) == len(ada.moves)
     assert all(each.advised is not None for each in told)
     assert [path for path in world.context.run_dir.iterdir() if path.name != "slots"] == []
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ is installed (Debian: g++)")
+def test_an_adviser_that_is_no_script_is_built_before_it_is_asked(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(betris_advice, "ADVICE", replace(betris_advice.ADVICE, bot="solid"))
+    person, exhibition_id = seated(world, "betris-large")
+    played(world, person, exhibition_id)
+    give_advice(world.context, exhibition_id)
+    sha256 = info(world, exhibition_id).advice_sha256
+    assert sha256 is not None
+    said = decode(world.context.blobs.get(sha256, MAX_TRANSCRIPT_BYTES))
+    assert said.about["bot"] == "solid"
+    assert said.about["source"] == hashlib.sha256((bots_of("betris-large") / "solid/main.cpp").read_bytes()).hexdigest()
+    ready, move, *_ = [prompt.reply.line for prompt in said.prompts()]
+    assert ready == "OK" and str(move).startswith("BET ")
 
 
 def test_advice_is_tried_a_few_times_and_never_twice_at_once(

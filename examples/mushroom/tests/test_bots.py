@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from deadheat.engine.advice import Session, advice, seed_of
+from deadheat.engine.core import Message
 from deadheat.engine.games.folder import folders
 from deadheat.engine.games.variants import rules_of, varied
 from deadheat.engine.memory import MemoryTransport
@@ -16,6 +18,7 @@ from deadheat.engine.referee import run_match
 from deadheat.engine.replay import replay
 from deadheat.engine.scenes import document
 from deadheat_mushroom import GAME
+from deadheat_mushroom.advice import ADVICE
 from deadheat_mushroom.rules import Mushroom
 from playing import BOTS, bot, match, seated
 
@@ -108,6 +111,33 @@ def test_the_thinker_lives_within_its_bank(compiled):
     output = program.process.communicate(timeout=10)[0].splitlines()
     assert output[0] == "OK"
     assert len(output[1].split()) == 4
+
+
+def advised(played, seat, adviser):
+    """Ask the adviser about a seat's moves; return the session and its advice on each of them."""
+    session = run_match(Session(played, seat), 1, seed_of(played, seat), MemoryTransport([adviser]))
+    assert adviser.end() == (0, "", "")
+    return session, advice(played, seat, session, ADVICE)
+
+
+def test_the_thinker_would_play_as_it_played_when_it_had_the_same_time(compiled, monkeypatch):
+    monkeypatch.setitem(folders(), "mushroom", GAME)
+    thinker = Program(compiled("thinker"))
+    thinker(Message(0, "ADVISE 1"))
+    played = match(thinker, seated(bot("greedy")(1)), seed=5)
+    assert thinker.end() == (0, "", "")
+    _, found = advised(played, 0, Program(compiled("thinker")))
+    assert len(found) > 5
+    assert [each for each in found if not each.agrees] == []
+
+
+def test_the_thinker_advises_a_seat_that_plays_otherwise_the_same_each_time(compiled, monkeypatch):
+    monkeypatch.setitem(folders(), "mushroom", GAME)
+    played = match(seated(bot("greedy")(1)), seated(bot("random")(2)), seed=6)
+    (first, found), (again, _) = (advised(played, 1, Program(compiled("thinker"))) for _ in range(2))
+    assert [prompt.reply.line for prompt in first.prompts()] == [prompt.reply.line for prompt in again.prompts()]
+    assert all(each.advised is not None for each in found)
+    assert not all(each.agrees for each in found)
 
 
 @pytest.mark.parametrize("name", COMPILED)

@@ -155,6 +155,8 @@ def test_a_person_drags_rectangles_to_the_end_of_a_match(season, page):
     expect(page.locator("#told")).to_contain_text(re.compile("won|lost|draw"))
     page.get_by_text("re-simulate now").click()
     expect(page.locator("output")).to_contain_text("Verified")
+    expect(page.locator("#advice")).to_contain_text("thinker would have done")
+    expect(page.locator("#advice")).to_contain_text(re.compile(r"It agrees with \d+ of \d+ moves"))
 
 
 ENGLISH = re.compile(r"[A-Za-z]{2,},? [A-Za-z]{2,}|\b(Take|Pass)\b")

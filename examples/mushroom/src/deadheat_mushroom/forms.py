@@ -13,13 +13,18 @@ from deadheat_mushroom.rules import NO_MOVE
 
 def _take(_prompt: str, state: State, _seat: Seat) -> Turn:
     """Offer every rectangle that may be taken, with what it adds up to."""
-    board = Board([row.replace(".", "0") for row in state["rows"]])
+    board = board_of(state)
     offered = {" ".join(map(str, each)): told(board, each) for each in board.rectangles()}
 
     def line(fields: Fields) -> str:
         return NO_MOVE if "pass" in fields else choice(fields, "rectangle", offered, _("a rectangle, or pass"))
 
     return Turn("take", line, {"rows": state["rows"], "sum": SUM, "rectangles": offered})
+
+
+def board_of(state: State) -> Board:
+    """Return the mushrooms that are left in a scene."""
+    return Board([row.replace(".", "0") for row in state["rows"]])
 
 
 def told(board: Board, rectangle: Rectangle) -> str:

@@ -1,5 +1,6 @@
 // A Mushroom bot that looks ahead: alpha-beta over the moves with the most to gain, one turn deeper each time, until
-// its time for the turn is over or it has seen enough positions. The rules are in protocol.md.
+// its time for the turn is over or it has seen enough positions. The rules are in protocol.md. The bot also advises
+// (see deadheat/engine/advice.py): PLAYED tells it what its seat did instead.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -17,6 +18,7 @@ constexpr int WIDE = 24, NARROW = 10;   // how many moves are looked at: at the 
 constexpr long ENOUGH = 40000;          // positions a turn, so that a fast machine plays as an ordinary one does
 constexpr int SHARE = 30;               // a turn may use one part in so many of what is left in the bank
 constexpr int RESERVE_MS = 300;         // never used for thinking
+constexpr long ADVICE_MS = 4000;        // for advice, which has 5 s: enough is seen before, so equal questions end alike
 
 enum Owner : signed char { NOBODY = 0, MINE = 1, THEIRS = -1 };
 
@@ -156,12 +158,27 @@ class Search {
     static int ended(int ahead) { return ahead > 0 ? LOST + ahead : ahead < 0 ? ahead - LOST : 0; }
 };
 
+struct State {
+    Board board;
+    int score = 0; // our cells less theirs
+
+    // Apply a move as it was sent. Returns whether it was a pass.
+    bool apply(std::istringstream &words, Owner owner) {
+        Move move{};
+        words >> move.top >> move.left >> move.bottom >> move.right;
+        if (move.top < 0)
+            return true;
+        score += owner * board.gain(move.top, move.left, move.bottom, move.right, owner);
+        board.take(move, owner);
+        return false;
+    }
+};
+
 } // namespace
 
 int main() {
-    Board board;
-    int score = 0; // our cells less theirs
-    bool passed = false;
+    State now, asked; // `asked`: as it was at the last TIME
+    bool passed = false, advises = false;
     std::string line;
     while (std::getline(std::cin, line)) {
         std::istringstream words(line);
@@ -173,22 +190,23 @@ int main() {
             std::string digits;
             for (int row = 0; row < ROWS && words >> digits; row++)
                 for (std::size_t column = 0; column < digits.size() && column < COLUMNS; column++)
-                    board.digits[row][column] = static_cast<signed char>(digits[column] - '0');
+                    now.board.digits[row][column] = static_cast<signed char>(digits[column] - '0');
         } else if (command == "OPP") {
-            Move move{};
-            words >> move.top >> move.left >> move.bottom >> move.right;
-            passed = move.top < 0;
-            if (!passed) {
-                score -= board.gain(move.top, move.left, move.bottom, move.right, THEIRS);
-                board.take(move, THEIRS);
-            }
+            passed = now.apply(words, THEIRS);
+        } else if (command == "ADVISE") {
+            advises = true;
+        } else if (command == "PLAYED") {
+            now = asked;
+            now.apply(words, MINE);
         } else if (command == "TIME") {
             long mine_ms = 0;
             words >> mine_ms;
-            const Move move = Search(board, score, std::max(1L, (mine_ms - RESERVE_MS) / SHARE)).best(passed);
+            asked = now;
+            const long time_ms = advises ? ADVICE_MS : std::max(1L, (mine_ms - RESERVE_MS) / SHARE);
+            const Move move = Search(now.board, now.score, time_ms).best(passed);
             if (move.top >= 0) {
-                score += move.gain;
-                board.take(move, MINE);
+                now.score += move.gain;
+                now.board.take(move, MINE);
             }
             passed = false;
             std::printf("%d %d %d %d\n", move.top, move.left, move.bottom, move.right);
