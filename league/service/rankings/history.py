@@ -105,12 +105,14 @@ def span(second: int) -> int:
 
 
 def _thin(session: Session, season_id: int, last: int, second: int) -> None:
-    """Keep the season's first point and the last of each span before the current one, and no other of the current."""
+    """Keep the season's first point and the last of each span before the current one, and no other of the current; in
+    the second of the first point, the newer ranking replaces it.
+    """
     width = span(second)
     stored = col(RatingPoint.second)
     of_season = col(RatingPoint.season_id) == season_id
     first = session.exec(select(func.min(stored)).where(of_season)).one()
-    thinned = (of_season, stored != first)
+    thinned = (of_season, (stored != first) | (stored == second))
     if span(last) != width:
         kept = select(func.max(stored)).where(of_season).group_by(stored // width)
         session.exec(delete(RatingPoint).where(*thinned, stored.not_in(kept)))
