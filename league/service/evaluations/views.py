@@ -16,7 +16,7 @@ from deadheat.league.pairing.figures import RULES
 from deadheat.league.records import evaluations as records
 from deadheat.league.records import from_row
 from deadheat.league.service.evaluations.beginning import due
-from deadheat.league.service.evaluations.playing import players_of, standings_of
+from deadheat.league.service.evaluations.playing import GONE, standings_of
 from deadheat.league.service.evaluations.points import points_of
 from deadheat.league.service.evaluations.staged import bracket_of, seats_of
 from deadheat.league.service.ground.steps import existing
@@ -138,7 +138,7 @@ def evaluation(
         there = [one for one in standings_of(session, row) if versions is None or one.player in versions]
         placed = there[skip:] if limit is None else there[skip : skip + limit]
     seats = seats_of(session, row.id, [one.player for one in placed])
-    _, gone = players_of(session, row.id)
+    gone = set(session.exec(GONE, params={"evaluation_id": row.id}))
     standings = [_standing(one, *seats[one.player], one.player in gone) for one in placed]
     return records.EvaluationDetail(**_told(session, row), standings=standings, bracket=bracket_of(session, row))
 
