@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import lru_cache
 
 from deadheat.engine.core import NS_PER_MS, NS_PER_S, Points, Seat
 from deadheat.engine.language import _, ngettext
@@ -71,6 +72,7 @@ def seat_number(seat: Seat) -> int:
     return seat + 1
 
 
+@lru_cache(maxsize=4096)  # a list of matches has the same few again and again
 def points(value: Points | str) -> str:
     """Points as a decimal: 91/2 as 45.5, 100/3 as 33.333. Text is read as results are stored; what is none stays."""
     if isinstance(value, str) and not STORED.fullmatch(value):

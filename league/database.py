@@ -34,6 +34,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from alembic import command
 from alembic.config import Config
@@ -144,14 +145,14 @@ class Database:
     @contextmanager
     def transaction(self) -> Iterator[Session]:
         """A session that may write; commits at the end of the block unless an exception leaves it."""
-        with self._session(self._writers) as session:
+        with self._session(self._writers, _Session) as session:
             yield session
             session.commit()
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
         """A session that only reads one instant of the database, and never waits for a writer."""
-        with self._session(self._readers) as session:
+        with self._session(self._readers, _Reader) as session:
             yield session
 
     def migrate(self) -> None:
@@ -168,8 +169,8 @@ class Database:
         """Give back every connection."""
         self.engine.dispose()
 
-    def _session(self, engine: Engine) -> Session:
-        return _Session(engine, info={"surroundings": self._surroundings}, expire_on_commit=False)
+    def _session(self, engine: Engine, kind: type[Session]) -> Session:
+        return kind(engine, info={"surroundings": self._surroundings}, expire_on_commit=False)
 
     @contextmanager
     def _migrating(self) -> Iterator[Config]:
@@ -221,6 +222,18 @@ class _Session(Session):
     """A session that sends BEGIN itself: any listener on its engine would make each statement up to half as long
     again.
     """
+
+
+class _Reader(_Session):
+    """A session that keeps the rows that were got from it: it reads one instant, so each is read once. Others forget a
+    row with the last reference to it, and the parts of a page would each read its season again.
+    """
+
+    def get(self, *arguments: Any, **options: Any) -> Any:
+        """See `Session.get`."""
+        found = super().get(*arguments, **options)
+        self.info.setdefault("got", {})[id(found)] = found
+        return found
 
 
 @event.listens_for(_Session, "after_begin")

@@ -20,7 +20,7 @@ router = APIRouter(include_in_schema=False)
 ROWS = 50
 """Evaluations on one page of the list."""
 
-ROWS_OF_ONE = 100
+ROWS_OF_ONE = 50
 """Places on one page of standings, and boards on one page of a round."""
 
 Number = Annotated[RowId | None, Query()]

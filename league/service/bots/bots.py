@@ -74,10 +74,10 @@ def bots_of(session: Session, owner: Person) -> list[BotInfo]:
 
 def bot_info(session: Session, bot_id: int) -> BotInfo:
     """Return the public record of a bot. Raises NotFound."""
-    found = infos(session, col(Bot.id) == bot_id)
-    if not found:
+    found = session.exec(INFO.where(col(Bot.id) == bot_id)).first()
+    if found is None:
         raise NotFound("bot", bot_id)
-    return found[0]
+    return _info(*found)
 
 
 def own_bot(session: Session, owner: Person, bot_id: int) -> Bot:
@@ -200,20 +200,24 @@ def bots_named(
 
 def infos(session: Session, condition: ColumnElement[bool], skip: int = 0, limit: int | None = None) -> list[BotInfo]:
     """The bots that meet a condition, by game and name."""
-    versions = select(func.count()).select_from(BotVersion).where(BotVersion.bot_id == Bot.id).scalar_subquery()
-    statement = (
-        select(Bot, User.name, Team.name, versions)
-        .join(User, col(User.id) == Bot.owner_id)
-        .join(Team, col(Team.id) == Bot.team_id, isouter=True)
-        .where(condition)
-        .order_by(Bot.game, Bot.name_key, col(Bot.id))
-        .offset(skip)
-        .limit(limit)
+    found = INFO.where(condition).order_by(Bot.game, Bot.name_key, col(Bot.id)).offset(skip).limit(limit)
+    return [_info(*row) for row in session.exec(found)]
+
+
+def _info(bot: Bot, author: str, team: str | None, versions: int) -> BotInfo:
+    return from_row(BotInfo, bot, author=author, team=team, versions=versions)
+
+
+INFO = (
+    select(
+        Bot,
+        User.name,
+        Team.name,
+        select(func.count()).select_from(BotVersion).where(BotVersion.bot_id == Bot.id).scalar_subquery(),
     )
-    return [
-        from_row(BotInfo, bot, author=author, team=team, versions=count)
-        for bot, author, team, count in session.exec(statement)
-    ]
+    .join(User, col(User.id) == Bot.owner_id)
+    .join(Team, col(Team.id) == Bot.team_id, isouter=True)
+)
 
 
 def trial_of(session: Session, owner: Person, bot_id: int, number: int) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
+from sqlalchemy import Integer, bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, func, or_, select
 
@@ -15,7 +16,7 @@ from deadheat.league.pairing.figures import RULES
 from deadheat.league.records import evaluations as records
 from deadheat.league.records import from_row
 from deadheat.league.service.evaluations.beginning import due
-from deadheat.league.service.evaluations.playing import players_of, standings_of
+from deadheat.league.service.evaluations.playing import GONE, standings_of
 from deadheat.league.service.evaluations.points import points_of
 from deadheat.league.service.evaluations.staged import bracket_of, seats_of
 from deadheat.league.service.ground.steps import existing
@@ -49,11 +50,17 @@ def evaluations(
 ) -> list[records.Evaluation]:
     """The season's evaluations, the newest first; `before`: those with a lower number. Raises NotFound."""
     existing(session, Season, season_id)
-    statement = select(Evaluation).where(Evaluation.season_id == season_id)
-    if before is not None:
-        statement = statement.where(Evaluation.number < before)
-    rows = session.exec(statement.order_by(col(Evaluation.number).desc()).limit(limit)).all()
+    statement = NEWEST if before is None else NEWEST.where(Evaluation.number < before)
+    rows = session.exec(statement, params={"season": season_id, "most": limit}).all()
     return [records.Evaluation(**_told(session, row)) for row in rows]
+
+
+NEWEST = (
+    select(Evaluation)
+    .where(Evaluation.season_id == bindparam("season"))
+    .order_by(col(Evaluation.number).desc())
+    .limit(bindparam("most", type_=Integer))
+)
 
 
 def coming(session: Session, season_id: int) -> list[tuple[str, datetime]]:
@@ -76,8 +83,7 @@ def courses(session: Session, season_id: int, bot_ids: Collection[int] | None = 
     """The places of these bots, or of the first `TOP`, in the newest `COURSE` completed evaluations of a season, the
     best first. Empty if fewer than two are completed.
     """
-    done = select(Evaluation).where(Evaluation.season_id == season_id, Evaluation.state == EvaluationState.DONE)
-    rows = session.exec(done.order_by(col(Evaluation.number).desc()).limit(COURSE)).all()
+    rows = session.exec(DONE, params={"season": season_id}).all()
     if len(rows) < 2:
         return []
     newest = [row.id for row in rows]
@@ -94,6 +100,14 @@ def courses(session: Session, season_id: int, bot_ids: Collection[int] | None = 
         assert place is not None, "the evaluation is done"
         found.setdefault(number, (name, []))[1].append((evaluation_number, place))
     return [records.Course(one, found[one][0], tuple(found[one][1])) for one in bot_ids if one in found]
+
+
+DONE = (
+    select(Evaluation)
+    .where(Evaluation.season_id == bindparam("season"), Evaluation.state == EvaluationState.DONE)
+    .order_by(col(Evaluation.number).desc())
+    .limit(COURSE)
+)
 
 
 def _first(session: Session, newest: Sequence[Evaluation]) -> list[int]:
@@ -124,7 +138,7 @@ def evaluation(
         there = [one for one in standings_of(session, row) if versions is None or one.player in versions]
         placed = there[skip:] if limit is None else there[skip : skip + limit]
     seats = seats_of(session, row.id, [one.player for one in placed])
-    _, gone = players_of(session, row.id)
+    gone = set(session.exec(GONE, params={"evaluation_id": row.id}))
     standings = [_standing(one, *seats[one.player], one.player in gone) for one in placed]
     return records.EvaluationDetail(**_told(session, row), standings=standings, bracket=bracket_of(session, row))
 

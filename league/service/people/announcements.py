@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sqlalchemy import Integer, bindparam
 from sqlmodel import Session, col, select
 
 from deadheat.league.database import now
@@ -45,8 +46,11 @@ def take_down(session: Session, organiser: Person, announcement_id: int) -> None
 
 def announcements(session: Session, season_id: int | None = None, limit: int = MAX_SHOWN) -> list[AnnouncementInfo]:
     """The announcements about one season and about the whole league, or all, the newest first."""
-    statement = select(Announcement).order_by(col(Announcement.id).desc()).limit(limit)
-    if season_id is not None:
-        about = col(Announcement.season_id)
-        statement = statement.where((about == season_id) | about.is_(None))
-    return [from_row(AnnouncementInfo, row) for row in session.exec(statement)]
+    statement = NEWEST if season_id is None else ABOUT
+    return [
+        from_row(AnnouncementInfo, row) for row in session.exec(statement, params={"season": season_id, "most": limit})
+    ]
+
+
+NEWEST = select(Announcement).order_by(col(Announcement.id).desc()).limit(bindparam("most", type_=Integer))
+ABOUT = NEWEST.where((col(Announcement.season_id) == bindparam("season")) | col(Announcement.season_id).is_(None))

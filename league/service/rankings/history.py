@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import sqlalchemy
-from sqlalchemy import bindparam, or_
+from sqlalchemy import bindparam
 from sqlmodel import Session, col, delete, func, select
 
 from deadheat.league.service.ground.steps import insert_rows
@@ -105,14 +105,14 @@ def span(second: int) -> int:
 
 
 def _thin(session: Session, season_id: int, last: int, second: int) -> None:
-    """Keep the season's first point and the last of each span before the current one, and no other of the current. A
-    first ranking of this very second is replaced.
+    """Keep the season's first point and the last of each span before the current one, and no other of the current; in
+    the second of the first point, the newer ranking replaces it.
     """
     width = span(second)
     stored = col(RatingPoint.second)
     of_season = col(RatingPoint.season_id) == season_id
     first = session.exec(select(func.min(stored)).where(of_season)).one()
-    thinned = (of_season, or_(stored != first, stored == second))
+    thinned = (of_season, (stored != first) | (stored == second))
     if span(last) != width:
         kept = select(func.max(stored)).where(of_season).group_by(stored // width)
         session.exec(delete(RatingPoint).where(*thinned, stored.not_in(kept)))

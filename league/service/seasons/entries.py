@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from sqlalchemy import ColumnElement
+from sqlalchemy import ColumnElement, bindparam
 from sqlmodel import Session, col, func, or_, select
 from sqlmodel.sql.expression import Select
 
@@ -283,8 +283,12 @@ def _views(
 
 def _challengers(session: Session, season_id: int) -> dict[int, int]:
     """The number of the version at each entry's promotion gate."""
-    running = select(Challenge.entry_id, BotVersion.number).join(
-        BotVersion, col(BotVersion.id) == Challenge.candidate_id
-    )
-    running = running.where(Challenge.season_id == season_id, Challenge.state == ChallengeState.RUNNING)
-    return {entry_id: number for entry_id, number in session.exec(running).all() if entry_id is not None}
+    running = session.exec(AT_GATES, params={"season": season_id})
+    return {entry_id: number for entry_id, number in running if entry_id is not None}
+
+
+AT_GATES = (
+    select(Challenge.entry_id, BotVersion.number)
+    .join(BotVersion, col(BotVersion.id) == Challenge.candidate_id)
+    .where(Challenge.season_id == bindparam("season"), Challenge.state == ChallengeState.RUNNING)
+)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import cast
 
-from sqlalchemy import and_
+from sqlalchemy import and_, bindparam
 from sqlmodel import Session, col, or_, select
 
 from deadheat.league.errors import NotAdmitted, TooMany
@@ -97,6 +97,13 @@ class AbsentBot:
 
 def absent_bots(session: Session, season_id: int) -> list[AbsentBot]:
     """List the entered bots of a season that do not take part, by name; why an organiser did it is in the audit log."""
-    statement = select(AbsentEntry, Bot.name).join(Bot, col(Bot.id) == AbsentEntry.bot_id)
-    statement = statement.where(AbsentEntry.season_id == season_id).order_by(col(Bot.name_key), col(Bot.id))
-    return [AbsentBot(row.bot_id, name, row.absence) for row, name in session.exec(statement)]
+    rows = session.exec(ABSENT, params={"season": season_id})
+    return [AbsentBot(bot_id, bot, Absence(absence)) for bot_id, bot, absence in rows]
+
+
+ABSENT = (
+    select(AbsentEntry.bot_id, Bot.name, AbsentEntry.absence)
+    .join(Bot, col(Bot.id) == AbsentEntry.bot_id)
+    .where(AbsentEntry.season_id == bindparam("season"))
+    .order_by(col(Bot.name_key), col(Bot.id))
+)

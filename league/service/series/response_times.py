@@ -70,11 +70,21 @@ _LOCKED = (
 
 def command_times(session: Session, season_id: int, version_ids: Iterable[int]) -> list[CommandTimes]:
     """Return the response times of these versions together, by command."""
-    chosen = (ResponseTimes.season_id == season_id, col(ResponseTimes.version_id).in_(list(version_ids)))
+    chosen = {"season_id": season_id, "version_ids": list(version_ids)}
     rows: dict[str, list[ResponseTimes]] = {}
-    for row in session.exec(select(ResponseTimes).where(*chosen).order_by(col(ResponseTimes.command))):
+    for row in session.exec(TIMES, params=chosen) if chosen["version_ids"] else ():
         rows.setdefault(row.command, []).append(row)
     return [_view(command, parts) for command, parts in rows.items()]
+
+
+TIMES = (
+    select(ResponseTimes)
+    .where(
+        ResponseTimes.season_id == bindparam("season_id"),
+        col(ResponseTimes.version_id).in_(bindparam("version_ids", expanding=True)),
+    )
+    .order_by(col(ResponseTimes.command))
+)
 
 
 def latency_by_version(session: Session, season_id: int) -> dict[str, dict[str, Any]]:

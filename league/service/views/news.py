@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import sqlalchemy
+from sqlalchemy import Integer, bindparam
 from sqlmodel import Session, col, func, select
 
 from deadheat.league.records import from_row
@@ -54,14 +55,7 @@ class RunningSeries:
 
 def running_series(session: Session, limit: int) -> list[RunningSeries]:
     """List running series, the latest first."""
-    statement = (
-        select(Series, Season)
-        .join(Season, col(Season.id) == Series.season_id)
-        .where(Series.state == JobState.RUNNING, shown_series())
-        .order_by(col(Series.started_at).desc())
-        .limit(limit)
-    )
-    running = session.exec(statement).all()
+    running = session.exec(RUNNING, params={"most": limit}).all()
     if not running:
         return []
     of_these = col(Match.series_id).in_([series.id for series, _ in running])
@@ -91,6 +85,15 @@ def running_series(session: Session, limit: int) -> list[RunningSeries]:
         for series, season in running
         for first, count in (counted[series.id],)
     ]
+
+
+RUNNING = (
+    select(Series, Season)
+    .join(Season, col(Season.id) == Series.season_id)
+    .where(Series.state == JobState.RUNNING, shown_series())
+    .order_by(col(Series.started_at).desc())
+    .limit(bindparam("most", type_=Integer))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,17 +134,26 @@ def newest_versions(
     session: Session, limit: int, *, game: str | None = None, before: int | None = None
 ) -> list[NewVersion]:
     """The newest uploads of a game, or of all games (None), with an id below `before`."""
-    chosen = [getattr(BotVersion, name) for name in ("id", "number", "state", "language", "size_bytes", "created_at")]
-    statement = (
-        sqlalchemy.select(col(Bot.id), col(Bot.name), col(User.name), col(Team.name), col(Bot.game), *chosen)
-        .join_from(BotVersion, Bot, col(Bot.id) == col(BotVersion.bot_id))
-        .join(User, col(User.id) == col(Bot.owner_id))
-        .join(Team, col(Team.id) == col(Bot.team_id), isouter=True)
-        .order_by(col(BotVersion.id).desc())
-        .limit(limit)
-    )
+    statement = NEWEST.limit(limit)
     if game is not None:
         statement = statement.where(col(Bot.game) == game)
     if before is not None:
         statement = statement.where(col(BotVersion.id) < before)
     return [NewVersion(*row) for row in session.connection().execute(statement)]
+
+
+_OF_VERSION = ("id", "number", "state", "language", "size_bytes", "created_at")
+NEWEST = (
+    sqlalchemy.select(
+        col(Bot.id),
+        col(Bot.name),
+        col(User.name),
+        col(Team.name),
+        col(Bot.game),
+        *(getattr(BotVersion, name) for name in _OF_VERSION),
+    )
+    .join_from(BotVersion, Bot, col(Bot.id) == col(BotVersion.bot_id))
+    .join(User, col(User.id) == col(Bot.owner_id))
+    .join(Team, col(Team.id) == col(Bot.team_id), isouter=True)
+    .order_by(col(BotVersion.id).desc())
+)

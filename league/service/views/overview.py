@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import sqlalchemy
+from sqlalchemy import bindparam
 from sqlmodel import Session, col, func, select
 
 from deadheat.league.service.series.deals import SILENT
@@ -31,16 +32,18 @@ class Leader:
 def leaders(session: Session, season_ids: Sequence[int]) -> dict[int, Leader]:
     """The leader of each ranked season; of several divisions, that of the highest."""
     newest = _last_seconds(session, season_ids)
-    chosen = (col(RatingPoint.season_id), col(Bot.id), col(Bot.name), col(User.name), col(RatingPoint.elo))
-    statement = (
-        sqlalchemy.select(*chosen)
-        .join_from(RatingPoint, Bot, col(Bot.id) == col(RatingPoint.bot_id))
-        .join(User, col(User.id) == Bot.owner_id)
-        .join(Entry, (col(Entry.bot_id) == Bot.id) & (col(Entry.season_id) == RatingPoint.season_id))
-        .where(_at(newest), col(RatingPoint.rank) == 1)
-        .order_by(col(Entry.division).desc(), col(RatingPoint.elo), col(Bot.id).desc())  # the last one is kept
-    )
+    statement = FIRST.where(_at(newest))
     return {row[0]: Leader(*row[1:]) for row in session.connection().execute(statement)} if newest else {}
+
+
+FIRST = (
+    sqlalchemy.select(col(RatingPoint.season_id), col(Bot.id), col(Bot.name), col(User.name), col(RatingPoint.elo))
+    .join_from(RatingPoint, Bot, col(Bot.id) == col(RatingPoint.bot_id))
+    .join(User, col(User.id) == Bot.owner_id)
+    .join(Entry, (col(Entry.bot_id) == Bot.id) & (col(Entry.season_id) == RatingPoint.season_id))
+    .where(col(RatingPoint.rank) == 1)
+    .order_by(col(Entry.division).desc(), col(RatingPoint.elo), col(Bot.id).desc())  # the last one is kept
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +105,13 @@ def _places(session: Session, bots: Iterable[tuple[int, int]]) -> dict[tuple[int
 
 def _last_seconds(session: Session, season_ids: Sequence[int]) -> dict[int, int]:
     """When each season was last ranked, in seconds of its age, read from the index."""
-    last = select(func.max(RatingPoint.second)).where(RatingPoint.season_id == Season.id).scalar_subquery()
-    rows = session.exec(select(Season.id, last).where(col(Season.id).in_(season_ids)))
+    rows = session.exec(LAST, params={"ids": season_ids})
     return {season_id: second for season_id, second in rows if second is not None}
+
+
+LAST = select(
+    Season.id, select(func.max(RatingPoint.second)).where(RatingPoint.season_id == Season.id).scalar_subquery()
+).where(col(Season.id).in_(bindparam("ids", expanding=True)))
 
 
 def _at(seconds: Mapping[int, int]) -> sqlalchemy.ColumnElement[bool]:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from sqlalchemy import bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, func, select
 
@@ -88,19 +89,24 @@ def waiting(session: Session, season_id: int, bot_id: int, version: int | None =
 
 def _own_series(session: Session, season_id: int, bot_id: int, version: int | None) -> set[int]:
     """The unfinished series in which the bot has a seat, except those that an author asked for."""
-    statement = (
-        select(Match.series_id)
-        .join(Participant, col(Participant.match_id) == Match.id)
-        .where(Match.season_id == season_id, Match.state == MatchState.SCHEDULED, Participant.bot_id == bot_id)
-        .where(col(Participant.finished_at).is_(None), PLANNED)  # implied, and has an index
-    )
+    statement = OWN
     if version is not None:
         known = select(BotVersion.id).where(BotVersion.bot_id == bot_id, BotVersion.number == version)
         version_id = session.exec(known).first()
         if version_id is None:
             raise NotFound("version", version)
         statement = statement.where(Participant.version_id == version_id)
-    return set(session.exec(statement.distinct()))
+    return set(session.exec(statement, params={"season": season_id, "bot": bot_id}))
+
+
+OWN = (
+    select(Match.series_id)
+    .join(Participant, col(Participant.match_id) == Match.id)
+    .where(Match.season_id == bindparam("season"), Match.state == MatchState.SCHEDULED)
+    .where(Participant.bot_id == bindparam("bot"))
+    .where(col(Participant.finished_at).is_(None), PLANNED)  # implied, and has an index
+    .distinct()
+)
 
 
 def _unfinished(session: Session) -> list[_Ahead]:

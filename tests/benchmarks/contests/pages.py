@@ -29,7 +29,7 @@ def costs(world: World, season_id: int) -> Iterator[tuple[str, float]]:
     evaluation = client.get(f"/v1/seasons/{season_id}/evaluations?limit=1").json()["items"][0]["id"]
     for path in (
         f"/evaluations/{evaluation}",
-        f"/evaluations/{evaluation}?page=16",
+        f"/evaluations/{evaluation}?page=32",
         f"/v1/evaluations/{evaluation}",
         f"/v1/evaluations/{evaluation}/rounds/1",
         f"/seasons/{season_id}/evaluations",
