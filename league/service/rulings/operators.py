@@ -14,6 +14,7 @@ from deadheat.league.service.people.users import HOUSE, existing_user, insert_us
 from deadheat.league.states import Role, Scope, TokenKind
 from deadheat.league.tables import Token, User
 
+
 class Standing(Enum):
     """The state of the organiser's token that an operator keeps."""
 
