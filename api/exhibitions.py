@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from deadheat.api.pages.render import grouped_points
 from deadheat.api.replays import transcript_of
 from deadheat.api.services import Services
 from deadheat.engine.advice import ADVISERS, Advice, advice
-from deadheat.api.pages.render import grouped_points
 from deadheat.engine.core import Fault
 from deadheat.engine.language import N_, _
 from deadheat.engine.replay import known_rules

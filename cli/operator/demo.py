@@ -1,4 +1,4 @@
-"""The demonstration behind scripts/demo: a server, four authors, five bots, one season. Over HTTP only, except for house bots.
+"""The demonstration behind scripts/demo: a server, four authors, five bots, one season. Over HTTP only.
 
 Everything is kept in the data directory, so a second run finds authors and bots there and plays a further season.
 """
@@ -119,7 +119,9 @@ def start_server(settings: Settings) -> subprocess.Popen[bytes]:
 
 
 def seat_opponents(settings: Settings) -> None:
-    """Upload a house bot of each other game, so that people have somebody to play against there too."""
+    """Upload a house bot of each other game, so that people have somebody to play against there too. This is an
+    operator's command, which needs the database.
+    """
     for game, folder in folders().items():
         if game != GAME:
             subprocess.run(

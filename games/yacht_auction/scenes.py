@@ -74,7 +74,7 @@ class _Table:
             player.bids += change
             self.bids.append({"target": target, "bid": bid, "received": received, "change": change})
             words = {"bot": names[seat], "bid": f"{bid:,}", "target": target, "received": received}
-            words["change"] = f"{change:+,}".replace("-", "−") if change else _("for nothing")
+            words["change"] = f"{change:+,}".replace("-", "\N{MINUS SIGN}") if change else _("for nothing")
             said.append(_("%(bot)s bids %(bid)s for %(target)s and gets %(received)s (%(change)s)", **words))
         self.coin = event["coin"]
         return f"{'; '.join(said)}{_('; the coin decides') if self.coin else ''}."
