@@ -82,6 +82,11 @@ def points(value: Points | str) -> str:
     return ("-" if number < 0 else "") + (f"{digits[:-places]}.{digits[-places:]}" if places else digits)
 
 
+def signed(value: float) -> str:
+    """A difference: +1,500, -2.5, 0."""
+    return f"{value:+,.12g}" if value else "0"
+
+
 def nice(least: float, most: float, about: int = 5) -> Iterator[float]:
     """Round numbers from at most `least` to at least `most`, 1, 2 or 5 times a power of ten apart."""
     rough = max(most - least, 1e-9) / about

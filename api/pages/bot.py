@@ -164,12 +164,12 @@ def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> d
 
 
 def near(rows: Sequence[Row], own: Row | None) -> list[tuple[Row, charts.Bar]]:
-    """The bot among the neighbours whose intervals overlap its own."""
+    """The bot among the neighbours whose places' intervals overlap its own."""
     if own is None or own["rank"] is None:
         return []
     field = [row for row in rows if row["division"] == own["division"] and row["rank"] is not None]
     at = next(place for place, row in enumerate(field) if row is own)
-    reach = [row["low"] <= own["high"] and row["high"] >= own["low"] for row in field]
+    reach = [row["rank_low"] <= own["rank_high"] and row["rank_high"] >= own["rank_low"] for row in field]
     above = [field[place] for place in range(at) if reach[place]][-NEAR:]
     below = [field[place] for place in range(at + 1, len(field)) if reach[place]][:NEAR]
     found = [*above, own, *below]

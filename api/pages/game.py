@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from fastapi import APIRouter, Response
 from markupsafe import Markup
@@ -16,20 +19,25 @@ from deadheat.api.pages.render import everyones, game_title, render
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import bots_of, house_bots, protocol_of
 from deadheat.engine.games.variants import parameters
-from deadheat.engine.language import language
+from deadheat.engine.language import _, language
 from deadheat.league.errors import NotFound
-from deadheat.league.service.bots.environments import environment
+from deadheat.league.service.bots.environments import environment, installed_languages
 from deadheat.league.service.seasons import seasons as league_seasons
 from deadheat.league.service.views import careers
 from deadheat.league.service.views.matches import matches
 from deadheat.league.service.views.news import newest_versions
 from deadheat.league.states import MatchState
+from deadheat.sandbox.languages import LANGUAGES, MANIFEST, Recipe, detect
 
 router = APIRouter(prefix="/games", include_in_schema=False)
 
 TOP = 10
 """The number of players shown."""
 SEASONS = 20
+STARTERS = ("random", "starter")
+"""The house bots to start from, which every game has (`engine.games.folder`)."""
+SMALLEST = "hello-"
+"""How the names of the smallest bots begin."""
 RECENT = 10
 """The number of newest versions and matches shown."""
 
@@ -47,6 +55,7 @@ def game(shared: Shared, name: str) -> str:
         versions = newest_versions(session, RECENT, game=name)
         counts = careers.game_counts(session, name)
         judged = environment(session)
+        installed = installed_languages(session)
         recent = matches(session, season_id=current.id, state=MatchState.DONE, limit=RECENT) if current else []
     top = [row for row in board.standings["rows"] if row["rank"] is not None][:TOP] if board else []
     return render(
@@ -63,14 +72,14 @@ def game(shared: Shared, name: str) -> str:
         counts=counts,
         environment=judged,
         matches=recent,
-        kits=kits(name),
+        kits=list(grouped(kits(name), installed)),
     )
 
 
 @router.get("/{name}/kits/{kit}.zip")
 def kit(name: str, kit: str) -> Response:
     """Download a program to start from, in the form in which it can be uploaded."""
-    if name not in GAMES or kit not in kits(name):
+    if name not in GAMES or kit not in house_bots(name):
         raise NotFound("starter kit", kit)
     headers = {"Content-Disposition": f'attachment; filename="{name}-{kit}.zip"'}
     return Response(zipped(name, kit), headers=headers, media_type="application/zip")
@@ -83,10 +92,36 @@ def rules(name: str, reader: str) -> Markup | None:
     return rendered(path.read_text(encoding="utf-8"), prefix="rules-") if path is not None else None
 
 
+@dataclass(frozen=True, slots=True)
+class Kit:
+    """A house bot as a program to start from."""
+
+    name: str
+    language: Recipe
+
+
+def grouped(kits: Sequence[Kit], installed: Set[str] | None) -> Iterator[tuple[str, Sequence[Kit]]]:
+    """Yield the kits by what they are for, each group with a sentence; those whose languages this server lacks last."""
+    lacking = [kit for kit in kits if installed is not None and kit.language.name not in installed]
+    here = [kit for kit in kits if kit not in lacking]
+    first = [kit for kit in here if kit.name in STARTERS]
+    smallest = [kit for kit in here if kit.name.startswith(SMALLEST)]
+    yield _("To start from: legal, simple and with comments."), first
+    yield _("The smallest bot, in each language."), smallest
+    yield _("Stronger ones, to play against and to learn from."), [k for k in here if k not in (*first, *smallest)]
+    yield _("In languages that this server does not have, so it refuses them."), lacking
+
+
 @cache
-def kits(name: str) -> tuple[str, ...]:
-    """The game's house bots, those to start from first."""
-    return tuple(sorted(house_bots(name), key=lambda kit: (kit != "starter", not kit.startswith("hello"), kit)))
+def kits(name: str) -> tuple[Kit, ...]:
+    """The game's house bots."""
+    return tuple(Kit(kit, LANGUAGES[_language(bots_of(name) / kit)]) for kit in house_bots(name))
+
+
+def _language(folder: Path) -> str:
+    manifest = folder / MANIFEST
+    files = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
+    return detect(".zip", files, manifest.read_text("utf-8") if manifest.is_file() else None)[0]
 
 
 @cache

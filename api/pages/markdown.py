@@ -22,7 +22,7 @@ ABOUT = {
     "ratings": N_("How the ratings are made"),
     "matchmaking": N_("Who plays whom"),
     "authors": N_("For authors"),
-    "client": N_("The command deadheat"),
+    "client": N_("The command-line tool"),
     "training": N_("Training in Python"),
     "players": N_("For people who play"),
     "organisers": N_("For organisers"),

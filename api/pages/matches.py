@@ -35,13 +35,17 @@ def of_season(shared: Shared, season_id: Id, before: Number = None) -> str:
 
 @router.get("/bots/{bot_id}/matches")
 @everyones
-def of_bot(shared: Shared, bot_id: Id, before: Number = None, opponent: Number = None) -> str:
-    """List the matches of a bot, of all its versions and seasons: against everybody, or against one `opponent`."""
+def of_bot(
+    shared: Shared, bot_id: Id, before: Number = None, opponent: Number = None, lost: Annotated[bool, Query()] = False
+) -> str:
+    """List the matches of a bot, of all its versions and seasons: against everybody, or against one `opponent`; all, or
+    those in which it was not first.
+    """
     with shared.db.reading() as session:
         bot = bot_info(session, bot_id)
         other = None if opponent is None else bot_info(session, opponent)
     against = None if other is None else (other.id, other.name)
-    return _listed(shared, f"/bots/{bot_id}", bot.name, before, bot_id=bot_id, opponent=against)
+    return _listed(shared, f"/bots/{bot_id}", bot.name, before, bot_id=bot_id, opponent=against, lost=lost)
 
 
 def _listed(
@@ -53,6 +57,7 @@ def _listed(
     season: Season | None = None,
     bot_id: int | None = None,
     opponent: tuple[int, str] | None = None,
+    lost: bool = False,
 ) -> str:
     with shared.db.reading() as session:
         found = matches(
@@ -60,6 +65,7 @@ def _listed(
             season_id=None if season is None else season.id,
             bot_id=bot_id,
             opponent_id=None if opponent is None else opponent[0],
+            lost=lost,
             state=MatchState.DONE,
             before=before,
             limit=ROWS + 1,
@@ -71,7 +77,9 @@ def _listed(
         path=path,
         of=name,
         season=season,
+        bot_id=bot_id,
         opponent=opponent,
+        lost=lost,
         matches=shown,
         newest=before is None,
         older=older,

@@ -12,6 +12,7 @@ import inspect
 import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from fractions import Fraction
 from functools import cache, partial
 from typing import Any, TypeVar
 
@@ -24,14 +25,16 @@ from markupsafe import Markup
 from deadheat.api.edge.caching import answer
 from deadheat.api.services import SITE, Body, Services
 from deadheat.engine.core import NS_PER_MS, Fault, Points
-from deadheat.engine.figures import counted, duration, limit, points, seat_number, span
+from deadheat.engine.figures import STORED, counted, duration, limit, points, seat_number, signed, span
 from deadheat.engine.games import GAMES, variants
 from deadheat.engine.games.folder import folders, web_address
 from deadheat.engine.language import _, gettext, language, ngettext
 from deadheat.engine.scenes import DIRECTORS
+from deadheat.engine.verdicts import place
 from deadheat.league.causes import explained
 from deadheat.league.locale import LANGUAGES
 from deadheat.league.locale.messages import of_script
+from deadheat.league.records.matches import Match, SeatView
 from deadheat.league.records.seasons import Season
 
 _Item = TypeVar("_Item")
@@ -63,6 +66,8 @@ def templates() -> Jinja2Templates:
     environment.filters |= {
         "shown": shown,
         "points": grouped_points,
+        "outcome": outcome,
+        "difference": difference,
         "number": number,
         "figure": figure,
         "players": players,
@@ -78,6 +83,7 @@ def templates() -> Jinja2Templates:
         "duration": duration,
         "counted": counted,
         "seat_number": seat_number,
+        "signed": signed,
         "limit": limit,
         "instant": moment,
         "elo": elo,
@@ -183,6 +189,19 @@ def grouped_points(value: Points | str) -> str:
     """Format points with separated thousands; text that is not a number stays."""
     whole, dot, rest = points(value).partition(".")
     return f"{int(whole):,}{dot}{rest}" if whole.removeprefix("-").isdecimal() and whole != "-0" else whole + dot + rest
+
+
+def outcome(match: Match, seat: SeatView) -> str:
+    """How a match ended for one of its seats."""
+    ranks = [other.rank for other in match.seats if other.rank is not None]
+    return place(ranks, seat.seat) if len(ranks) == len(match.seats) else ""
+
+
+def difference(match: Match, seat: SeatView) -> str:
+    """By how many points a seat was ahead of the only other one; empty where nothing tells."""
+    others = [other.points for other in match.seats if other.seat != seat.seat]
+    scores = [Fraction(each) for each in (seat.points, *others) if each is not None and STORED.fullmatch(each)]
+    return signed(float(scores[0] - scores[1])) if len(scores) == len(match.seats) == 2 else ""
 
 
 def game_title(name: str) -> str:

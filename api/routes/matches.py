@@ -27,6 +27,7 @@ class MatchPage(base.Page):
 
     season: base.RowId | None = None
     bot: base.RowId | None = None
+    lost: bool = False
     state: MatchState | None = None
     finished_since: Date | None = None
 
@@ -35,14 +36,16 @@ class MatchPage(base.Page):
 def list_matches(shared: Shared, page: Annotated[MatchPage, Query()]) -> schemas.Matches:
     """List matches by season, bot and state, the last planned first; finished ones by when they ended.
 
-    With `finished_since`: those that ended at that instant or later, the newest first. To follow matches, use this
-    list: the matches of a series end together, and series end in any order. A match may appear seconds after its end.
+    With `bot` and `lost`: those in which that bot was not first. With `finished_since`: those that ended at that
+    instant or later, the newest first. To follow matches, use this list: the matches of a series end together, and
+    series end in any order. A match may appear seconds after its end.
     """
     with shared.db.reading() as session:
         found = matches(
             session,
             season_id=page.season,
             bot_id=page.bot,
+            lost=page.lost,
             state=page.state,
             finished_since=page.finished_since,
             before=page.before,

@@ -22,6 +22,7 @@ from deadheat.cli.local.transcripts import doubt, load, players, stderr_path, wa
 from deadheat.cli.local.watch import File
 from deadheat.cli.output import Column, Columns, Output, says, table
 from deadheat.cli.replays import VIEWS
+from deadheat.cli.replays.pages import sheet
 from deadheat.cli.server.client import Server, Token
 from deadheat.engine.chance import attempt_seed
 from deadheat.engine.core import STDERR_KEPT_BYTES, Reply, Seat
@@ -101,8 +102,8 @@ def _text(file: Path, transcript: Transcript, facts: Mapping[str, Any], exchange
                 yield Group(Text.assemble((f"{lead:15}", "bold"), visible(facts[key]).removesuffix("."), "."))
     else:
         view = VIEWS.get(transcript.game)
-        if facts["verified"] and view is not None and view.account is not None:
-            yield from ("", view.account(transcript, seat))
+        if facts["verified"] and view is not None:
+            yield from ("", view.account(transcript, seat)) if view.account else sheet(transcript, seat)
         yield from _slowest_lines(transcript, seat)
     yield from ("", Text("Its last lines (<< to the bot, >> from it)", "bold"))
     yield Padding(_lines_table(transcript, seat, exchanges), (0, 0, 0, 2))

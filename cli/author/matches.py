@@ -50,6 +50,7 @@ def matches(
     ] = None,
     bot: Bot = "",
     season: Season = 0,
+    lost: Annotated[bool, typer.Option("--lost", help="Only those in which the bot was not first.")] = False,
     state: Annotated[str, typer.Option(help="State: scheduled, done, held, decided, abandoned or all.")] = "done",
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="Show at most this many.")] = 20,
 ) -> Output:
@@ -58,7 +59,9 @@ def matches(
         detail = client.match(match)
         return Output(detail, _details(detail))
     bot_id = find_bot(client, bot, season=season)
-    found = client.matches(season=season, bot=bot_id, state="" if state == "all" else state, limit=limit)
+    if lost and not bot_id:
+        fail("--lost is about one bot; choose it with --bot", USAGE)
+    found = client.matches(season=season, bot=bot_id, lost=lost, state="" if state == "all" else state, limit=limit)
     return tabled(found, _columns(bot_id), "No match.")
 
 

@@ -38,6 +38,7 @@ from deadheat.league.records.bots import Version
 from deadheat.league.records.entries import Waiting
 from deadheat.league.records.matches import Match
 from deadheat.league.records.panels import PanelResult
+from deadheat.league.states import ENTERABLE
 
 PLACE_LOOKS = 60
 """How many looks for matches come between two at the place in the queue: half a minute or more."""
@@ -59,8 +60,8 @@ def submit(
         bool | None,
         typer.Option(
             "--wait/--no-wait",
-            help="--wait: show the build log, the season's panel and the first matches there; --no-wait: end after the "
-            "upload.",
+            help="--wait: show the build log, the season's panel and the first matches there (without --season: of the "
+            "one that the bot is in); --no-wait: end after the upload.",
             show_default="until it is built and has played its trial match",
         ),
     ] = None,
@@ -80,8 +81,7 @@ def submit(
     Exit code 1 if it is broken, or (with --wait) if it has too few points against the season's panel, or if one of its
     first matches ended by its fault. A loss is no fault.
     """
-    if wait and not season:
-        fail("--wait waits for matches in a season; choose one with --season", USAGE)
+    watched = season or (_season_of(client, game, name) if wait else 0)
     filename, content = read_bot(bot)
     if season:
         client.season(season)  # fails before a gate is played and the bot uploaded in vain
@@ -94,12 +94,27 @@ def submit(
         visit.follow_build(Patience(timeout, f"version {visit.version.number} is not built"), log=bool(wait))
     if season and (visit.version.state == "ready" or wait is False):
         visit.enter(season)
-        if wait:
-            visit.follow_panel(season, Patience(timeout, "it has not finished the panel"))
-            visit.tell_company(season)
-            visit.follow_matches(season, matches, Patience(timeout, "its first matches have not ended"))
+    if wait and visit.version.state == "ready":
+        visit.follow_panel(watched, Patience(timeout, "it has not finished the panel"))
+        visit.tell_company(watched)
+        visit.follow_matches(watched, matches, Patience(timeout, "its first matches have not ended"))
     visit.end(wait is not False)
     return ()
+
+
+def _season_of(client: Client, game: str, name: str) -> int:
+    """Return the only running season that the bot is in; end the command unless there is exactly one."""
+    bots = {bot.id for bot in client.bots() if bot.game == game and bot.name.lower() == name.lower()}
+    running = (season for season in client.seasons() if season.game == game and season.state in ENTERABLE)
+    found = [
+        season.id
+        for season in running
+        if any(entry.bot_id in bots and entry.absence is None for entry in client.entries(season.id))
+    ]
+    if len(found) != 1:
+        there = f"{name} is in seasons {', '.join(map(str, found))}" if found else f"{name} is in none"
+        fail(f"--wait waits for matches in a season, and {there}; choose one with --season", USAGE)
+    return found[0]
 
 
 def _must_pass(gate: Path, game: str, bot: Path, sandbox: Backend) -> None:

@@ -1,4 +1,4 @@
-"""The demonstration behind scripts/demo: a server, four authors, five bots, one season. Over HTTP only.
+"""The demonstration behind scripts/demo: a server, four authors, five bots, one season. Over HTTP, but for house bots.
 
 Everything is kept in the data directory, so a second run finds authors and bots there and plays a further season.
 """
@@ -119,9 +119,7 @@ def start_server(settings: Settings) -> subprocess.Popen[bytes]:
 
 
 def seat_opponents(settings: Settings) -> None:
-    """Upload a house bot of each other game, so that people have somebody to play against there too. This is an
-    operator's command, which needs the database.
-    """
+    """Upload a house bot of each other game, so that people have somebody to play against there too."""
     for game, folder in folders().items():
         if game != GAME:
             subprocess.run(

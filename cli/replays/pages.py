@@ -1,13 +1,13 @@
 """A match in a terminal: its scenes (`engine.scenes`) by round, the time of each reply, and pictures of the table.
 
-The words are those of the site's viewer. A game adds what words do not show: the state before and after a round, and a
-sheet at the end. Transcripts shown here were verified, so their events have their game's form. What bots wrote is still
+The words and the sheet at the end are those of the site. A game adds what words do not show: the state before and after
+a round. Transcripts shown here were verified, so their events have their game's form. What bots wrote is still
 untrusted text: it goes through `visible` into `rich.text.Text`, which knows no markup.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -20,9 +20,10 @@ from rich.text import Text
 
 from deadheat.cli.console import short, visible
 from deadheat.cli.local.transcripts import players
+from deadheat.engine import scenes
 from deadheat.engine.core import NS_PER_MS, Seat
-from deadheat.engine.figures import duration, seat_number
-from deadheat.engine.scenes import Scene, scenes
+from deadheat.engine.figures import duration, seat_number, signed
+from deadheat.engine.scenes import Scene
 from deadheat.engine.scenes.core import Answer
 from deadheat.engine.transcript import Transcript
 
@@ -47,11 +48,12 @@ Account = Callable[[Transcript, Seat], RenderableType]
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A game's additions to the words of its scenes. `before` and `after` draw a round's first and last state."""
+    """A game's additions to the words of its scenes. `before` and `after` draw a round's first and last state;
+    `account` says more of a seat than the sheet.
+    """
 
     before: Picture = lambda *_: None
     after: Picture = lambda *_: None
-    sheet: Callable[[Transcript], RenderableType] | None = None
     account: Account | None = None
     once_a_round: Mapping[str, int] = field(default_factory=dict)
     """Commands that a seat gets once in every round, and the first round that has them."""
@@ -60,12 +62,11 @@ class View:
 def pages(transcript: Transcript, view: View) -> Iterator[Page]:
     """Yield a page per round of a verified transcript, then its end."""
     names = [named(transcript, seat, NAME_WIDTH) for seat in range(transcript.seats)]
-    *played, last = scenes(transcript, names)
+    *played, last = scenes.scenes(transcript, names)
     told: set[tuple[int, Seat]] = set()  # seats whose answer in an exchange was shown together with its consequences
     for number, found in groupby(played, key=lambda scene: scene.round or 0):
         yield Page(number, Group(*_round(number, list(found), view, names, told), Text()))
-    sheet = [] if view.sheet is None else [view.sheet(transcript)]
-    yield Page(None, Group(*sheet, Text(last.words, style="bold")))
+    yield Page(None, Group(*sheet(transcript), Text(last.words, style="bold")))
 
 
 def _round(
@@ -99,21 +100,16 @@ def named(transcript: Transcript, seat: Seat, width: int = COLUMN_WIDTH) -> str:
     return f"{seat_number(seat)} {short(players(transcript)[seat], width)}"
 
 
-def final_event(transcript: Transcript) -> Mapping[str, Any]:
-    """Return the game's last event."""
-    *_, last = transcript.events()
-    return last
-
-
-Row = tuple[str, Sequence[str], Sequence[float] | None]
-"""A label, and by seat the text shown and its value (None: nothing)."""
-
-
-def sheet(transcript: Transcript, label: str, rows: Iterable[Row], own: Seat | None = None) -> Table:
-    """Make a table of both seats' points; with `own`, that seat comes first and the difference last."""
+def sheet(transcript: Transcript, own: Seat | None = None) -> Iterator[Table]:
+    """Yield a table of both seats' points, if the game has one; with `own`, that seat comes first and the difference
+    last.
+    """
+    rows = scenes.sheet(transcript)
+    if not rows:
+        return
     order = (0, 1) if own is None else (own, 1 - own)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column(label)
+    table.add_column("")
     for seat in order:
         table.add_column(Text(named(transcript, seat)), justify="right", no_wrap=True, min_width=14)
     if own is not None:
@@ -121,8 +117,8 @@ def sheet(transcript: Transcript, label: str, rows: Iterable[Row], own: Seat | N
     for name, cells, values in rows:
         last = [] if own is None else [_signed(values[own] - values[1 - own]) if values else Text()]
         table.add_row(name, *(cells[seat] for seat in order), *last, style="bold" if name == "total" else "")
-    return table
+    yield table
 
 
 def _signed(value: float) -> Text:
-    return Text(f"{value:+g}" if value else "0", style="red" if value < 0 else "green" if value > 0 else "")
+    return Text(signed(value), style="red" if value < 0 else "green" if value > 0 else "")

@@ -275,15 +275,17 @@ class Client:
         *,
         season: int = 0,
         bot: int = 0,
+        lost: bool = False,
         state: str = "",
         finished_since: datetime | None = None,
         limit: int | None = None,
     ) -> Iterator[Match]:
-        """Yield matches, newest first; 0 and "" match any. `finished_since` selects those that ended then or later,
-        latest end first.
+        """Yield matches, newest first; 0 and "" match any. `lost`: those in which the bot was not first.
+        `finished_since` selects those that ended then or later, latest end first.
         """
+        chosen = {"season": season, "bot": bot, "lost": lost, "state": state}
         since = finished_since and finished_since.isoformat()
-        yield from self._pages(Match, "/v1/matches", limit, season=season, bot=bot, state=state, finished_since=since)
+        yield from self._pages(Match, "/v1/matches", limit, finished_since=since, **chosen)
 
     def match(self, match_id: int) -> MatchDetail:
         """Return one match with its attempts and response times."""

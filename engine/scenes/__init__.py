@@ -5,35 +5,41 @@ or a match under rules of another version, is told event by event.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any
 
 from deadheat.engine.core import Game
 from deadheat.engine.games.folder import Parts
 from deadheat.engine.games.variants import rules_of
 from deadheat.engine.replay import known_rules
-from deadheat.engine.scenes.core import MAX_SCENES, Director, Moment, Scene, moments, outcome
+from deadheat.engine.scenes.core import MAX_SCENES, Director, Figures, Moment, Row, Scene, moments, outcome
 from deadheat.engine.scenes.deciding import deciding_scene
 from deadheat.engine.transcript import Transcript
 from deadheat.engine.unfinished import Unfinished
 
-__all__ = ["Scene", "document", "document_so_far", "scenes", "scenes_so_far"]
+__all__ = ["Scene", "document", "document_so_far", "scenes", "scenes_so_far", "sheet"]
 
 DIRECTORS: Mapping[str, Director] = Parts("scenes", "DIRECTOR")
 
 
 def scenes(transcript: Transcript, names: Sequence[str]) -> list[Scene]:
     """A verified transcript as scenes; `names` by seat. At most `MAX_SCENES`, and one for the end."""
-    director = _director(transcript.game if known_rules(transcript) else "")
+    director = _director_of(transcript)
     found = list(islice(director.scenes(moments(transcript), names), MAX_SCENES))
     last = found[-1].state if found else {}
     found.append(Scene(outcome(transcript, names), last, None, len(transcript.exchanges) - 1))
     return found
 
 
+def sheet(transcript: Transcript) -> list[Row]:
+    """Return where the points of a verified transcript came from; nothing if its game has no sheet."""
+    return list(_director_of(transcript).sheet(list(transcript.events())))
+
+
 def document(transcript: Transcript, names: Sequence[str]) -> dict[str, Any]:
     """The JSON document for a viewer: ``game``, ``names``, ``board`` (the constant part), ``figure`` (what the chart
-    draws, see `core.Director`), ``scenes``, each with its ``figures`` by seat, and ``opens``, the deciding one.
+    draws, see `core.Director`), ``scenes``, each with its ``figures`` by seat (`_figures`), and ``opens``, the deciding
+    one.
 
     ``game`` is empty where no picture could draw the scenes: the match was played by other rules than today's.
     """
@@ -64,9 +70,27 @@ def _document(game: Game | None, names: Sequence[str], told: Sequence[Scene]) ->
         "board": director.board(game),
         "figure": director.figure,
         "scenes": [
-            scene.as_json() | {"figures": list(director.figures(scene.state)) if scene.state else []} for scene in told
+            scene.as_json() | {"figures": figures}
+            for scene, figures in zip(told, _figures(director, told), strict=True)
         ],
     }
+
+
+def _figures(director: Director, told: Sequence[Scene]) -> Iterator[Figures]:
+    """The figures of each scene. Seats that answered at once changed them at once: all with the last scene of the
+    exchange that changes any.
+    """
+    before: Figures = []
+    for _number, found in groupby(told, key=lambda scene: scene.exchange):
+        after = [list(director.figures(scene.state)) if scene.state else [] for scene in found]
+        end = after[-1]
+        settled = next(number for number in range(len(after)) if all(rest == end for rest in after[number:]))
+        yield from [before or after[0]] * settled + [end] * (len(after) - settled)
+        before = end
+
+
+def _director_of(transcript: Transcript) -> Director:
+    return _director(transcript.game if known_rules(transcript) else "")
 
 
 def _director(game: str) -> Director:

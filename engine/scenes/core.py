@@ -6,7 +6,7 @@ state is JSON with exactly what a game's picture needs; the sentence says the sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,6 +69,10 @@ Figures = Sequence[float | None]
 """How each seat stands in one scene; None: nothing is known of it yet."""
 
 
+Row = tuple[str, Sequence[str], Sequence[float] | None]
+"""A row of a match's sheet: a label, and for both seats the text shown and its value (None: nothing to compare)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Director:
     """Everything that viewers know about a game, except how to draw its states.
@@ -76,13 +80,14 @@ class Director:
     `scenes` turns a verified transcript's events and the names by seat into a scene for each event that a viewer should
     see. `figure` names what the chart of a match draws, in the plural ("points"); `figures` reads it from a state, for
     each seat; more is better. `board`: what the drawings need and no scene changes, from the rules that
-    were played.
+    were played. `sheet` shows where two seats' points came from, given all events of a match.
     """
 
     scenes: Callable[[Iterator[Moment], Sequence[str]], Iterator[Scene]]
     figure: str
     figures: Callable[[Mapping[str, Any]], Figures]
     board: Callable[[Any], dict[str, Any]] = lambda _rules: {}
+    sheet: Callable[[Sequence[Event]], Iterable[Row]] = lambda _events: ()
 
 
 @dataclass(slots=True)

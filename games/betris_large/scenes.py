@@ -13,8 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from deadheat.engine.core import NS_PER_MS, Event
+from deadheat.engine.figures import duration
 from deadheat.engine.language import _
-from deadheat.engine.scenes.core import Director, Figures, Moment, Scene, at_fault, fault_words
+from deadheat.engine.scenes.core import Director, Figures, Moment, Row, Scene, at_fault, fault_words
 from deadheat.games.betris_large.polyominoes import SHAPES, SIDE
 from deadheat.games.betris_large.rules import CHIPS, Betris
 
@@ -41,7 +42,19 @@ def _points(state: Mapping[str, Any]) -> Figures:
     return [None if total is None else float(total) for total in state["totals"]]
 
 
-DIRECTOR = Director(scenes, figure="points", figures=_points, board=shapes)
+def _sheet(events: Sequence[Event]) -> Iterator[Row]:
+    final: Any = events[-1]
+    cells, sides, chips = final["cells"], final["square"], final["chips"]
+    yield _("filled cells"), [str(count) for count in cells], cells
+    yield _("largest square"), [f"{side} x {side} = {side * side}" for side in sides], [side * side for side in sides]
+    yield _("chips, half a point each"), [str(count) for count in chips], [count / 2 for count in chips]
+    yield _("total"), final["total"], [float(total) for total in final["total"]]
+    passed = [event["seat"] for event in events if event["type"] == "place" and not event["cells"]]
+    yield _("passed"), [str(passed.count(seat)) for seat in (0, 1)], None
+    yield _("left in the bank"), [duration(bank_ns) for bank_ns in final["bank_ns"]], None
+
+
+DIRECTOR = Director(scenes, figure="points", figures=_points, board=shapes, sheet=_sheet)
 
 
 class _Table:

@@ -1,21 +1,18 @@
-"""Betris in a terminal: both boards after every round, with the blocks that were on offer, and sheets at the end."""
+"""Betris in a terminal: both boards after every round, with the blocks that were on offer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.columns import Columns
 from rich.console import RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from deadheat.cli.console import out
-from deadheat.cli.replays.pages import Row, View, final_event, sheet
+from deadheat.cli.replays.pages import View
 from deadheat.engine.core import Seat
-from deadheat.engine.figures import duration
-from deadheat.engine.transcript import Transcript
 from deadheat.games.betris_large.polyominoes import SHAPES, SIDE
 
 BOARD_WIDTH = 26
@@ -58,20 +55,4 @@ def _shapes(offered: Sequence[str]) -> Text:
     return text
 
 
-def _sheets(transcript: Transcript, own: Seat | None = None) -> Table:
-    return sheet(transcript, "", _rows(transcript), own)
-
-
-def _rows(transcript: Transcript) -> Iterator[Row]:
-    final = final_event(transcript)
-    cells, sides, chips = final["cells"], final["square"], final["chips"]
-    yield "filled cells", [str(count) for count in cells], cells
-    yield "largest square", [f"{side} x {side} = {side * side}" for side in sides], [side * side for side in sides]
-    yield "chips, half a point each", [str(count) for count in chips], [count / 2 for count in chips]
-    yield "total", final["total"], [float(total) for total in final["total"]]
-    passed = [event["seat"] for event in transcript.events() if event["type"] == "place" and not event["cells"]]
-    yield "passed", [str(passed.count(seat)) for seat in (0, 1)], None
-    yield "left in the bank", [duration(bank_ns) for bank_ns in final["bank_ns"]], None
-
-
-VIEW = View(after=_boards, sheet=_sheets, account=_sheets, once_a_round={"PHASE1": 1, "PHASE2": 1})
+VIEW = View(after=_boards, once_a_round={"PHASE1": 1, "PHASE2": 1})

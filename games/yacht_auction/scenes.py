@@ -13,8 +13,8 @@ from typing import Any
 
 from deadheat.engine.core import Event
 from deadheat.engine.language import N_, _
-from deadheat.engine.scenes.core import Director, Figures, Moment, Scene, at_fault, fault_words
-from deadheat.games.yacht_auction.rules import BASIC, LAST_BIDDING, ROUNDS, Player
+from deadheat.engine.scenes.core import Director, Figures, Moment, Row, Scene, at_fault, fault_words
+from deadheat.games.yacht_auction.rules import BASIC, CATEGORIES, LAST_BIDDING, ROUNDS, Player
 
 
 def scenes(moments: Iterator[Moment], names: Sequence[str]) -> Iterator[Scene]:
@@ -32,7 +32,20 @@ def _totals(state: Mapping[str, Any]) -> Figures:
     return list(state["totals"])
 
 
-DIRECTOR = Director(scenes, figure="points", figures=_totals)
+def _sheet(events: Sequence[Event]) -> Iterator[Row]:
+    final: Any = events[-1]
+    scored: dict[object, Any] = {(e["seat"], e["category"]): e for e in events if e["type"] == "score"}
+    for category in CATEGORIES:
+        found = [scored.get((seat, category)) for seat in (0, 1)]
+        cells = [f"{event['dice']} {event['points']:7,d}" if event else "-" for event in found]
+        yield category, cells, [event["points"] if event else 0 for event in found]
+        if category == list(BASIC)[-1]:
+            yield _("bonus"), [f"{points:,}" for points in final["bonus"]], final["bonus"]
+    for label, name in ((_("bids"), "bids"), (_("total"), "total")):
+        yield label, [f"{points:,}" for points in final[name]], final[name]
+
+
+DIRECTOR = Director(scenes, figure="points", figures=_totals, sheet=_sheet)
 
 
 class _Table:
@@ -74,7 +87,7 @@ class _Table:
             player.bids += change
             self.bids.append({"target": target, "bid": bid, "received": received, "change": change})
             words = {"bot": names[seat], "bid": f"{bid:,}", "target": target, "received": received}
-            words["change"] = f"{change:+,}".replace("-", "\N{MINUS SIGN}") if change else _("for nothing")
+            words["change"] = f"{change:+,}".replace("-", "\u2212") if change else _("for nothing")
             said.append(_("%(bot)s bids %(bid)s for %(target)s and gets %(received)s (%(change)s)", **words))
         self.coin = event["coin"]
         return f"{'; '.join(said)}{_('; the coin decides') if self.coin else ''}."

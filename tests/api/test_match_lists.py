@@ -59,6 +59,17 @@ def test_a_bots_matches_are_listed_against_all_and_against_one(site_of_three: Si
     assert "No matches yet" in page(site_of_three, "/bots/2/matches?opponent=2").text
 
 
+def test_a_bots_matches_say_how_they_ended_for_it_and_can_be_those_that_it_lost(site_of_three: Site) -> None:
+    mine = site_of_three.world.read(league_matches.matches, bot_id=2)
+    lost = [one.id for one in mine if next(seat for seat in one.seats if seat.bot_id == 2).rank == 2]
+    assert 0 < len(lost) < len(mine)
+    assert walked(site_of_three, "/bots/2/matches?lost=true") == lost
+    listed = site_of_three.client.get("/v1/matches?bot=2&lost=true").json()["items"]
+    assert [one["id"] for one in listed] == lost
+    text = page(site_of_three, "/bots/2/matches").text  # cells as they follow each other: outcome, difference, version
+    assert (text.count("lost-1,0001 "), text.count("won+1,0001 ")) == (len(lost), len(mine) - len(lost))
+
+
 def test_the_last_to_end_comes_first_whatever_its_number(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three series of four; the one that was planned first is played to its end last, and one is not over."""
     monkeypatch.setattr(matches, "ROWS", 3)

@@ -149,6 +149,20 @@ def test_slow_answers_are_told_by_own_time_with_what_the_host_took(watched: Watc
     assert "480.0 of 500 ms (the host took 150.0 ms more, so it counted past its deadline)" in page
 
 
+@pytest.mark.parametrize(("name", "own", "other"), [("ada", 0, 1), ("bob", 1, 0)])
+def test_a_match_without_a_fault_shows_where_the_points_came_from(
+    watched: Watched, name: str, own: int, other: int
+) -> None:
+    number = watched.won_by_ada(decode((TRANSCRIPTS / "yacht-auction-example.jsonl").read_bytes()))
+    told = watched.mine(name, number)
+    rows = [re.sub(r"<[^>]+>", " ", row).split() for row in re.findall(r"<tr>.*?</tr>", told, re.DOTALL)]
+    four, total = (["44444", "20,000"], ["44455", "12,000"]), ("282,824", "195,500")
+    assert ["FOUR", *four[own], *four[other], "+8,000" if own == 0 else "-8,000"] in rows
+    assert ["total", total[own], total[other], "+87,324" if own == 0 else "-87,324"] in rows
+    assert told.index("+87,324" if own == 0 else "-87,324") < told.index('id="replay"')
+    assert '<details class="record"><summary>Its response times' in told
+
+
 def test_who_won_is_not_told_the_others_evidence(watched: Watched) -> None:
     told = watched.mine("bob", watched.another(seat0="of ada"))
     assert "Won." in told

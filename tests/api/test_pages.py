@@ -111,7 +111,7 @@ def test_a_leaderboard_shows_ratings_with_their_intervals(site: Site) -> None:
     assert {"/about/ratings", f"/seasons/{season}/statistics"} <= set(found.links)
     beside = page(site, f"/seasons/{season}/statistics").text
     assert "What a seat is worth" in beside and "Who took points from whom" in beside and "1/2" in beside
-    assert "6 matches played" in found.text
+    assert "6 matches ranked" in found.text
 
 
 @pytest.mark.parametrize("ranked", [False, True])
@@ -122,7 +122,7 @@ def test_matches_that_do_not_count_are_counted_apart(site: Site, ranked: bool) -
     site.world.write(rejudge_match, site.world.boss, 2, "another")
     if ranked:
         site.world.write(refit, season)
-    told = "4 matches played, 1 to come, 2 that do not count"
+    told = f"4 matches {'ranked' if ranked else 'played'}, 1 to come, 2 that do not count"
     assert told in page(site, f"/seasons/{season}").text
 
 

@@ -181,12 +181,22 @@ def test_wait_shows_log_and_first_matches(league: League) -> None:
     assert sum(line.startswith("Match ") for line in done.stdout.splitlines()) == 2
 
 
+def test_wait_without_a_season_follows_the_one_that_the_bot_is_in(league: League) -> None:
+    season = league.site.world.season(1)
+    league.submit("ada", "--season", season)
+    done = league.submit("ada", "--wait", "--matches", 1)
+    assert done.stdout.splitlines()[-2] == "Its first match:"
+    assert "Entered into" not in done.stdout
+    league.submit("ada", "--season", league.site.world.season(0))
+    assert_one_sentence(league.submit("ada", "--wait"), "and adas is in seasons")
+
+
 def test_wait_says_when_nobody_else_is_there(league: League) -> None:
     season = league.site.world.season(0, games_per_pair=100)
     done = league.submit("ada", "--season", season, "--wait", "--timeout", 2)
     assert "Nobody else is there to play against yet, and a match takes 2." in done.stdout
     assert "begin by themselves once others have entered" in done.stdout
-    standing = "It has no matches at present."
+    standing = "It has no matches at present; more follow when a bot or a version arrives."
     assert_one_sentence(
         done, f"its first matches have not ended within 2 s; the server continues anyway. {standing}", 3
     )
@@ -452,6 +462,7 @@ def test_what_fails_its_gate_at_home_is_not_sent(server: str, site: Site, tmp_pa
 
 def test_wrong_calls_are_refused_before_anything_is_sent(league: League) -> None:
     assert_one_sentence(league.submit("ada", "--wait"), "choose one with --season")
+    assert_one_sentence(league.run("ada", "matches", "--lost"), "choose it with --bot")
     assert_one_sentence(league.submit("ada", "--season", 99, "--gate", "gate.toml"), "There is no season 99.", 1)
     missing = league.run("ada", "submit", "nothing.py", "--game", GAME, "--name", "x")
     assert_one_sentence(missing, "nothing.py does not exist")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,25 @@ def test_a_scene_is_not_changed_by_those_after_it(path: Path) -> None:
         json.dumps(scene.as_json()) for scene in DIRECTORS[transcript.game].scenes(moments(transcript), names)
     ]  # written before the next one is made
     assert one_by_one == [json.dumps(scene.as_json()) for scene in scenes(transcript, names)[:-1]]
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+def test_the_figures_change_once_for_all_seats_that_answered_at_once(path: Path) -> None:
+    transcript = decode(path.read_bytes())
+    told = document(transcript, NAMES[: transcript.seats])["scenes"]
+    changed = [new["exchange"] for old, new in pairwise(told) if old["figures"] != new["figures"]]
+    assert len(changed) == len(set(changed))
+    director = DIRECTORS[transcript.game]
+    ends = [scene for scene, after in pairwise([*told, {"exchange": None}]) if scene["exchange"] != after["exchange"]]
+    assert [scene["figures"] for scene in ends] == [list(director.figures(scene["state"])) for scene in ends]
+
+
+def test_a_lead_within_a_round_of_simultaneous_answers_decides_nothing() -> None:
+    """The first seat's 65,000 points of round 5 are drawn before the second's 15,000, which the same step brought."""
+    made = document(read("yacht-auction-example"), NAMES[:2])
+    opens = made["scenes"][made["opens"]]
+    assert (opens["round"], opens["figures"]) == (5, [127112, 101000])
+    assert opens["state"]["last"] == [1, "SMALL_STRAIGHT"]
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)

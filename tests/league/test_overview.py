@@ -60,10 +60,11 @@ def test_what_would_be_late_follows_from_the_buckets(part: float, late: float) -
     assert late_share(counts, part) == late
 
 
-def test_neighbours_are_within_reach_where_intervals_overlap() -> None:
+def test_neighbours_are_within_reach_where_the_intervals_of_places_overlap() -> None:
     rows = [
-        {"bot_id": bot, "division": 1, "rank": bot, "elo": elo, "low": elo - 30, "high": elo + 30}
-        for bot, elo in ((1, 1700.0), (2, 1550.0), (3, 1500.0), (4, 1300.0))
+        {"bot_id": bot, "division": 1, "rank": bot, "rank_low": best, "rank_high": worst}
+        | {"elo": 1500.0, "low": 1400.0, "high": 1600.0}  # however wide: places say whose order is settled
+        for bot, best, worst in ((1, 1, 1), (2, 2, 3), (3, 2, 3), (4, 4, 4))
     ]
     assert [row["bot_id"] for row, _ in near(rows, rows[2])] == [2, 3]
     assert near(rows, rows[0]) == []

@@ -44,6 +44,13 @@ def test_it_keeps_no_owner_out(visit: Open, league: League, name: str) -> None:
     expect(page.get_by_role("region", name="Stderr of seat")).to_have_text(f"stderr of seat {SEATS[name][0]}")
 
 
+def test_a_match_leads_its_signed_in_authors_to_why_they_lost(visit: Open, league: League) -> None:
+    page = opened(visit, league, "yacht-auction-forfeit")
+    page.goto(f"/matches/{league.matches['yacht-auction-forfeit']}")
+    page.locator(".matchhead").get_by_role("link", name="Your bot lost: see why").click()
+    expect(page.locator(".faultbox")).to_contain_text("malformed")
+
+
 @pytest.mark.parametrize("name", FORFEITS)
 def test_a_fault_leads_to_its_move(visit: Open, league: League, name: str) -> None:
     page = opened(visit, league, name)

@@ -24,6 +24,8 @@ from deadheat.api.pages.forms import (
     posting,
     private,
 )
+from deadheat.api.pages.people import courses
+from deadheat.api.pages.render import game_title
 from deadheat.api.routes.people.tokens import checked_person
 from deadheat.api.schemas import base
 from deadheat.api.schemas import people as schemas
@@ -101,15 +103,22 @@ class PasswordForm(BaseModel):
 
 
 def account_page(
-    shared: Services, visit: Visit, complaint: Complaint | None = None, issued: Issued | None = None, **_given: Any
+    shared: Services,
+    visit: Visit,
+    complaint: Complaint | None = None,
+    issued: Issued | None = None,
+    game: str = "",
+    **_given: Any,
 ) -> Response:
-    """Render the account's page; `issued`: a new token."""
+    """Render the account's page; `issued`: a new token; `game`: the choice for a new bot."""
     person = visit.person
     with shared.db.reading() as session:
         present = look_up(session, visit.secret, TokenKind.SESSION).token_id
         own_teams = teams_of(session, person)
+        own_bots = bots_of(session, person)
+        found = courses(shared, session, own_bots)
         values = {
-            "bots": bots_of(session, person),
+            "bots": own_bots,
             "tokens": tokens(session, person.id),
             "browsers": tokens(session, person.id, TokenKind.SESSION),
             "now": now(session),
@@ -125,7 +134,9 @@ def account_page(
         issued=issued,
         present=present,
         provider=shared.provider and shared.provider.host,
-        games=[(game, game) for game in sorted(GAMES)],
+        games=[(name, game_title(name)) for name in GAMES],
+        game=game,
+        courses=found,
         teams=own_teams,
         whose=[
             ("", _("mine")),
@@ -196,9 +207,9 @@ def sign_out(shared: Shared, request: Request, posted: Submitted) -> Response:
 
 
 @router.get("/account")
-def account(shared: Shared, visit: Visiting) -> Response:
+def account(shared: Shared, visit: Visiting, game: Annotated[str, Query(max_length=100)] = "") -> Response:
     """Show everything that belongs to the account."""
-    return account_page(shared, visit)
+    return account_page(shared, visit, game=game)
 
 
 @router.post("/account/bots")

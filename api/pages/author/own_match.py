@@ -15,12 +15,13 @@ from fastapi import APIRouter, Path, Response
 
 from deadheat.api.deps import Id, Shared
 from deadheat.api.pages.forms import Visiting, private
+from deadheat.api.pages.render import grouped_points
 from deadheat.api.replays import transcript_of
 from deadheat.engine.core import Fault
-from deadheat.engine.figures import duration, limit, points, seat_number
+from deadheat.engine.figures import duration, limit, seat_number
 from deadheat.engine.language import N_, _
 from deadheat.engine.notes import Note, notes
-from deadheat.engine.scenes import Scene, scenes
+from deadheat.engine.scenes import Scene, scenes, sheet
 from deadheat.engine.transcript import Exchange, Prompt, Transcript
 from deadheat.engine.verdicts import (
     VERDICTS,
@@ -87,6 +88,12 @@ class OwnSeat:
     lines: tuple[Line, ...]
     notes: tuple[Note, ...]
 
+    @property
+    def late(self) -> bool:
+        """Whether its times are worth reading: it missed a deadline, or would have but for what the host took."""
+        fault = self.seat.fault
+        return self.taken.past_deadline > 0 or (fault is not None and fault.fault is Fault.TIMEOUT)
+
 
 @router.get("/matches/{match_id}/mine")
 def own_match(shared: Shared, visit: Visiting, match_id: Id) -> Response:
@@ -108,6 +115,7 @@ def own_match(shared: Shared, visit: Visiting, match_id: Id) -> Response:
         match=detail,
         withheld=WITHHELD,
         own=own,
+        sheet=sheet(transcript) if transcript else (),
         last_move=len(moves) - 1 if moves else None,
     )
 
@@ -166,7 +174,7 @@ def _ended(match: Match, seat: int) -> str:
     if all(other.fault for other in match.seats):
         return _("Nobody won: everybody committed a fault.")
     ended = place(ranks, seat)
-    told = [points(other.points) for other in match.seats if other.points is not None]
+    told = [grouped_points(other.points) for other in match.seats if other.points is not None]
     result = f"{ended[:1].upper()}{ended[1:]}."
     if len(told) < len(match.seats):
         return result

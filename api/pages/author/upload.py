@@ -33,12 +33,14 @@ from deadheat.api.schemas.entries import EntryRequest
 from deadheat.api.services import Services
 from deadheat.league.records.panels import PanelResult
 from deadheat.league.service.bots.bots import bot_info, build_log, may_upload, version_info, versions_of
+from deadheat.league.service.bots.environments import installed_languages
 from deadheat.league.service.seasons.absence import rejoin, withdraw
 from deadheat.league.service.seasons.bot_changes import change_bot
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.seasons.panel_results import panel_results
 from deadheat.league.service.seasons.participation import participation
 from deadheat.league.states import ChallengeState, VersionState
+from deadheat.sandbox.languages import LANGUAGES
 
 router = APIRouter(prefix="/bots/{bot_id}", include_in_schema=False)
 
@@ -69,6 +71,7 @@ def _workshop(shared: Services, visit: Visit, bot_id: int, complaint: Complaint 
         bot = bot_info(session, bot_id)
         seasons = participation(session, visit.person, bot_id)
         panels = panel_results(session, visit.person, bot_id)
+        installed = installed_languages(session)
     ready = [version.number for version in versions if version.state is VersionState.READY]
     return private(
         shared,
@@ -82,6 +85,12 @@ def _workshop(shared: Services, visit: Visit, bot_id: int, complaint: Complaint 
         panels=panels,
         playing=_playing(panels),
         limit_bytes=shared.settings.upload_limit_bytes,
+        suffixes=[
+            suffix
+            for recipe in LANGUAGES.values()
+            if installed is None or recipe.name in installed
+            for suffix in recipe.suffixes
+        ],
     )
 
 
@@ -157,7 +166,7 @@ def take_part(shared: Shared, posted: Submitted, bot_id: Id, season_id: Id, verb
             rejoin(session, person, season_id, bot_id)
         else:
             raise HTTPException(404)
-    return onward(f"/bots/{bot_id}/upload#seasons")
+    return onward(f"/bots/{bot_id}/upload#season-{season_id}")
 
 
 @router.post("/change")

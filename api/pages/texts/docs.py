@@ -15,7 +15,6 @@ from markupsafe import Markup, escape
 
 from deadheat.api.deps import Shared
 from deadheat.api.edge.middleware import POLICY
-from deadheat.api.pages.game import kits
 from deadheat.api.pages.markdown import ABOUT, anchor, rendered
 from deadheat.api.pages.render import everyones, render
 from deadheat.api.services import SITE
@@ -58,8 +57,7 @@ assets = StaticFiles(directory=str(files("fastapi_offline") / "static"))
 def index(shared: Shared) -> str:
     """Show all pages by the reader's purpose."""
     readers = {gettext(title): [(name, gettext(TITLES[name])) for name in names] for title, names in READERS.items()}
-    games = [(game, kits(name)) for name, game in GAMES.items()]
-    return render(shared, "docs.html", readers=readers, games=games)
+    return render(shared, "docs.html", readers=readers, games=list(GAMES.values()))
 
 
 @router.get("/docs/api")

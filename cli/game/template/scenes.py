@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from deadheat.engine.language import _
-from deadheat.engine.scenes.core import Director, Figures, Moment, Scene, at_fault, fault_words
+from deadheat.engine.scenes.core import Director, Figures, Moment, Row, Scene, at_fault, fault_words
 
 from .rules import HIGHEST
 
@@ -51,5 +51,12 @@ def _sums(state: Mapping[str, Any]) -> Figures:
     return list(state["sums"])
 
 
-DIRECTOR = Director(scenes, figure="points", figures=_sums)
-"""`figure` names what the chart of a match draws, and `figures` reads it from a state."""
+def _sheet(events: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+    sums = events[-1]["sums"]
+    yield _("total"), [str(points) for points in sums], sums
+
+
+DIRECTOR = Director(scenes, figure="points", figures=_sums, sheet=_sheet)
+"""`figure` names what the chart of a match draws, and `figures` reads it from a state; `sheet` shows where the points
+came from.
+"""

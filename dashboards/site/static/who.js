@@ -64,6 +64,21 @@ export function mark(root) {
   }
 }
 
+// Moves a match's link to the page for its authors to the top, for one of them.
+function lead() {
+  const note = document.getElementById("yours");
+  const seats = [...document.querySelectorAll(".scoreline li")];
+  const own = seats.filter((seat) => bots().some((id) => seat.querySelector(`a[href="/bots/${id}"]`)));
+  if (!note || !own.length) return;
+  const won = seats.filter((seat) => seat.classList.contains("won"));
+  const plain = own.length > 1 || seats.length > 2 || won.length !== 1;
+  const link = note.querySelector("a");
+  link.textContent = plain ? say("Your bot played here: see how it went") : own[0] === won[0] ? say("Your bot won: see how") : say("Your bot lost: see why");
+  note.replaceChildren(link);
+  note.className = "";
+  document.querySelector(".matchhead").append(note);
+}
+
 async function begin() {
   if (who.dataset.name !== undefined) {
     localStorage.setItem(KEY, who.dataset.name); // empty: nobody is signed in
@@ -77,6 +92,7 @@ async function begin() {
     mark(document);
     if (!(Date.now() - known?.at < FRESH_MS)) await ask();
     mark(document);
+    lead();
   }
   document.querySelector("form[action='/sign-out']")?.addEventListener("submit", () => {
     for (const key of KEPT) localStorage.removeItem(key);

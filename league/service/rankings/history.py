@@ -2,7 +2,7 @@
 
 A season's age is divided into spans of a power of two seconds, the shortest that give at most `MOST_POINTS` of them,
 and the last ranking of each span is kept. When the season has grown so old that the spans double, every other point
-goes.
+goes. The season's first ranking stays.
 """
 
 from __future__ import annotations
@@ -105,11 +105,13 @@ def span(second: int) -> int:
 
 
 def _thin(session: Session, season_id: int, last: int, second: int) -> None:
-    """Keep the last point of each span before the current one, and no point of the current one."""
+    """Keep the season's first point and the last of each span before the current one, and no other of the current."""
     width = span(second)
     stored = col(RatingPoint.second)
     of_season = col(RatingPoint.season_id) == season_id
+    first = session.exec(select(func.min(stored)).where(of_season)).one()
+    thinned = (of_season, stored != first)
     if span(last) != width:
         kept = select(func.max(stored)).where(of_season).group_by(stored // width)
-        session.exec(delete(RatingPoint).where(of_season, stored.not_in(kept)))
-    session.exec(delete(RatingPoint).where(of_season, stored >= second // width * width))
+        session.exec(delete(RatingPoint).where(*thinned, stored.not_in(kept)))
+    session.exec(delete(RatingPoint).where(*thinned, stored >= second // width * width))

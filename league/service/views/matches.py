@@ -44,13 +44,15 @@ def matches(
     season_id: int | None = None,
     bot_id: int | None = None,
     opponent_id: int | None = None,
+    lost: bool = False,
     state: MatchState | None = None,
     finished_since: datetime | None = None,
     before: int | None = None,
     challenge_id: int | None = None,
     limit: int = 50,
 ) -> list[MatchInfo]:
-    """The newest matches first, after the match `before`. `opponent_id`: only those of `bot_id` against it.
+    """The newest matches first, after the match `before`. `opponent_id`: only those of `bot_id` against it;
+    `lost`: only those in which it was not first.
     `challenge_id`: those of a challenge that the asker may see; no other list contains private matches.
 
     A list that may contain waiting or running matches is in the order of planning, the last planned first. A list of
@@ -66,6 +68,7 @@ def matches(
         "season": season_id,
         "bot": bot_id,
         "opponent": opponent_id,
+        "above": 1 if lost else None,
         "since": finished_since,
         "challenge": challenge_id,
         "before": before,
@@ -95,6 +98,8 @@ def _listed(given: frozenset[str], state: MatchState | None) -> Any:
         number = col(Participant.match_id)  # this column has an index
         if state is MatchState.DONE:
             ended = col(Participant.finished_at)  # so has this one
+        if "above" in given:
+            statement = statement.where(col(Participant.rank) > bindparam("above"))
     if "opponent" in given:
         statement = statement.where(_another_seat("opponent", lambda seat, other: other != seat))
     if "season" in given:

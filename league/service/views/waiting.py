@@ -214,4 +214,4 @@ def _undrawn(season: Season, before: int) -> str:
             before,
         )
         return text % {"count": f"{before:,}"}
-    return _("It has no matches at present.")
+    return _("It has no matches at present; more follow when a bot or a version arrives.")

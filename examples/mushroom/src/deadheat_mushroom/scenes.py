@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from deadheat.engine.core import NS_PER_MS
-from deadheat.engine.figures import counted
+from deadheat.engine.figures import counted, duration
 from deadheat.engine.language import _
-from deadheat.engine.scenes.core import Director, Figures, Moment, Scene, at_fault, fault_words
+from deadheat.engine.scenes.core import Director, Figures, Moment, Row, Scene, at_fault, fault_words
 from deadheat_mushroom.board import NOBODY, SUM, Board, place
 from deadheat_mushroom.rules import Mushroom
 
@@ -39,7 +39,18 @@ def _cells(state: Mapping[str, Any]) -> Figures:
     return list(state["cells"])
 
 
-DIRECTOR = Director(scenes, figure="cells", figures=_cells, board=frame)
+def _sheet(events: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+    final = events[-1]
+    moves = [event for event in events if event["type"] == "move"]
+    taken = [[event for event in moves if event["seat"] == seat and event["rectangle"]] for seat in (0, 1)]
+    passed = [sum(event["seat"] == seat and not event["rectangle"] for event in moves) for seat in (0, 1)]
+    yield _("rectangles"), [str(len(found)) for found in taken], None
+    yield _("passes"), [str(count) for count in passed], None
+    yield _("left in the bank"), [duration(bank_ns) for bank_ns in final["bank_ns"]], None
+    yield _("total"), [str(count) for count in final["cells"]], final["cells"]
+
+
+DIRECTOR = Director(scenes, figure="cells", figures=_cells, board=frame, sheet=_sheet)
 
 
 class _Table:

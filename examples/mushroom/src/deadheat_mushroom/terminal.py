@@ -1,19 +1,16 @@
-"""Mushroom in a terminal: the board after every turn, and a sheet at the end."""
+"""Mushroom in a terminal: the board after every turn."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
-from deadheat.cli.replays.pages import Row, View, final_event, sheet
-from deadheat.engine.core import Seat
+from deadheat.cli.replays.pages import View
 from deadheat.engine.figures import duration
-from deadheat.engine.transcript import Transcript
 
 COLOURS = {"0": "blue", "1": "magenta"}
 LETTERS = {"0": "a", "1": "b"}
@@ -42,19 +39,4 @@ def _board(state: Mapping[str, Any], names: Sequence[str]) -> RenderableType | N
     return Padding(drawing, (0, 0, 0, 2))
 
 
-def _sheets(transcript: Transcript, own: Seat | None = None) -> Table:
-    return sheet(transcript, "", _rows(transcript), own)
-
-
-def _rows(transcript: Transcript) -> Iterator[Row]:
-    final = final_event(transcript)
-    moves = [event for event in transcript.events() if event["type"] == "move"]
-    taken = [[event for event in moves if event["seat"] == seat and event["rectangle"]] for seat in (0, 1)]
-    passed = [sum(event["seat"] == seat and not event["rectangle"] for event in moves) for seat in (0, 1)]
-    yield "rectangles", [str(len(found)) for found in taken], None
-    yield "passes", [str(count) for count in passed], None
-    yield "left in the bank", [duration(bank_ns) for bank_ns in final["bank_ns"]], None
-    yield "total", [str(count) for count in final["cells"]], final["cells"]
-
-
-VIEW = View(after=_board, sheet=_sheets, account=_sheets)
+VIEW = View(after=_board)
