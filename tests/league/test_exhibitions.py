@@ -18,6 +18,7 @@ from deadheat.league.service.jobs.exhibiting import EXHIBITIONS, ExhibitionJob
 from deadheat.league.service.jobs.exhibitions import Table
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.people.person import Person
+from deadheat.league.service.rulings import operators
 from deadheat.league.service.seasons.bot_changes import change_bot
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.seasons.gates import GateTerms
@@ -557,3 +558,17 @@ def test_while_the_database_takes_nothing_a_persons_time_stands_still(world: Wor
     assert hear(world, job) == exhibiting.Heard(None, False, False), "all of it again"
     wait(world, job, 2)
     assert hear(world, job) == exhibiting.Heard(None, False, True)
+
+
+def test_people_play_against_a_house_bot_without_a_season(world: World) -> None:
+    person = world.author()
+    for owner, may in ((world.author(), False), (world.write(operators.house), True)):
+        bot_id = world.write(create_bot, owner, GAME, "greedy").id
+        world.build(world.upload(owner, bot_id))
+        listed = [bot.bot_id for bot in world.read(ready_bots, GAME, 10)]
+        assert (bot_id in listed) is may
+        if may:
+            assert sit(world, person, bot_id)
+            continue
+        with pytest.raises(WrongState, match="this bot has none"):
+            sit(world, person, bot_id)
