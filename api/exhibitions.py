@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from deadheat.api.pages.render import grouped_points
 from deadheat.api.replays import transcript_of
 from deadheat.api.services import Services
 from deadheat.engine.advice import ADVISERS, Advice, advice
 from deadheat.engine.core import Fault
-from deadheat.engine.language import _
+from deadheat.engine.language import N_, _
 from deadheat.engine.replay import known_rules
 from deadheat.engine.scenes import Scene, scenes
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, decode
@@ -38,8 +39,8 @@ def told_table(table: Table) -> str:
     return _failed(info) + _("%(bot)s is thinking; this page updates itself.", bot=info.bot)
 
 
-def told_of(info: ExhibitionInfo) -> str:
-    """Describe how the match ended."""
+def told_of(info: ExhibitionInfo, is_own: bool) -> str:
+    """Describe how the match ended; to its person, if `is_own`."""
     if info.ranks is None:
         if info.resigned or info.cause == Cause.RESIGNED:
             return _("%(person)s resigned.", person=info.person)
@@ -52,12 +53,20 @@ def told_of(info: ExhibitionInfo) -> str:
         return _("%(person)s resigned.", person=info.person)
     if info.fault is Fault.TIMEOUT:
         return _("%(person)s did not answer in time and lost.", person=info.person)
-    mine = info.ranks[info.seat]
+    mine, words = info.ranks[info.seat], {"person": info.person, "seats": info.seats}
+    if mine > 1 and info.seats > 2:
+        own, other = N_("You lost: place %(place)s of %(seats)s."), N_("%(person)s lost: place %(place)s of %(seats)s.")
+        return _(own if is_own else other, **words, place=mine)
     if mine > 1:
-        if info.seats == 2:
-            return _("%(person)s lost.", person=info.person)
-        return _("%(person)s lost: place %(place)s of %(seats)s.", person=info.person, place=mine, seats=info.seats)
-    return _("%(person)s won.", person=info.person) if info.ranks.count(1) == 1 else _("A draw.")
+        told = _("You lost.") if is_own else _("%(person)s lost.", **words)
+    elif info.ranks.count(1) > 1:
+        told = _("A draw.")
+    else:
+        told = _("You won.") if is_own else _("%(person)s won.", **words)
+    if info.points is None or info.seats > 2:
+        return told
+    own_points, other_points = grouped_points(info.points[info.seat]), grouped_points(info.points[1 - info.seat])
+    return f"{told} {own_points} : {other_points}"
 
 
 def _failed(info: ExhibitionInfo) -> str:

@@ -12,9 +12,10 @@ from markdown_it.common.utils import escapeHtml
 from markdown_it.token import Token
 from markupsafe import Markup
 
-from deadheat.engine.games.folder import folders
-from deadheat.engine.language import N_
+from deadheat.engine.games.folder import folders, protocol_of
+from deadheat.engine.language import N_, language
 
+_COMMENT = re.compile(r"^<!--.*?-->\n", re.MULTILINE | re.DOTALL)
 _TEXT = re.compile(r"(?:\.\./)*(?:docs/)?([a-z-]+)\.md(?:#.*)?")
 _PROTOCOL = re.compile(r"(?:\.\./)*games/([a-z0-9_]+)/protocol\.md(?:#.*)?")
 ABOUT = {
@@ -36,6 +37,13 @@ def anchor(heading: str) -> str:
     return re.sub(r"[\W_]+", "-", heading.replace("`", "").lower()).strip("-")
 
 
+def rules_address(game: str) -> str:
+    """Where the game's rules begin for people: at the first section of its page for bot authors, if that has one."""
+    path = protocol_of(game, language()) if game in folders() else None
+    found = None if path is None else re.search(r"^## (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return f"/games/{game}#rules{'-' + anchor(found[1]) if found else ''}"
+
+
 def rendered(text: str, *, titled: bool = False, prefix: str = "") -> Markup:
     """The text as HTML. `titled`: it begins with the page's title; otherwise every heading is lowered by one level,
     because a page has one title. Each heading is named by its words, after `prefix`. Raw HTML in the text stays text;
@@ -44,7 +52,7 @@ def rendered(text: str, *, titled: bool = False, prefix: str = "") -> Markup:
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     markdown.add_render_rule("table_open", _open_table)
     markdown.add_render_rule("table_close", _close_table)
-    tokens = markdown.parse(text)
+    tokens = markdown.parse(_COMMENT.sub("", text))
     _name_tables(tokens)
     named = Counter[str]()
     for token, inner in zip(tokens, [*tokens[1:], None], strict=True):
@@ -56,7 +64,8 @@ def rendered(text: str, *, titled: bool = False, prefix: str = "") -> Markup:
             token.attrSet("id", name if named[name] == 1 else f"{name}-{named[name]}")
         if token.children:
             token.children = _linked(token.children)
-    return Markup(markdown.renderer.render(tokens, markdown.options, {}))  # noqa: S704  ours, escaped by its renderer
+    html = str(markdown.renderer.render(tokens, markdown.options, {}))
+    return Markup(html.replace("<pre>", '<pre tabindex="0">'))  # noqa: S704  ours, escaped by its renderer
 
 
 def _name_tables(tokens: Sequence[Token]) -> None:

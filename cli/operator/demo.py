@@ -1,4 +1,4 @@
-"""The demonstration behind scripts/demo: a server, four authors, five bots, one season. Over HTTP only.
+"""The demonstration behind scripts/demo: a server, four authors, five bots, one season. Over HTTP, but for house bots.
 
 Everything is kept in the data directory, so a second run finds authors and bots there and plays a further season.
 """
@@ -79,6 +79,7 @@ def main() -> int:
         if arguments.json:
             print(json.dumps(summary(board, f"{url}/seasons/{season_id}", time.monotonic() - started_at)), flush=True)
         if not arguments.once:
+            seat_opponents(settings)
             note("The server stays up; Ctrl-C stops it.")
             server.wait()
     except Refused as error:
@@ -115,6 +116,19 @@ def start_server(settings: Settings) -> subprocess.Popen[bytes]:
             env={**os.environ, "DEADHEAT_DATA_DIR": str(settings.data_dir.absolute())},
             start_new_session=True,
         )
+
+
+def seat_opponents(settings: Settings) -> None:
+    """Upload a house bot of each other game, so that people have somebody to play against there too."""
+    for game, folder in folders().items():
+        if game != GAME:
+            subprocess.run(
+                [sys.executable, "-m", "deadheat.cli.main", "user", "house", game, folder.panel[0]],
+                cwd=ROOT,
+                stdout=subprocess.DEVNULL,
+                env={**os.environ, "DEADHEAT_DATA_DIR": str(settings.data_dir.absolute())},
+                check=False,  # the league is there without them
+            )
 
 
 def wait_until_ready(url: str, server: subprocess.Popen[bytes], settings: Settings) -> None:

@@ -6,6 +6,8 @@ from deadheat.engine.advice import Adviser, Move
 from deadheat.engine.core import Seat
 from deadheat.engine.games.forms import State
 from deadheat.engine.language import _
+from deadheat.games.yacht_auction.rules import CATEGORIES
+from deadheat.games.yacht_auction.scenes import NAMES
 
 
 def _move(_prompt: str, line: str, _state: State, _seat: Seat) -> Move:
@@ -13,8 +15,8 @@ def _move(_prompt: str, line: str, _state: State, _seat: Seat) -> Move:
     if command == "BID":
         return Move(_("%(points)s points on %(bundle)s", points=f"{int(value):,}", bundle=what), what, int(value))
     dice = "".join(sorted(value))
-    words = _("%(dice)s as %(category)s", dice=dice, category=what.replace("_", " ").lower())
-    return Move(words, (what, dice))
+    words = _("%(dice)s as %(category)s", dice=dice, category=_(NAMES[what]))
+    return Move(words, (what, CATEGORIES[what](dice)))
 
 
 ADVICE = Adviser("expert", _move, slack=1000)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import combinations
 
 from deadheat.engine.core import Seat
 from deadheat.engine.games.forms import Fields, Form, State, Turn, Unfilled, choice, whole
 from deadheat.engine.language import _
 from deadheat.games.yacht_auction.rules import CATEGORIES, DICE, MAX_BID
+from deadheat.games.yacht_auction.scenes import NAMES
 
 
 def _bid(prompt: str, state: State, seat: Seat) -> Turn:
@@ -31,7 +33,11 @@ def _put(_prompt: str, state: State, seat: Seat) -> Turn:
             raise Unfilled(_("tick %(dice)s dice, not %(count)s", dice=DICE, count=len(ticked)))
         return f"PUT {choice(fields, 'category', free, _('a category'))} {''.join(ticked)}"
 
-    return Turn("score", line, {"hand": hand, "free": free, "dice": DICE})
+    fives = {"".join(five) for five in combinations(sorted(hand), DICE)}
+    points = {five: {name: CATEGORIES[name](five) for name in free} for five in sorted(fives)}
+    return Turn(
+        "score", line, {"hand": hand, "free": {name: _(NAMES[name]) for name in free}, "dice": DICE, "points": points}
+    )
 
 
 FORMS: Mapping[str, Form] = {"ROLL": _bid, "SCORE": _put}

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from deadheat.engine.core import Event
-from deadheat.engine.language import _
+from deadheat.engine.language import N_, _
 from deadheat.engine.scenes.core import Director, Figures, Moment, Row, Scene, at_fault, fault_words
 from deadheat.games.yacht_auction.rules import BASIC, CATEGORIES, LAST_BIDDING, ROUNDS, Player
 
@@ -87,7 +87,7 @@ class _Table:
             player.bids += change
             self.bids.append({"target": target, "bid": bid, "received": received, "change": change})
             words = {"bot": names[seat], "bid": f"{bid:,}", "target": target, "received": received}
-            words["change"] = f"{change:+,}"
+            words["change"] = f"{change:+,}".replace("-", "\u2212") if change else _("for nothing")
             said.append(_("%(bot)s bids %(bid)s for %(target)s and gets %(received)s (%(change)s)", **words))
         self.coin = event["coin"]
         return f"{'; '.join(said)}{_('; the coin decides') if self.coin else ''}."
@@ -106,7 +106,7 @@ class _Table:
             "%(bot)s puts %(dice)s on %(category)s: %(points)s points, %(total)s in all.",
             bot=names[seat],
             dice=_spaced(dice),
-            category=category,
+            category=_(NAMES[category]),
             points=f"{points:,}",
             total=f"{self.players[seat].total:,}",
         )
@@ -125,6 +125,17 @@ class _Table:
             "last": self.last,
         }
 
+
+NAMES = {
+    **dict(zip(BASIC, (N_("one"), N_("two"), N_("three"), N_("four"), N_("five"), N_("six")), strict=True)),
+    "CHOICE": N_("choice"),
+    "FOUR_OF_A_KIND": N_("four of a kind"),
+    "FULL_HOUSE": N_("full house"),
+    "SMALL_STRAIGHT": N_("small straight"),
+    "LARGE_STRAIGHT": N_("large straight"),
+    "YACHT": N_("yacht"),
+}
+"""The categories as people read them; `web/board.js` has the same names."""
 
 _FACES = "123456"
 _FOUR = 4

@@ -14,6 +14,7 @@ from sqlmodel import update
 from deadheat.api.pages.player import exhibition
 from deadheat.engine.games.folder import bots_of
 from deadheat.games.betris_large.polyominoes import PLACEMENTS, SIDE, bit
+from deadheat.games.yacht_auction.rules import CATEGORIES
 from deadheat.league.service.bots.bots import create_bot
 from deadheat.league.service.jobs import exhibitions
 from deadheat.league.service.jobs.builds import BuildOutcome, finish_build
@@ -217,6 +218,9 @@ class Pointer:
             dice.last.click()
             assert page.locator("[name^=die]:checked").count() == 5, "a sixth one is not taken"
         page.locator("[data-category][data-seat='1'].choosable").first.click()
+        five = page.locator("[name^=die]:checked").evaluate_all("found => found.map(die => die.value)")
+        points = CATEGORIES[page.locator("[name=category]").input_value()]("".join(five))
+        assert score.inner_text() == f"Score {points:,}"
         score.click()
 
     @staticmethod
@@ -415,6 +419,7 @@ def test_a_person_plays_to_the_end_by_touch_on_a_phone(
     page = seated(signed_in(page, f"thumb-{game}"), opponent(league, game), copies)
     page.locator(".yours .choosable, .yours .board[data-aims]").first.wait_for(timeout=PATIENCE_MS)
     assert barriers(page) == [] and not overflows(page)
+    expect(page.locator("form.move button:not([type])").first).to_be_in_viewport()
     assert play(page, move) >= 2
     over(page)
 
@@ -474,7 +479,7 @@ def test_who_looks_back_moves_nothing(visit: Open, league: League, worker: Worke
     page.locator(".yours [data-hand='1'] .choosable").first.click()
     page.locator("[data-part=back]").click()
     assert page.locator(".yours, .choosable").count() == 0
-    page.locator("[data-part=last]").click()
+    page.get_by_role("button", name="Back to now").click()
     assert page.locator(".yours [data-hand='1'] .chosen").count() == 1, "what was chosen is still"
 
 

@@ -139,7 +139,7 @@ def test_keys_step_jump_and_play(visit: Open, league: League) -> None:
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("yacht-auction", "puts 2 6 5 1 2 on SIX: 6,000 points"),
+        ("yacht-auction", "puts 2 6 5 1 2 on six: 6,000 points"),
         ("yacht-auction-forfeit", "fails by malformed at SCORE"),
         ("betris-large", "passes with L5"),
         ("liars-dice-six", "calls 2 of face 1 a lie"),

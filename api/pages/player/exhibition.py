@@ -15,6 +15,7 @@ import json
 import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
@@ -35,6 +36,7 @@ from deadheat.api.pages.forms import (
     private,
     sign_in_first,
 )
+from deadheat.api.pages.markdown import rules_address
 from deadheat.api.pages.player.turns import seats_differ, turn_of
 from deadheat.api.schemas.base import RowId
 from deadheat.api.services import Services
@@ -45,6 +47,7 @@ from deadheat.engine.games import GAMES
 from deadheat.engine.games.variants import rules
 from deadheat.engine.language import _
 from deadheat.engine.scenes import document_so_far, scenes_so_far
+from deadheat.league.database import now
 from deadheat.league.errors import NotFound
 from deadheat.league.service.bots.bots import bot_info
 from deadheat.league.service.jobs import exhibitions
@@ -229,6 +232,7 @@ def _choose(shared: Services, visit: Visit | None, bot_id: int | None, complaint
         visit,
         complaint,
         bot=bot,
+        rules=None if bot is None else rules_address(bot.game),
         choices=[] if bot is None else tables(bot.game),
         seats_differ=None if bot is None else seats_differ(bot.game),
         games=games,
@@ -245,11 +249,12 @@ def _page(shared: Services, visit: Visit | None, exhibition_id: int, complaint: 
             if visit is None or visit.person.id != info.user_id:
                 raise NotFound("exhibition", exhibition_id)
             # Read the table at the same instant: it would never learn that a match ended in between.
-            return _table(shared, visit, exhibitions.table(session, visit.person, exhibition_id), complaint)
+            table = exhibitions.table(session, visit.person, exhibition_id)
+            return _table(shared, visit, table, now(session), complaint)
     return _over(shared, visit, info)
 
 
-def _table(shared: Services, visit: Visit, table: Table, complaint: Complaint | None) -> Response:
+def _table(shared: Services, visit: Visit, table: Table, at: datetime, complaint: Complaint | None) -> Response:
     info = table.info
     moves = (
         []
@@ -265,6 +270,8 @@ def _table(shared: Services, visit: Visit, table: Table, complaint: Complaint | 
         info=info,
         table=table,
         turn=turn,
+        seconds_left=table.deadline_at and round((table.deadline_at - at).total_seconds()),
+        rules=rules_address(info.game),
         told=told_table(table),
         moves=moves,
         recent=moves[-RECENT - info.seats :],
@@ -280,7 +287,8 @@ def _over(shared: Services, visit: Visit | None, info: ExhibitionInfo) -> Respon
         info=info,
         table=None,
         turn=None,
-        told=told_of(info),
+        rules=rules_address(info.game),
+        told=told_of(info, visit is not None and visit.person.id == info.user_id),
         moves=moves_of(shared, info),
         advice=advice_of(shared, info),
         adviser=ADVISERS.get(info.game),

@@ -1,6 +1,6 @@
 // A match of one's own: hears from the server when something happened (or asks now and then), exchanges the form for
 // the next one, and lets the viewer grow, move by move, so that the opponent's moves are seen. For that, a move is sent
-// without leaving the page. The form is below the board, on which moves are made (play.js). A reader who signed out in
+// without leaving the page. The form is a bar below the board, on which moves are made (play.js). A reader who signed out in
 // another tab is told so here.
 import { attach } from "./play.js";
 import { viewer } from "./replay.js";
@@ -11,6 +11,7 @@ const MOVE_MS = 600; // that each new move is shown
 const MOST_MOVES = 6; // that are shown one after the other
 const root = document.getElementById("table");
 const turn = () => document.getElementById("turn");
+const form = () => document.querySelector("form.move");
 const token = (part) => part.querySelector("[name=csrf]")?.value; // another one after signing in again; none: no form
 let shown = null;
 let drawing = Promise.resolve();
@@ -44,9 +45,24 @@ async function draw() {
   else {
     shown = await viewer(root, match);
     shown?.show(match.scenes.length - 1);
-    if (shown) shown.part("stage").after(turn());
+    shown?.part("stage").after(turn());
   }
-  if (shown) await attach(document.querySelector("form.move"), shown.part("stage"), () => shown.at === shown.scenes.length - 1);
+  if (!shown) return;
+  await attach(form(), shown);
+  if (!form()) return;
+  const stage = shown.part("stage");
+  stage.style.scrollMarginBottom = `${form().offsetHeight + 8}px`;
+  stage.scrollIntoView({ block: "nearest" });
+}
+
+// Counts one's clock down. It is the server's: a browser's clock may be wrong.
+function tick() {
+  const clock = document.querySelector(".clock");
+  if (!clock) return;
+  clock.ends ??= performance.now() + 1000 * Number(clock.dataset.seconds);
+  const left = Math.max(0, Math.round((clock.ends - performance.now()) / 1000));
+  clock.textContent = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
+  clock.classList.toggle("fault", left < 60);
 }
 
 // Shows new moves one by one to a reader at the end; a reader who looks back, or prefers no motion, is left in peace.
@@ -85,17 +101,19 @@ async function exchange(page, sent) {
   }
   if (wanted.dataset.version === turn().dataset.version && token(wanted) === token(turn()) && !turn().contains(sent)) return;
   const lost = turn().contains(document.activeElement) || document.activeElement === document.body;
+  if (shown) wanted.querySelector("form.move")?.classList.add("waits"); // until it has been seen what it answers
   turn().replaceWith(wanted);
-  if (shown) await attach(null, shown.part("stage")); // what is still drawn is the last form's
-  if (lost) document.getElementById("your-turn")?.focus({ preventScroll: true });
+  tick();
+  if (shown) await attach(null, shown); // what is still drawn is the last form's
   await draw();
+  if (lost) document.getElementById("your-turn")?.focus({ preventScroll: true });
 }
 
 // The events since one's own last move, from the record at that address.
 async function last(address) {
   if (!shown || !address) return;
   turn().querySelectorAll("form").forEach((form) => form.remove());
-  await attach(null, shown.part("stage"));
+  await attach(null, shown);
   const response = await asked(address);
   if (response && await grow(await response.json())) await new Promise((resolve) => { setTimeout(resolve, MOVE_MS); });
 }
@@ -138,6 +156,8 @@ function listen() {
 
 if (root) {
   drawing = draw().catch(() => {});
+  tick();
+  setInterval(tick, 1000);
   listen();
   document.addEventListener("visibilitychange", () => { // in another tab somebody may have signed out, or in again
     if (document.visibilityState === "visible") soon(null);

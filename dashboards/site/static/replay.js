@@ -181,7 +181,7 @@ class Viewer {
 
   // A link to a move means the picture; the browser goes to the row with the same name in the table below.
   seen() {
-    this.root.scrollIntoView({ block: "nearest" });
+    this.root.scrollIntoView();
   }
 
   linked() {

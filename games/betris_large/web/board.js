@@ -102,7 +102,7 @@ function offer(state, match) {
     const name = state.offer?.[place];
     const choice = make("div", "choice");
     if (name) choice.dataset.block = name;
-    choice.append(bet(state, 0, place), box("div", "lot", make("strong", "", name ?? ""), block(match.board.shapes[name] ?? "", name)), bet(state, 1, place));
+    choice.append(bet(state, match.names, 0, place), box("div", "lot", make("strong", "", name ?? ""), block(match.board.shapes[name] ?? "", name)), bet(state, match.names, 1, place));
     middle.append(choice);
   }
   middle.append(make("p", "note", state.coin ? say("Equal bets: the coin decides.") : state.bets ? "" : say("Both bet in secret.")));
@@ -110,16 +110,17 @@ function offer(state, match) {
 }
 
 // Both blocks can be the same: then the second position is the second seat's.
-function bet(state, number, place) {
+function bet(state, names, number, place) {
   const cell = make("div", `bid seat${number}`);
   const made = state.bets?.[number];
   const name = state.offer?.[place];
   if (!made) return cell;
   const same = state.offer[0] === state.offer[1];
+  if (same ? place === number : [made.choice, made.acquired].includes(name)) cell.append(make("strong", "who", names[number]));
   if (same ? place === number : made.choice === name) cell.append(box("span", "", `${say("bets")} `, make("strong", "", String(made.bet))));
   if (!(same ? place === number : made.acquired === name)) return cell;
   cell.classList.add("taken");
-  cell.append(make("strong", "", number === 0 ? `◀ ${say("takes")}` : `${say("takes")} ▶`), make("span", made.paid ? "fault" : "met", made.paid ? say("pays %(chips)s", { chips: made.paid }) : say("free")));
+  cell.append(make("strong", "", say("takes")), make("span", made.paid ? "fault" : "met", made.paid ? say("pays %(chips)s", { chips: made.paid }) : say("free")));
   return cell;
 }
 

@@ -1,7 +1,7 @@
 // Betris on the board: tap a block to choose it, drag it to place it; arrows, R and F move, rotate and flip it. It only
 // ever lies where the server said that it fits.
 import { drawn as element } from "/static/replay-draw.js";
-import { choosable } from "/static/play.js";
+import { choosable, tells } from "/static/play.js";
 import { say } from "/static/say.js";
 
 const CELL = 10;
@@ -10,10 +10,14 @@ const KEYS = { ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown:
 
 function bet(form, stage) {
   const radios = [...form.querySelectorAll("[name=block]")];
+  const button = form.querySelector("button:not([type])");
   function drawn() {
+    const block = radios.find((radio) => radio.checked)?.value;
+    button.disabled = !block;
+    tells(form, block ? say("Block %(name)s", { name: block }) : say("Tap a block."));
     for (const radio of radios) {
       for (const choice of stage.querySelectorAll(`[data-block="${radio.value}"]`)) {
-        choosable(choice, say("Block %(name)s", { name: radio.value }), radio.checked, () => { radio.checked = true; drawn(); });
+        choosable(choice, say("Block %(name)s", { name: radio.value }), radio.checked, () => { radio.checked = !radio.checked; drawn(); });
       }
     }
   }
@@ -123,6 +127,7 @@ function place(form, stage, seat, isNewest) {
     if (found) lie(found);
   });
   lie(nearest([4, 4], fitting));
+  tells(form, say("Drag the block, or use the buttons."));
   return drawn;
 }
 

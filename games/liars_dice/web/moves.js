@@ -1,5 +1,5 @@
 // Liar's Dice on the board: for each face only quantities above the current bid, and a face by tapping one's own die.
-import { choosable } from "/static/play.js";
+import { choosable, tells } from "/static/play.js";
 import { say } from "/static/say.js";
 
 function claim(form, stage, seat) {
@@ -11,6 +11,7 @@ function claim(form, stage, seat) {
     const before = quantity.min;
     quantity.min = least.get(face.value);
     if (Number(quantity.value) < Number(quantity.min) || quantity.value === before) quantity.value = quantity.min;
+    tells(form, say("At least %(quantity)s dice show %(face)s.", { quantity: quantity.value, face: face.value }));
     stage.querySelectorAll(`[data-seat="${seat}"] .die[data-face]`).forEach((die) => {
       if (least.has(die.dataset.face)) choosable(die, say("Bid on %(face)s", { face: die.dataset.face }), face.value === die.dataset.face, () => { face.value = die.dataset.face; drawn(); });
     });

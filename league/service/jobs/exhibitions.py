@@ -15,7 +15,8 @@ person learns why and may give another. So a person's only faults are to leave o
 the wait, each move and the whole match have limits. Nothing here is rated, and no table of the league refers to it.
 
 *Nobody scouts new versions.* People meet only versions that play, or have played, in a season that has begun, and no
-bot whose author has closed it to people. They play the game as the newest season of that version has it.
+bot whose author has closed it to people. They play the game as the newest season of that version has it. The house's
+bots need no season: so every game has somebody to play against as soon as an operator has uploaded one.
 
 *Nothing hidden is shown.* The person's view is made from the replies, as for spectators, without the events that are
 private to other seats; the bot's answer in the same step is not stored before the person's.
@@ -46,6 +47,7 @@ from deadheat.league.service.bots.quotas import HOUR, Quota, check_quota
 from deadheat.league.service.ground.steps import existing, flush_unless_taken, move
 from deadheat.league.service.jobs.advising import is_wanted
 from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.users import HOUSE
 from deadheat.league.states import OF_CHALLENGES, UNFINISHED, WITH_RESULT, JobState, SeasonState, VersionState
 from deadheat.league.tables import Bot, BotVersion, Entry, Exhibition, Match, Participant, Season, Series, User
 
@@ -171,14 +173,15 @@ def take_seat(session: Session, person: Person, bot_id: int, opponents: int = 1,
 
 def playable() -> tuple[ColumnElement[bool], ...]:
     """The conditions on `BotVersion` that people may play against it, if its bot is not closed to them. At a promotion
-    gate, or against a panel, it has not played yet.
+    gate, or against a panel, it has not played yet. The programs of the house's bots are public anyway.
     """
+    houses = select(Bot.id).join(User, col(User.id) == col(Bot.owner_id)).where(User.name == HOUSE)
     begun = (col(Season.id) == Entry.season_id, col(Season.state) != SeasonState.SCHEDULED)
     plays = exists().where(col(Entry.bot_id) == BotVersion.bot_id, col(Entry.version_id) == BotVersion.id, *begun)
     match = (col(Match.id) == Participant.match_id, col(Match.state).in_(WITH_RESULT))
     series = (col(Series.id) == Match.series_id, col(Series.purpose).not_in(OF_CHALLENGES))
     has_played = exists().where(col(Participant.version_id) == BotVersion.id, *match, *series)
-    return col(BotVersion.state) == VersionState.READY, or_(plays, has_played)
+    return col(BotVersion.state) == VersionState.READY, or_(plays, has_played, col(BotVersion.bot_id).in_(houses))
 
 
 def _variant(session: Session, version_id: int) -> Sequence[str] | None:

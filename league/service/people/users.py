@@ -34,8 +34,11 @@ _hashing = threading.BoundedSemaphore(2)
 NAMES_LOCK = 7_341_554
 """PostgreSQL advisory lock under which people and teams take their names."""
 
+HOUSE = "house"
+"""The author's name of the bots that come with Deadheat; it is reserved, so nobody else has it."""
+
 RESERVED = frozenset(
-    {SYSTEM, *Role, "administrator", "anonymous", "deadheat", "house", "moderator", "operator", "organizer", "support"}
+    {SYSTEM, *Role, "administrator", "anonymous", "deadheat", HOUSE, "moderator", "operator", "organizer", "support"}
 )
 """Reserved names in lower case: readers would take them for the service or its staff. Accounts that an operator makes
 (`league.service.rulings.operators`) may have them.

@@ -10,12 +10,9 @@ from deadheat.league.database import now
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.people.access import change_password, digest, issue_token
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.people.users import existing_user, insert_user, user_named
+from deadheat.league.service.people.users import HOUSE, existing_user, insert_user, user_named
 from deadheat.league.states import Role, Scope, TokenKind
 from deadheat.league.tables import Token, User
-
-HOUSE = "house"
-"""The author's name of the bots that come with Deadheat; it is reserved, so nobody else has it."""
 
 
 class Standing(Enum):
