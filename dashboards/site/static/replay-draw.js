@@ -52,7 +52,7 @@ export function bar(share, label, className = "") {
 
 // A whole number with separated thousands.
 export function spaced(value) {
-  return String(value).replace(/\B(?=(\d{3})+$)/g, ",");
+  return String(value).replace("-", "−").replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
 // A whole number with separated thousands and its sign.
