@@ -13,6 +13,9 @@ from deadheat.engine.language import _, ngettext
 DECIMALS = 6
 """Points that are decimals of at most so many places are shown exactly, others to the thousandth."""
 
+SHORTEST_NS = 5_000
+"""Shorter durations would be rounded to 0.00 ms."""
+
 STORED = re.compile(r"-?[0-9]{1,64}(/[1-9][0-9]{0,63})?")
 
 
@@ -22,6 +25,8 @@ def duration(value_ns: int) -> str:
         return _("%(seconds)s s", seconds=f"{value_ns / NS_PER_S:.2f}")
     if value_ns >= 100 * NS_PER_MS:
         return f"{value_ns / NS_PER_MS:.0f} ms"
+    if 0 < value_ns < SHORTEST_NS:
+        return "<0.01 ms"
     return f"{value_ns / NS_PER_MS:.1f} ms" if value_ns >= NS_PER_MS else f"{value_ns / NS_PER_MS:.2f} ms"
 
 

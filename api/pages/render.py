@@ -83,6 +83,7 @@ def templates() -> Jinja2Templates:
         "duration": duration,
         "counted": counted,
         "seat_number": seat_number,
+        "minus": minus,
         "signed": signed,
         "limit": limit,
         "instant": moment,
@@ -188,7 +189,14 @@ def figure(value: float) -> str:
 def grouped_points(value: Points | str) -> str:
     """Format points with separated thousands; text that is not a number stays."""
     whole, dot, rest = points(value).partition(".")
-    return f"{int(whole):,}{dot}{rest}" if whole.removeprefix("-").isdecimal() and whole != "-0" else whole + dot + rest
+    return minus(
+        f"{int(whole):,}{dot}{rest}" if whole.removeprefix("-").isdecimal() and whole != "-0" else whole + dot + rest
+    )
+
+
+def minus(figure: str) -> str:
+    """A figure with the minus sign that boards have, too."""
+    return f"\N{MINUS SIGN}{figure[1:]}" if figure.startswith("-") else figure
 
 
 def outcome(match: Match, seat: SeatView) -> str:
@@ -198,10 +206,10 @@ def outcome(match: Match, seat: SeatView) -> str:
 
 
 def difference(match: Match, seat: SeatView) -> str:
-    """By how many points a seat was ahead of the only other one; empty where nothing tells."""
+    """The points by which a seat was ahead of the only other one; empty where nothing tells."""
     others = [other.points for other in match.seats if other.seat != seat.seat]
     scores = [Fraction(each) for each in (seat.points, *others) if each is not None and STORED.fullmatch(each)]
-    return signed(float(scores[0] - scores[1])) if len(scores) == len(match.seats) == 2 else ""
+    return minus(signed(float(scores[0] - scores[1]))) if len(scores) == len(match.seats) == 2 else ""
 
 
 def game_title(name: str) -> str:

@@ -88,7 +88,7 @@ def _resolved(row: Rating, games: int) -> str:
         return '<span class="met">yes</span>'
     if gap <= 0 or (times := (width / gap) ** 2) > MOST_MORE:
         return "no"
-    return f"no: takes {math.ceil(games * times):,} per pair"
+    return f"no: needs {math.ceil(games * times):,} games per pair"
 
 
 def _picture(entries: Sequence[Rating]) -> str:

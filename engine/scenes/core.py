@@ -108,7 +108,9 @@ def moments(match: Transcript | Unfinished) -> Iterator[Moment]:
         answers = () if before is None else _answers(before)
         for event in exchange.events:
             theirs = event.get("seat")
-            yield Moment(event, number, tuple(a for a in answers if theirs is None or a.seat == theirs))
+            here = tuple(a for a in answers if theirs is None or a.seat == theirs)
+            answers = tuple(a for a in answers if a not in here)
+            yield Moment(event, number, here)
         before = exchange
 
 

@@ -38,7 +38,7 @@ def _sheet(events: Sequence[Event]) -> Iterator[Row]:
     for category in CATEGORIES:
         found = [scored.get((seat, category)) for seat in (0, 1)]
         cells = [f"{event['dice']} {event['points']:7,d}" if event else "-" for event in found]
-        yield category, cells, [event["points"] if event else 0 for event in found]
+        yield _(NAMES[category]), cells, [event["points"] if event else 0 for event in found]
         if category == list(BASIC)[-1]:
             yield _("bonus"), [f"{points:,}" for points in final["bonus"]], final["bonus"]
     for label, name in ((_("bids"), "bids"), (_("total"), "total")):

@@ -189,7 +189,7 @@ def test_when_it_is_over_everyone_can_watch_and_verify_it(site: Site) -> None:
     assert replay["names"] == ["greedy", "ada"]
     assert site.client.get(f"{path}/transcript").content == encode(record)
     page = Browser(site).get(f"/play/{job.exhibition_id}")
-    assert re.search(r"ada (lost|won)\. [0-9,-]+ : [0-9,-]+", page.text)
+    assert re.search(r"ada (lost|won)\. [0-9,\u2212]+ : [0-9,\u2212]+", page.text)
     assert re.search(r"You (lost|won)\. ", ada.get(f"/play/{job.exhibition_id}").text)
     assert "Verify" in page.text
     assert "share it" in page.text

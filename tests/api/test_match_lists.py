@@ -67,7 +67,7 @@ def test_a_bots_matches_say_how_they_ended_for_it_and_can_be_those_that_it_lost(
     listed = site_of_three.client.get("/v1/matches?bot=2&lost=true").json()["items"]
     assert [one["id"] for one in listed] == lost
     text = page(site_of_three, "/bots/2/matches").text  # cells as they follow each other: outcome, difference, version
-    assert (text.count("lost-1,0001 "), text.count("won+1,0001 ")) == (len(lost), len(mine) - len(lost))
+    assert (text.count("lost\N{MINUS SIGN}1,0001 "), text.count("won+1,0001 ")) == (len(lost), len(mine) - len(lost))
 
 
 def test_the_last_to_end_comes_first_whatever_its_number(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

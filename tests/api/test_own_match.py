@@ -157,9 +157,9 @@ def test_a_match_without_a_fault_shows_where_the_points_came_from(
     told = watched.mine(name, number)
     rows = [re.sub(r"<[^>]+>", " ", row).split() for row in re.findall(r"<tr>.*?</tr>", told, re.DOTALL)]
     four, total = (["44444", "20,000"], ["44455", "12,000"]), ("282,824", "195,500")
-    assert ["FOUR", *four[own], *four[other], "+8,000" if own == 0 else "-8,000"] in rows
-    assert ["total", total[own], total[other], "+87,324" if own == 0 else "-87,324"] in rows
-    assert told.index("+87,324" if own == 0 else "-87,324") < told.index('id="replay"')
+    assert ["four", *four[own], *four[other], "+8,000" if own == 0 else "\N{MINUS SIGN}8,000"] in rows
+    assert ["total", total[own], total[other], "+87,324" if own == 0 else "\N{MINUS SIGN}87,324"] in rows
+    assert told.index("+87,324" if own == 0 else "\N{MINUS SIGN}87,324") < told.index('id="replay"')
     assert '<details class="record"><summary>Its response times' in told
 
 

@@ -133,8 +133,8 @@ def test_quantiles_are_exact_to_three_digits() -> None:
 
 
 def test_durations_are_short() -> None:
-    assert [duration(value) for value in (0, 40_000, 9_940_000, 123_456_789, 3 * 10**9)] == [
-        "0.00 ms", "0.04 ms", "9.9 ms", "123 ms", "3.00 s",
+    assert [duration(value) for value in (0, 4_000, 40_000, 9_940_000, 123_456_789, 3 * 10**9)] == [
+        "0.00 ms", "<0.01 ms", "0.04 ms", "9.9 ms", "123 ms", "3.00 s",
     ]  # fmt: skip
     assert [limit(value) for value in (500 * MS, 3 * 10**9, 9_999_890_000)] == ["500 ms", "3 s", "10 s"]
 

@@ -94,7 +94,7 @@ def test_a_match_that_nobody_failed_in_is_explained_by_its_score() -> None:
     lines = invoke("explain", str(EXAMPLE), "--seat", "2").stdout.splitlines()
     assert lines[0] == "yacht-auction, seat 2 (unnamed): lost, points 282824 : 195500."
     rows = [line.split() for line in lines]
-    assert ["FOUR", "44455", "12,000", "44444", "20,000", "-8,000"] in rows
+    assert ["four", "44455", "12,000", "44444", "20,000", "-8,000"] in rows
     assert ["total", "195,500", "282,824", "-87,324"] in rows
     assert "Its slowest answers, by share of the limit" in lines
 

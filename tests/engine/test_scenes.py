@@ -53,6 +53,8 @@ def test_every_answer_but_that_to_ready_is_shown_once(path: Path) -> None:
         for prompt in transcript.prompts()
     ]
     assert set(shown) <= set(given)
+    places = [(scene.exchange, answer.seat) for scene in scenes(transcript, NAMES) for answer in scene.answers]
+    assert len(places) == len(set(places)), "none stands with two events"
     missing = set(given) - set(shown)
     assert all(command == "READY" or transcript.result.faults for _, command, _ in missing)
 

@@ -62,6 +62,7 @@ export function signed(value) {
 
 export function ms(value) {
   if (value >= 10000) return say("%(seconds)s s", { seconds: (value / 1000).toFixed(1) });
+  if (value > 0 && value < 0.005) return "<0.01 ms";
   return `${value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : value.toFixed(0)} ms`;
 }
 
