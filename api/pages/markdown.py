@@ -38,7 +38,7 @@ def anchor(heading: str) -> str:
 
 
 def rules_address(game: str) -> str:
-    """Where the game's rules begin for people: at the first section of its page for bot authors, if that has one."""
+    """The address of a game's rules for people: the first section of its page for bot authors, if that has one."""
     path = protocol_of(game, language()) if game in folders() else None
     found = None if path is None else re.search(r"^## (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
     return f"/games/{game}#rules{'-' + anchor(found[1]) if found else ''}"

@@ -206,7 +206,7 @@ def outcome(match: Match, seat: SeatView) -> str:
 
 
 def difference(match: Match, seat: SeatView) -> str:
-    """By how many points a seat was ahead of the only other one; empty where nothing tells."""
+    """The points by which a seat was ahead of the only other one; empty where nothing tells."""
     others = [other.points for other in match.seats if other.seat != seat.seat]
     scores = [Fraction(each) for each in (seat.points, *others) if each is not None and STORED.fullmatch(each)]
     return minus(signed(float(scores[0] - scores[1]))) if len(scores) == len(match.seats) == 2 else ""
