@@ -237,7 +237,7 @@ class _Match(Duel):
         self.events.append({"type": "roll", "round": round_number, "a": bundles["A"], "b": bundles["B"]})
         bids = yield from self.ask(f"ROLL {bundles['A']} {bundles['B']}", read_bid)
         received = assign(bids, coin)
-        changes = [adjustment(bid, bundle) for bid, bundle in zip(bids, received, strict=True)]
+        changes = [adjustment(bids[seat], received[seat]) for seat in SEATS]
         for seat, player in enumerate(self.players):
             other = bids[1 - seat]
             player.dice += bundles[received[seat]]
@@ -258,8 +258,8 @@ class _Match(Duel):
     def scoring(self, round_number: int) -> Generator[Step, Mapping[Seat, Reply], None]:
         """Section "Scoring Phase": the scored dice are consumed; the others are carried to the next round."""
         puts = yield from self.ask("SCORE", read_put)
-        for seat, (player, put) in enumerate(zip(self.players, puts, strict=True)):
-            points = player.score(put.category, put.dice)
+        for seat, put in enumerate(puts):
+            points = self.players[seat].score(put.category, put.dice)
             self.notices.append(made(Message, (1 - seat, f"SET {put.category} {put.dice}", None)))
             self.events.append(
                 {
