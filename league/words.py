@@ -28,6 +28,11 @@ class Uncounting(StrEnum):
     NO_WINNER = "no-winner"
     DISQUALIFIED = "disqualified"
 
+    @property
+    def by_purpose(self) -> bool:
+        """Whether it was known before the match that it would not be rated."""
+        return self in {Uncounting.GATE, Uncounting.PANEL, Uncounting.ASKED, Uncounting.EVALUATION}
+
 
 class NoticeKind(StrEnum):
     """The kinds of notice."""
