@@ -40,7 +40,7 @@ JSON: dict[int | str, dict[str, Any]] = {
 }
 """The documented answers of routes that use `made_of`."""
 
-VERSION = 5
+VERSION = 6
 """The version of these documents: part of the ETag, so that browsers ask again when it changes."""
 
 

@@ -19,7 +19,7 @@ from functools import partial
 from types import NoneType
 from typing import Annotated, Any, get_args
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, Field, StringConstraints
+from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, Field, StringConstraints
 from pydantic.fields import FieldInfo
 
 from deadheat.engine.games.variants import WORD
@@ -28,15 +28,21 @@ from deadheat.league.states import Admission, FinalsFormat, FinalsLog, Ranks, Se
 Date = Annotated[AwareDatetime, Field(ge=datetime(2000, 1, 1, tzinfo=UTC), le=datetime(2200, 1, 1, tzinfo=UTC))]
 
 
+FILLERS = "\u115f\u1160\u3164\uffa0"
+"""Letters of Hangul that show nothing."""
+
+_Composed = BeforeValidator(lambda name: unicodedata.normalize("NFC", name) if isinstance(name, str) else name)
+"""Names are compared and measured in their composed form."""
+
+
 def _named(marks: str, name: str) -> str:
-    """Return a name in composed form (NFC). Raises ValueError at the first character that is neither a letter or digit
-    of any language nor one of `marks`; the first must be a letter or digit.
+    """Return a name. Raises ValueError at the first character that is neither a letter or digit of any language nor one
+    of `marks`; the first must be a letter or digit.
     """
-    name = unicodedata.normalize("NFC", name)
     for at, char in enumerate(name):
         kind = unicodedata.category(char)[0]
-        grows = len(char.lower()) > 1  # its key would be too long for its column
-        if grows or (kind not in "LN" and (not at or (kind != "M" and char not in marks))):
+        unfit = char in FILLERS or len(char.lower()) > 1  # its key would be too long for its column
+        if unfit or (kind not in "LN" and (not at or (kind != "M" and char not in marks))):
             has = "It has" if at else "It begins with"
             raise ValueError(
                 f"{has} {char!r}. Use letters, digits, spaces and {marks.strip()}, a letter or digit first."
@@ -45,10 +51,12 @@ def _named(marks: str, name: str) -> str:
 
 
 SeasonName = Annotated[
-    str, StringConstraints(min_length=1, max_length=64), AfterValidator(partial(_named, " ,.!&_+:'()/-"))
+    str, StringConstraints(min_length=1, max_length=64), _Composed, AfterValidator(partial(_named, " ,.!&_+:'()/-"))
 ]
 
-DivisionName = Annotated[str, StringConstraints(min_length=1, max_length=32), AfterValidator(partial(_named, " ._-"))]
+DivisionName = Annotated[
+    str, StringConstraints(min_length=1, max_length=32), _Composed, AfterValidator(partial(_named, " ._-"))
+]
 
 DivisionSize = Annotated[int, Field(ge=2, le=10_000)]
 

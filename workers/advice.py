@@ -7,7 +7,6 @@ two series of the league, as the person's opponent did. Its answers are stored a
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import logging
 import time
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from deadheat.engine.advice import ADVISERS, Session, seed_of
 from deadheat.engine.games.folder import bots_of
 from deadheat.engine.replay import known_rules
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, decode, encode
+from deadheat.games import digest
 from deadheat.league.service.jobs.advising import LEASE, AdviceJob, claim_advice, store_advice
 from deadheat.sandbox.archive import extract_program
 from deadheat.sandbox.arena import Arena
@@ -53,8 +53,8 @@ def give_advice(context: Context, exhibition_id: int) -> None:
 def _asked(context: Context, job: AdviceJob, match: Transcript) -> Transcript:
     bot = ADVISERS[job.game].bot
     folder = bots_of(job.game) / bot
-    recipe, entry = _recipe(folder)
-    source = hashlib.sha256((folder / entry).read_bytes()).hexdigest()
+    recipe = _recipe(folder)
+    source = digest(folder)
     about = {"exhibition": job.exhibition_id, "seat": job.seat, "transcript": job.transcript_sha256}
     slots, ends = context.slots, time.monotonic() + LEASE.total_seconds() / 2
     cpus = slots.slots[job.exhibition_id % len(slots.slots)]
@@ -84,9 +84,9 @@ def _asked(context: Context, job: AdviceJob, match: Transcript) -> Transcript:
             return arena.play_beside(game, 1, seed, whole, hold, lambda transport: transport, [0], between).transcript
 
 
-def _recipe(folder: Path) -> tuple[Recipe, str]:
-    """Return how a house bot is built and started, and its first file."""
+def _recipe(folder: Path) -> Recipe:
+    """Return how a house bot is built and started."""
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     manifest = folder / MANIFEST
     language, entry = detect(folder.name, names, manifest.read_text("utf-8") if manifest.is_file() else None)
-    return LANGUAGES[language].starting_with(entry), entry
+    return LANGUAGES[language].starting_with(entry)

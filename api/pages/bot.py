@@ -44,7 +44,7 @@ def bot(shared: Shared, bot_id: Id, season: Annotated[RowId | None, Query()] = N
     """Show a bot in the requested season, or in its newest one with results."""
     with shared.db.reading() as session:
         info = bot_info(session, bot_id)
-        parts = careers.parts_of(session, bot_id)
+        parts = careers.parts_of(session, [bot_id])[bot_id]
         part = _chosen(parts, season)
         versions = careers.public_versions(session, bot_id)
         matches = league_matches.matches(session, bot_id=bot_id, state=MatchState.DONE, limit=RECENT)
@@ -72,7 +72,7 @@ def opponents(
     """Show a bot's opponents in the requested season, or in its newest one with results."""
     with shared.db.reading() as session:
         info = bot_info(session, bot_id)
-        part = _chosen(careers.parts_of(session, bot_id), season)
+        part = _chosen(careers.parts_of(session, [bot_id])[bot_id], season)
         met = [] if part is None else careers.opponents(session, part.season_id, bot_id)
     best, worst = extremes(met)
     return render(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import zipfile
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
@@ -27,9 +28,10 @@ from deadheat.league.service.views import careers
 from deadheat.league.service.views.matches import matches
 from deadheat.league.service.views.news import newest_versions
 from deadheat.league.states import MatchState
-from deadheat.sandbox.languages import LANGUAGES, MANIFEST, Recipe, detect
+from deadheat.sandbox.languages import LANGUAGES, MANIFEST, LanguageError, Recipe, detect
 
 router = APIRouter(prefix="/games", include_in_schema=False)
+log = logging.getLogger(__name__)
 
 TOP = 10
 """The number of players shown."""
@@ -114,8 +116,14 @@ def grouped(kits: Sequence[Kit], installed: Set[str] | None) -> Iterator[tuple[s
 
 @cache
 def kits(name: str) -> tuple[Kit, ...]:
-    """The game's house bots."""
-    return tuple(Kit(kit, LANGUAGES[_language(bots_of(name) / kit)]) for kit in house_bots(name))
+    """The game's house bots; without folders that are no programs."""
+    found = []
+    for kit in house_bots(name):
+        try:
+            found.append(Kit(kit, LANGUAGES[_language(bots_of(name) / kit)]))
+        except LanguageError as error:
+            log.warning("%s: bots/%s is not offered: %s", name, kit, error)
+    return tuple(found)
 
 
 def _language(folder: Path) -> str:

@@ -79,16 +79,17 @@ def evaluated(session: Session, found: Mapping[int, Course]) -> list[tuple[Part,
 
 def courses(shared: Services, session: Session, bots: Sequence[Bot]) -> dict[int, Course]:
     """The seasons of each of these bots."""
-    parts = {bot.id: careers.parts_of(session, bot.id) for bot in bots}
+    parts = careers.parts_of(session, [bot.id for bot in bots])
     seasons = {part.season_id for found in parts.values() for part in found if part.has_results}
     standings = {season_id: shared.boards.newest(session, season_id).standings["rows"] for season_id in seasons}
-    ranked = {season_id: sum(row["rank"] is not None for row in rows) for season_id, rows in standings.items()}
-
-    def place(bot_id: int, season_id: int) -> Mapping[str, Any] | None:
-        rows = (row for row in standings.get(season_id, []) if row["bot_id"] == bot_id and row["rank"] is not None)
-        return next(rows, None)
-
-    return {
-        bot_id: [(part, place(bot_id, part.season_id), ranked.get(part.season_id, 0)) for part in found]
-        for bot_id, found in parts.items()
+    ranked = {
+        season_id: {row["bot_id"]: row for row in reversed(rows) if row["rank"] is not None}
+        for season_id, rows in standings.items()
     }
+    nobody: Mapping[int, Mapping[str, Any]] = {}
+
+    def course(bot_id: int, part: careers.Part) -> tuple[careers.Part, Mapping[str, Any] | None, int]:
+        rows = ranked.get(part.season_id, nobody)
+        return part, rows.get(bot_id), len(rows)
+
+    return {bot_id: [course(bot_id, part) for part in found] for bot_id, found in parts.items()}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Self
 
 from fastapi import APIRouter, Query, Request, Response
+from pydantic import model_validator
 from starlette.responses import StreamingResponse
 
 from deadheat.api.deps import Asker, Id, Shared, Viewer
@@ -31,12 +32,18 @@ class MatchPage(base.Page):
     state: MatchState | None = None
     finished_since: Date | None = None
 
+    @model_validator(mode="after")
+    def _lost_by_whom(self) -> Self:
+        if self.lost and self.bot is None:
+            raise ValueError("lost is about one bot; name it with bot")
+        return self
+
 
 @router.get("")
 def list_matches(shared: Shared, page: Annotated[MatchPage, Query()]) -> schemas.Matches:
     """List matches by season, bot and state, the last planned first; finished ones by when they ended.
 
-    With `bot` and `lost`: those in which that bot was not first. With `finished_since`: those that ended at that
+    With `bot` and `lost`: those that it lost. With `finished_since`: those that ended at that
     instant or later, the newest first. To follow matches, use this list: the matches of a series end together, and
     series end in any order. A match may appear seconds after its end.
     """

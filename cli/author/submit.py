@@ -103,14 +103,18 @@ def submit(
 
 
 def _season_of(client: Client, game: str, name: str) -> int:
-    """Return the only running season that the bot is in; end the command unless there is exactly one."""
-    bots = {bot.id for bot in client.bots() if bot.game == game and bot.name.lower() == name.lower()}
-    running = (season for season in client.seasons() if season.game == game and season.state in ENTERABLE)
-    found = [
-        season.id
-        for season in running
-        if any(entry.bot_id in bots and entry.absence is None for entry in client.entries(season.id))
-    ]
+    """Return the one open season that the bot is in, or else the one that is scheduled; end the command if there is not
+    exactly one.
+    """
+    bot = next((bot.id for bot in client.bots() if bot.game == game and bot.name.lower() == name.lower()), None)
+    states = {
+        season.id: season.state
+        for season in client.seasons()
+        if season.game == game
+        and season.state in ENTERABLE
+        and any(entry.bot_id == bot and entry.absence is None for entry in client.entries(season.id))
+    }
+    found = [number for number, state in states.items() if state == "open"] or list(states)
     if len(found) != 1:
         there = f"{name} is in seasons {', '.join(map(str, found))}" if found else f"{name} is in none"
         fail(f"--wait waits for matches in a season, and {there}; choose one with --season", USAGE)

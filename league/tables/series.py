@@ -146,7 +146,7 @@ class Participant(SQLModel, table=True):
         CheckConstraint("seat >= 0", name="seat"),
         CheckConstraint("rank >= 1", name="rank"),
         Index(None, "bot_id", "match_id"),
-        Index(None, "bot_id", "finished_at", "match_id"),
+        Index(None, "bot_id", "finished_at", "match_id", "rank"),
         # Only bots' failures, without the many matches that have none.
         index_where("ix_participant_faults", "bot_id", "match_id", where="fault IS NOT NULL"),
         Index(None, "version_id", "match_id"),

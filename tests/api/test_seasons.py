@@ -103,7 +103,14 @@ def test_a_season_has_a_name_in_any_language(site: Site, name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "has"),
-    [(" x", "It begins with ' '"), ("a|b", "It has '|'"), ("a\u200d", "It has '\\u200d'"), ("\u0130", "\u0130")],
+    [
+        (" x", "It begins with ' '"),
+        ("a|b", "It has '|'"),
+        ("a\u200d", "It has '\\u200d'"),
+        ("\u3164", "\u3164"),
+        ("\u0130", "\u0130"),
+        ("\u09df" * 64, "at most 64"),  # twice as long when composed
+    ],
 )
 def test_what_a_season_s_name_may_not_have_is_named(site: Site, name: str, has: str) -> None:
     asked = site.client.post("/v1/seasons", json={"game": GAME, "name": name}, headers=site.organiser())

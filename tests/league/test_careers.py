@@ -86,7 +86,7 @@ def test_versions_and_seasons_of_a_bot_and_bots_of_an_author(world: World) -> No
             (2, VersionState.BROKEN),
             (1, VersionState.READY),
         ]
-        [part] = parts_of(session, bot_id)
+        [part] = parts_of(session, [bot_id])[bot_id]
         assert (part.season_id, part.state, part.version) == (season_id, SeasonState.OPEN, 1)
         name, [bot] = author_bots(session, owner.name.upper())
         assert (name, bot.id) == (owner.name, bot_id)

@@ -32,7 +32,7 @@ from deadheat.league.states import MatchState
 
 router = APIRouter(include_in_schema=False)
 
-VERSION = 1
+VERSION = 2
 """The version of the drawing, see `api.replays.VERSION`."""
 
 WIDTH, HEIGHT = 1200, 630

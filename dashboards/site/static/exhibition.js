@@ -105,8 +105,8 @@ async function exchange(page, sent) {
   turn().replaceWith(wanted);
   tick();
   if (shown) await attach(null, shown); // what is still drawn is the last form's
-  await draw();
-  if (lost) document.getElementById("your-turn")?.focus({ preventScroll: true });
+  try { await draw(); } finally { form()?.classList.remove("waits"); } // whatever the viewer lacks, a move can be made
+  if (lost && (turn().contains(document.activeElement) || document.activeElement === document.body)) document.getElementById("your-turn")?.focus({ preventScroll: true });
 }
 
 // The events since one's own last move, from the record at that address.

@@ -5,6 +5,7 @@ Each is one indexed query, bounded by `RECENT_MATCHES` where a bot may have play
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -91,16 +92,17 @@ class PublicVersion:
     built_at: datetime | None
 
 
-def parts_of(session: Session, bot_id: int) -> list[Part]:
-    """The seasons of a bot, the newest first."""
-    return [
-        Part(*row[:-1], row.unrated_games > 0 and row.state in ON_LADDER)
-        for row in session.connection().execute(PARTS, {"bot": bot_id})
-    ]
+def parts_of(session: Session, bot_ids: Sequence[int]) -> dict[int, list[Part]]:
+    """The seasons of each of these bots, the newest first."""
+    found: dict[int, list[Part]] = {bot_id: [] for bot_id in bot_ids}
+    for row in session.connection().execute(PARTS, {"bots": list(bot_ids)}):
+        found[row.bot_id].append(Part(*row[1:-1], row.unrated_games > 0 and row.state in ON_LADDER))
+    return found
 
 
 PARTS = (
     sqlalchemy.select(
+        col(Entry.bot_id),
         col(Season.id),
         col(Season.name),
         col(Season.state),
@@ -111,7 +113,7 @@ PARTS = (
     )
     .join_from(Entry, Season, col(Season.id) == Entry.season_id)
     .join(BotVersion, col(BotVersion.id) == Entry.version_id)
-    .where(col(Entry.bot_id) == bindparam("bot"))
+    .where(col(Entry.bot_id).in_(bindparam("bots", expanding=True)))
     .order_by(col(Season.id).desc())
 )
 

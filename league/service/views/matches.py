@@ -99,7 +99,7 @@ def _listed(given: frozenset[str], state: MatchState | None) -> Any:
         if state is MatchState.DONE:
             ended = col(Participant.finished_at)  # so has this one
         if "above" in given:
-            statement = statement.where(col(Participant.rank) > bindparam("above"))
+            statement = statement.where(col(Participant.rank) > bindparam("above"))  # the index has the rank too
     if "opponent" in given:
         statement = statement.where(_another_seat("opponent", lambda seat, other: other != seat))
     if "season" in given:
