@@ -13,10 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from deadheat.engine.advice import ADVISERS, Session, seed_of
-from deadheat.engine.games.folder import bots_of
+from deadheat.engine.games.folder import bot_digest, bots_of
 from deadheat.engine.replay import known_rules
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, decode, encode
-from deadheat.games import digest
 from deadheat.league.service.jobs.advising import LEASE, AdviceJob, claim_advice, store_advice
 from deadheat.sandbox.archive import extract_program
 from deadheat.sandbox.arena import Arena
@@ -54,7 +53,7 @@ def _asked(context: Context, job: AdviceJob, match: Transcript) -> Transcript:
     bot = ADVISERS[job.game].bot
     folder = bots_of(job.game) / bot
     recipe = _recipe(folder)
-    source = digest(folder)
+    source = bot_digest(job.game, bot)
     about = {"exhibition": job.exhibition_id, "seat": job.seat, "transcript": job.transcript_sha256}
     slots, ends = context.slots, time.monotonic() + LEASE.total_seconds() / 2
     cpus = slots.slots[job.exhibition_id % len(slots.slots)]

@@ -120,6 +120,12 @@ def bots_of(game: str) -> Path:
     return folders()[game].path / "bots"
 
 
+def bot_digest(game: str, bot: str) -> str:
+    """Return the SHA-256 over the files of a house bot, the same on every machine."""
+    digest: str = import_module("deadheat.games").digest(bots_of(game) / bot)
+    return digest
+
+
 def house_bots(game: str) -> tuple[str, ...]:
     """Return the names of a game's house bots, in alphabetical order."""
     return tuple(sorted(path.name for path in bots_of(game).glob("[!._]*") if path.is_dir()))

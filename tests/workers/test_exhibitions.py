@@ -20,10 +20,9 @@ from sqlmodel import Session
 from deadheat.engine.advice import ADVISERS, advice
 from deadheat.engine.core import Fault, Message, Reply, Seat, TransportError
 from deadheat.engine.games import GAMES
-from deadheat.engine.games.folder import bots_of
+from deadheat.engine.games.folder import bot_digest, bots_of
 from deadheat.engine.replay import replay
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, decode
-from deadheat.games import digest
 from deadheat.games.betris_large import advice as betris_advice
 from deadheat.league import telemetry
 from deadheat.league.errors import BlobsAway
@@ -392,7 +391,7 @@ def test_an_adviser_that_is_no_script_is_built_before_it_is_asked(
     assert sha256 is not None
     said = decode(world.context.blobs.get(sha256, MAX_TRANSCRIPT_BYTES))
     assert said.about["bot"] == "solid"
-    assert said.about["source"] == digest(bots_of("betris-large") / "solid")
+    assert said.about["source"] == bot_digest("betris-large", "solid")
     ready, move, *_ = [prompt.reply.line for prompt in said.prompts()]
     assert ready == "OK" and str(move).startswith("BET ")
 
