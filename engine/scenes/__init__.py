@@ -33,7 +33,8 @@ def scenes(transcript: Transcript, names: Sequence[str]) -> list[Scene]:
 
 def sheet(transcript: Transcript) -> list[Row]:
     """Return where the points of a verified transcript came from; nothing if its game has no sheet."""
-    return list(_director_of(transcript).sheet(list(transcript.events())))
+    events = list(transcript.events())
+    return list(_director_of(transcript).sheet(events)) if events else []
 
 
 def document(transcript: Transcript, names: Sequence[str]) -> dict[str, Any]:

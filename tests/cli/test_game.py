@@ -92,8 +92,8 @@ CARD = 'number(expect(line, "CARD", 1)[0])'
         ),
         pytest.param(
             "scenes.py",
-            'words = f"Prize',
-            'words = "" and f"Prize',
+            'words = _("Prize',
+            'words = "" and _("Prize',
             "scenes",
             "a sentence",
             id="no words",

@@ -190,8 +190,8 @@ def test_a_match_is_shown_round_by_round() -> None:
     words = " ".join(done.stdout.split())
     for scene in scenes(read(EXAMPLE), ["1 unnamed", "2 unnamed"]):
         assert scene.words in words
-    assert any(line.split() == ["YACHT", "11111", "50000", "22222", "50000"] for line in lines)
-    assert any(line.split() == ["total", "282824", "195500"] for line in lines)
+    assert any(line.split() == ["yacht", "11111", "50,000", "22222", "50,000"] for line in lines)
+    assert any(line.split() == ["total", "282,824", "195,500"] for line in lines)
     assert max(map(len, lines)) <= 80
 
 
