@@ -71,7 +71,7 @@ def comparisons(
             mine, theirs = meeting.first_points, meeting.second_points
             if meeting.second == one:
                 mine, theirs, lead = theirs, mine, -lead
-            direct += [_bounded(lead)] if rules == 1 else _pairs(Fraction(mine), Fraction(theirs))
+            direct += [_bounded(lead)] if rules == 1 else _pairs(Fraction(mine), Fraction(theirs), matches)
         elif meeting.first in leads:
             leads[meeting.first][meeting.second].append(lead)
         elif meeting.second in leads:
@@ -80,10 +80,13 @@ def comparisons(
     return direct + [_bounded((_mean(leads[one][third]) - _mean(leads[other][third])) / 2) for third in common]
 
 
-def _pairs(mine: Fraction, theirs: Fraction) -> list[Fraction]:
-    """What the pairs of a round say, if each but one was won or lost by both matches; points are 1 for a win."""
-    mixed = (mine % 2 - theirs % 2) / 2
-    return [*[Fraction(1)] * (mine // 2), *[Fraction(-1)] * (theirs // 2), *([mixed] if mixed else [])]
+def _pairs(mine: Fraction, theirs: Fraction, matches: int) -> list[Fraction]:
+    """What the pairs of a round say at least, if a match gives 1 point. Points left over are of one pair if all matches
+    were played; if not, a win and a loss may have been of two.
+    """
+    won, lost = mine % 2 / 2, theirs % 2 / 2
+    rest = [won - lost] if mine + theirs == matches else [won, -lost]
+    return [*[Fraction(1)] * (mine // 2), *[Fraction(-1)] * (theirs // 2), *filter(None, rest)]
 
 
 def _mean(leads: Sequence[Fraction]) -> Fraction:

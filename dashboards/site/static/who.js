@@ -90,7 +90,7 @@ async function begin() {
     const known = JSON.parse(localStorage.getItem(UNREAD));
     show(known?.unread ?? 0);
     mark(document);
-    if (!(Date.now() - known?.at < FRESH_MS)) await ask();
+    if (!(Date.now() - known?.at < FRESH_MS && localStorage.getItem(BOTS))) await ask(); // a page left early learned no bots
     mark(document);
     lead();
   }
