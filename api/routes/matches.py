@@ -43,9 +43,9 @@ class MatchPage(base.Page):
 def list_matches(shared: Shared, page: Annotated[MatchPage, Query()]) -> schemas.Matches:
     """List matches by season, bot and state, the last planned first; finished ones by when they ended.
 
-    With `bot` and `lost`: those that it lost. With `finished_since`: those that ended at that
-    instant or later, the newest first. To follow matches, use this list: the matches of a series end together, and
-    series end in any order. A match may appear seconds after its end.
+    With `bot` and `lost`: those that it lost. With `finished_since`: those that ended at that instant or later, the
+    newest first. To follow matches, use this list: the matches of a series end together, and series end in any order. A
+    match may appear seconds after its end.
     """
     with shared.db.reading() as session:
         found = matches(
