@@ -19,7 +19,6 @@ async function begin() {
   if (!shown) return;
   shown.still();
   shown.name = () => {};
-  root.querySelector(".stage").tabIndex = 0; // it may scroll
   shown.meant = (target) => root.contains(target);
   shown.show(Math.max(0, shown.scenes.length - TAIL));
   root.addEventListener("click", () => { stopped = true; });
