@@ -50,6 +50,7 @@ def test_stages_and_their_bracket_are_told_while_they_play_and_afterwards(site: 
         (2, 1, None),
         (2, 2, None),
     ]
+    assert "are being played." in site.client.get("/").text
     page = site.client.get(f"/evaluations/{second['evaluation_id']}").text
     assert "<svg" in page
     assert "Semifinals" in page
