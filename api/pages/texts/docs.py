@@ -38,7 +38,7 @@ TITLES = ABOUT | {"verdicts": N_("Verdicts and their cures")}
 READERS = {
     N_("Write a bot"): ("authors", "verdicts", "client", "training"),
     N_("Understand the league"): ("ratings", "matchmaking", "players", "audit"),
-    N_("Run a season"): ("organisers", "export"),
+    N_("Run a league"): ("organisers", "operators", "export"),
 }
 """The index: pages by the reader's purpose."""
 
