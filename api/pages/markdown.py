@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
 
 from markdown_it import MarkdownIt
@@ -16,6 +17,8 @@ from deadheat.engine.games.folder import folders, protocol_of
 from deadheat.engine.language import N_, language
 
 _COMMENT = re.compile(r"^<!--.*?-->\n", re.MULTILINE | re.DOTALL)
+_SECTION = re.compile(r"^## ([^\n]+)\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+_RULINGS = re.compile(r" ?\([A-Z]-\d+\)")
 _TEXT = re.compile(r"(?:\.\./)*(?:docs/)?([a-z-]+)\.md(?:#.*)?")
 _PROTOCOL = re.compile(r"(?:\.\./)*games/([a-z0-9_]+)/protocol\.md(?:#.*)?")
 ABOUT = {
@@ -26,6 +29,7 @@ ABOUT = {
     "training": N_("Training in Python"),
     "players": N_("For people who play"),
     "organisers": N_("For organisers"),
+    "operators": N_("For operators"),
     "audit": N_("The audit log"),
     "export": N_("A season as files"),
 }
@@ -39,9 +43,20 @@ def anchor(heading: str) -> str:
 
 def rules_address(game: str) -> str:
     """The address of a game's rules for people: the first section of its page for bot authors, if that has one."""
-    path = protocol_of(game, language()) if game in folders() else None
-    found = None if path is None else re.search(r"^## (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    found = _rules(game, language())
     return f"/games/{game}#rules{'-' + anchor(found[1]) if found else ''}"
+
+
+@cache
+def rules_for_people(game: str, reader: str) -> Markup | None:
+    """Render that section, without the ids of rulings, which only authors of bots look up; None: there is none."""
+    found = _rules(game, reader)
+    return None if found is None else rendered(_RULINGS.sub("", found[0]))
+
+
+def _rules(game: str, reader: str) -> re.Match[str] | None:
+    path = protocol_of(game, reader) if game in folders() else None
+    return None if path is None else _SECTION.search(path.read_text(encoding="utf-8"))
 
 
 def rendered(text: str, *, titled: bool = False, prefix: str = "") -> Markup:

@@ -19,14 +19,14 @@ from deadheat.api.pages.render import everyones, render
 from deadheat.api.schemas import base
 from deadheat.api.schemas.base import RowId
 from deadheat.api.services import Services
-from deadheat.engine.language import gettext, language
+from deadheat.engine.language import N_, gettext, language
 from deadheat.league.beside import tally
 from deadheat.league.database import now
 from deadheat.league.records.seasons import Progress, Season
 from deadheat.league.service.course import states
 from deadheat.league.service.course.finals_played import finals_progress
 from deadheat.league.service.evaluations.staged import stages_of
-from deadheat.league.service.evaluations.views import evaluations
+from deadheat.league.service.evaluations.views import coming, evaluations
 from deadheat.league.service.people import announcements as league_announcements
 from deadheat.league.service.rankings.history import trends
 from deadheat.league.service.rankings.standings import Leaderboard
@@ -103,6 +103,7 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
         absent = absent_bots(session, season_id)
         evaluation = next(iter(evaluations(session, season_id, limit=1)), None)
         at = now(session)
+        draws = coming(session, season_id)
         key = (season_id, board.snapshot_id, chosen, language(), tuple(info.divisions))
         page = shared.boards.part(key, lambda: shown(shared, session, board, chosen, info))
     standings = board.standings
@@ -112,7 +113,10 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
         season=info,
         announcements=announcements,
         dates=dates(info),
-        coming=[date for date in dates(info) if date[1] > at],
+        draws=draws,
+        begun=info.state.is_after(SeasonState.FROZEN),
+        coming=[(N_("next evaluation"), due) for _words, due in draws[:1]]
+        + [date for date in dates(info) if date[1] > at],
         note=gettext(step.note) if (step := SEASON_STEPS.get(info.state)) else "",
         finals=finals,
         stages=stages,

@@ -117,6 +117,7 @@ def test_the_list_says_what_comes_next(site: Site) -> None:
     site.world.write(set_timetable, site.world.boss, season_id, [line])
     page = site.client.get(f"/seasons/{season_id}/evaluations?before=9").text  # an address that is not remembered
     assert "Noon: Swiss, 3 rounds, 2 matches per pair" in page
+    assert "next evaluation" in site.client.get(f"/seasons/{season_id}").text
 
 
 def test_a_late_one_says_since_when_it_waits_and_how_late_it_began(site: Site) -> None:

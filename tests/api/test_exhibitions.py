@@ -72,6 +72,7 @@ def test_a_move_is_posted_and_heard(site: Site) -> None:
     assert "greedy is thinking" in ada.page.text
     ask(site, job, READY)
     assert "It is your move." in ada.get(path).text
+    assert "Thirteen rounds." in ada.page.text, "the rules are at hand"
     ada.submit(path, bundle="B", bid="1200")
     assert heard(site, job) == "BID B 1200"
     ada.close()

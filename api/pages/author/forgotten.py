@@ -41,7 +41,7 @@ def _ask(shared: Services, complaint: Complaint | None = None, *, asked: bool = 
 
 @router.get("/forgotten")
 def ask_page(shared: Shared) -> Response:
-    """Show the form to name the account."""
+    """Show the form to name the account or its address."""
     return _ask(shared)
 
 
@@ -49,7 +49,7 @@ def ask_page(shared: Shared) -> Response:
 @posting("forgotten", _ask)
 def ask(shared: Shared, request: Request, sent: Sent) -> Response:
     """Send a link after the answer, so that the response time reveals nothing either."""
-    name = sent.get("name", "")[:64]
+    name = sent.get("name", "")[:254]
     shared.rates.forgotten(request, name)
     answer = _ask(shared, asked=True)
     answer.background = BackgroundTask(_send_link, shared, name)

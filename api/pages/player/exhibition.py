@@ -36,7 +36,7 @@ from deadheat.api.pages.forms import (
     private,
     sign_in_first,
 )
-from deadheat.api.pages.markdown import rules_address
+from deadheat.api.pages.markdown import rules_address, rules_for_people
 from deadheat.api.pages.player.turns import seats_differ, turn_of
 from deadheat.api.schemas.base import RowId
 from deadheat.api.services import Services
@@ -45,7 +45,7 @@ from deadheat.engine.advice import ADVISERS
 from deadheat.engine.figures import counted
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.variants import rules
-from deadheat.engine.language import _
+from deadheat.engine.language import _, language
 from deadheat.engine.scenes import document_so_far, scenes_so_far
 from deadheat.league.database import now
 from deadheat.league.errors import NotFound
@@ -272,6 +272,7 @@ def _table(shared: Services, visit: Visit, table: Table, at: datetime, complaint
         turn=turn,
         seconds_left=table.deadline_at and round((table.deadline_at - at).total_seconds()),
         rules=rules_address(info.game),
+        played_by=rules_for_people(info.game, language()),
         told=told_table(table),
         moves=moves,
         recent=moves[-RECENT - info.seats :],

@@ -1,8 +1,8 @@
 """Forgotten passwords: a link by e-mail lets the owner choose another.
 
-The link goes to the confirmed addresses of the account, and carries a token made from the address's secret, an instant
-and the hash of the present password. So it works for an hour, and once, because the hash is another afterwards. The
-answer is the same whether or not there is such an account, or an address of it.
+The link goes to the confirmed addresses of the account that is named, or to the address that is typed. It carries a
+token made from the address's secret, an instant and the hash of the present password. So it works for an hour, and
+once, because the hash is another afterwards. The answer is the same whether or not there is such an account or address.
 
 Somebody who can read mail at a confirmed address can take the account over. That is why adding one takes the password.
 """
@@ -13,26 +13,26 @@ import hashlib
 import hmac
 from datetime import timedelta
 
-from sqlmodel import Session, col, select
+from sqlmodel import Session, col, func, or_, select
 
 from deadheat.league.database import now
 from deadheat.league.errors import NotFound
 from deadheat.league.service.people.access import change_password
 from deadheat.league.service.people.channels import OVER, in_use
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.people.users import user_named
 from deadheat.league.states import ChannelKind, DeliveryState
 from deadheat.league.tables import Channel, Delivery, User
 
 WITHIN = timedelta(hours=1)
 
 
-def ask_for_link(session: Session, name: str) -> None:
-    """Have a link sent to the confirmed addresses of the account with that name, if there are any."""
-    user = user_named(session, name)
-    if user is None or user.password_hash is None or user.closed_at is not None:
-        return
-    addresses = select(Channel.id).where(Channel.user_id == user.id, Channel.kind == ChannelKind.MAIL, *in_use())
+def ask_for_link(session: Session, named: str) -> None:
+    """Have a link sent to the confirmed addresses of the account with that name, and to that address if it is one."""
+    key = named.strip().lower()
+    mail = (Channel.kind == ChannelKind.MAIL, *in_use())
+    opens = (col(User.password_hash).is_not(None), col(User.closed_at).is_(None))
+    meant = or_(col(User.name_key) == key, func.lower(Channel.address) == key)
+    addresses = select(Channel.id).join(User, col(User.id) == Channel.user_id).where(meant, *mail, *opens)
     at = now(session)
     for channel_id in session.exec(addresses).all():
         waits = (Delivery.channel_id == channel_id, Delivery.state == DeliveryState.WAITING)
