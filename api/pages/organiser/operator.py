@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
@@ -18,7 +19,9 @@ from deadheat.api.pages.forms import (
     posting,
     private,
 )
+from deadheat.api.pages.organiser.verdict import PARTS, State, healthy, troubles
 from deadheat.api.pages.pictures.timelines import MOST_MACHINES, timelines
+from deadheat.api.readiness import readiness
 from deadheat.api.schemas import rulings as shapes
 from deadheat.api.services import Services
 from deadheat.engine.games.folder import problems
@@ -43,6 +46,9 @@ OLD_SECONDS = 120
 MOST_VOIDS = 50
 """The number of listed versions with void attempts, the least likely first."""
 
+LATELY = timedelta(hours=1)
+"""How long the page's first lines name a machine that was unfit."""
+
 HOURS = {"hour": 1, "day": 24}
 Over = Annotated[Literal["hour", "day"], Query()]
 
@@ -65,7 +71,22 @@ def operator(shared: Shared, request: Request, visit: Visiting, over: Over = "ho
         ]
         at = now(session)
         ran = samples(session, visit.person, HOURS[over])
+    voids = sorted((found for found in voids if found[2].flagged), key=lambda found: found[2].p_value)
     machines = {host.number: host.name for host in hosts}
+    charts = timelines(ran, at, HOURS[over], machines)
+    ready = readiness(shared)
+    state = State(
+        at=at,
+        ready=ready,
+        hosts=hosts,
+        standing=standing,
+        ran=[moment for moment in ran if at - moment.at < LATELY],
+        charts=charts,
+        held=held,
+        flagged=len(voids),
+        judge_unfit=shared.settings.judge_unfit,
+        broken_games=problems(),
+    )
     return private(
         shared,
         "operator.html",
@@ -74,9 +95,13 @@ def operator(shared: Shared, request: Request, visit: Visiting, over: Over = "ho
         conditions=conditions,
         hosts=hosts,
         games=games,
-        broken_games=problems(),
+        broken_games=state.broken_games,
+        healthy=healthy(state),
+        troubles=troubles(state),
+        lately_unfit=[host for host in hosts if host.incident_ended_at and at - host.incident_ended_at < LATELY],
+        parts=[(name, getattr(ready, part)) for part, name in PARTS.items()],
         standing=standing,
-        voids=sorted(voids, key=lambda found: found[2].p_value)[:MOST_VOIDS],
+        voids=voids[:MOST_VOIDS],
         held=held,
         ended={how: count for how, count in standing.exhibitions_ended.items() if count},
         rankings=[
@@ -87,7 +112,7 @@ def operator(shared: Shared, request: Request, visit: Visiting, over: Over = "ho
         old_seconds=OLD_SECONDS,
         now=at,
         over=over,
-        charts=timelines(ran, at, HOURS[over], machines),
+        charts=charts,
         more_machines=max(0, len(machines.keys() & ran[-1].machines.keys()) - MOST_MACHINES) if ran else 0,
     )
 
