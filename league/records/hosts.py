@@ -66,7 +66,7 @@ class Worker(Record):
 
     @property
     def cures(self) -> dict[str, str]:
-        """What to do about the faults that its newest check found, by their texts in `reasons` and `remarks`."""
+        """The cures of the faults that its newest check found, by their texts in `reasons` and `remarks`."""
         return {item["text"]: item["mend"] for item in self.report.get("findings", ()) if item.get("mend")}
 
     @property

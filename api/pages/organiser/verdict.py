@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from deadheat.api.pages.pictures.timelines import VOID_PERCENT, Timeline
+from deadheat.api.pages.pictures.timelines import MOST_MACHINES, VOID_PERCENT, Timeline
 from deadheat.api.schemas.environment import Readiness
 from deadheat.engine.figures import counted, wait
 from deadheat.engine.language import N_, _, gettext
 from deadheat.league.records.hosts import Worker
+from deadheat.league.records.rulings import VersionVoids
 from deadheat.league.service.views.queues import Queues
 from deadheat.league.service.views.samples import GAP, Moment
 from deadheat.league.states import Fitness
@@ -37,7 +38,9 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a verdict is about. `ran`: the samples of the last hour; `flagged`: versions with too many void attempts."""
+    """The facts of a verdict. `ran`: the samples of the last hour; `voids`: versions with more void attempts than
+    chance explains, each with its season.
+    """
 
     at: datetime
     ready: Readiness
@@ -46,7 +49,7 @@ class State:
     ran: Sequence[Moment]
     charts: Sequence[Timeline]
     held: int
-    flagged: int
+    voids: Sequence[tuple[int, VersionVoids]]
     judge_unfit: bool
     broken_games: Sequence[str]
 
@@ -54,6 +57,12 @@ class State:
     def present(self) -> list[Worker]:
         """The machines that were not removed."""
         return [host for host in self.hosts if self.at - host.last_seen_at < GONE]
+
+    @property
+    def more_machines(self) -> int:
+        """The number of machines without a chart of their own."""
+        there = {host.number for host in self.hosts} & self.ran[-1].machines.keys() if self.ran else ()
+        return max(0, len(there) - MOST_MACHINES)
 
     @property
     def attempts(self) -> tuple[int, int]:
@@ -134,8 +143,8 @@ def _of_matches(state: State) -> Iterator[Trouble]:
     if voids * 100 > attempts * VOID_PERCENT:
         of = counted(attempts, "attempt")
         yield Trouble(_("Void in the last hour: %(voids)s of %(attempts)s.", voids=voids, attempts=of), "#course")
-    if state.flagged:
-        versions = counted(state.flagged, "version")
+    if state.voids:
+        versions = counted(len(state.voids), "version")
         yield Trouble(_("%(versions)s: more void attempts than chance explains.", versions=versions), "#voids")
 
 
