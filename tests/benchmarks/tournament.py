@@ -65,7 +65,7 @@ def main() -> int:
         thinker = compiled(THINK + re.sub(r"(?=answer_\w+\(\);)", "think(), ", source), folder / THINKER)
         for number in range(rounds):
             turn(costs, quick, games, KEEPS, folder / f"quick-{number}")
-            turn(costs, thinker, games // 50 or 2, KEEPS[:1], folder / f"thinker-{number}")
+            turn(costs, thinker, games // 20 or 2, KEEPS[:1], folder / f"thinker-{number}")
     return report(costs)
 
 
