@@ -268,7 +268,7 @@ def _named(word: re.Match[str]) -> str:
 
 
 def setting_label(name: str) -> str:
-    """What forms call a setting, in quotation marks."""
+    """The name of a setting in forms, in quotation marks."""
     return f"\u201c{gettext(TERMS[name].setting.label)}\u201d"
 
 

@@ -14,7 +14,7 @@ from deadheat.league.states import SEASON_STEPS, SeasonState
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What was done, in a sentence, and the part of the page where it is said; empty: at its top."""
+    """A sentence about what was done, and the part of the page that contains it; empty: its top."""
 
     place: str
     text: str

@@ -81,7 +81,7 @@ def matches(
 
 
 def matches_by_id(session: Session, match_ids: Collection[int]) -> dict[int, MatchInfo]:
-    """These matches, whoever asked for them."""
+    """Return the matches with these ids, including private ones."""
     found = session.exec(THESE, params={"ids": list(match_ids)}).all() if match_ids else ()
     return {match.id: match for match in _views(session, found)}
 
