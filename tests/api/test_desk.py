@@ -505,7 +505,7 @@ def test_the_operator_is_told_of_what_stands_still(boss: Browser, site: Site) ->
     assert held in boss.answer.text
     world.season(2)
     world.tick()
-    world.clock.turn(400)
+    world.clock.now += timedelta(seconds=400)
     page = boss.get("/operator").text
     said = (
         "No scheduler, or no worker of the queue control, has run for 7 minutes.",
