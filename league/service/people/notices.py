@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import cache
+from hashlib import sha256
 from typing import Any
 
 from sqlalchemy import bindparam, union_all
@@ -227,7 +228,8 @@ def falls_behind(session: Session, season: Season, late: ForecastEvaluation, suc
 
 def machine_unfit(session: Session, machine: str, reason: str) -> None:
     """Tell all administrators that a machine became unfit; at most once an hour for each machine."""
-    subject = f"machine/{machine}/{now(session):%Y%m%dT%H}"
+    named = sha256(machine.encode()).hexdigest()[:16]  # a machine's name is longer than a subject may be
+    subject = f"machine/{named}/{now(session):%Y%m%dT%H}"
     administrators = select(User.id).where(User.role == Role.ADMIN, col(User.closed_at).is_(None))
     facts = {"machine": machine, "reason": reason}
     _tell(session, session.exec(administrators).all(), NoticeKind.UNFIT, subject, facts)
