@@ -104,11 +104,13 @@ def history(points: Sequence[HistoryPoint]) -> History | None:
     def y(elo: float) -> float:
         return round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (elo - least) / (most - least), 1)
 
-    over = [(x(point.at), y(point.high)) for point in points]
-    under = [(x(point.at), y(point.low)) for point in reversed(points)]
-    line = [(x(point.at), y(point.elo)) for point in points]
+    places = [x(point.at) for point in points]
+    over, under, line = (
+        [(place, y(getattr(point, name))) for place, point in zip(places, points, strict=True)]
+        for name in ("high", "low", "elo")
+    )
     return History(
-        band=_path(over + under),
+        band=_path(over + under[::-1]),
         line=_path(line),
         last=line[-1],
         across=[Mark(x(at), label) for at, label in _times(first, span)],
