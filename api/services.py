@@ -15,6 +15,7 @@ from anyio import CapacityLimiter
 from fastapi.templating import Jinja2Templates
 from sqlalchemy.exc import SQLAlchemyError
 from sqlmodel import Session
+from starlette.responses import Response
 from starlette.types import Scope
 
 from deadheat.api.edge.rates import Rates
@@ -84,12 +85,19 @@ FRESH_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """An answer ready to be sent. `version` says what it was made from, and `etag` is for clients to compare."""
+    """An answer ready to be sent. `version` says what it was made from, and `etag` is for clients to compare. `whole` is
+    for those who do not have it; it is made once, because making it takes longer than sending it.
+    """
 
     version: object
     etag: str
     content: bytes
     media_type: str
+    whole: Response = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        headers = {"ETag": self.etag, "Cache-Control": "no-cache"}
+        object.__setattr__(self, "whole", Response(self.content, headers=headers, media_type=self.media_type))
 
 
 class Bodies:
