@@ -9,11 +9,10 @@ from pkgutil import walk_packages
 
 from fastapi import FastAPI
 from starlette.routing import BaseRoute
-from starlette.staticfiles import StaticFiles
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from deadheat.api import errors, openapi, pages, routes
-from deadheat.api.edge.games import GameFiles
+from deadheat.api.edge.files import Files, GameFiles
 from deadheat.api.edge.languages import ReadersLanguage
 from deadheat.api.edge.middleware import FromMemory, HeadAsGet, Measured, PlainAddresses, SecurityHeaders
 from deadheat.api.edge.rates import Rates, ReadLimit, WriteLimit
@@ -88,7 +87,7 @@ def create_app(
     app.router.routes += ROUTES
     app.mount("/static/reference", docs.assets)
     app.mount("/static/games", GameFiles())
-    app.mount("/static", StaticFiles(directory=SITE / "static"), name="static")
+    app.mount("/static", Files(directory=SITE / "static"), name="static")
     errors.install(app)
     openapi.install(app)
     app.add_middleware(ReadLimit, rates=services.rates)

@@ -113,6 +113,7 @@ class NoticeKind(StrEnum):
         N_("{season} falls behind its timetable: {evaluation} of {due} will be done at {done}, after {successor}."),
         "/desk/seasons/{season_id}#forecast",
     )
+    UNFIT = "unfit", N_("{machine} is unfit to judge: {reason}"), "/operator#workers"  # for administrators
     SEASON_INVITED = "season-invited", N_("You are invited to {season}."), "/seasons/{season_id}"
     TEAM_INVITED = "team-invited", N_("{captain} invites you to the team {team}."), "/account#teams"
 

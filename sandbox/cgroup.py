@@ -357,11 +357,20 @@ _this_thread = threading.local()
 
 def own_times() -> bytes:
     """Return the kernel's text about the calling thread, for `delay_between`; parsing it costs more than reading it."""
-    if getattr(_this_thread, "pid", None) != os.getpid():  # the first call, or the first one after a fork
-        _this_thread.pid = os.getpid()
+    try:
+        text: bytes = _this_thread.times.text()
+    except AttributeError:  # the first call, or the first one after a fork
         _this_thread.times = Leader(threading.get_native_id())
-    text: bytes = _this_thread.times.text()
+        text = _this_thread.times.text()
     return text
+
+
+def _forget() -> None:
+    """Leave the parent's file to the parent, after a fork."""
+    _this_thread.__dict__.clear()
+
+
+os.register_at_fork(after_in_child=_forget)
 
 
 def delay_between(before: bytes, after: bytes) -> int:

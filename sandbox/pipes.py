@@ -40,7 +40,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from time import monotonic_ns
 
-from deadheat.engine.core import MAX_LINE_BYTES, NS_PER_MS, NS_PER_S, Fault, Message, Reply, Seat, TransportError
+from deadheat.engine.core import MAX_LINE_BYTES, NS_PER_MS, NS_PER_S, Fault, Message, Reply, Seat, TransportError, made
 from deadheat.engine.figures import seat_number
 from deadheat.engine.own_time import NOISE_NS, Evidence
 from deadheat.sandbox.attribution import WATCH_FACTOR, Blame, between, while_silent
@@ -104,6 +104,9 @@ class _Open:
             self.silent_ns, self.earlier_ns = now_ns, evidence.counted_ns
 
 
+_silent_ns, _wake_ns = attrgetter("silent_ns"), attrgetter("wake_ns")
+
+
 @dataclass(slots=True)  # not frozen: that would double the time to create one
 class _Round:
     """One round of listening. `found`: descriptors that were ready at once after we had been away. `delay_ns`: how long
@@ -146,8 +149,14 @@ class PipeTransport:
         replies: dict[Seat, Reply] = {}
         waiting: list[_Open] = []
         self._delay = own_times()
-        for seat, batch in self._in_order(_by_seat(messages)):
-            self._send(seat, batch, replies, waiting)
+        texts: dict[Seat, str] = {}
+        limits: dict[Seat, int] = {}
+        for seat, line, limit_ns in messages:
+            texts[seat] = texts.get(seat, "") + line + "\n"
+            if limit_ns is not None:
+                limits[seat] = limit_ns
+        for seat in self._in_order(texts, limits):
+            self._send(seat, texts[seat], limits.get(seat), replies, waiting)
         while waiting:
             heard = self._listen(waiting)
             undecided: list[_Open] = []
@@ -162,19 +171,16 @@ class PipeTransport:
             waiting = undecided
         return replies
 
-    def _in_order(self, batches: Sequence[tuple[Seat, Sequence[Message]]]) -> Sequence[tuple[Seat, Sequence[Message]]]:
+    def _in_order(self, texts: Mapping[Seat, str], limits: Mapping[Seat, int]) -> Iterable[Seat]:
         """Put seats that get only notices first, then those that were slow to write to, before any clock runs."""
-        if len(batches) == 1 or (not self._slow and all(batch[-1].limit_ns is not None for _, batch in batches)):
-            return batches
-        return sorted(batches, key=lambda batch: (_asks(batch[1]), -self._slow.get(batch[0], 0)))
+        if not self._slow and len(limits) == len(texts):
+            return texts
+        return sorted(texts, key=lambda seat: (seat in limits, -self._slow.get(seat, 0)))
 
-    def _send(self, seat: Seat, batch: Sequence[Message], replies: dict[Seat, Reply], waiting: list[_Open]) -> None:
+    def _send(
+        self, seat: Seat, text: str, limit_ns: int | None, replies: dict[Seat, Reply], waiting: list[_Open]
+    ) -> None:
         channel, ear = self._channels[seat], self._ears[seat]
-        text, limit_ns = "", None
-        for message in batch:
-            text += message.line + "\n"
-            if message.limit_ns is not None:
-                limit_ns = message.limit_ns
         if limit_ns is not None and (channel.unread or ear.poll(0)) and (fault := _early(channel, seat)) is not None:
             replies[seat] = Reply(None, 0, fault)
             return
@@ -199,7 +205,7 @@ class PipeTransport:
     def _listen(self, waiting: Sequence[_Open]) -> _Round:
         """Wait until something is ready or a seat is due to be checked."""
         now_ns = monotonic_ns()
-        if now_ns - min([prompt.silent_ns for prompt in waiting]) > NOISE_NS:
+        if now_ns - min(map(_silent_ns, waiting)) > NOISE_NS:
             found = dict(_listening(prompt.channel.stdout_fd for prompt in waiting).poll(0))
             for prompt in waiting:
                 if prompt.channel.stdout_fd not in found:
@@ -232,13 +238,20 @@ class PipeTransport:
         if not ended and end < 0 and len(channel.unread) <= MAX_LINE_BYTES:
             prompt.silent_ns = stamp_ns - self._paused_ns(prompt.seat, stamp_ns - began_ns)
             return self._silent(prompt, stamp_ns)
+        evidence = None
+        if stamp_ns - prompt.started_ns > min(NOISE_NS, prompt.limit_ns):  # a shorter time is neither late nor stolen
+            evidence = prompt.evidence(stamp_ns, self._unseen_ns(prompt, heard, began_ns, stamp_ns))
+        return self._decided(prompt, stamp_ns, evidence, ended, end)
+
+    def _unseen_ns(self, prompt: _Open, heard: _Round, began_ns: int, stamp_ns: int) -> int:
+        """Return how long what was read from `began_ns` to `stamp_ns` may have been there before; 0 for mere noise."""
         unseen_ns = heard.delay_ns + began_ns - heard.woke_ns
-        if channel.stdout_fd in heard.found:
+        if prompt.channel.stdout_fd in heard.found:
             unseen_ns += heard.woke_ns - prompt.silent_ns
         if stamp_ns > prompt.deadline_ns:
             unseen_ns = max(unseen_ns, began_ns - prompt.silent_ns + self._paused_ns(prompt.seat, stamp_ns - began_ns))
         unseen_ns = min(unseen_ns, stamp_ns - prompt.silent_ns)
-        return self._decided(prompt, stamp_ns, ended, end, unseen_ns if unseen_ns > NOISE_NS else 0)
+        return unseen_ns if unseen_ns > NOISE_NS else 0
 
     def _paused_ns(self, seat: Seat, read_ns: int) -> int:
         """Return how much of a read this host may have caused. A long read means either that we were stopped or that
@@ -250,12 +263,9 @@ class PipeTransport:
             self._slow[seat] = read_ns
         return read_ns
 
-    def _decided(self, prompt: _Open, stamp_ns: int, ended: bool, end: int, unseen_ns: int) -> Reply:
+    def _decided(self, prompt: _Open, stamp_ns: int, evidence: Evidence | None, ended: bool, end: int) -> Reply:
         """Decide on a line, or on the end of the output: time first (ruling C-02), then the content."""
-        channel, elapsed_ns = prompt.channel, stamp_ns - prompt.started_ns
-        evidence = None
-        if elapsed_ns > min(NOISE_NS, prompt.limit_ns):  # a shorter time is neither late nor stolen
-            evidence = prompt.evidence(stamp_ns, unseen_ns)
+        channel = prompt.channel
         if ended and (fault := _gone(channel, prompt.seat)) is Fault.MEMORY:  # the bot's fault, whatever the time
             return _reply(prompt, stamp_ns, evidence, fault=fault)
         if evidence is not None and evidence.own_ns > prompt.limit_ns:
@@ -323,21 +333,7 @@ def _reply(
         evidence = None
     late_ns = prompt.late_ns or prompt.write_ns
     spent_ns = prompt.channel.meter.spent_ns()
-    return Reply(line, stamp_ns - prompt.started_ns, fault, spent_ns, late_ns, stolen_ns, evidence)
-
-
-def _by_seat(messages: Sequence[Message]) -> Sequence[tuple[Seat, Sequence[Message]]]:
-    """Group the lines by seat, in their order."""
-    if len(messages) == 1:
-        return ((messages[0].seat, messages),)
-    batches: dict[Seat, list[Message]] = {}
-    for message in messages:
-        batches.setdefault(message.seat, []).append(message)
-    return list(batches.items())
-
-
-def _asks(batch: Sequence[Message]) -> bool:
-    return any(message.limit_ns is not None for message in batch)
+    return made(Reply, (line, stamp_ns - prompt.started_ns, fault, spent_ns, late_ns, stolen_ns, evidence))
 
 
 def _early(channel: Channel, seat: Seat) -> Fault | None:
@@ -383,9 +379,6 @@ def _listening(reads: Iterable[int], writes: Iterable[int] = ()) -> select.poll:
     for fd in writes:
         poller.register(fd, select.POLLOUT)
     return poller
-
-
-_wake_ns = attrgetter("wake_ns")
 
 
 def _sleep(prompts: Sequence[_Open], now_ns: int, all_ears: select.poll | None) -> Container[int]:

@@ -94,9 +94,9 @@ class Keeper:
         if time.monotonic() < self._beat_at:
             return
         before, self._stat = self._stat, stat()
-        steal_share, _ = shares(before, self._stat)
+        steal_share, busy_share = shares(before, self._stat)
         with self._context.database.transaction() as session:
-            known = host_seen(session, self._context.host, steal_share, max(self._late))
+            known = host_seen(session, self._context.host, steal_share, max(self._late), busy_share)
         self._beat_at = time.monotonic() + HEARTBEAT_SECONDS
         if not known:
             log.warning("machine %s arrives: the database does not know it", self._context.host.name)

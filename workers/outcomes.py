@@ -1,4 +1,4 @@
-"""What the database stores from a match's transcript: faults and response times."""
+"""What the database stores from a match: its faults, response times, and the evidence of its attempt."""
 
 from __future__ import annotations
 
@@ -6,8 +6,17 @@ from collections import Counter
 
 from deadheat.engine.core import NS_PER_MS
 from deadheat.engine.transcript import Transcript
+from deadheat.engine.verdicts import Taken
 from deadheat.league.jobs import FaultRecord, Latency
 from deadheat.league.time_buckets import bucket
+from deadheat.sandbox.arena import Played
+
+
+def evidence(played: Played) -> dict[str, object]:
+    """Return the ledger's evidence of a match: every time-out's, and what the host took from its bots, if anything."""
+    taken = Taken.of(played.transcript.prompts())
+    found = {"timeouts": [*played.convictions], "stolen_ns": taken.stolen_ns, "past_deadline": taken.past_deadline}
+    return {name: value for name, value in found.items() if value}
 
 
 def fault_records(transcript: Transcript) -> tuple[FaultRecord, ...]:

@@ -36,7 +36,7 @@ from deadheat.workers.canary import play_canary_when_due
 from deadheat.workers.context import PLAY, Context
 from deadheat.workers.holding import MAX_DETAIL, Heartbeat, LeaseLost, cause_of, failure_of, insist, turned_away
 from deadheat.workers.live import Broadcast
-from deadheat.workers.outcomes import fault_records, latencies
+from deadheat.workers.outcomes import evidence, fault_records, latencies
 from deadheat.workers.programs import fetch_program
 
 log = logging.getLogger(__name__)
@@ -176,8 +176,7 @@ def play_match(
         detail = str(error)[:MAX_DETAIL]
         return Run(match, None, AttemptRecord(started_at_ns, time.time_ns(), cause_of(error), detail, {}))
     broadcast.end()
-    evidence = {"timeouts": list(played.convictions)} if played.convictions else {}
-    return Run(match, played, AttemptRecord(started_at_ns, time.time_ns(), Cause.PLAYED, evidence=evidence))
+    return Run(match, played, AttemptRecord(started_at_ns, time.time_ns(), Cause.PLAYED, evidence=evidence(played)))
 
 
 def store(

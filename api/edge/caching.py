@@ -1,22 +1,55 @@
-"""Conditional answers: 304 if the client already has the same bytes."""
+"""Conditional answers: 304 if the client already has the same content, and compressed for whoever reads gzip."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import MutableMapping
+
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Scope
 
 from deadheat.api.services import Body
 
 NOWHERE = "no-store"
 """The cache policy of answers that are not for everybody."""
 
+_GZIP = re.compile(r"\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))")
+
 
 def answer(request: Request, body: Body, kept: str = "no-cache") -> Response:
     """Return the body, or 304 if the client named its ETag. `kept`: what caches may do with it."""
     headers = {"ETag": body.etag, "Cache-Control": kept}
+    packed = kept != NOWHERE and body.packs and reads_gzip(request.headers)
+    if packed:
+        tell_packed(headers)
     if matches(request.headers.get("if-none-match"), body.etag):
+        headers.pop("Content-Encoding", None)
         return Response(status_code=304, headers=headers)
-    return Response(body.content, headers=headers, media_type=body.media_type)
+    return Response(body.packed() if packed else body.content, headers=headers, media_type=body.media_type)
+
+
+def whole(scope: Scope, body: Body) -> Response:
+    """Return the body to a client that named no ETag, compressed or not: either is made once, because making it takes
+    longer than sending it.
+    """
+    packed = reads_gzip(Headers(scope=scope))
+    if packed not in body.answers:
+        body.answers[packed] = answer(Request(scope), body)
+    return body.answers[packed]
+
+
+def reads_gzip(headers: Headers) -> bool:
+    """Say whether the client reads content that is compressed with gzip."""
+    return _GZIP.search(headers.get("accept-encoding", "")) is not None
+
+
+def tell_packed(headers: MutableMapping[str, str]) -> None:
+    """Say in an answer's headers that it is compressed. Its tag becomes weak: it names the content, not the bytes."""
+    headers["Content-Encoding"] = "gzip"
+    headers["Vary"] = "Accept-Encoding"
+    headers["ETag"] = f"W/{headers['ETag']}"
 
 
 def matches(if_none_match: str | None, etag: str) -> bool:

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from deadheat.api import metrics
 from deadheat.api.edge.around import Around
-from deadheat.api.edge.caching import answer
+from deadheat.api.edge.caching import answer, whole
 from deadheat.api.errors import problem
 from deadheat.api.schemas.base import is_plain
 from deadheat.api.services import Bodies
@@ -121,7 +121,7 @@ class FromMemory(Around):
         elif any(name == b"if-none-match" for name, _ in scope["headers"]):
             answering = answer(Request(scope), body)
         else:
-            answering = body.whole
+            answering = whole(scope, body)
         await answering(scope, receive, send)
 
 

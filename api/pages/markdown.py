@@ -29,6 +29,7 @@ ABOUT = {
     "training": N_("Training in Python"),
     "players": N_("For people who play"),
     "organisers": N_("For organisers"),
+    "operators": N_("For operators"),
     "audit": N_("The audit log"),
     "export": N_("A season as files"),
 }

@@ -103,7 +103,7 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
         absent = absent_bots(session, season_id)
         evaluation = next(iter(evaluations(session, season_id, limit=1)), None)
         at = now(session)
-        draws = [(N_("next evaluation"), due) for _words, due in coming(session, season_id)[:1]]
+        draws = coming(session, season_id)
         key = (season_id, board.snapshot_id, chosen, language(), tuple(info.divisions))
         page = shared.boards.part(key, lambda: shown(shared, session, board, chosen, info))
     standings = board.standings
@@ -113,7 +113,10 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
         season=info,
         announcements=announcements,
         dates=dates(info),
-        coming=draws + [date for date in dates(info) if date[1] > at],
+        draws=draws,
+        begun=info.state.is_after(SeasonState.FROZEN),
+        coming=[(N_("next evaluation"), due) for _words, due in draws[:1]]
+        + [date for date in dates(info) if date[1] > at],
         note=gettext(step.note) if (step := SEASON_STEPS.get(info.state)) else "",
         finals=finals,
         stages=stages,

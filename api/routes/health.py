@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as TookTooLong
-
 from fastapi import APIRouter, Request, Response
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
 
 from deadheat.api import metrics
 from deadheat.api.deps import Shared
+from deadheat.api.readiness import readiness
 from deadheat.api.schemas.environment import Readiness
 
 router = APIRouter(tags=["operation"])
-log = logging.getLogger(__name__)
 
-CHECK_SECONDS = 5
-"""A part that does not answer in this time is not ready."""
-
-_checks = ThreadPoolExecutor(max_workers=6, thread_name_prefix="readyz")
+READY = Readiness(database="ok", blobs="ok", broker="ok")
 
 
 @router.get("/healthz", response_class=PlainTextResponse)
@@ -33,25 +25,10 @@ async def healthz() -> str:
 @router.get("/readyz", responses={503: {"model": Readiness, "description": "A part cannot be reached"}})
 def readyz(shared: Shared, response: Response) -> Readiness:
     """Say whether the database, the blob store and the broker can be reached."""
-    parts: dict[str, Callable[[], None]] = {
-        "database": shared.db.check,
-        "blobs": shared.blobs.check,
-        "broker": shared.queue.check,
-    }
-    waiting = {name: _checks.submit(check) for name, check in parts.items()}
-    found = {}
-    for name, check in waiting.items():
-        try:
-            check.result(CHECK_SECONDS)
-            found[name] = "ok"
-        except TookTooLong:
-            found[name] = f"no answer within {CHECK_SECONDS} s"
-        except Exception as error:  # any exception of a driver means that we are not ready
-            log.warning("%s is not ready", name, exc_info=True)
-            found[name] = f"cannot be reached ({type(error).__name__})"
-    if set(found.values()) != {"ok"}:
+    found = readiness(shared)
+    if found != READY:
         response.status_code = 503
-    return Readiness(**found)
+    return found
 
 
 @router.get("/metrics", response_class=PlainTextResponse, responses={403: {"description": "Not from that network"}})

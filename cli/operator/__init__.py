@@ -1,1 +1,18 @@
-"""Commands for operators, on a machine of the deployment."""
+"""Commands for operators, on a machine of the deployment.
+
+A command imports the server's packages when it runs: an author's install, which lacks them, has the help all the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from deadheat.league.config import Settings
+
+
+def read_settings() -> Settings:
+    """Read this deployment's settings from the environment."""
+    from deadheat.league.config import Settings
+
+    return Settings()

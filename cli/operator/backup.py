@@ -11,12 +11,12 @@ import typer
 from rich.progress import Progress
 
 from deadheat.cli.console import USAGE, err, fail, note, say
-from deadheat.cli.operator import organiser_token
+from deadheat.cli.operator import organiser_token, read_settings
 from deadheat.cli.output import Output, says
 from deadheat.engine.figures import counted
-from deadheat.league.config import Settings
 
 if TYPE_CHECKING:
+    from deadheat.league.config import Settings
     from deadheat.league.storage.backup import Backup
     from deadheat.league.storage.restore import Checked
 
@@ -34,7 +34,7 @@ def backup(
     from deadheat.league.storage import backup as backups
 
     with _progress() as progress, _one_sentence():
-        made = backups.back_up(Settings(), folder, progress)
+        made = backups.back_up(read_settings(), folder, progress)
         pruned = backups.prune(folder, keep) if keep else backups.Pruned(0, None, [])
     gone = [f"{counted(pruned.removed, 'older back-up')} removed."] if pruned.removed else []
     yield Output({**_facts(made), "removed": pruned.removed}, [_line(made), *gone])
@@ -60,7 +60,7 @@ def restore(
     from deadheat.league.storage import restore as restoring
     from deadheat.league.storage.backup import read_backup
 
-    settings = Settings()
+    settings = read_settings()
     with _progress() as progress, _one_sentence():
         chosen = read_backup(path)
         if check:
@@ -103,7 +103,7 @@ def upgrade(
 
     if (folder is None) != no_backup:
         fail("choose a folder to back up to first (--backup FOLDER), or pass --no-backup if you have one", USAGE)
-    settings = Settings()
+    settings = read_settings()
     with _one_sentence(), closing(Database(settings)) as database:
         before = revision(database.engine)
         if before is not None and folder is not None:

@@ -21,11 +21,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from deadheat.cli.console import ROOT
-from deadheat.league.config import Settings
-from deadheat.league.safety import unsafe_settings
 from deadheat.league.storage.room import blob_folder, room_at
 
 if TYPE_CHECKING:
+    from deadheat.league.config import Settings
     from deadheat.league.database import Database
 
 CLOCK_SECONDS = 1.0
@@ -65,7 +64,7 @@ class Finding:
     cure: str = ""
 
 
-Check = Callable[[Settings], Iterator[Finding]]
+Check = Callable[["Settings"], Iterator[Finding]]
 
 
 def look(settings: Settings, role: Role) -> Iterator[Finding]:
@@ -85,6 +84,8 @@ def look(settings: Settings, role: Role) -> Iterator[Finding]:
 
 def check_settings(settings: Settings) -> Iterator[Finding]:
     """Check for guessable secrets, readable files and settings that do not fit together."""
+    from deadheat.league.safety import unsafe_settings
+
     about = "settings"
     strict = settings.model_copy(update={"environment": "production"})
     refused = {str(unsafe) for unsafe in unsafe_settings(settings)}

@@ -9,15 +9,16 @@ import sys
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from deadheat.cli.console import fail, note
-from deadheat.cli.operator import starting
+from deadheat.cli.operator import read_settings, starting
 from deadheat.cli.operator.tree import FINISH_SECONDS, Tree, end_without_parent
-from deadheat.league import telemetry
-from deadheat.league.config import Settings
+
+if TYPE_CHECKING:
+    from deadheat.league.config import Settings
 
 CONTROL = "control"  # see workers.broker.queue
 DELIVERIES = "deliveries"  # see workers.broker.queue; goes with control
@@ -76,6 +77,7 @@ def api(
     import uvicorn
 
     from deadheat.api.edge.connections import allow_descriptors, guarded
+    from deadheat.league import telemetry
 
     telemetry.begin(settings, "api")
     starting.announce_games(settings)
@@ -165,7 +167,7 @@ def _add_exhibitions(tree: Tree, settings: Settings) -> None:
 
 def jobs(queues: str, concurrency: int) -> None:
     """Take jobs from these queues: the part of a worker that does the work."""
-    settings = Settings()
+    settings = read_settings()
     starting.set_multiprocess(settings)
     from deadheat.workers.tasks import app
 
@@ -188,9 +190,10 @@ def jobs(queues: str, concurrency: int) -> None:
 
 def keeper() -> None:
     """Keep this machine's fitness to judge known: the part of a worker that looks after its host."""
-    settings = Settings()
+    settings = read_settings()
     starting.set_multiprocess(settings)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # exiting leaves every `with`, so no container stays behind
+    from deadheat.league import telemetry
     from deadheat.workers.context import context
     from deadheat.workers.keeper import Keeper
 
@@ -215,7 +218,7 @@ def migrate() -> None:
     from deadheat.league.storage.schema import SchemaAge, WrongSchema, must_fit
 
     try:
-        with closing(Database(Settings())) as database:
+        with closing(Database(read_settings())) as database:
             must_fit(database.engine, SchemaAge.NONE, SchemaAge.OLDER)
             database.migrate()
     except WrongSchema as error:

@@ -14,9 +14,9 @@ from pydantic import ValidationError
 from rich.text import Text
 
 from deadheat.cli.console import fail, note
+from deadheat.cli.operator import read_settings
 from deadheat.cli.operator.checkup import Role, Verdict, look
 from deadheat.cli.output import Output, says
-from deadheat.league.config import Settings
 
 if TYPE_CHECKING:
     from deadheat.sandbox.host.fitness import Report
@@ -38,7 +38,7 @@ def doctor(
 ) -> Iterator[Output]:
     """Check everything that a deployment needs and say how to fix problems; exit code 1 if there are any."""
     try:
-        settings = Settings()
+        settings = read_settings()
     except ValidationError as error:
         names = (f"DEADHEAT_{str(found['loc'][0]).upper()}: " if found["loc"] else "" for found in error.errors())
         fail("; ".join(name + found["msg"] for name, found in zip(names, error.errors(), strict=True)))
@@ -65,7 +65,7 @@ def check_host(
     from deadheat.sandbox.host import check
     from deadheat.workers.context import Context
 
-    context = Context(Settings())
+    context = Context(read_settings())
     try:
         sandbox = context.sandbox
         with context.slots.take() as cpus:

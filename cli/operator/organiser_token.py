@@ -10,9 +10,8 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deadheat.league.config import Settings
-
 if TYPE_CHECKING:
+    from deadheat.league.config import Settings
     from deadheat.league.database import Database
     from deadheat.league.service.rulings.operators import Standing
 

@@ -11,11 +11,13 @@ from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
+from typing import TYPE_CHECKING
 
 from deadheat.cli.console import fail, note
-from deadheat.cli.operator import organiser_token
-from deadheat.league.config import Settings
-from deadheat.league.safety import refusal
+from deadheat.cli.operator import organiser_token, read_settings
+
+if TYPE_CHECKING:
+    from deadheat.league.config import Settings
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +49,9 @@ def arrive(settings: Settings) -> None:
 
 def safe_settings() -> Settings:
     """Return the settings, if a deployment may start with them."""
-    settings = Settings()
+    from deadheat.league.safety import refusal
+
+    settings = read_settings()
     if why := refusal(settings):
         fail(why)
     return settings

@@ -17,9 +17,9 @@ from deadheat.cli.author.submit import read_bot
 from deadheat.cli.console import USAGE, fail, note
 from deadheat.cli.local.bots import HOUSE, locate, sources_of
 from deadheat.cli.local.recorded import BadBot
+from deadheat.cli.operator import read_settings
 from deadheat.cli.output import Output, says
 from deadheat.engine.games import GAMES
-from deadheat.league.config import Settings
 from deadheat.league.errors import BadUpload, LeagueError
 from deadheat.league.states import Role
 
@@ -129,7 +129,7 @@ def _upload(game: str, name: str) -> Version | None:
     folder = locate(GAMES[game], f"{HOUSE}{name}")
     files = [folder / file for file in sources_of(folder)]
     filename, content = read_bot(files[0] if len(files) == 1 else folder)
-    settings = Settings()
+    settings = read_settings()
     sha256 = hashlib.sha256(content).hexdigest()
     upload = accept(io.BytesIO(content), filename, sha256, settings, Blobs(settings.blobs))
     with _league() as session:
@@ -150,7 +150,7 @@ def _league() -> Iterator[Session]:
     from deadheat.league.database import Database
 
     try:
-        with closing(Database(Settings())) as database, database.transaction() as session:
+        with closing(Database(read_settings())) as database, database.transaction() as session:
             yield session
     except LeagueError as error:
         fail(str(error))

@@ -22,11 +22,11 @@ WORKERS: Columns[Worker] = (
     Column("no.", lambda worker: worker.number, right=True),
     Column("machine", lambda worker: short(worker.name, NAME_WIDTH), whole=True),
     Column("fitness", lambda worker: harmless(worker.fitness, STYLES.get(worker.fitness, "")), whole=True),
-    Column("plays", lambda worker: "yes" if worker.judges else Text("no", "red"), whole=True),
+    Column("judges", lambda worker: "yes" if worker.judges else Text("no", "red"), whole=True),
     Column("seen", lambda worker: _ago(worker.last_seen_at), whole=True),
     Column("proved", lambda worker: _ago(worker.canary_at), whole=True),
     Column("series", lambda worker: worker.series, right=True),
-    Column("voids", lambda worker: worker.voids, right=True),
+    Column("void", lambda worker: worker.voids, right=True),
 )
 
 GAMES: Columns[GameHere] = (
@@ -51,7 +51,8 @@ def _text(found: Workers) -> Iterator[RenderableType]:
     for worker in found.items:
         yield from (Text.assemble(harmless(f"{worker.name}: ", "red"), harmless(why)) for why in worker.reasons)
         yield from (Text.assemble(harmless(f"{worker.name}: {why}", "red")) for why in worker.disagreements)
-        yield from (f"{worker.name}: {remark}" for remark in worker.remarks)
+        cures = {text: f" (Fix: {cure}.)" for text, cure in worker.cures.items()}
+        yield from (f"{worker.name}: {remark}{cures.get(remark, '')}" for remark in worker.remarks)
     yield table(found.games, GAMES)
     yield from (harmless(problem, "red") for problem in found.broken_games)
     if found.judge_unfit:

@@ -19,7 +19,7 @@ from rich.console import RenderableType
 from deadheat.cli.console import USAGE, cannot, fail, note, say
 from deadheat.cli.output import Column, Columns, Output, table
 from deadheat.cli.server.api_client import Client
-from deadheat.engine.figures import away
+from deadheat.engine.figures import away, plural
 from deadheat.league.records.forecasts import Forecast, ForecastEvaluation
 from deadheat.league.records.seasons import Declared, DeclaredChange, DeclaredDate
 from deadheat.league.season_file import MAX_CHARACTERS
@@ -135,13 +135,15 @@ def _forecast(found: Forecast) -> Iterator[RenderableType]:
     if found.panel_matches:
         yield f"Each version plays {found.panel_matches} matches against the panel: {found.panel_seconds:.0f} s."
     if found.ladder_done_at:
-        yield f"The ladder's {found.ladder_matches} matches will be played by {instant(found.ladder_done_at)}."
+        left = plural(found.ladder_matches or 0, "match", "matches")
+        yield f"The ladder still has {left}; the last ends {instant(found.ladder_done_at)}."
     if found.evaluations:
         yield table(found.evaluations[:MOST_SHOWN], FORESEEN)
         if (more := len(found.evaluations) - MOST_SHOWN) > 0:
             yield f"... and {more} more."
     if found.finals_done_at:
-        yield f"The finals' {found.finals_matches} matches will be played by {instant(found.finals_done_at)}."
+        left = plural(found.finals_matches, "match", "matches")
+        yield f"The finals have {left}; the last ends {instant(found.finals_done_at)}."
 
 
 def _value(change: DeclaredChange, value: Any) -> str:

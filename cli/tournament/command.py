@@ -152,7 +152,7 @@ def tournament(
                 built = begin(asked, path, open_sandbox(sandbox.value), _tell_built, __version__)
             with built.folder:
                 run = Run(built, as_json)
-                run.play(workers, partial(_workers_sandbox, work=Path(work)))
+                run.play(workers, partial(workers_sandbox, work=Path(work)))
         run.end()
     return ()
 
@@ -317,10 +317,10 @@ def _sandbox_of(backend: str, work: Path) -> Sandbox:
     return open_backend(Backend(backend), work)
 
 
-def _workers_sandbox(backend: str, work: Path) -> Sandbox:
+def workers_sandbox(backend: str, work: Path) -> Sandbox:
     """Open a sandbox in a worker without repeating what it does not confine."""
     if backend == Backend.LOCAL:
-        return LocalSandbox()
+        return LocalSandbox(alone=True)
     own = work / str(os.getpid())
     own.mkdir()
     return _sandbox_of(backend, own)

@@ -225,8 +225,7 @@ def game_line(
 
 def times_of(transcript: Transcript) -> tuple[list[dict[str, Any]], list[int]]:
     """Return each seat's own times by command, rounded to two digits and counted, and what the host took, in ns."""
-    own: list[dict[str, Counter[int]]] = [{} for _ in range(transcript.seats)]
-    limits: list[dict[str, int]] = [{} for _ in range(transcript.seats)]
+    answers: list[dict[str, list[tuple[int, int]]]] = [{} for _ in range(transcript.seats)]  # limits and own times
     host_ns = [0] * transcript.seats
     for exchange in transcript.exchanges:
         for message in exchange.messages:
@@ -237,20 +236,16 @@ def times_of(transcript: Transcript) -> tuple[list[dict[str, Any]], list[int]]:
             host_ns[seat] += reply.stolen_ns
             if reply.line is None and reply.fault is not Fault.TIMEOUT:
                 continue  # the program was gone or answered too early: nothing was timed
-            command = message.command
-            if command not in limits[seat]:
-                limits[seat][command], own[seat][command] = 0, Counter()
-            limits[seat][command] = max(limits[seat][command], message.limit_ns)
-            own[seat][command][_two_digits(reply.own_ns)] += 1
+            answers[seat].setdefault(message.command, []).append((message.limit_ns, _two_digits(reply.own_ns)))
     return [
         {
             command: {
-                "limit_ms": _ms(limits[seat][command]),
-                "own_ms": [[_ms(value_ns), count] for value_ns, count in sorted(counts.items())],
+                "limit_ms": _ms(max(limit_ns for limit_ns, _ in found)),
+                "own_ms": [[_ms(own_ns), count] for own_ns, count in sorted(Counter(own for _, own in found).items())],
             }
-            for command, counts in own[seat].items()
+            for command, found in by_command.items()
         }
-        for seat in range(transcript.seats)
+        for by_command in answers
     ], host_ns
 
 

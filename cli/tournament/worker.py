@@ -15,7 +15,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -103,7 +103,8 @@ class Stop(BaseException):
 
 
 class Stops:
-    """Raises SIGTERM's exception only in blocks that allow it.
+    """Raises SIGTERM's exception only in blocks that it is the context manager of, or on entering them if the signal
+    has come before.
 
     Raised between any two instructions, it could leave behind a process that nobody knows, or a lock of the standard
     library that nobody frees.
@@ -119,16 +120,14 @@ class Stops:
             self._allowed = False
             raise Stop
 
-    @contextlib.contextmanager
-    def allowed(self) -> Iterator[None]:
-        """Allow Stop in this block, and raise it at once if the signal has come before."""
-        try:
-            self._allowed = True
-            if self._asked:
-                raise Stop
-            yield
-        finally:
+    def __enter__(self) -> None:
+        self._allowed = True
+        if self._asked:
             self._allowed = False
+            raise Stop
+
+    def __exit__(self, *_: object) -> None:
+        self._allowed = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +138,7 @@ class _Stoppable:
     stops: Stops
 
     def exchange(self, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
-        with self.stops.allowed():
+        with self.stops:
             return self.transport.exchange(messages)
 
 
@@ -157,7 +156,7 @@ def work(job: Job, to_us: Connection, others: Sequence[Connection]) -> None:
                     worker.flush()
                     if not to_us.poll(IDLE_SECONDS):
                         worker.let_go()
-                with stops.allowed():
+                with stops:
                     deal = to_us.recv()
                 worker.play(deal)
     except (Stop, EOFError, BrokenPipeError):
@@ -251,7 +250,7 @@ class Worker:
                 self.say(Waits(tuple(holders)))
                 self.flush()
 
-        with self.stops.allowed():
+        with self.stops:
             self._hold = self._processors.take(count, cpus, waiting)
         if told:
             self.say(Waits(()))

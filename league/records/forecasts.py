@@ -54,9 +54,12 @@ class Forecast(Record):
     ]
     panel_seconds: Annotated[float, Field(description="How long these hold one slot.")]
     ladder_matches: Annotated[
-        int | None, Field(description="Matches of the ladder still to be played; null: as many as there is time for.")
+        int | None,
+        Field(
+            description="Matches of the ladder still to be played; null: it is over, or as many as there is time for."
+        ),
     ]
-    ladder_done_at: datetime | None
+    ladder_done_at: Annotated[datetime | None, Field(description="null: it has none left, or no bound.")]
     evaluations: Annotated[list[ForecastEvaluation], Field(description="The next 300 at most, in their order.")]
     finals_matches: Annotated[
         int, Field(description="Matches of the finals, including extra ones; 0: there are no finals to come.")

@@ -44,8 +44,16 @@ class Worker(Record):
     check_due_at: Annotated[
         datetime | None, Field(description="When it is checked again; null: only after something goes wrong.")
     ]
+    incident_at: Annotated[datetime | None, Field(description="When it last became unfit.")]
+    incident_ended_at: Annotated[
+        datetime | None, Field(description="When it was fit again; null: it is not, or never became unfit.")
+    ]
+    incident: Annotated[
+        Mapping[str, Any], Field(description="Why: `reasons`, and the `match_id` if a match showed it.")
+    ]
     canary_at: Annotated[datetime | None, Field(description="Time of the newest check or canary match.")]
     steal_share: Annotated[float, Field(description="Share of its CPU time recently taken by the hypervisor, 0 to 1.")]
+    busy_share: Annotated[float, Field(description="Share of its CPU time that was recently used, 0 to 1.")]
     series: Annotated[int, Field(description="Series finished there.")]
     voids: Annotated[int, Field(description="Void attempts at matches of those series.")]
     canaries: int
@@ -55,6 +63,11 @@ class Worker(Record):
     evidence: Annotated[
         Mapping[str, Any], Field(description="Evidence of the newest canary match with a wrong verdict.")
     ]
+
+    @property
+    def cures(self) -> dict[str, str]:
+        """The cures of the faults that its newest check found, by their texts in `reasons` and `remarks`."""
+        return {item["text"]: item["mend"] for item in self.report.get("findings", ()) if item.get("mend")}
 
     @property
     def slots(self) -> int:

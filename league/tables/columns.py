@@ -57,8 +57,8 @@ def word(kind: type[StrEnum], name: str, *, nullable: bool = False) -> Column[An
     return Column(words, nullable=nullable)
 
 
-def json_column(*, nullable: bool = False) -> Column[Any]:
-    return Column(JSON(none_as_null=nullable), nullable=nullable)
+def json_column(*, nullable: bool = False, server_default: str | None = None) -> Column[Any]:
+    return Column(JSON(none_as_null=nullable), nullable=nullable, server_default=server_default)
 
 
 def index_where(name: str, *columns: str, where: str, unique: bool = False) -> Index:

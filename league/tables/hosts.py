@@ -73,9 +73,15 @@ class WorkerHost(SQLModel, table=True):
     unfit_at: datetime | None = Field(default=None, sa_type=UtcDateTime)  # when it was last found unfit
     checked_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     check_due_at: datetime | None = Field(default=None, sa_type=UtcDateTime)  # None: no further check is wanted
+    incident_at: datetime | None = Field(default=None, sa_type=UtcDateTime)  # when it last became unfit
+    incident_ended_at: datetime | None = Field(default=None, sa_type=UtcDateTime)  # when it was fit again
+    incident: dict[str, Any] = Field(
+        default_factory=dict, sa_column=json_column(server_default="{}")
+    )  # why: `reasons`, and the `match_id` if a match showed it
     canary_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     steal_share: float = 0.0  # share of its CPUs' recent time that the hypervisor took
     late_seconds: float = Field(default=0.0, sa_column_kwargs={"server_default": "0"})  # how late it woke up, at worst
+    busy_share: float = Field(default=0.0, sa_column_kwargs={"server_default": "0"})  # of its CPUs' recent time
     series: int = 0  # finished there
     series_since_canary: int = 0
     voids: int = 0  # attempts at those series' matches
@@ -91,4 +97,4 @@ class Sample(SQLModel, table=True):
     attempt: int  # the newest attempt that is counted
     minutes: float  # since the sample before
     waiting: int  # series
-    machines: dict[str, Any] = Field(sa_column=json_column())  # by number: matches, voids, late_seconds, steal_share
+    machines: dict[str, Any] = Field(sa_column=json_column())  # by number: the fields of `Ran`, in their order

@@ -158,8 +158,8 @@ def _of_the_machine(facts: Facts) -> Iterator[Finding]:
     changing = f"CPUs change speed (governor {', '.join(facts.governors)})."
     yield _either(steady, "CPUs keep their speed, or the host decides.", mend, changing)
     few, mend = facts.waiters <= MAX_WAITERS, f"sysctl fs.epoll.max_user_watches={MAX_WAITERS}"
-    many = f"A bot may have {facts.waiters:,} waiters on its input, which slow down writes to it."
-    yield _either(few, "Waiters on a bot's input are few.", mend, many)
+    many = f"A bot can slow down the lines that the referee sends it: it may watch its input {facts.waiters:,} times."
+    yield _either(few, "A bot cannot slow down the lines that the referee sends it.", mend, many)
     swaps = "This host swaps: the referee itself may be paged out."
     yield _either(not facts.swap, "No swap.", "swapoff --all", swaps)
     if facts.shared_cores:

@@ -59,7 +59,8 @@ class InProcess(httpx.BaseTransport):
 
     async def _answer(self, request: httpx.Request) -> Response:
         answer = await self._inner.handle_async_request(request)
-        return Response(answer.status_code, headers=answer.headers, content=await answer.aread(), request=request)
+        sent = b"".join([part async for part in answer.aiter_raw()])
+        return Response(answer.status_code, headers=answer.headers, content=sent, request=request)
 
 
 class Site:

@@ -24,6 +24,7 @@ from deadheat.league.service.rulings.operators import set_role
 from deadheat.league.service.seasons.entries import enter, entry_info
 from deadheat.league.service.seasons.seasons import season_progress
 from deadheat.league.service.series.hosts import record_check
+from deadheat.league.service.views.samples import take_sample
 from deadheat.league.states import Admission, Role
 from tests.api.browser import OURS, Browser
 from tests.api.site import PASSWORD, Site
@@ -454,7 +455,7 @@ def test_the_desk_begins_with_what_waits_for_a_decision(boss: Browser, site: Sit
 
 
 def test_an_operator_of_a_league_without_matches_reads_of_no_span(boss: Browser) -> None:
-    assert "host faults, of 0 attempts-\n" in boss.get("/operator").text
+    assert "void attempts, of 0 attempts-\n" in boss.get("/operator").text
 
 
 def test_the_operator_sees_slots_that_idle_beside_unplayed_matches(boss: Browser, site: Site) -> None:
@@ -466,12 +467,39 @@ def test_the_operator_sees_slots_that_idle_beside_unplayed_matches(boss: Browser
     assert "idle although matches are unplayed4 " in boss.get("/operator").text
 
 
+def test_the_operator_reads_first_whether_all_is_well(boss: Browser, site: Site) -> None:
+    world = site.world
+    assert "No scheduler, or no worker of the queue control, has run in the last hour." in boss.get("/operator").text
+    world.write(take_sample)
+    healthy = "Healthy: 1 of 1 machine may judge, nothing is held, 0 void attempts in the last hour."
+    page = boss.get("/operator").text
+    assert healthy in page
+    assert "The database: ok. The blob store: ok. The queue's broker: ok." in page
+    reason = "Too much noise."
+    found = {"findings": [{"level": "unfit", "text": reason, "mend": "buy earplugs"}]}
+    world.write(record_check, world.host, found, (reason,), 60)
+    page = boss.get("/operator").text
+    assert healthy not in page
+    assert page.index("No machine judges: matches wait.") < page.index(f"{world.host.name} is unfit to judge: {reason}")
+    assert f"{reason} To do: buy earplugs." in page
+    assert '<a href="#machine-1">' in boss.answer.text
+    world.clock.turn(60)
+    remark = {"findings": [{"level": "remark", "text": "It creaks.", "mend": "oil it"}]}
+    world.write(record_check, world.host, remark, (), 60)
+    world.write(take_sample)
+    page = boss.get("/operator").text
+    assert healthy in page
+    assert "It creaks. To do: oil it." in page
+    assert re.search(r"was unfit from \S+ \S+ UTC to \S+ \S+ UTC\.", page)
+    assert re.search(r"Last unfit from .* UTC\.\s+Too much noise\.", page)
+
+
 def test_the_operator_sees_queues_workers_and_what_went_wrong(boss: Browser, played: Played, site: Site) -> None:
     page = boss.get("/operator")
     assert "Oldest has waited" in page.text
     assert "machine" in page.text
     assert "timeout 1" in page.text
-    assert "host faults, of 6 attempts in the last 0 s" in page.text  # their worker's clock is ahead of ours
+    assert "void attempts, of 6 attempts in the last 0 s" in page.text  # their worker's clock is ahead of ours
     assert "matches in the last day" not in page.text
     boss.get("/play?bot=1")
     boss.submit("/play")
@@ -479,7 +507,7 @@ def test_the_operator_sees_queues_workers_and_what_went_wrong(boss: Browser, pla
     assert re.search(r">exhibition</th><td class=\"number\">1<", boss.answer.text)
     site.world.clock.turn(9000)
     page = boss.get("/operator")
-    assert "host faults, of 6 attempts in the last 2.5 h" in page.text
+    assert "void attempts, of 6 attempts in the last 2.5 h" in page.text
     assert "timeouts, in 2 matches in the last 2.5 h" in page.text
     (exhibition_id,) = site.queue.exhibitions
     boss.get(f"/play/{exhibition_id}")

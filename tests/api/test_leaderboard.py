@@ -55,7 +55,7 @@ def test_a_client_that_has_it_is_told_so(site: Site, season_id: int) -> None:
     path = f"/v1/seasons/{season_id}/leaderboard"
     first = site.client.get(path)
     etag = first.headers["etag"]
-    for header in (etag, f"W/{etag}", f'"x", {etag}', "*"):
+    for header in (etag, etag.removeprefix("W/"), f'"x", {etag}', "*"):
         again = site.client.get(path, headers={"If-None-Match": header})
         assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", etag)
     assert site.client.get(path, headers={"If-None-Match": '"x"'}).status_code == 200

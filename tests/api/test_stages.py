@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 
 import pytest
 
 from deadheat.league.service.course.states import set_season_state
-from deadheat.league.states import FinalsFormat, SeasonState
+from deadheat.league.service.evaluations.beginning import set_timetable
+from deadheat.league.service.views.forecasts import season_forecast
+from deadheat.league.states import EvaluationFormat, FinalsFormat, SeasonState
+from deadheat.league.tables import Evaluation
+from deadheat.league.timetable import DeclaredEvaluation
 from tests.api.browser import Browser
 from tests.api.site import Site
 from tests.league.test_stages import lower_wins, play
-from tests.league.world import World
+from tests.league.world import START, World
 
 STAGES = ["round-robin matches=2 keep=4 further=4", "knockout matches=2 further=2 third-place"]
 
@@ -59,6 +64,44 @@ def test_stages_and_their_bracket_are_told_while_they_play_and_afterwards(site: 
     shown = site.client.get(f"/seasons/{staged}").text
     assert f'href="/evaluations/{first["evaluation_id"]}"' in shown
     assert "4 advance" in shown
+
+
+def test_nobody_is_offered_to_cancel_a_stage(site: Site, boss: Browser, staged: int) -> None:
+    site.world.tick()
+    page = boss.get(f"/desk/seasons/{staged}").text
+    assert "round 5 of 5" in page
+    assert "to end them, close the season" in page
+    assert "/cancel" not in page
+    with site.world.db.transaction() as session:
+        session.get_one(Evaluation, 1).rounds = 3
+    page = boss.get(f"/desk/seasons/{staged}").text
+    assert "further round 2 at the cut" in page
+    assert "5 of 3" not in page
+    (notice,) = site.world.read(season_forecast, site.world.boss, staged).warnings[1:] or [""]
+    assert "ladder" not in notice
+
+
+def test_stages_are_a_table_once_the_finals_have_begun(site: Site) -> None:
+    site.world.bot("rex", owner=site.world.boss)
+    season_id = site.world.season(
+        2, finals=FinalsFormat.STAGES, stages=STAGES, panel=["boss/rex"], panel_minimum=2, rest_faults=4
+    )
+    line = DeclaredEvaluation(name="Noon", format=EvaluationFormat.SWISS, rounds=3, at=[START + timedelta(days=1)])
+    site.world.write(set_timetable, site.world.boss, season_id, [line])
+    page = " ".join(site.client.get(f"/seasons/{season_id}").text.split())
+    assert 'id="stages"' not in page
+    for said in (
+        "<dt>Stage 1 of the finals</dt><dd>round robin",
+        "Each version first plays 2 matches against each of boss/rex. It needs 2 points to play for its bot.",
+        "After 4 faults in its last 20 matches a bot rests",
+        "Noon: Swiss, 3 rounds",
+        f'<a href="/seasons/{season_id}/evaluations">Evaluations</a>',
+    ):
+        assert said in page
+    site.world.write(set_season_state, site.world.boss, season_id, SeasonState.FINALS)
+    page = site.client.get(f"/seasons/{season_id}?page=9").text  # an address that is not remembered
+    assert 'id="stages"' in page
+    assert "<dt>Stage 1" not in page
 
 
 def test_a_file_declares_stages_and_its_preview_shows_them(site: Site) -> None:

@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 
 from deadheat.cli.tournament.beginning import Asked, begin
-from deadheat.cli.tournament.command import Run
+from deadheat.cli.tournament.command import Run, workers_sandbox
 from deadheat.cli.tournament.schedule import Kind
 from deadheat.engine.chance import Chance
 from deadheat.engine.core import NS_PER_MS, NS_PER_S, Game, Reply, Result
@@ -102,7 +102,7 @@ def prepared(bot: Path, games: int, keep: str, folder: Path) -> Run:
 def play(run: Run) -> None:
     """Play a prepared tournament, one game at a time."""
     with run.built.folder:
-        run.play(1, lambda _: LocalSandbox())
+        run.play(1, partial(workers_sandbox, work=run.built.folder.path))
 
 
 def cpu_ms_of(work: Callable[[], None]) -> float:

@@ -1,4 +1,6 @@
-"""Every author's command works with the packages of an author's install, which are the project's own dependencies."""
+"""Every author's command, and the help of all, works with the packages of an author's install, which are the project's
+own dependencies.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from deadheat.cli.main import PANELS
 from tests.cli.command import GAME, ROOT
 
 AUTHORS = ("author", "local", "organiser", "replays", "server", "statistics", "tournament")
@@ -75,6 +78,20 @@ def missing_for_authors() -> list[str]:
     ]
 
 
+def run_without(modules: list[str], commands: list[list[str]], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Import these modules and run these commands in a folder where an author's install has nothing more."""
+    return subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        input=json.dumps([missing_for_authors(), modules, commands]),
+        cwd=folder,
+        env={"PYTHONPATH": str(ROOT / "src"), "PATH": "/usr/bin:/bin", "HOME": str(folder), "TMPDIR": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+
+
 def test_authors_commands_need_no_more_than_an_authors_install(tmp_path: Path) -> None:
     """Ratings, a test, a match without an engine, and what is done with its transcript."""
     transcripts, log = tmp_path / "transcripts", tmp_path / "games.jsonl"
@@ -93,19 +110,19 @@ def test_authors_commands_need_no_more_than_an_authors_install(tmp_path: Path) -
     ]
     files = (path for folder in AUTHORS for path in (ROOT / "cli" / folder).glob("*.py"))
     modules = [f"cli.{path.parent.name}.{path.stem}".removesuffix(".__init__") for path in files]
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        input=json.dumps([missing_for_authors(), [*sorted(modules), *LATER], commands]),
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT / "src"), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "TMPDIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
+    done = run_without([*sorted(modules), *LATER], commands, tmp_path)
     ends = [line for line in done.stdout.splitlines() if ": exit code" in line]
     expected = [f"{command[0]}: exit code 0" for command in commands]
     expected[3] = "play: exit code 2"
     assert ends == expected, done.stdout + done.stderr
     assert "--sandbox local to run them as plain programs" in done.stderr.replace("\n", " ")
     assert "H1 is accepted" in done.stdout
+
+
+def test_the_help_of_every_command_needs_no_more_either(tmp_path: Path) -> None:
+    verbs = [verb for panel in PANELS.values() for verb in panel]
+    done = run_without([], [[verb, "--help"] for verb in verbs] + [["user", "ban", "--help"]], tmp_path)
+    ends = [line for line in done.stdout.splitlines() if ": exit code" in line]
+    assert ends == [f"{verb}: exit code 0" for verb in [*verbs, "user"]], done.stdout + done.stderr
+    assert "--keep" in done.stdout
+    assert "--reason" in done.stdout

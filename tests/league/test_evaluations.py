@@ -16,11 +16,12 @@ from deadheat.league.service.evaluations import views
 from deadheat.league.service.evaluations.beginning import begin_now, cancel_evaluation, set_timetable
 from deadheat.league.service.evaluations.playing import keep_standings, meetings, standings_of
 from deadheat.league.service.rankings.results import season_log
-from deadheat.league.service.rulings.rulings import rejudge_match, void_match
+from deadheat.league.service.rulings.rulings import rejudge_match, restore_match, void_match
 from deadheat.league.service.seasons import absence
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.series import capacity
 from deadheat.league.service.views.forecasts import forecast
+from deadheat.league.service.views.matches import match_detail
 from deadheat.league.states import (
     OF_EVALUATIONS,
     EvaluationFormat,
@@ -31,7 +32,17 @@ from deadheat.league.states import (
     Purpose,
     SeasonState,
 )
-from deadheat.league.tables import Evaluation, EvaluationPairing, EvaluationPlayer, Match, Notice, Pair, Season, Series
+from deadheat.league.tables import (
+    Evaluation,
+    EvaluationPairing,
+    EvaluationPlayer,
+    Match,
+    Notice,
+    Pair,
+    Season,
+    Series,
+    VoidedMatch,
+)
 from deadheat.league.timetable import DeclaredEvaluation
 from deadheat.league.words import NoticeKind
 from tests.league.world import START, World, abandoned, forfeited, won
@@ -68,6 +79,14 @@ def pairings(world: World, number: int | None = None) -> list[EvaluationPairing]
 def finish(world: World, job: SeriesJob) -> None:
     """The version with the lower number wins."""
     assert world.finish(job, [won(match, match.seats.index(min(match.seats))) for match in job.matches])
+
+
+def evaluation_match(world: World) -> int:
+    """The first match of an evaluation that has a result."""
+    with world.db.reading() as session:
+        played = select(Match.id).join(Series, col(Series.id) == Match.series_id)
+        played = played.where(col(Series.purpose).in_(OF_EVALUATIONS), Match.state == MatchState.DONE)
+        return session.exec(played.order_by(col(Match.id))).first() or 0
 
 
 def play(world: World) -> None:
@@ -260,16 +279,48 @@ def test_an_own_failure_is_worth_nothing_even_if_both_fail(world: World) -> None
 
 
 def test_what_is_ruled_after_a_round_changes_no_standings(world: World) -> None:
-    season(world, 2, line(rounds=1))
+    season(world, 2, line(rounds=1, counts=True))
     world.clock.turn(HOUR)
     play(world)
     with world.db.reading() as session:
         before = meetings(session, 1)
-        played = select(Match.id).join(Series, col(Series.id) == Match.series_id)
-        match_id = session.exec(played.where(col(Series.purpose).in_(OF_EVALUATIONS))).all()[0]
-    world.write(void_match, world.boss, match_id, "a mistake")
+    assert world.write(void_match, world.boss, evaluation_match(world), "a mistake"), "it is rated, too"
     with world.db.reading() as session:
         assert meetings(session, 1) == before
+
+
+@pytest.mark.parametrize("ended", [EvaluationState.DONE, EvaluationState.CANCELLED])
+def test_a_ruling_that_would_change_nothing_is_refused(world: World, ended: EvaluationState) -> None:
+    season(world, 4, line(rounds=1))
+    world.clock.turn(HOUR)
+    if ended is EvaluationState.DONE:
+        play(world)
+    else:
+        finish(world, world.claimed(world.tick()[0]))
+        world.write(cancel_evaluation, world.boss, 1)
+    assert evaluations(world)[0].state is ended
+    for ruling in (void_match, rejudge_match, restore_match):
+        with pytest.raises(WrongState, match="a ruling would change nothing"):
+            world.write(ruling, world.boss, evaluation_match(world), "a mistake")
+    with world.db.reading() as session:
+        assert session.exec(select(VoidedMatch)).all() == []
+
+
+def test_a_ruling_in_time_counts_and_says_so(world: World) -> None:
+    season(world, 4, line(rounds=1))
+    world.clock.turn(HOUR)
+    first, second = world.tick()
+    finish(world, world.claimed(first))
+    match_id = evaluation_match(world)
+    assert world.write(void_match, world.boss, match_id, "a mistake"), "its pairing has no points yet"
+    why = world.read(match_detail, match_id).uncounted
+    assert why is not None
+    assert why.sentence == "An organiser took it out of its evaluation: a mistake"
+    finish(world, world.claimed(second))
+    play(world)
+    assert sorted((one.first_points or 0) + (one.second_points or 0) for one in pairings(world)) == [1.0, 2.0]
+    with pytest.raises(WrongState, match="a ruling would change nothing"):
+        world.write(restore_match, world.boss, match_id, "too late")
 
 
 def test_a_match_that_is_played_again_in_time_counts_as_it_ends_then(world: World) -> None:

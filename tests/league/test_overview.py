@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from sqlmodel import col, update
 
 from deadheat.api.pages.bot import near
 from deadheat.api.pages.pictures.charts import trend
@@ -13,6 +15,7 @@ from deadheat.league.service.rankings.history import TREND_POINTS, trends
 from deadheat.league.service.rankings.standings import leaderboard, refit
 from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.service.views.overview import Candidate, leaders, worth_watching
+from deadheat.league.tables import RatingPoint
 from deadheat.league.time_buckets import bucket, late_share
 from tests.league.world import World
 
@@ -23,6 +26,13 @@ def test_a_leader_is_who_is_first_in_the_newest_ranking(world: World) -> None:
     found = world.read(leaders, [season, empty])
     assert {number: leader.bot_id for number, leader in found.items()} == {season: first["bot_id"]}
     assert [world.read(season_info, number).entries for number in (season, empty)] == [3, 0]
+
+
+def test_a_first_place_may_be_shared(world: World) -> None:
+    season = world.ranked(3)
+    first = world.read(leaders, [season])[season]
+    world.write(lambda session: session.exec(update(RatingPoint).where(col(RatingPoint.rank) > 1).values(rank=1)))
+    assert world.read(leaders, [season])[season] == replace(first, others=2)
 
 
 def test_a_trend_has_few_points_however_long_the_history(world: World) -> None:

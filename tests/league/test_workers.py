@@ -9,6 +9,7 @@ from deadheat.league.jobs import Failure, Host, SeriesJob
 from deadheat.league.records.hosts import Worker
 from deadheat.league.service.bots.bots import versions_of
 from deadheat.league.service.jobs.sweep import sweep
+from deadheat.league.service.rulings.operators import set_role
 from deadheat.league.service.series.carrying_out import SERIES, claim_series
 from deadheat.league.service.series.hosts import (
     FORGET_DAYS,
@@ -24,8 +25,10 @@ from deadheat.league.service.series.hosts import (
 )
 from deadheat.league.service.series.turns import turn_away_series
 from deadheat.league.service.views.matches import match_detail
-from deadheat.league.states import Fitness, JobState, MatchState
+from deadheat.league.states import Fitness, JobState, MatchState, Role
 from deadheat.league.tables import Attempt, Match, Series
+from deadheat.league.words import NoticeKind
+from tests.league.test_notices import told
 from tests.league.world import World, forfeited, release_series, settings, void, won
 
 OTHER = Host("other", "boot")
@@ -196,6 +199,34 @@ def test_a_wrong_canary_verdict_makes_the_machine_unfit_at_once(world: World, se
     assert world.read(due_check, world.host) is None  # after a pause
     world.clock.turn(RECHECK_SECONDS)
     assert world.read(due_check, world.host) is Fitness.UNFIT
+
+
+def test_what_made_a_machine_unfit_is_kept_until_the_next_time(world: World, series: int) -> None:
+    admin = world.author("root")
+    world.write(set_role, "root", Role.ADMIN)
+    job = claim(world, series, world.host)
+    assert job is not None
+    began = world.clock.now
+    assert world.finish(job, [void(job.matches[0], "watch-ended")])
+    during = info(world, world.host)
+    assert (during.fitness, during.incident_at, during.incident_ended_at) == (Fitness.UNFIT, began, None)
+    assert during.incident == {"reasons": list(during.reasons), "match_id": job.matches[0].match_id}
+    world.clock.turn(10)
+    arrive(world, world.host, "Too much noise.")
+    assert info(world, world.host).incident == during.incident, "it has not ended"
+    arrive(world, world.host)
+    after = info(world, world.host)
+    assert (after.incident_at, after.incident_ended_at, after.reasons) == (began, world.clock.now, ())
+    assert after.incident == during.incident
+    world.clock.turn(10)
+    arrive(world, world.host, "Too much noise.")
+    again = info(world, world.host)
+    assert (again.incident_at, again.incident_ended_at) == (world.clock.now, None)
+    assert again.incident == {"reasons": ["Too much noise."], "match_id": None}
+    assert [notice.text for notice in told(world, admin, NoticeKind.UNFIT)] == [
+        f"{world.host.name} is unfit to judge: {during.reasons[0]}"
+    ], "once an hour"
+    assert told(world, world.boss, NoticeKind.UNFIT) == []
 
 
 def test_a_canary_without_an_end_has_the_machine_checked_but_not_condemned(world: World, series: int) -> None:

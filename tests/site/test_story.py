@@ -130,7 +130,7 @@ def test_a_season_is_made_played_watched_doubted_and_ruled_on(
 
 def signs_up(opens: Open, name: str) -> Page:
     page = opens("/")
-    page.get_by_role("link", name="Account").click()
+    page.get_by_role("link", name="Sign in").first.click()
     page.get_by_role("link", name="Sign up").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Sign up")
     assert keeps_out(page) == []

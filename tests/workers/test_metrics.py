@@ -9,8 +9,9 @@ from prometheus_client import REGISTRY
 
 from deadheat.engine.games import GAMES
 from deadheat.engine.transcript import Transcript, decode
+from deadheat.sandbox.arena import Played
 from deadheat.workers import metrics
-from deadheat.workers.outcomes import fault_records, latencies
+from deadheat.workers.outcomes import evidence, fault_records, latencies
 from tests.engine.busy import convicted_on_a_busy_host, on_a_busy_host
 
 TRANSCRIPTS = Path(__file__).parent.parent / "transcripts"
@@ -32,6 +33,11 @@ def test_time_that_the_host_took_is_counted_by_game_and_command() -> None:
     names = ["stolen_seconds_count", "stolen_seconds_sum", "replies_past_deadline_total"]
     assert grown(names, CALM) == [0, 0, 0]
     assert grown(names, on_a_busy_host(CALM)) == pytest.approx([2, 0.28, 1])
+
+
+def test_the_ledger_keeps_what_the_host_took_from_a_match() -> None:
+    assert evidence(Played(CALM, {})) == {}
+    assert evidence(Played(on_a_busy_host(CALM), {})) == {"stolen_ns": 280_000_000, "past_deadline": 1}
 
 
 def test_response_times_are_own_time() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
@@ -18,12 +19,15 @@ from deadheat.api.pages.forms import (
     posting,
     private,
 )
-from deadheat.api.pages.pictures.timelines import MOST_MACHINES, timelines
+from deadheat.api.pages.organiser.verdict import PARTS, State, healthy, troubles
+from deadheat.api.pages.pictures.timelines import timelines
+from deadheat.api.readiness import readiness
 from deadheat.api.schemas import rulings as shapes
 from deadheat.api.services import Services
 from deadheat.engine.games.folder import problems
 from deadheat.league.database import now
 from deadheat.league.service.course.schedule import seasons_going_on
+from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings.closing import ban, ended_accounts, reopen
 from deadheat.league.service.rulings.held import held_by_game
 from deadheat.league.service.seasons.seasons import seasons
@@ -32,7 +36,7 @@ from deadheat.league.service.series.hosts import hosts_for
 from deadheat.league.service.views import conditions as league_conditions
 from deadheat.league.service.views.queues import queues
 from deadheat.league.service.views.samples import samples
-from deadheat.league.service.views.voids import season_voids
+from deadheat.league.service.views.voids import LEAST_VOIDS, season_voids
 
 router = APIRouter(include_in_schema=False)
 
@@ -43,6 +47,9 @@ OLD_SECONDS = 120
 MOST_VOIDS = 50
 """The number of listed versions with void attempts, the least likely first."""
 
+LATELY = timedelta(hours=1)
+"""How long the page's first lines name a machine that was unfit."""
+
 HOURS = {"hour": 1, "day": 24}
 Over = Annotated[Literal["hour", "day"], Query()]
 
@@ -50,45 +57,63 @@ Over = Annotated[Literal["hour", "day"], Query()]
 @router.get("/operator")
 def operator(shared: Shared, request: Request, visit: Visiting, over: Over = "hour") -> Response:
     """Show how the deployment runs, with charts of the last hour or day."""
+    state = _state(shared, visit.person, HOURS[over])
     with shared.db.reading() as session:
         conditions = league_conditions.conditions(session, visit.person)
-        hosts = hosts_for(session, visit.person)
         games = games_for(session, visit.person)
-        going_on = seasons_going_on(session)
-        held = sum(held_by_game(session).values())
-        standing = queues(session)
         names = {season.id: season.name for season in seasons(session)}
-        voids = [
-            (season, names.get(season, str(season)), item)
-            for season in going_on
-            for item in season_voids(session, visit.person, season)
-        ]
-        at = now(session)
-        ran = samples(session, visit.person, HOURS[over])
-    machines = {host.number: host.name for host in hosts}
+    standing = state.standing
     return private(
         shared,
         "operator.html",
         visit,
         None,
+        state=state,
+        healthy=healthy(state),
+        troubles=troubles(state),
+        lately_unfit=[
+            host for host in state.hosts if host.incident_ended_at and state.at - host.incident_ended_at < LATELY
+        ],
+        parts=[(name, getattr(state.ready, part)) for part, name in PARTS.items()],
         conditions=conditions,
-        hosts=hosts,
+        hosts=state.hosts,
         games=games,
-        broken_games=problems(),
         standing=standing,
-        voids=sorted(voids, key=lambda found: found[2].p_value)[:MOST_VOIDS],
-        held=held,
+        voids=[(item[0], names.get(item[0], str(item[0])), item[1]) for item in state.voids[:MOST_VOIDS]],
         ended={how: count for how, count in standing.exhibitions_ended.items() if count},
         rankings=[
             (names.get(season, str(season)), season, age) for season, age in standing.ranking_age_seconds.items()
         ],
-        judge_unfit=shared.settings.judge_unfit,
         may_measure=shared.settings.may_measure(request.client.host if request.client is not None else ""),
         old_seconds=OLD_SECONDS,
-        now=at,
+        now=state.at,
         over=over,
-        charts=timelines(ran, at, HOURS[over], machines),
-        more_machines=max(0, len(machines.keys() & ran[-1].machines.keys()) - MOST_MACHINES) if ran else 0,
+    )
+
+
+def _state(shared: Services, person: Person, hours: int) -> State:
+    with shared.db.reading() as session:
+        hosts = hosts_for(session, person)
+        found = (
+            (season, item)
+            for season in seasons_going_on(session)
+            for item in season_voids(session, person, season, LEAST_VOIDS)
+            if item.flagged
+        )
+        voids = sorted(found, key=lambda one: one[1].p_value)
+        at, ran = now(session), samples(session, person, hours)
+        standing, held = queues(session), sum(held_by_game(session).values())
+    return State(
+        at=at,
+        ready=readiness(shared),
+        hosts=hosts,
+        standing=standing,
+        ran=[moment for moment in ran if at - moment.at < LATELY],
+        charts=timelines(ran, at, hours, {host.number: host.name for host in hosts}),
+        held=held,
+        voids=voids,
+        judge_unfit=shared.settings.judge_unfit,
+        broken_games=problems(),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from deadheat.api.pages import render
 from deadheat.api.pages.pictures.charts import Mark
 from deadheat.engine.figures import nice
 from deadheat.engine.language import _
@@ -32,19 +33,34 @@ Figure = Callable[[Sequence[Moment]], float]
 
 
 @dataclass(frozen=True, slots=True)
+class Point:
+    """A value, and what it says when it is pointed at. `left`: of the strip where it is pointed at."""
+
+    across: float
+    up: float
+    left: float
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
 class Timeline:
-    """A chart. `lines`: its curve, interrupted where nothing is known; `threshold`: its height in the picture."""
+    """A chart. `lines`: its curve, interrupted where nothing is known; `dots`: values between two gaps; `threshold`:
+    its height in the picture; `shown`: the last value with its unit.
+    """
 
     title: str
     unit: str
     lines: list[str]
     dots: list[tuple[float, float]]
+    points: list[Point]
+    strip: float
     upward: list[Mark]
     across: list[Mark]
     threshold: Mark | None
     least: float
     most: float
     last: float
+    shown: str
     amiss: bool
 
 
@@ -60,18 +76,22 @@ def timelines(moments: Sequence[Moment], until: datetime, hours: int, names: Map
         return _drawn(title, unit, [(at, figure(some)) for at, some in binned], (until, hours), threshold)
 
     found = [
-        drawn(_("Matches a minute"), "", lambda some: _rate(some, lambda ran: ran.matches)),
+        drawn(_("Matches that ended, a minute"), "", lambda some: _rate(some, lambda ran: ran.matches)),
         drawn(_("Waiting series"), "", lambda some: some[-1].waiting),
-        drawn(_("Host faults"), "%", _void_percent, VOID_PERCENT),
+        drawn(_("Void attempts"), "%", _void_percent, VOID_PERCENT),
+        drawn(_("Taken from bots, a minute"), "s", lambda some: _rate(some, lambda ran: ran.stolen_seconds)),
+        drawn(_("Replies saved past the deadline, a minute"), "", lambda some: _rate(some, lambda ran: ran.saved)),
         drawn(_("Worst wake-up delay"), "ms", lambda some: 1000 * _worst(some, lambda ran: ran.late_seconds), LATE_MS),
         drawn(_("CPU steal"), "%", lambda some: 100 * _worst(some, lambda ran: ran.steal_share), 100 * MAX_STEAL_SHARE),
+        drawn(_("CPU load"), "%", lambda some: 100 * _worst(some, lambda ran: ran.busy_share)),
     ]
     there = sorted({number for moment in moments for number in moment.machines} & names.keys())
     if len(there) < 2:
         return found  # with one machine, its charts would repeat those of the league
     shown = there[:MOST_MACHINES]
     return found + [
-        drawn(_("Matches a minute on %(machine)s", machine=names[number]), "", _rate_on(number)) for number in shown
+        drawn(_("Matches that ended on %(machine)s, a minute", machine=names[number]), "", _rate_on(number))
+        for number in shown
     ]
 
 
@@ -93,11 +113,11 @@ def _binned(moments: Sequence[Moment], until: datetime, hours: int) -> list[tupl
     return [(until - back * step, bins[back]) for back in sorted(bins, reverse=True)]
 
 
-def _rate(some: Sequence[Moment], figure: Callable[[Ran], int]) -> float:
+def _rate(some: Sequence[Moment], figure: Callable[[Ran], float]) -> float:
     return _total(some, figure) / sum(moment.minutes for moment in some)
 
 
-def _total(some: Sequence[Moment], figure: Callable[[Ran], int]) -> int:
+def _total(some: Sequence[Moment], figure: Callable[[Ran], float]) -> float:
     return sum(figure(ran) for moment in some for ran in moment.machines.values())
 
 
@@ -132,17 +152,28 @@ def _drawn(
             parts.append([])
         parts[-1].append((x(at), y(value)))
         before = at
+    strip = (WIDTH - LEFT - RIGHT) * STEPS[hours].total_seconds() / seconds
     marks = [begin + timedelta(seconds=seconds * part / 4) for part in range(5)]
     return Timeline(
         title=title,
         unit=unit,
         lines=[" ".join(f"{across:g},{up:g}" for across, up in part) for part in parts if len(part) > 1],
         dots=[part[0] for part in parts if len(part) == 1],
+        points=[
+            Point(x(at), y(value), round(x(at) - strip / 2, 1), f"{at:%H:%M}: {_with(value, unit)}")
+            for at, value in points
+        ],
+        strip=round(strip, 1),
         upward=[Mark(y(tick), f"{tick:g}") for tick in ticks],
         across=[Mark(x(at), f"{at:%H:%M}") for at in marks],
-        threshold=None if threshold is None else Mark(y(threshold), f"{threshold:g}"),
+        threshold=None if threshold is None else Mark(y(threshold), _with(threshold, unit)),
         least=min(values),
         most=max(values),
         last=values[-1],
+        shown=_with(values[-1], unit),
         amiss=threshold is not None and values[-1] > threshold,
     )
+
+
+def _with(value: float, unit: str) -> str:
+    return f"{render.figure(value)} {unit}".strip()

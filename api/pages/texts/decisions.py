@@ -43,7 +43,7 @@ KINDS: dict[str, dict[str, str]] = {
         "challenge-passed": N_("promoted a version in {}"),
         "challenge-failed": N_("refused a version in {}"),
         "challenge-ended": N_("ended a promotion match in {}"),
-        "panel-passed": N_("admitted a version to {}: it passed the panel"),
+        "panel-passed": N_("admitted a version to {} after its panel"),
         "panel-failed": N_("refused a version in {}: it failed the panel"),
         "panel-ended": N_("ended a panel run in {}"),
     },

@@ -10,10 +10,10 @@ from importlib.resources import files
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
-from fastapi.staticfiles import StaticFiles
 from markupsafe import Markup, escape
 
 from deadheat.api.deps import Shared
+from deadheat.api.edge.files import Files
 from deadheat.api.edge.middleware import POLICY
 from deadheat.api.pages.markdown import ABOUT, anchor, rendered
 from deadheat.api.pages.render import everyones, render
@@ -38,7 +38,7 @@ TITLES = ABOUT | {"verdicts": N_("Verdicts and their cures")}
 READERS = {
     N_("Write a bot"): ("authors", "verdicts", "client", "training"),
     N_("Understand the league"): ("ratings", "matchmaking", "players", "audit"),
-    N_("Run a season"): ("organisers", "export"),
+    N_("Run a league"): ("organisers", "operators", "export"),
 }
 """The index: pages by the reader's purpose."""
 
@@ -48,7 +48,7 @@ FOUND = 20
 REFERENCE_POLICY = POLICY.format(framed_by="'none'").replace("img-src 'self'", "img-src 'self' data:")
 """The policy of all pages, except for pictures: Swagger UI's style sheet has its icons in data: addresses."""
 
-assets = StaticFiles(directory=str(files("fastapi_offline") / "static"))
+assets = Files(directory=str(files("fastapi_offline") / "static"))
 """Swagger UI's files, from its package."""
 
 

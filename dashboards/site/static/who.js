@@ -9,7 +9,8 @@ const KEY = "name";
 const UNREAD = "unread";
 const BOTS = "bots";
 const FRESH_MS = 60_000;
-const KEPT = [KEY, UNREAD, BOTS];
+const MAY = "may"; // the pages of a role: "desk", "operator"
+const KEPT = [KEY, UNREAD, BOTS, MAY];
 
 function show(unread) {
   inbox.hidden = false;
@@ -40,25 +41,28 @@ async function learn() {
   if (bots) localStorage.setItem(BOTS, JSON.stringify(bots.items.map((bot) => bot.id)));
 }
 
-// The numbers of one's own bots; none if nobody is signed in.
-export function bots() {
+// What this browser knows, or nothing: it may keep nothing.
+function kept(key) {
   try {
-    return JSON.parse(localStorage.getItem(BOTS)) ?? [];
-  } catch {
-    return [];
-  }
-}
-
-export function name() {
-  try {
-    return localStorage.getItem(KEY) ?? "";
+    return localStorage.getItem(key) ?? "";
   } catch {
     return "";
   }
 }
 
-// Marks the rows of one's own bots in the tables below `root`.
+// The numbers of one's own bots; none if nobody is signed in.
+export function bots() {
+  return JSON.parse(kept(BOTS) || "[]");
+}
+
+export function name() {
+  return kept(KEY);
+}
+
+// Marks the rows of one's own bots in the tables below `root`, and shows the links that one's role may follow.
 export function mark(root) {
+  const may = kept(MAY).split(" ");
+  for (const link of root.querySelectorAll("[data-for]")) link.hidden = !may.includes(link.dataset.for);
   for (const id of bots()) {
     for (const link of root.querySelectorAll(`th a[href="/bots/${id}"]`)) link.closest("tr").classList.add("mine");
   }
@@ -82,7 +86,8 @@ function lead() {
 async function begin() {
   if (who.dataset.name !== undefined) {
     localStorage.setItem(KEY, who.dataset.name); // empty: nobody is signed in
-    if (!who.dataset.name) for (const key of [UNREAD, BOTS]) localStorage.removeItem(key);
+    if (!who.dataset.name) for (const key of [UNREAD, BOTS, MAY]) localStorage.removeItem(key);
+    else localStorage.setItem(MAY, who.dataset.may);
     if (inbox.dataset.unread !== undefined) keep(Number(inbox.dataset.unread));
     if (who.dataset.name && !localStorage.getItem(BOTS)) await learn();
   } else if (localStorage.getItem(KEY)) {

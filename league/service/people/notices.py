@@ -225,6 +225,14 @@ def falls_behind(session: Session, season: Season, late: ForecastEvaluation, suc
     _tell(session, people, NoticeKind.BEHIND, subject, _season_facts(session, season.id) | facts)
 
 
+def machine_unfit(session: Session, machine: str, reason: str) -> None:
+    """Tell all administrators that a machine became unfit; at most once an hour for each machine."""
+    subject = f"machine/{machine}/{now(session):%Y%m%dT%H}"
+    administrators = select(User.id).where(User.role == Role.ADMIN, col(User.closed_at).is_(None))
+    facts = {"machine": machine, "reason": reason}
+    _tell(session, session.exec(administrators).all(), NoticeKind.UNFIT, subject, facts)
+
+
 def season_invited(session: Session, season_id: int, user_ids: Collection[int]) -> None:
     """Tell people that they may enter a season."""
     facts = _season_facts(session, season_id)

@@ -5,7 +5,8 @@ count", notes it in the audit log with its reason, and marks the season's rankin
 rest. So voiding and restoring a match restores exactly the previous ranking. `league.service.ground.counting` is
 the other half: which matches count.
 
-A closed season is final: only rulings on held matches change it.
+A closed season is final: only rulings on held matches change it. So is an evaluation that counts for nothing but its
+own standings, as soon as the points of the match's pairing are.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from datetime import datetime
 from sqlmodel import Session, col, select
 
 from deadheat.engine.chance import commitment
+from deadheat.engine.language import _
 from deadheat.league.causes import DROPPED
 from deadheat.league.database import now
 from deadheat.league.errors import NotFound, WrongState
@@ -24,8 +26,26 @@ from deadheat.league.service.ground.steps import existing, insert_rows, move, to
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings.impartiality import judging
 from deadheat.league.service.series.dice import deal_dice, drawn_dice
-from deadheat.league.states import IN_PLAY, WITH_RESULT, MatchState, Precedence, Purpose, SeasonState, either
-from deadheat.league.tables import Attempt, Match, Participant, Season, Series, VoidedMatch
+from deadheat.league.states import (
+    IN_PLAY,
+    WITH_RESULT,
+    EvaluationState,
+    MatchState,
+    Precedence,
+    Purpose,
+    SeasonState,
+    either,
+)
+from deadheat.league.tables import (
+    Attempt,
+    Evaluation,
+    EvaluationPairing,
+    Match,
+    Participant,
+    Season,
+    Series,
+    VoidedMatch,
+)
 
 
 def void_match(session: Session, organiser: Person, match_id: int, reason: str) -> bool:
@@ -117,6 +137,8 @@ def ruled_on(session: Session, match_id: int, *, or_unplayed: bool = False) -> M
     elif match.state not in WITH_RESULT and not (match.state is MatchState.HELD and or_unplayed):
         raise WrongState.of_match(match.state, "organisers rule on results")
     _judging(session, match.season_id, held=match.state is MatchState.HELD)
+    if match.state is not MatchState.HELD:
+        _open_to_rulings(session, match)
     return match
 
 
@@ -144,6 +166,26 @@ def _judging(session: Session, season_id: int, *, held: bool) -> None:
         raise NotFound("season", season_id)
     if state not in IN_PLAY and not held:
         raise WrongState.of_season(SeasonState(state), f"organisers rule only while it is {either(IN_PLAY)}")
+
+
+def _open_to_rulings(session: Session, match: Match) -> None:
+    """Raises WrongState if the match counts only in an evaluation in which its points are final: a ruling would have no
+    effect. The caller has locked the season, and so the evaluation.
+    """
+    final = col(EvaluationPairing.first_points).is_not(None) | (Evaluation.state != EvaluationState.RUNNING)
+    over = (
+        select(Evaluation.number)
+        .join(EvaluationPairing, col(EvaluationPairing.evaluation_id) == Evaluation.id)
+        .join(Series, col(Series.pairing_id) == EvaluationPairing.id)
+        .where(Series.id == match.series_id, Series.purpose == Purpose.EVALUATION, final)
+    )
+    if (number := session.exec(over).first()) is not None:
+        said = _(
+            "This match counts only in evaluation %(number)s, where its points are final: a ruling would change "
+            "nothing. If the standings mislead, begin another evaluation.",
+            number=number,
+        )
+        raise WrongState("final", said)
 
 
 def _alone(session: Session, match: Match) -> None:

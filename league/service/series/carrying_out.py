@@ -115,9 +115,9 @@ def finish_series(
         )
     if failure is not None:
         blame_host(session, job.host, failure.cause, failure.detail)
-    for attempt in (attempt for out in outcomes for attempt in out.attempts):
+    for match_id, attempt in ((out.match_id, attempt) for out in outcomes for attempt in out.attempts):
         if Trait.CONDEMNS in Cause(attempt.cause).traits:  # other void attempts were followed by another attempt there
-            blame_host(session, job.host, attempt.cause, attempt.detail)
+            blame_host(session, job.host, attempt.cause, attempt.detail, match_id)
     held = [out.match_id for out in outcomes if out.result is None and _must_be_seen(session, out)]
     left = wanted - {out.match_id for out in outcomes if out.result is not None} - set(held)
     failure = failure if left else None

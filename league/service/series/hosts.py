@@ -37,6 +37,7 @@ from deadheat.league.records.hosts import slots
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.ground.steps import set_values, update_rows, updating
 from deadheat.league.service.ground.storable import evidence_json, storable
+from deadheat.league.service.people.notices import machine_unfit
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.games import as_reported, disagreements, lacks_games
 from deadheat.league.states import Fitness, JobState
@@ -62,6 +63,8 @@ AVOID_SECONDS = 600
 HERE = and_(col(WorkerHost.name) == bindparam("host_name"), col(WorkerHost.boot) == bindparam("host_boot"))
 ALIVE = col(WorkerHost.last_seen_at) >= bindparam("alive_at", type_=UtcDateTime)
 """Conditions of statements that are built once; `told_of` returns their parameters."""
+
+IN_INCIDENT = and_(col(WorkerHost.incident_at).is_not(None), col(WorkerHost.incident_ended_at).is_(None))
 
 NO_HOST = Host("", "")
 """For statements about all machines."""
@@ -127,13 +130,15 @@ def _give_number(session: Session, name: str) -> None:
             session.add(Machine(name=name))
 
 
-def host_seen(session: Session, host: Host, steal_share: float = 0.0, late_seconds: float = 0.0) -> bool:
+def host_seen(
+    session: Session, host: Host, steal_share: float = 0.0, late_seconds: float = 0.0, busy_share: float = 0.0
+) -> bool:
     """Note the keeper's heartbeat. Return False if the database does not (or no longer) know the machine, or knows
     another with that name.
 
     `late_seconds`: the longest delay of the keeper's wake-ups within the last minute.
     """
-    found = {"steal_share": steal_share, "late_seconds": late_seconds}
+    found = {"steal_share": steal_share, "late_seconds": late_seconds, "busy_share": busy_share}
     return _change(session, host, last_seen_at=now(session), **found)
 
 
@@ -166,7 +171,7 @@ def record_check(
             set_values(session, table, *later, nudge_at=at)
 
 
-def blame_host(session: Session, host: Host, cause: str, detail: str) -> None:
+def blame_host(session: Session, host: Host, cause: str, detail: str, match_id: int | None = None) -> None:
     """Have a machine checked before it gets anything else, if the cause of a failure requires that.
 
     A machine that could not even try is no longer known to be fit, or all waiting series would fail there. One on which
@@ -176,9 +181,9 @@ def blame_host(session: Session, host: Host, cause: str, detail: str) -> None:
     if Trait.MACHINE in traits:
         _become(session, host, Fitness.UNCHECKED, (), now(session))
     if Trait.CONDEMNS in traits:
-        at, reasons = now(session), [storable(f"A watch reached its end there: {detail}")]
-        found: dict[str, Any] = {"fitness": Fitness.UNFIT, "reasons": reasons, "check_due_at": at}
-        _change(session, host, col(WorkerHost.fitness) != Fitness.UNFIT, since_at=at)
+        reasons = [storable(f"A bot got almost no processor time there, so its match was given up: {detail}")]
+        found: dict[str, Any] = {"fitness": Fitness.UNFIT, "reasons": reasons, "check_due_at": now(session)}
+        _begin_incident(session, host, reasons, match_id)
         _change(session, host, **found)
 
 
@@ -358,8 +363,20 @@ def _become(
     kept = [storable(reason) for reason in reasons[:MAX_REASONS]]
     if fitness is Fitness.UNFIT:
         values["unfit_at"] = now(session)
+        _begin_incident(session, host, kept)
+    elif fitness is Fitness.FIT:
+        _change(session, host, IN_INCIDENT, incident_ended_at=now(session))
     _change(session, host, col(WorkerHost.fitness) != fitness, since_at=now(session))
     _change(session, host, fitness=fitness, reasons=kept, check_due_at=again_at, **values)
+
+
+def _begin_incident(session: Session, host: Host, reasons: Sequence[str], match_id: int | None = None) -> None:
+    """Keep why a machine becomes unfit, until it does so the next time, and tell the administrators."""
+    at = now(session)
+    _change(session, host, col(WorkerHost.fitness) != Fitness.UNFIT, since_at=at)
+    incident: dict[str, Any] = {"incident_at": at, "incident_ended_at": None}
+    if _change(session, host, ~IN_INCIDENT, **incident, incident={"reasons": [*reasons], "match_id": match_id}):
+        machine_unfit(session, host.name, reasons[0])
 
 
 def _change(session: Session, host: Host, *conditions: ColumnElement[bool], **values: Any) -> bool:

@@ -39,6 +39,7 @@ from deadheat.league.states import (
     FinalsFormat,
     JobState,
     MatchState,
+    Purpose,
     SeasonState,
     VersionState,
 )
@@ -81,9 +82,10 @@ def forecast(session: Session, season: Season, bots: int | None = None) -> Forec
     lines, at, until = timetable(season.evaluations), now(session), season.finals_at or season.closes_at
     begins = max(at, season.opens_at or at) if season.state is SeasonState.SCHEDULED else at
     coming = _coming(session, season, lines, field, beside, Course(season.evaluations_at or at, begins, until))
-    bounded = season.ladder and season.games_per_pair is not None
+    over = season.state.is_after(SeasonState.FROZEN)
+    bounded = season.ladder and season.games_per_pair is not None and not over
     ladder = _ladder(session, season, fields, entries if bots is None else {}) if bounded else None
-    ladder_done = None if ladder is None else done_in_gaps(_side_by_side(machines, ladder, length), begins, coming)
+    ladder_done = done_in_gaps(_side_by_side(machines, ladder, length), begins, coming) if ladder else None
     finals = [] if season.finals_done_at else list(finals_work(season, fields))
     done_at = finals_done(session, season, machines, finals)
     panel = len(season.panel or ()) * season.panel_games
@@ -223,7 +225,16 @@ def _ladder(session: Session, season: Season, fields: Sequence[int], versions: d
         inside = (col(Pair.low_id).in_(versions), col(Pair.high_id).in_(versions))
         games = session.exec(select(Pair.games).where(Pair.season_id == season.id, *inside)).all()
         planned = sum(min(each, count) for count in games)
-    return -(-max(0, pairs * each - planned) // comb(season.seats, 2))
+    return -(-max(0, pairs * each - planned) // comb(season.seats, 2)) + _waiting(session, season)
+
+
+def _waiting(session: Session, season: Season) -> int:
+    """Matches of the ladder that are planned and not played."""
+    if not _exists(season):
+        return 0
+    waiting = select(func.count()).select_from(Match).join(Series, col(Series.id) == Match.series_id)
+    waiting = waiting.where(Match.season_id == season.id, Series.purpose == Purpose.LADDER)
+    return session.exec(waiting.where(Match.state == MatchState.SCHEDULED)).one()
 
 
 def _side_by_side(machines: Machines, matches: int, length: int) -> float:

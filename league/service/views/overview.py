@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import sqlalchemy
@@ -21,28 +21,41 @@ LOOKED_AT = 200
 
 @dataclass(frozen=True, slots=True)
 class Leader:
-    """The bot in a season's first place, by its newest ranking."""
+    """The bot in a season's first place, by its newest ranking; of several, that with the highest rating."""
 
     bot_id: int
     bot: str
     author: str
     elo: float
+    others: int = 0
 
 
 def leaders(session: Session, season_ids: Sequence[int]) -> dict[int, Leader]:
-    """The leader of each ranked season; of several divisions, that of the highest."""
+    """The leader of each ranked season, and how many others share the place; of several divisions, of the highest."""
     newest = _last_seconds(session, season_ids)
     statement = FIRST.where(_at(newest))
-    return {row[0]: Leader(*row[1:]) for row in session.connection().execute(statement)} if newest else {}
+    found: dict[int, list[Leader]] = {}
+    highest: dict[int, int] = {}
+    for row in session.connection().execute(statement) if newest else ():
+        if highest.setdefault(row.season_id, row.division) == row.division:
+            found.setdefault(row.season_id, []).append(Leader(*row[2:]))
+    return {season_id: replace(shared[0], others=len(shared) - 1) for season_id, shared in found.items()}
 
 
 FIRST = (
-    sqlalchemy.select(col(RatingPoint.season_id), col(Bot.id), col(Bot.name), col(User.name), col(RatingPoint.elo))
+    sqlalchemy.select(
+        col(RatingPoint.season_id),
+        col(Entry.division),
+        col(Bot.id),
+        col(Bot.name),
+        col(User.name),
+        col(RatingPoint.elo),
+    )
     .join_from(RatingPoint, Bot, col(Bot.id) == col(RatingPoint.bot_id))
     .join(User, col(User.id) == Bot.owner_id)
     .join(Entry, (col(Entry.bot_id) == Bot.id) & (col(Entry.season_id) == RatingPoint.season_id))
     .where(col(RatingPoint.rank) == 1)
-    .order_by(col(Entry.division).desc(), col(RatingPoint.elo), col(Bot.id).desc())  # the last one is kept
+    .order_by(col(Entry.division), col(RatingPoint.elo).desc(), col(Bot.id))
 )
 
 

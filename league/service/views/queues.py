@@ -17,7 +17,7 @@ from deadheat.league.service.jobs.kinds import KINDS
 from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.service.series.hosts import judging_slots
 from deadheat.league.states import IN_PLAY, ON_LADDER, JobState
-from deadheat.league.tables import Exhibition, RatingSnapshot, Season
+from deadheat.league.tables import AuditRecord, Exhibition, RatingSnapshot, Season
 
 ENDED_WITHIN = timedelta(days=1)
 """How long the ended matches of people are counted."""
@@ -40,7 +40,8 @@ class Queues:
     """All queues, and the age of each current season's newest ranking; `behind`: seasons whose log of results has
     changed since. `exhibitions_ended`: how people's matches of the last day ended: played, resigned, late, left (before
     it began), no-worker, or a cause of failure. `slots`: how many matches the judging machines can play at a
-    time; `idle_slots`: those of them that play and build nothing, although matches are unplayed.
+    time; `idle_slots`: those of them that play and build nothing, although matches are unplayed. `given_up`: the
+    abandoned series at which the service failed too often; the others were no longer wanted.
     """
 
     queues: tuple[QueueInfo, ...]
@@ -49,6 +50,7 @@ class Queues:
     ranking_age_seconds: Mapping[int, float]
     behind: frozenset[int]
     exhibitions_ended: Mapping[str, int]
+    given_up: int
 
 
 def queues(session: Session) -> Queues:
@@ -70,7 +72,10 @@ def queues(session: Session) -> Queues:
     queued = {life: _queue(session, life, at) for life in KINDS}
     slots = judging_slots(session)
     idle = _idle(session, slots, queued)
-    return Queues(tuple(queued.values()), slots, idle, ages, frozenset(behind), _ended(session, at))
+    given_up = select(func.count()).select_from(AuditRecord).where(AuditRecord.action == "series-abandoned")
+    return Queues(
+        tuple(queued.values()), slots, idle, ages, frozenset(behind), _ended(session, at), session.exec(given_up).one()
+    )
 
 
 def _idle(session: Session, slots: int, queued: Mapping[Life, QueueInfo]) -> int:

@@ -1,19 +1,23 @@
 """How the league ran in the last day, minute by minute, for the operator's charts.
 
-The sweep writes one row each minute. A row counts the attempts stored since the row before. An attempt that another
+The sweep writes one row each minute, and counts the attempts stored since the row before. Attempts are stored when
+their series ends, so each is added to the row of the minute in which it ended itself. An attempt that another
 transaction commits later under a lower number is missed; only charts use these rows. A minute without a row is one in
 which no sweep ran.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from sqlalchemy import bindparam
 from sqlmodel import Session, col, delete, exists, func, select
 
+from deadheat.engine.core import NS_PER_S
 from deadheat.league.causes import Cause
 from deadheat.league.database import now, settings_of
 from deadheat.league.service.people.person import Person
@@ -27,12 +31,18 @@ GAP = timedelta(minutes=5)
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """A machine in one sample. `late_seconds`: how late its keeper woke up, at worst; `steal_share`: 0 to 1."""
+    """A machine in one sample. `late_seconds`: how late its keeper woke up, at worst; `steal_share`, `busy_share`: 0 to
+    1; `stolen_seconds`: what it took from bots in the matches that it counts; `saved`: replies that were past their
+    deadlines but counted, because of that.
+    """
 
     matches: int
     voids: int
-    late_seconds: float
-    steal_share: float
+    late_seconds: float = 0.0
+    steal_share: float = 0.0
+    stolen_seconds: float = 0.0
+    saved: int = 0
+    busy_share: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +70,11 @@ def take_sample(session: Session) -> bool:
         attempt=newest,
         minutes=1.0 if before is None or fresh else (minute - before.at).total_seconds() / 60,
         waiting=waiting,
-        machines=_machines(session, _counted(session, since, newest)),
+        machines=_alive(session),
     )
     session.add(row)
     session.flush()
+    _count(session, row, since)
     session.connection().execute(FORGOTTEN, {"oldest": minute - KEPT})
     return True
 
@@ -88,31 +99,57 @@ def samples(session: Session, asker: Person, hours: int) -> list[Moment]:
     ]
 
 
-def _counted(session: Session, since: int, newest: int) -> dict[str, list[int]]:
-    """By machine, the numbers of played and of void attempts at matches."""
-    counts: dict[str, list[int]] = {}
-    for worker, played, count in session.exec(COUNTED, params={"since": since, "newest": newest}):
-        of_machine = counts.setdefault((worker or "").rpartition(":")[0], [0, 0])
-        of_machine[0 if played else 1] += count
-    return counts
-
-
-PLAYED = col(Attempt.cause) == Cause.PLAYED
-COUNTED = (
-    select(Attempt.worker, PLAYED, func.count())
-    .where(Attempt.id > bindparam("since"), Attempt.id <= bindparam("newest"), col(Attempt.match_id).is_not(None))
-    .group_by(col(Attempt.worker), PLAYED)
-)
-
-
-def _machines(session: Session, counts: Mapping[str, list[int]]) -> dict[str, list[float]]:
-    """The sample of each machine that is alive or has played: the fields of `Ran`."""
+def _alive(session: Session) -> dict[str, list[float]]:
+    """The sample of each machine that is alive, in which nothing is counted yet."""
     alive = now(session) - timedelta(seconds=settings_of(session).lease_seconds)
     return {
-        str(number): [*counts.get(host.name, (0, 0)), round(host.late_seconds, 5), round(host.steal_share, 4)]
+        str(number): _stored(
+            Ran(0, 0, round(host.late_seconds, 5), round(host.steal_share, 4), 0.0, 0, host.busy_share)
+        )
         for number, host in session.exec(NUMBERED)
-        if host.last_seen_at >= alive or host.name in counts
+        if host.last_seen_at >= alive
     }
 
 
+def _count(session: Session, newest: Sample, since: int) -> None:
+    """Add each attempt at a match stored after `since` to the sample of the minute in which it ended."""
+    attempts = session.exec(ENDED, params={"since": since, "newest": newest.attempt}).all()
+    if not attempts:
+        return
+    numbers = {host.name: str(number) for number, host in session.exec(NUMBERED)}
+    rows = session.exec(FROM, params={"ended_at": min(ended_at for _, _, ended_at, _ in attempts)}).all() or [newest]
+    minutes = [row.at for row in rows]
+    counted: dict[tuple[int, str], Ran] = {}
+    for worker, cause, ended_at, evidence in attempts:
+        number = numbers.get((worker or "").rpartition(":")[0])
+        if number is None:
+            continue
+        place = min(bisect_right(minutes, ended_at), len(rows) - 1)
+        ran = counted.get((place, number)) or Ran(*rows[place].machines.get(number, (0, 0)))
+        counted[place, number] = _with(ran, cause, evidence)
+    for (place, number), ran in counted.items():
+        rows[place].machines = {**rows[place].machines, number: _stored(ran)}
+
+
+def _with(ran: Ran, cause: str, evidence: Mapping[str, Any]) -> Ran:
+    """The sample with one attempt more."""
+    if cause != Cause.PLAYED:
+        return replace(ran, voids=ran.voids + 1)
+    return replace(
+        ran,
+        matches=ran.matches + 1,
+        stolen_seconds=ran.stolen_seconds + evidence.get("stolen_ns", 0) / NS_PER_S,
+        saved=ran.saved + evidence.get("past_deadline", 0),
+    )
+
+
+def _stored(ran: Ran) -> list[float]:
+    return [round(value, 5) for value in astuple(ran)]
+
+
+ENDED = select(Attempt.worker, Attempt.cause, Attempt.finished_at, Attempt.evidence).where(
+    Attempt.id > bindparam("since"), Attempt.id <= bindparam("newest"), col(Attempt.match_id).is_not(None)
+)
+FROM = select(Sample).where(col(Sample.at) > bindparam("ended_at", type_=UtcDateTime)).order_by(col(Sample.at))
 NUMBERED = select(Machine.id, WorkerHost).join(WorkerHost, col(WorkerHost.name) == Machine.name)
+"""The machines that play, and what they play in."""

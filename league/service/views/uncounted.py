@@ -85,7 +85,10 @@ def _why(match: Match, purpose: Purpose, voided: VoidedMatch | None, disqualifie
         )
         return Uncounted(Uncounting.REJUDGED, sentence, voided.rejudged_id)
     if voided is not None:
-        sentence = _("An organiser took it out of the log of results: %(reason)s", reason=voided.reason)
+        if purpose is Purpose.EVALUATION:
+            sentence = _("An organiser took it out of its evaluation: %(reason)s", reason=voided.reason)
+        else:
+            sentence = _("An organiser took it out of the log of results: %(reason)s", reason=voided.reason)
         return Uncounted(Uncounting.VOIDED, sentence, None)
     if match.asked is not None:
         return Uncounted(Uncounting.ASKED, _("An author asked for it, and such matches are never rated."), None)

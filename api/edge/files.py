@@ -1,20 +1,49 @@
-"""Serves the files in `web` of a game's folder, at ``NAME/HASH/FILE``."""
+"""Serves files: those of the site, and those in `web` of a game's folder, at ``NAME/HASH/FILE``."""
 
 from __future__ import annotations
 
+import gzip
 import os
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
+from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
 
+from deadheat.api.edge.caching import reads_gzip, tell_packed
+from deadheat.api.services import PACKED, worth_packing
 from deadheat.engine.games.folder import folders, web_address
 
 KEPT = "public, max-age=31536000, immutable"
 """The address contains the hash of the game's folder, so its content never changes."""
 
 
-class GameFiles(StaticFiles):
+class Files(StaticFiles):
+    """The files of a folder, compressed once for all who read gzip."""
+
+    def file_response(
+        self, full_path: str | os.PathLike[str], stat_result: os.stat_result, scope: Scope, status_code: int = 200
+    ) -> Response:
+        """Answer with the file."""
+        response = super().file_response(full_path, stat_result, scope, status_code)
+        asked = Headers(scope=scope)
+        kind = response.media_type or ""
+        if response.status_code != 200 or not worth_packing(stat_result.st_size, kind) or not reads_gzip(asked):
+            return response
+        headers = {name: response.headers[name] for name in ("ETag", "Last-Modified")}
+        tell_packed(headers)
+        return Response(_packed(str(full_path), stat_result.st_mtime_ns), headers=headers, media_type=kind)
+
+
+@lru_cache(maxsize=256)
+def _packed(path: str, _changed_ns: int) -> bytes:
+    return gzip.compress(Path(path).read_bytes(), PACKED, mtime=0)
+
+
+class GameFiles(Files):
     """The files in the folders `web` of all games. An address with another hash of the folder has no file: two API
     processes may differ while they are replaced, and browsers keep what they get.
     """
