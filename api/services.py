@@ -221,6 +221,14 @@ class Boards:
         _put_last(self._parts, key, found, KEPT_PARTS)
         return found
 
+    def newest_part(self, key: Hashable, version: Hashable, make: Callable[[], Value]) -> Value:
+        """Return what `make` makes, kept until another version of it is asked for."""
+        found: tuple[Hashable, Value] | None = self._parts.get(key)
+        if found is None or found[0] != version:
+            found = version, make()
+        _put_last(self._parts, key, found, KEPT_PARTS)
+        return found[1]
+
 
 class Choice:
     """A number that takes a while to choose, and is chosen again after a minute; None if there is nothing to choose."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -124,6 +124,15 @@ def _first(session: Session, newest: Sequence[Evaluation]) -> list[int]:
     return list(found)[:TOP]
 
 
+Keep = Callable[[Hashable, Hashable, Callable[[], list[Placed]]], list[Placed]]
+"""Returns what the third argument makes, or made earlier for the same key and version."""
+
+
+def made_anew(_key: Hashable, _version: Hashable, make: Callable[[], list[Placed]]) -> list[Placed]:
+    """Keep nothing."""
+    return make()
+
+
 def evaluation(
     session: Session,
     evaluation_id: int,
@@ -131,12 +140,17 @@ def evaluation(
     *,
     skip: int = 0,
     limit: int | None = None,
+    keep: Keep = made_anew,
 ) -> records.EvaluationDetail:
-    """An evaluation with its standings: the places after the first `skip`. `versions`: only those. Raises NotFound."""
+    """An evaluation with its standings: the places after the first `skip`. `versions`: only those. `keep` may keep what
+    the standings so far are computed to. Raises NotFound.
+    """
     row = existing(session, Evaluation, evaluation_id)
     placed = _final(session, row, versions, skip, limit)
     if placed is None:
-        there = [one for one in standings_of(session, row) if versions is None or one.player in versions]
+        version = tuple(session.connection().execute(SO_FAR, {"evaluation": row.id}).one())
+        found = keep(("standings", row.id), version, lambda: standings_of(session, row))
+        there = [one for one in found if versions is None or one.player in versions]
         placed = there[skip:] if limit is None else there[skip : skip + limit]
     seats = seats_of(session, row.id, [one.player for one in placed])
     standings = [_standing(one, *seats[one.player]) for one in placed]
@@ -155,6 +169,13 @@ def _final(
 
 
 _MINE = col(EvaluationPlayer.evaluation_id) == bindparam("evaluation")
+SO_FAR = columns(
+    select(func.count(col(EvaluationPairing.first_points)))
+    .where(EvaluationPairing.evaluation_id == bindparam("evaluation"))
+    .scalar_subquery(),
+    select(func.count(col(EvaluationPlayer.gone_after))).where(_MINE).scalar_subquery(),
+)
+"""What the standings so far depend on: settled pairings do not change, and nobody who was taken out comes back."""
 KEPT = columns(col(EvaluationPlayer.version_id)).where(_MINE, col(EvaluationPlayer.figures).is_not(None)).limit(1)
 PLACES = (
     columns(*(getattr(EvaluationPlayer, name) for name in ("version_id", "seed", "place", "figures")))
