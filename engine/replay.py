@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from deadheat.engine.core import FOUND_BY_RULES, MAX_LINE_BYTES, Fault, Game, Message, Reply, Result, Seat
 from deadheat.engine.figures import plural, points, seat_number
+from deadheat.engine.games import GAMES
+from deadheat.engine.games.folder import SETTING
 from deadheat.engine.games.variants import BadVariant, rules_of, variant_of
 from deadheat.engine.referee import run_match
 from deadheat.engine.transcript import Transcript, encode_exchange
@@ -73,7 +75,8 @@ def why_unknown(transcript: Transcript) -> str:
     """A clause on why nothing can be said of one that was played by others."""
     rules = f"version {transcript.rules_version} of the rules of {transcript.game}"
     numbers = f" with {_numbers(transcript.variant)}" if transcript.variant else ""
-    return f"it was played under {rules}{numbers}, which this server does not have"
+    missing = "" if transcript.game in GAMES else f" ({SETTING} names folders of games)"
+    return f"it was played under {rules}{numbers}, which this server does not have{missing}"
 
 
 def replay(game: Game, transcript: Transcript) -> Transcript:

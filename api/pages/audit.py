@@ -9,6 +9,7 @@ from typing import Annotated
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query
+from sqlmodel import Session
 
 from deadheat.api.cursors import read_cursor, write_cursor
 from deadheat.api.deps import Shared
@@ -18,7 +19,7 @@ from deadheat.engine.language import N_, gettext
 from deadheat.league.records.rulings import AuditRecord
 from deadheat.league.service.ground.audit import SYSTEM, audit_log
 from deadheat.league.service.rankings.honesty import honesty
-from deadheat.league.service.views.subjects import subject_names
+from deadheat.league.service.views.subjects import subject_names, subjects_named
 
 router = APIRouter(include_in_schema=False)
 
@@ -31,6 +32,7 @@ PAGES = {
     N_("bot"): "/bots/",
     N_("match"): "/matches/",
     N_("season"): "/seasons/",
+    N_("series"): "",
     N_("team"): "/teams/",
     N_("user"): "",
 }
@@ -68,7 +70,7 @@ def audit(
         records = audit_log(
             session,
             before=before,
-            subject=chosen["about"],
+            about=_subjects(session, chosen["about"]),
             actor=chosen["who"],
             actions=tuple(KINDS.get(chosen["kind"], ())),
             limit=RECORDS,
@@ -92,8 +94,26 @@ def audit(
     )
 
 
+def _subjects(session: Session, about: str) -> list[str]:
+    """The subjects that somebody means: ``season/1``, "season 1" in the reader's language, or a name."""
+    kind, _, number = about.replace("/", " ").partition(" ")
+    kinds = {word: one for one in PAGES for word in (one, gettext(one))}
+    numbered = [f"{kinds[kind.lower()]}/{int(number)}"] if kind.lower() in kinds and number.isdecimal() else []
+    return numbered + subjects_named(session, about) or [about] * bool(about)
+
+
 def _data(record: AuditRecord) -> dict[str, object]:
-    return {key: value for key, value in json.loads(record.data).items() if value not in ("", None)}
+    """The record's figures; of a setting that was changed both values, where the record has the old one."""
+    data = json.loads(record.data)
+    was = data.pop("was") if isinstance(data.get("was"), dict) else {}
+    data |= {key: f"{_shown(old)} → {_shown(data.get(key))}" for key, old in was.items()}
+    return {key: value for key, value in data.items() if value not in ("", None)}
+
+
+def _shown(value: object) -> str:
+    if value in ("", None):
+        return "\N{EN DASH}"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _line(record: AuditRecord, data: dict[str, object], names: dict[str, str]) -> Line:

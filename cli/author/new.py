@@ -98,7 +98,7 @@ def _steps(game: str, folder: Path, rules: Path | None) -> tuple[tuple[str, str]
     bot = str(folder)
     name = folder.resolve().name
     name = name if NAME.fullmatch(name) else "my-bot"
-    play = ("play", game, bot, "house:random")
+    play = ("play", game, bot, *["house:random"] * max(1, GAMES[game].seats.start - 1))
     sign_up = command("login", "--sign-up", "--server", LOCAL_SERVER)
     return (
         ("play a few matches with the real referee", command(*play)),

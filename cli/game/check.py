@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
 from rich.text import Text
@@ -74,6 +75,7 @@ def _parts(game: GameFolder, folder: Folder) -> Iterator[Look]:
     yield "training", lambda: looks.training(game)
     yield "protocol", lambda: looks.protocol(game, folder)
     yield "translations", lambda: translations(game, matches[0])
+    yield "names", lambda: looks.names(game, folder)
     yield "bots", lambda: looks.tournament(game, folder)
 
 
@@ -92,6 +94,6 @@ def _lines(part: str, complaints: list[str], seconds: float) -> Iterator[Text]:
     grave = any(not isinstance(each, looks.Advice) for each in complaints)
     mark, style = ("wrong", "red") if grave else ("right", "green")
     yield Text.assemble((f"{mark:6}", style), f" {part}, {seconds:.1f} s")
-    for each in complaints:
+    for each, times in Counter(complaints).items():
         lead = "advice: " if isinstance(each, looks.Advice) else ""
-        yield harmless(f"       {lead}{each}")
+        yield harmless(f"       {lead}{each}{f' ({times} times)' if times > 1 else ''}")

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import comb, sqrt
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 from rich.console import Console
 
@@ -26,6 +27,7 @@ from deadheat.cli.local.bots import HOUSE
 from deadheat.cli.local.page import save
 from deadheat.cli.local.view import match_page
 from deadheat.cli.replays import VIEWS, pages
+from deadheat.engine.advice import ADVISERS
 from deadheat.engine.core import Fault, Message
 from deadheat.engine.games.folder import SETTING, GameFolder, Parts, house_bots
 from deadheat.engine.games.forms import Form, Unfilled
@@ -196,6 +198,21 @@ def browser(game: GameFolder, folder: Path, match: Transcript) -> Iterator[str]:
     _, stage, drawn = shown.partition('data-part="stage">')
     if not stage or drawn.startswith("</div>"):
         yield "web/board.js drew nothing"
+
+
+def names(game: GameFolder, folder: Path) -> Iterator[str]:
+    """Look up the house bots that the folder names, and read its pictures."""
+    bots = house_bots(game.rules.name)
+    adviser = ADVISERS.get(game.rules.name)
+    told = [("the panel", bot) for bot in game.panel] + ([("advice.py", adviser.bot)] if adviser else [])
+    for who, bot in told:
+        if bot not in bots:
+            yield f"{who} names the house bot {bot}, which is not in bots"
+    for picture in sorted((folder / "web").glob("*.svg")):
+        try:
+            ET.fromstring(picture.read_bytes())  # noqa: S314  the operator's own file
+        except ET.ParseError as error:
+            yield f"web/{picture.name} is not an SVG picture: {error}"
 
 
 def tournament(game: GameFolder, folder: Path) -> Iterator[str]:

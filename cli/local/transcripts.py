@@ -11,6 +11,7 @@ from deadheat.cli.console import fail
 from deadheat.engine.core import NS_PER_MS
 from deadheat.engine.figures import seat_number
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.folder import SETTING
 from deadheat.engine.games.variants import rules_of
 from deadheat.engine.replay import Diverged, replay
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
@@ -85,7 +86,7 @@ def parsed(data: bytes, name: str) -> Transcript:
 def doubt(transcript: Transcript) -> str | None:
     """Say why this is not what the rules say; None if it is, and only then its events have a known form."""
     if transcript.game not in GAMES:
-        return f"the game {transcript.game!r} is not known here"
+        return f"the game {transcript.game!r} is not known here (a folder's name in {SETTING} makes it known)"
     try:
         replay(rules_of(transcript), transcript)
     except (Diverged, ValueError) as error:

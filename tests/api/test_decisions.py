@@ -8,6 +8,9 @@ import re
 import pytest
 
 from deadheat.api.pages.texts.decisions import WORDS
+from deadheat.league.service.bots.bots import bot_info
+from deadheat.league.service.ground.audit import first_broken
+from deadheat.league.service.seasons.seasons import edit_season, season_info
 from deadheat.league.states import Absence, ChallengeState, EvaluationState, Role, SeasonState
 from tests.api.site import Site
 from tests.api.test_matches import Played
@@ -42,6 +45,27 @@ def test_decisions_are_found_by_person_thing_and_kind(site: Site, played: Played
     assert "No decision fits." in read(site, who="nobody")
     assert {"bot/1"} == set(SUBJECT.findall(read(site, who="ada", kind="Bots")))
     assert SUBJECT.findall(read(site, kind="no such kind")) == SUBJECT.findall(read(site))
+
+
+def test_a_thing_is_found_by_its_number_and_its_name_with_what_belongs_to_it(site: Site, played: Played) -> None:
+    first, second = (f"match/{match}" for match in played.ids[:2])
+    of_season = SUBJECT.findall(read(site, about="season/1"))
+    assert {first, second, "season/1"} <= set(of_season)
+    assert SUBJECT.findall(read(site, about="Season 1")) == of_season
+    assert SUBJECT.findall(read(site, about=site.world.read(season_info, 1).name.upper())) == of_season
+    assert SUBJECT.findall(read(site, about="season 2")) == []
+    bot = site.world.read(bot_info, 1)
+    of_bot = set(SUBJECT.findall(read(site, about="bot 1")))
+    assert of_bot == {"bot/1", "season/1"}, "it was entered there"
+    assert of_bot <= set(SUBJECT.findall(read(site, about=bot.name))), "others may have its name"
+    assert "No decision fits." in read(site, about="no such thing")
+
+
+def test_a_changed_setting_shows_what_it_was(site: Site, played: Played) -> None:
+    site.world.write(edit_season, site.world.boss, 1, name="Spring")
+    page = re.sub("<[^>]*>", "", read(site, about="Spring", kind="Seasons"))
+    assert re.search(r"name \S.* → Spring", page)
+    assert site.world.read(first_broken) is None
 
 
 def test_things_have_names_and_pages_and_older_decisions_keep_the_choice(

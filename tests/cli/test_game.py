@@ -48,7 +48,19 @@ def test_what_new_writes_passes_the_check_without_advice(written: Path) -> None:
     code, found = parts(written)
     assert (code, {part: said for part, said in found.items() if said}) == (0, {})
     assert list(found) == [
-        *("rules", "replies", "scenes", "terminal", "browser", "forms", "training", "protocol", "translations", "bots"),
+        *(
+            "rules",
+            "replies",
+            "scenes",
+            "terminal",
+            "browser",
+            "forms",
+            "training",
+            "protocol",
+            "translations",
+            "names",
+            "bots",
+        ),
     ]
 
 
@@ -150,6 +162,7 @@ CARD = 'number(expect(line, "CARD", 1)[0])'
             id="a placeholder",
             marks=pytest.mark.all,
         ),
+        pytest.param("__init__.py", "=None)", '=None, panel=("best",))', "names", "best, which", id="nobody's panel"),
         pytest.param(
             "bots/matching/main.py",
             "return prize",

@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import text
 from sqlmodel import func, select
 
-from deadheat.league.service.ground.audit import first_broken, record
-from deadheat.league.tables import AuditRecord
+from deadheat.league.service.ground.audit import audit_log, first_broken, record
+from deadheat.league.tables import AuditRecord, Match
 from tests.league.world import World, settings
 
 
@@ -45,6 +45,31 @@ def test_records_written_at_once_still_form_one_chain(world: World) -> None:
     with world.db.reading() as session:
         assert first_broken(session) is None
         assert session.exec(select(func.count()).select_from(AuditRecord)).one() == 21
+
+
+@pytest.mark.databases
+def test_what_belongs_to_a_season_and_what_concerns_a_bot_are_found(world: World) -> None:
+    for _ in range(2):
+        world.season(2)
+        for series_id in world.tick():
+            world.finish(world.claimed(series_id))
+    with world.db.transaction() as session:
+        of_first, of_second = (
+            session.exec(select(Match).where(Match.season_id == season_id)).first() for season_id in (1, 2)
+        )
+        assert of_first is not None and of_second is not None
+        for subject in (f"match/{of_first.id}", f"series/{of_first.series_id}", f"match/{of_second.id}"):
+            record(session, "boss", "tested", subject)
+        record(session, "boss", "tested", "announcement/1", {"season": 1, "title": 'of "season":2,'})
+        record(session, "boss", "tested", "season/12", {"bot": 1})
+
+    def tested(thing: str) -> list[str]:
+        return [one.subject for one in world.read(audit_log, about=[thing]) if one.action == "tested"]
+
+    assert tested("season/1") == ["announcement/1", f"series/{of_first.series_id}", f"match/{of_first.id}"]
+    assert tested("season/2") == [f"match/{of_second.id}"]
+    assert tested("bot/1") == ["season/12"]
+    assert tested("bot/2") == tested("thing") == []
 
 
 def execute(world: World, statement: str) -> None:

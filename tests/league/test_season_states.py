@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
@@ -231,11 +232,17 @@ def test_what_is_set_to_what_it_is_already_is_no_change(world: World) -> None:
 
 
 def test_edits_are_noted(world: World) -> None:
-    season_id = create(world).id
+    before = create(world)
+    season_id = before.id
     edit(world, season_id, name="Spring", closes_at=hours(1)[0])
     assert info(world, season_id).name == "Spring"
     noted = world.read(audit_log)[0]
-    assert (noted.action, noted.data) == ("season-edited", '{"closes_at":"2026-01-01T13:00:00+00:00","name":"Spring"}')
+    assert noted.action == "season-edited"
+    assert json.loads(noted.data) == {
+        "closes_at": "2026-01-01T13:00:00+00:00",
+        "name": "Spring",
+        "was": {"closes_at": None, "name": before.name},
+    }
 
 
 def test_a_frozen_season_plays_on_but_takes_nobody_and_nothing_new(world: World) -> None:

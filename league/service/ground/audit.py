@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from sqlalchemy import event, text
-from sqlmodel import Session, col, select
+from sqlalchemy import ColumnElement, Integer, event, text
+from sqlmodel import Session, case, cast, col, exists, func, or_, select
 
 from deadheat.league.database import now
 from deadheat.league.records import from_row
 from deadheat.league.records.rulings import AuditRecord as AuditEntry
-from deadheat.league.tables import AuditRecord
+from deadheat.league.tables import AuditRecord, Match, Series
 from deadheat.league.verification.chain import GENESIS, canonical, record_sha256
 
 AUDIT_LOCK = 7_341_553
@@ -70,6 +70,7 @@ def audit_log(
     *,
     before: int | None = None,
     subject: str = "",
+    about: Collection[str] = (),
     actor: str = "",
     actions: Collection[str] = (),
     oldest_first: bool = False,
@@ -77,19 +78,43 @@ def audit_log(
 ) -> list[AuditEntry]:
     """The records with an id below `before`, the newest first; with `oldest_first` those above it, the oldest first.
 
-    `subject`: only those about one thing, e.g. ``match/5``; `actor`: only one person's; `actions`: only these.
+    `subject`: only those about one thing, e.g. ``match/5``; `about`: only those that concern one of these things (a
+    season's matches and announcements belong to it, and what was decided on a bot in a season concerns the bot);
+    `actor`: only one person's; `actions`: only these.
     """
     statement = select(AuditRecord).order_by(col(AuditRecord.id) if oldest_first else col(AuditRecord.id).desc())
     if before is not None:
         statement = statement.where(AuditRecord.id > before if oldest_first else AuditRecord.id < before)
     if subject:
         statement = statement.where(AuditRecord.subject == subject)
+    if about:
+        statement = statement.where(or_(*(_concerns(*thing.split("/", 1)) for thing in about)))
     if actor:
         statement = statement.where(AuditRecord.actor == actor)
     if actions:
         statement = statement.where(col(AuditRecord.action).in_(sorted(actions)))
     rows = session.exec(statement.limit(limit))
     return [from_row(AuditEntry, row) for row in rows]
+
+
+def _concerns(kind: str, number: str = "") -> ColumnElement[bool]:
+    itself = col(AuditRecord.subject) == (f"{kind}/{number}" if number else kind)
+    if not number.isdecimal() or kind not in ("season", "bot"):
+        return itself
+    mentions = (col(AuditRecord.data).contains(f'"{kind}":{int(number)}{end}', autoescape=True) for end in ",}")
+    if kind == "bot":
+        return or_(itself, *mentions)
+    archive = col(AuditRecord.subject) == f"archive/{number}"
+    return or_(
+        itself, archive, *mentions, _lies_in(Match, "match/", int(number)), _lies_in(Series, "series/", int(number))
+    )
+
+
+def _lies_in(table: type[Match] | type[Series], prefix: str, season_id: int) -> ColumnElement[bool]:
+    """The condition that a record is about a row of that table which belongs to the season."""
+    subject = col(AuditRecord.subject)
+    number = case((subject.startswith(prefix), cast(func.substr(subject, len(prefix) + 1), Integer)))
+    return exists().where(col(table.id) == number, col(table.season_id) == season_id)
 
 
 def first_broken(session: Session) -> int | None:

@@ -109,6 +109,7 @@ def edit_season(
     organiser.must_organise()
     row = lock_season(session, season_id)
     renamed = {"name": name} if name is not None and name != row.name else {}
+    was: dict[str, Any] = {"name": row.name} if renamed else {}
     if name is not None:
         row.name, row.name_key = name, name.lower()
     before = {setting: getattr(row, setting) for setting in settings}
@@ -126,7 +127,9 @@ def edit_season(
         _raise_any(panel_faults(session, row))
     _flush_named(session, row)
     if renamed or changed:
-        record(session, organiser.name, "season-edited", f"season/{season_id}", _noted({**renamed, **changed}))
+        was |= {setting: before[setting] for setting in changed}
+        noted = _noted({**renamed, **changed}) | {"was": _noted(was)}
+        record(session, organiser.name, "season-edited", f"season/{season_id}", noted)
     if any(TERMS[setting].setting.ranked_by for setting in changed):
         touch_log(session, season_id)
     return season_info(session, season_id)

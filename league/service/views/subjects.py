@@ -1,4 +1,4 @@
-"""Names the subjects of the audit log's records."""
+"""Names the subjects of the audit log's records, and finds them by their names."""
 
 from __future__ import annotations
 
@@ -17,6 +17,18 @@ NAMED: Mapping[str, tuple[Any, Any]] = {
     "team": (Team.id, Team.name),
     "user": (User.id, User.name),
 }
+
+MOST_NAMED = 20
+"""The most subjects with one name: bots of different authors may have the same."""
+
+
+def subjects_named(session: Session, name: str) -> list[str]:
+    """The seasons, bots, teams and people with that name, whatever its case."""
+    return [
+        f"{kind}/{number}"
+        for kind, table in (("season", Season), ("bot", Bot), ("team", Team), ("user", User))
+        for number in session.exec(select(table.id).where(table.name_key == name.lower()).limit(MOST_NAMED))
+    ]
 
 
 def subject_names(session: Session, subjects: Iterable[str]) -> dict[str, str]:
