@@ -22,7 +22,7 @@ from deadheat.league.service.evaluations.points import points_of
 from deadheat.league.service.evaluations.staged import bracket_of, seats_of
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.service.ground.storable import storable
-from deadheat.league.states import ON_LADDER, EvaluationState, SeasonState
+from deadheat.league.states import ON_LADDER, EvaluationFormat, EvaluationState, SeasonState
 from deadheat.league.tables import (
     Bot,
     Evaluation,
@@ -146,15 +146,17 @@ def evaluation(
     the standings so far are computed to. Raises NotFound.
     """
     row = existing(session, Evaluation, evaluation_id)
+    told = _told(session, row)
     placed = _final(session, row, versions, skip, limit)
     if placed is None:
-        version = tuple(session.connection().execute(SO_FAR, {"evaluation": row.id}).one())
+        since = 1 if row.format is EvaluationFormat.ROUND_ROBIN else told["round"]
+        version = (since, *session.connection().execute(SO_FAR, {"evaluation": row.id, "since": since}).one())
         found = keep(("standings", row.id), version, lambda: standings_of(session, row))
         there = [one for one in found if versions is None or one.player in versions]
         placed = there[skip:] if limit is None else there[skip : skip + limit]
     seats = seats_of(session, row.id, [one.player for one in placed])
     standings = [_standing(one, *seats[one.player]) for one in placed]
-    return records.EvaluationDetail(**_told(session, row), standings=standings, bracket=bracket_of(session, row))
+    return records.EvaluationDetail(**told, standings=standings, bracket=bracket_of(session, row))
 
 
 def _final(
@@ -171,11 +173,13 @@ def _final(
 _MINE = col(EvaluationPlayer.evaluation_id) == bindparam("evaluation")
 SO_FAR = columns(
     select(func.count(col(EvaluationPairing.first_points)))
-    .where(EvaluationPairing.evaluation_id == bindparam("evaluation"))
+    .where(EvaluationPairing.evaluation_id == bindparam("evaluation"), EvaluationPairing.round >= bindparam("since"))
     .scalar_subquery(),
     select(func.count(col(EvaluationPlayer.gone_after))).where(_MINE).scalar_subquery(),
 )
-"""What the standings so far depend on: settled pairings do not change, and nobody who was taken out comes back."""
+"""What the standings so far depend on: settled pairings do not change, nothing is drawn before everything drawn earlier
+is settled, and nobody who was taken out comes back.
+"""
 KEPT = columns(col(EvaluationPlayer.version_id)).where(_MINE, col(EvaluationPlayer.figures).is_not(None)).limit(1)
 PLACES = (
     columns(*(getattr(EvaluationPlayer, name) for name in ("version_id", "seed", "place", "figures")))
