@@ -6,6 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from deadheat.league.states import EvaluationFormat
+from deadheat.league.terms import STAGE
+
 PLAINLY = {
     "int_parsing": "Enter a whole number.",
     "extra_forbidden": "There is no such field.",
@@ -13,6 +16,10 @@ PLAINLY = {
     "string_pattern_mismatch": "Use letters, digits, and marks such as - and _; start with a letter or a digit.",
 }
 """Sentences for kinds of errors."""
+
+FORMATS = tuple(EvaluationFormat)
+NUMBERS = ("rounds", "matches", "keep", "further")
+STAGE_WORD = re.compile(r"(rounds|matches|keep|further)=[1-9][0-9]{0,4}|ties=[a-z_+]+|third-place")
 
 WORDS = (
     (r"^(Input|String|Value|List|Dictionary) should", "It should"),
@@ -29,7 +36,22 @@ WORDS = (
 
 def plainly(complaint: Mapping[str, Any]) -> str:
     """Return what is wrong with a field, from one of a ValidationError's `errors`."""
+    if complaint.get("ctx", {}).get("pattern") == STAGE and "input" in complaint:
+        return _stage(str(complaint["input"]))
     return reworded(PLAINLY.get(complaint["type"], complaint["msg"]))
+
+
+def _stage(line: str) -> str:
+    """What is wrong with a line of `stages`."""
+    form, *words = line.split() or [""]
+    if form not in FORMATS:
+        return f"It begins with {', '.join(FORMATS[:-1])} or {FORMATS[-1]}."
+    wrong = next((word[:40] for word in words if not STAGE_WORD.fullmatch(word)), "")
+    name = wrong.partition("=")[0]
+    if name in NUMBERS:
+        return f"\u201c{wrong}\u201d needs a whole number, such as {name}=10."
+    there = f"there are {', '.join(NUMBERS)}, ties and third-place"
+    return f"\u201c{wrong}\u201d means nothing here; {there}." if wrong else "Write its words with single spaces."
 
 
 def reworded(message: str) -> str:

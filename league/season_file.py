@@ -226,7 +226,7 @@ def _checked(plain: Mapping[str, Any], mistakes: list[Mistake]) -> Declaration:
     try:
         return Declaration.model_validate_json(json.dumps(plain, default=str), strict=True)
     except ValidationError as error:
-        found = error.errors(include_url=False, include_input=False)
+        found = error.errors(include_url=False)
     mistakes += ((PATHS[str(one["loc"][0])], _why(one)) for one in found)
     wrong = {one["loc"][0] for one in found}
     return _checked({name: value for name, value in plain.items() if name not in wrong}, mistakes)

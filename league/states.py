@@ -291,12 +291,14 @@ class SeasonStep:
 
     `verb` is what an organiser does, `done` what the audit log says of it, `meaning` the help of the command that does
     it (closing has its own), and `becomes` what has become of the season then. `date` is the setting of `league.terms`
-    that does it instead; None: it is only done by hand. `note` is what the season's page says while it is in the state.
+    that does it instead; None: it is only done by hand. `past` is said of a date that has passed, and `note` by the
+    season's page while it is in the state.
     """
 
     verb: str
     done: str
     becomes: str
+    past: str
     date: str | None
     meaning: str = ""
     note: str = ""
@@ -312,6 +314,7 @@ SEASON_STEPS: Mapping[SeasonState, SeasonStep] = {
         "Open",
         N_("opened {}"),
         "opened",
+        "Opened",
         "opens_at",
         "Open a season, so that its ladder is played, or reopen a frozen one.",
     ),
@@ -319,6 +322,7 @@ SEASON_STEPS: Mapping[SeasonState, SeasonStep] = {
         "Freeze",
         N_("froze {}"),
         "frozen",
+        "Froze",
         "freezes_at",
         "Freeze a season: entries and versions are fixed while the ladder settles.",
         "The season is frozen: entries and versions are fixed while the ladder settles.",
@@ -327,6 +331,7 @@ SEASON_STEPS: Mapping[SeasonState, SeasonStep] = {
         "Begin the finals",
         N_("began the finals of {}"),
         "brought to its finals",
+        "Finals began",
         "finals_at",
         "Begin the finals. Running series finish; waiting ones are dropped.",
     ),
@@ -334,6 +339,7 @@ SEASON_STEPS: Mapping[SeasonState, SeasonStep] = {
         "Close",
         N_("closed {}"),
         "closed",
+        "Closed",
         "closes_at",
         note="The season is closed. Matches in progress are played to the end, then the standings are published.",
     ),

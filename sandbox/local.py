@@ -62,30 +62,16 @@ class Running(Protocol):
 class LocalSandbox:
     """See `sandbox.box.Sandbox`; it enforces no limits. Bots run on the processors of the process that opens them."""
 
-    def __init__(self, alone: bool = False) -> None:
-        """`alone`: this process does nothing but play. It leaves its session and its terminal, and its bots share its
-        new session instead of having one each: where Linux schedules by session (autogroups), a game of quick bots
-        takes a fifth less CPU time.
-        """
-        self._together: dict[int, bool] | None = None
-        if alone:
-            os.setsid()
-            self._together = {}
-
     def open(self, program: Program, limits: Limits) -> Box:
         """Open a box that starts `program` as a plain subprocess."""
-        return LocalBox(program, self._together)
+        return LocalBox(program)
 
 
 class LocalBox:
-    """A program as a subprocess per run, in its own process group. See `sandbox.box.Box`."""
+    """A program as a subprocess per run, in its own session. See `sandbox.box.Box`."""
 
-    def __init__(self, program: Program, together: dict[int, bool] | None = None) -> None:
-        """`together`: which runs share this process's session, in the order of their starts, and whether each is still
-        under way; None: each has a session of its own.
-        """
+    def __init__(self, program: Program) -> None:
         self._program = program
-        self._together = together
         self._environment = ENVIRONMENT | {name: os.environ[name] for name in KEPT if name in os.environ}
         self._running: Running | None = None
         self._fds: list[int] = []
@@ -96,7 +82,7 @@ class LocalBox:
 
     def begin(self, stdin: int, stdout: int, stderr: int) -> Running:
         """Start the program with these descriptors. Raises SandboxError."""
-        return _Plain(self._program, self._environment, self._together, stdin, stdout, stderr)
+        return _Plain(self._program, self._environment, stdin, stdout, stderr)
 
     def start(self) -> Channel:
         """See `sandbox.box.Box`."""
@@ -164,15 +150,7 @@ class LocalBox:
 class _Plain:
     """One of our subprocesses. See `Running`."""
 
-    def __init__(
-        self,
-        program: Program,
-        environment: Mapping[str, str],
-        together: dict[int, bool] | None,
-        stdin: int,
-        stdout: int,
-        stderr: int,
-    ) -> None:
+    def __init__(self, program: Program, environment: Mapping[str, str], stdin: int, stdout: int, stderr: int) -> None:
         marked = mark()
         self._mark = f"{MARK}={marked}".encode()
         try:
@@ -183,15 +161,11 @@ class _Plain:
                 stdin=stdin,
                 stdout=stdout,
                 stderr=stderr,
-                start_new_session=together is None,
-                process_group=None if together is None else 0,
+                start_new_session=True,
             )
         except OSError as error:
             raise SandboxError("no-start", f"cannot start {program.label}: {error}") from error
         self.pid = self._process.pid
-        self._together = together
-        if together is not None:
-            together[self.pid] = True
         with contextlib.suppress(OSError):
             resource.prlimit(self.pid, resource.RLIMIT_FSIZE, (MAX_FILE_BYTES, MAX_FILE_BYTES))
 
@@ -207,37 +181,23 @@ class _Plain:
     def end(self) -> tuple[int | None, int | None]:
         """See `Running`. The leader is reaped last: until then no other process can have its number."""
         self.signal(signal.SIGKILL)
-        first, session = self._remains()
-        killed = {self.pid}
+        killed: set[int] = set()
         for _ in range(MOST_ROUNDS):
-            found = {pid for pid in _since(first) if pid not in killed and self._kill(pid, session)}
+            found = {pid for pid in _since(self.pid) if pid not in killed and self._kill(pid)}
             if not found:
                 break
             killed |= found
         code = self._process.wait(REAP_TIMEOUT_S)
         return (code, None) if code >= 0 else (None, -code)
 
-    def _remains(self) -> tuple[int, int | None]:
-        """Return after which process what may be left began, and a session in which all of it belongs to the run: a
-        shared one belongs to the last run in it.
-        """
-        if self._together is None:
-            return self.pid, self.pid
-        self._together[self.pid] = False
-        if any(self._together.values()):
-            return self.pid, None
-        first = next(iter(self._together))
-        self._together.clear()
-        return first, os.getpid()
-
-    def _kill(self, pid: int, session: int | None) -> bool:
+    def _kill(self, pid: int) -> bool:
         """Kill a process if it belongs to the run; return whether it did."""
         try:
             fd = os.pidfd_open(pid)
         except OSError:  # it has ended
             return False
         try:
-            if not self._is_ours(pid, session):
+            if not self._is_ours(pid):
                 return False
             signal.pidfd_send_signal(fd, signal.SIGKILL)
             return True
@@ -246,10 +206,12 @@ class _Plain:
         finally:
             os.close(fd)
 
-    def _is_ours(self, pid: int, session: int | None) -> bool:
-        if pid == os.getpid() or _state(pid) in b"ZX":
+    def _is_ours(self, pid: int) -> bool:
+        after_name = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2].split()
+        state, session = after_name[0], int(after_name[3])
+        if state in b"ZX":
             return False
-        return os.getsid(pid) == session or self._mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        return session == self.pid or self._mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
 
 
 def _since(first: int) -> Iterator[int]:
@@ -266,20 +228,12 @@ def _since(first: int) -> Iterator[int]:
         yield from (int(name) for name in names if name.isdigit() and int(name) != first)
 
 
-def _state(pid: int) -> bytes:
-    """Return the letter of a process's state; empty if it is gone."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2][:1]
-    except OSError:
-        return b""
-
-
 class ProcessMeter(NoMeter):
     """Counters of one plain process, without its children. See `sandbox.box.Meter`."""
 
     def __init__(self, pid: int, stderr: Stderr) -> None:
         self._leader = Leader(pid)
-        self._pid = pid
+        self._stat = Path(f"/proc/{pid}/stat")
         self._stderr = stderr
         self._clock = (~pid << 3) | 2  # Linux's clock of another process's CPU time, see clock_getcpuclockid(3)
         self._mark: tuple[bytes, int | None] = (b"", None)
@@ -318,7 +272,11 @@ class ProcessMeter(NoMeter):
         now_ns, cpu_ns = self._looked
         if cpu_ns != used_ns:
             self._ran_after_ns = looked_ns
-        return now_ns - self._ran_after_ns if _state(self._pid) == b"R" else 0
+        try:
+            ready = self._stat.read_bytes().rpartition(b")")[2].split()[0] == b"R"
+        except (OSError, IndexError):  # it has ended
+            ready = False
+        return now_ns - self._ran_after_ns if ready else 0
 
     def close(self) -> None:
         """Close the counters' files."""

@@ -7,6 +7,7 @@ pages belong to one person and are never cached.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
@@ -27,7 +28,7 @@ from deadheat.api.errors import STATUS
 from deadheat.api.pages.render import render
 from deadheat.api.schemas import base
 from deadheat.api.services import Services
-from deadheat.engine.language import _
+from deadheat.engine.language import _, gettext
 from deadheat.league.complaints import plainly
 from deadheat.league.errors import (
     BadSeasonFile,
@@ -43,6 +44,7 @@ from deadheat.league.errors import (
 from deadheat.league.service.people.notices import count_unread
 from deadheat.league.service.people.person import Person
 from deadheat.league.states import TokenKind
+from deadheat.league.terms import TERMS
 
 MAX_FIELDS = 60
 HOME = "/account"
@@ -246,7 +248,7 @@ def _marked(error: LeagueError) -> Fields:
     """The field to mark for a refusal, if it concerns one."""
     match error:
         case BadSetting():
-            return {error.setting: f"{error.why[:1].upper()}{error.why[1:]}."}
+            return {error.setting: SETTING.sub(_named, f"{error.why[:1].upper()}{error.why[1:]}.")}
         case BadSeasonFile():
             return {one["path"]: f"{one['why']}." for one in error.mistakes}
         case NotInvited(by_code=True):
@@ -255,6 +257,19 @@ def _marked(error: LeagueError) -> Fields:
             return {"name": _("This name is already taken.")}
         case _:
             return {}
+
+
+SETTING = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
+"""A word that may be the name of a setting."""
+
+
+def _named(word: re.Match[str]) -> str:
+    return setting_label(word[0]) if word[0] in TERMS else word[0]
+
+
+def setting_label(name: str) -> str:
+    """The name of a setting in forms, in quotation marks."""
+    return f"\u201c{gettext(TERMS[name].setting.label)}\u201d"
 
 
 def _typed(given: Fields) -> Fields:

@@ -250,7 +250,7 @@ def game_style(name: str) -> Markup:
 def declared(value: object) -> str:
     """A value as a season's file spells it, a list as its items."""
     if isinstance(value, list):
-        return shown(", ".join(map(str, value)), 2000) or _("nobody")
+        return shown(", ".join(map(str, value)), 2000) or _("none")
     return _("none") if value is None else shown(value).lower() if isinstance(value, bool) else shown(str(value))
 
 

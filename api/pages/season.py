@@ -112,11 +112,11 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
         "season.html",
         season=info,
         announcements=announcements,
-        dates=dates(info),
+        dates=[(what.capitalize() if date > at else past, date) for what, past, date in _dates(info)],
         draws=draws,
         begun=info.state.is_after(SeasonState.FROZEN),
         coming=[(N_("next evaluation"), due) for _words, due in draws[:1]]
-        + [date for date in dates(info) if date[1] > at],
+        + [(what, date) for what, _past, date in _dates(info) if date > at],
         note=gettext(step.note) if (step := SEASON_STEPS.get(info.state)) else "",
         finals=finals,
         stages=stages,
@@ -181,6 +181,7 @@ def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen
     return Shown(Markup(table), len(found), languages)  # noqa: S704  a template's, which escapes
 
 
-def dates(info: Season) -> list[tuple[str, datetime]]:
-    """List the dated steps in order."""
-    return [(name.removesuffix("_at"), at) for _, name, at in dated_steps(info, SeasonState.SCHEDULED)]
+def _dates(info: Season) -> list[tuple[str, str, datetime]]:
+    """The dated steps in order, each with its words before and after its date."""
+    steps = dated_steps(info, SeasonState.SCHEDULED)
+    return [(name.removesuffix("_at"), SEASON_STEPS[state].past, at) for state, name, at in steps]

@@ -320,7 +320,7 @@ def _sandbox_of(backend: str, work: Path) -> Sandbox:
 def workers_sandbox(backend: str, work: Path) -> Sandbox:
     """Open a sandbox in a worker without repeating what it does not confine."""
     if backend == Backend.LOCAL:
-        return LocalSandbox(alone=True)
+        return LocalSandbox()
     own = work / str(os.getpid())
     own.mkdir()
     return _sandbox_of(backend, own)

@@ -25,7 +25,7 @@ from typing import Any
 from deadheat.cli.local.transcripts import faults_of
 from deadheat.cli.tournament.schedule import Design, Kind, Stage
 from deadheat.engine import games
-from deadheat.engine.core import NS_PER_MS, Fault, Seat
+from deadheat.engine.core import NS_PER_MS, Fault
 from deadheat.engine.core import Game as Rules
 from deadheat.engine.games.variants import BadVariant, varied
 from deadheat.engine.transcript import Transcript, encode_result
@@ -227,20 +227,20 @@ def times_of(transcript: Transcript) -> tuple[list[dict[str, Any]], list[int]]:
     """Return each seat's own times by command, rounded to two digits and counted, and what the host took, in ns."""
     answers: list[dict[str, list[tuple[int, int]]]] = [{} for _ in range(transcript.seats)]  # limits and own times
     host_ns = [0] * transcript.seats
-    for exchange in transcript.exchanges:
-        for message in exchange.messages:
-            if message.limit_ns is None:
+    for messages, replies, _ in transcript.exchanges:
+        for message in messages:
+            seat, _, limit_ns = message
+            if limit_ns is None:
                 continue
-            seat: Seat = message.seat
-            reply = exchange.replies[seat]
-            host_ns[seat] += reply.stolen_ns
-            if reply.line is None and reply.fault is not Fault.TIMEOUT:
+            line, elapsed_ns, fault, _, _, stolen_ns, _ = replies[seat]
+            host_ns[seat] += stolen_ns
+            if line is None and fault is not Fault.TIMEOUT:
                 continue  # the program was gone or answered too early: nothing was timed
-            answers[seat].setdefault(message.command, []).append((message.limit_ns, _two_digits(reply.own_ns)))
+            answers[seat].setdefault(message.command, []).append((limit_ns, _two_digits(elapsed_ns - stolen_ns)))
     return [
         {
             command: {
-                "limit_ms": _ms(max(limit_ns for limit_ns, _ in found)),
+                "limit_ms": _ms(max(found)[0]),
                 "own_ms": [[_ms(own_ns), count] for own_ns, count in sorted(Counter(own for _, own in found).items())],
             }
             for command, found in by_command.items()

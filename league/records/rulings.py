@@ -58,6 +58,7 @@ class Announcement(Record):
 
     id: int
     season_id: int | None
+    season: Annotated[str | None, Field(description="The season's name; null: it is about the whole league.")]
     title: str
     text: str
     author: str
@@ -71,6 +72,7 @@ class Appeal(Record):
     id: int
     match_id: int
     season_id: int
+    season: str
     bot_id: int
     bot: str
     state: AppealState

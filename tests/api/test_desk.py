@@ -15,6 +15,7 @@ from deadheat.api.pages.author import appeal
 from deadheat.api.pages.organiser import desk
 from deadheat.api.schemas import seasons as schemas
 from deadheat.league.service.bots.bots import bot_info
+from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import check_password, existing_user
 from deadheat.league.service.rankings.publishing import publish
@@ -25,9 +26,10 @@ from deadheat.league.service.seasons.entries import enter, entry_info
 from deadheat.league.service.seasons.seasons import season_progress
 from deadheat.league.service.series.hosts import record_check
 from deadheat.league.service.views.samples import take_sample
-from deadheat.league.states import Admission, Role
+from deadheat.league.states import Admission, Role, SeasonState
 from tests.api.browser import OURS, Browser
 from tests.api.site import PASSWORD, Site
+from tests.api.test_held import hold
 from tests.api.test_matches import Played
 from tests.league.world import GAME
 
@@ -492,6 +494,39 @@ def test_the_operator_reads_first_whether_all_is_well(boss: Browser, site: Site)
     assert "It creaks. To do: oil it." in page
     assert re.search(r"was unfit from \S+ \S+ UTC to \S+ \S+ UTC\.", page)
     assert re.search(r"Last unfit from .* UTC\.\s+Too much noise\.", page)
+
+
+def test_the_operator_is_told_of_what_stands_still(boss: Browser, site: Site) -> None:
+    world = site.world
+    world.write(take_sample)
+    hold(site)
+    held = '<a href="/desk#held">Held for an organiser: 1 match.</a>'
+    boss.get("/operator")
+    assert held in boss.answer.text
+    world.season(2)
+    world.tick()
+    world.clock.now += timedelta(seconds=400)
+    page = boss.get("/operator").text
+    said = (
+        "No scheduler, or no worker of the queue control, has run for 7 minutes.",
+        "No machine judges: matches wait.",
+        f"{world.host.name} has been silent for 7 minutes.",
+        "Held for an organiser: 1 match.",
+        "A job of the queue play has waited for 7 minutes.",
+    )
+    places = [page.index(sentence) for sentence in said]
+    assert places == sorted(places), "the worst first"
+
+
+def test_series_that_nobody_wants_any_longer_are_no_failure(boss: Browser, site: Site) -> None:
+    world = site.world
+    season_id = world.season(3)
+    dropped = len(world.tick())
+    world.write(set_season_state, world.boss, season_id, SeasonState.CLOSED, force=True)
+    boss.get("/operator")
+    assert f"Abandoned: {dropped} series that nobody wanted any longer" in boss.answer.text
+    assert "; 0 at which the service failed too often." in boss.answer.text
+    assert not re.search(r'class="fault">\s*[1-9]', boss.answer.text)
 
 
 def test_the_operator_sees_queues_workers_and_what_went_wrong(boss: Browser, played: Played, site: Site) -> None:

@@ -114,7 +114,7 @@ def test_how_fast_training_is() -> None:
 
 def test_what_a_tournaments_game_costs_beside_a_loop_by_hand() -> None:
     table = short("tournament")
-    for row in ("by hand", "keep none", "keep all", "Target"):
+    for row in ("by hand", "keep none", "keep all", "the bots' own", "Target"):
         assert row in table
 
 

@@ -48,6 +48,12 @@ def test_without_a_fit_machine_it_says_so_and_fails(site: Site, ask: Ask) -> Non
     assert (found["judge_unfit"], found["items"][0]["judges"]) == (False, False)
 
 
+def test_a_remark_comes_with_its_cure(site: Site, ask: Ask) -> None:
+    finding = {"level": "remark", "text": "It creaks.", "mend": "oil it"}
+    site.world.write(record_check, site.world.host, {"findings": [finding]}, (), 60)
+    assert "machine: It creaks. (Fix: oil it.)" in ask().stdout
+
+
 def test_a_machines_name_cannot_paint_the_terminal(site: Site, ask: Ask) -> None:
     check(site, HOSTILE, "It said \x1b[2J[red].")
     done = ask()

@@ -71,7 +71,7 @@ def messages() -> Iterator[Message]:
     for step in states.SEASON_STEPS.values():
         if step.date:
             yield from (word := step.date.removesuffix("_at"), word.capitalize())
-        yield from filter(None, (step.verb, step.note, step.becomes))
+        yield from filter(None, (step.verb, step.note, step.becomes, step.past))
     yield from (group.value for group in Group)
     for term in TERMS.values():
         yield term.setting.label

@@ -66,7 +66,7 @@ def test_a_match_is_counted_in_the_minute_in_which_it_ended_though_its_series_en
     minutes(world)
     ran = [moment.machines[1] for moment in world.read(samples, OPERATOR, 1)]
     assert [(one.matches, one.voids) for one in ran] == [(0, 0), (1, 0), (0, 0), (0, 1)]
-    assert (ran[1].stolen_seconds, ran[1].saved) == (1.25, 2)
+    assert (ran[1].stolen_seconds, ran[1].saved, ran[1].replies) == (1.25, 2, 24)
 
 
 def test_samples_of_before_the_newest_figures_are_still_shown(world: World) -> None:
@@ -118,6 +118,14 @@ def test_a_chart_breaks_where_nothing_is_known_and_marks_what_is_above_its_thres
     assert [chart.title for chart in charts if chart.amiss] == [late.title] and waiting.threshold is None
     assert late.threshold is not None and late.threshold.label == "50 ms"
     assert [point.said for point in late.points][-2:] == ["00:31: 0 ms", "00:32: 100 ms"]
+
+
+def test_replies_that_were_saved_are_compared_with_all_as_the_alert_does() -> None:
+    ran = Ran(1, 0, saved=3, replies=200)
+    saved = timelines([Moment(START, 1, 0, {1: ran})], START, 1, {1: "one"})[4]
+    assert (saved.shown, saved.amiss) == ("1.50 %", True)
+    calm = timelines([Moment(START, 1, 0, {1: replace(ran, saved=2)})], START, 1, {1: "one"})[4]
+    assert (calm.shown, calm.amiss) == ("1 %", False)
 
 
 def test_points_of_a_day_are_means_over_ten_minutes() -> None:

@@ -260,7 +260,10 @@ def test_a_file_continues_a_season(world: World) -> None:
 def test_what_is_probably_a_mistake_is_told(world: World) -> None:
     past = (world.clock() - timedelta(days=1)).isoformat()
     told = world.read(preview_file, world.boss, f'{NAMED}[dates]\nopens_at = {past}\n[entry]\nadmission = "invited"')
-    assert told.warnings == ["dates.opens_at has passed.", "entry.invited is empty, so no author can enter yet."]
+    assert told.warnings == [
+        "dates.opens_at has passed: the season will be opened at once.",
+        "entry.invited is empty, so no author can enter yet.",
+    ]
     world.author("ada")
     told = world.read(preview_file, world.boss, f'{NAMED}[entry]\ninvited = ["ada"]')
     assert told.warnings == ["entry.invited has no effect while entry.admission is everyone."]

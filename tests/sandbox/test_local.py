@@ -123,56 +123,6 @@ def test_bots_end_with_a_referee_that_is_killed(tmp_path: Path, number: signal.S
         referee.stdout.close()
 
 
-ALONE = """
-import os, sys
-from pathlib import Path
-from deadheat.sandbox.box import Limits, Program
-from deadheat.sandbox.local import LocalSandbox
-sandbox = LocalSandbox(alone=True)
-boxes = [sandbox.open(Program(Path("."), (sys.executable, "-ISc", sys.argv[1]), "test"), Limits()) for _ in range(2)]
-for box in boxes:
-    output = box.start().stdout_fd
-    os.set_blocking(output, True)
-    print(os.read(output, 100).decode(), end="", flush=True)
-for box in boxes:
-    input()
-    box.close()
-    print("ended", flush=True)
-input()
-"""
-HIDES = """
-import os, subprocess
-print(os.getpid(), subprocess.Popen(["sleep", "1000"], env={}, process_group=0).pid, os.getsid(0), flush=True)
-input()
-"""
-
-
-def test_bots_that_share_a_session_leave_nothing_in_it(tmp_path: Path) -> None:
-    """A child with neither mark nor group might be either bot's, so it ends with the second."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", ALONE, HIDES], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    try:
-        (first, its, session), (second, others, same) = (map(int, process.stdout.readline().split()) for _ in range(2))
-        assert session == same == process.pid
-        for lasting in ([its, second, others], []):
-            process.stdin.write("go on\n")
-            process.stdin.flush()
-            assert process.stdout.readline() == "ended\n"
-            give_up_at = time.monotonic() + 20
-            while (left := [pid for pid in (first, its, second, others) if lives(pid)]) != lasting:
-                assert time.monotonic() < give_up_at, (left, lasting)
-                time.sleep(0.01)
-        assert process.poll() is None
-    finally:
-        process.kill()
-        process.wait()
-        process.stdin.close()
-        process.stdout.close()
-
-
 def test_a_plain_bot_sees_little_of_its_authors_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEADHEAT_TOKEN", "secret")
     with running("import os\ninput()\nprint(sorted(os.environ))", tmp_path) as (_, transport):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import expect
+import re
+
+from playwright.sync_api import Dialog, expect
 
 from tests.cli.test_organisers_page import example, house_bots
 from tests.site.conftest import PHONE, League, Open, keeps_out, signed_in_as
@@ -18,11 +20,33 @@ def test_an_organiser_decides_about_an_entry_by_either_button(visit: Open, leagu
     page = visit("/desk/seasons/6", storage_state=signed_in_as(league, league.site.world.boss.id))
     assert keeps_out(page) == []
     row = page.get_by_role("region", name="Entries").get_by_role("row").nth(1)
+    asked: list[str] = []
+
+    def answer(dialog: Dialog) -> None:
+        asked.append(dialog.message)
+        dialog.accept()
+
+    page.on("dialog", answer)
     for button, state in (("Withdraw", "withdrawn"), ("Disqualify", "disqualified"), ("Reinstate", "yes")):
         row.get_by_role("textbox").fill(f"{button} it.")
         row.get_by_role("button", name=button).click()
         expect(row).to_contain_text(state)
+        assert asked.pop().startswith(f"{button} "), "each is asked about"
+        expect(page.get_by_role("status")).to_contain_text("The bot was")
+        expect(page).not_to_have_url(re.compile("done="))  # it is said once
     assert keeps_out(page) == []
+
+
+def test_what_is_wrong_is_in_sight_and_has_the_focus(visit: Open, league: League) -> None:
+    page = visit("/desk/seasons/new", storage_state=signed_in_as(league, league.site.world.boss.id), viewport=PHONE)
+    page.get_by_label("Name").fill("Wrong")
+    page.get_by_label("How many qualify").fill("2")
+    page.evaluate("document.querySelector('#season-finals_top').min = ''")
+    page.get_by_label("How many qualify").fill("1")
+    page.get_by_role("button", name="Create season").click()
+    wrong = page.locator("#season-finals_top[aria-invalid]")
+    expect(wrong).to_be_focused()
+    expect(wrong).to_be_in_viewport()
 
 
 def test_a_file_dropped_while_another_is_on_its_way_is_not_sent(visit: Open, league: League) -> None:

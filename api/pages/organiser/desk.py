@@ -28,7 +28,10 @@ from deadheat.api.pages.forms import (
     posting,
     private,
 )
+from deadheat.api.pages.match import ended
 from deadheat.api.pages.organiser import season_form
+from deadheat.api.pages.organiser.done import STATE, done, to_season
+from deadheat.api.pages.organiser.timetable import steps
 from deadheat.api.routes import appeals as api_appeals
 from deadheat.api.routes import rulings
 from deadheat.api.routes.season import announcements as api_announcements
@@ -42,6 +45,7 @@ from deadheat.api.schemas.entries import EntryChange
 from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
 from deadheat.engine.language import N_, _, gettext
+from deadheat.league.database import now
 from deadheat.league.service.course.open_matters import season_unfinished
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.evaluations.views import evaluations
@@ -53,10 +57,12 @@ from deadheat.league.service.rulings.held import decide_match, held_by_game, hel
 from deadheat.league.service.rulings.rulings import rejudge_match
 from deadheat.league.service.seasons import entries as league_entries
 from deadheat.league.service.seasons.admission import invited_to_season
+from deadheat.league.service.seasons.declared import season_timetable
 from deadheat.league.service.seasons.entries import entries_named
 from deadheat.league.service.seasons.seasons import season_info, season_progress, seasons
 from deadheat.league.service.views.decisions import decisions
 from deadheat.league.service.views.forecasts import season_forecast
+from deadheat.league.service.views.matches import matches_by_id
 from deadheat.league.service.views.voids import LEAST_VOIDS, season_voids
 from deadheat.league.states import (
     ENTERABLE,
@@ -132,6 +138,8 @@ class Listed(base.Query):
 
     q: Annotated[str, Query(max_length=64)] = ""
     page: base.RowId = 1
+    done: Annotated[str, Query(max_length=16)] = ""
+    """What was just done, see `api.pages.organiser.done`."""
     bots: schemas.Bots | None = None
     """The number of bots that the forecast assumes; None: those that have entered."""
 
@@ -147,11 +155,12 @@ class Listed(base.Query):
 
 
 Listing = Annotated[Listed, Query()]
+Numbered = Annotated[int, Query(ge=0, le=MAX_ID)]
 FIRST = Listed()
 
 
 def _desk(
-    shared: Services, visit: Visit, complaint: Complaint | None = None, after: int = 0, **_given: Any
+    shared: Services, visit: Visit, complaint: Complaint | None = None, after: int = 0, match: int = 0, **_given: Any
 ) -> Response:
     with shared.db.reading() as session:
         appeals, in_all = waiting_appeals(session, visit.person, after=after, limit=SHOWN + 1)
@@ -161,6 +170,7 @@ def _desk(
             "welcome": welcome(session, visit.person),
             "held": held_matches(session, visit.person, HELD),
             "held_in_all": sum(held_by_game(session).values()),
+            "appealed": matches_by_id(session, {item.match_id for item in appeals[:SHOWN]}),
         }
         values["flagged"] = [
             (season.id, season.name, item)
@@ -183,6 +193,8 @@ def _desk(
         appeals_in_all=in_all,
         later=appeals[SHOWN - 1].id if len(appeals) > SHOWN else None,
         after=after,
+        match=match,
+        ended=ended,
         most_seasons=SEASONS,
         most=SHOWN,
         **values,
@@ -207,6 +219,7 @@ def season_page(
             "progress": season_progress(session, season_id),
             "unfinished": season_unfinished(session, season_id),
             "invited": invited_to_season(session, visit.person, season_id),
+            "steps": steps(season_timetable(session, season_id), None, now(session)),
             "evaluation": next(iter(evaluations(session, season_id, limit=1)), None),
             "forecast": None,
         }
@@ -233,15 +246,17 @@ def season_page(
         listed=listed,
         enterable=info.state in ENTERABLE,
         on_ladder=info.state in ON_LADDER,
+        closed=not info.state.goes_on,
+        done=done(listed.done, info.state),
         movable=len(info.divisions) > 1 and info.state in ENTERABLE,
         **values,
     )
 
 
 @router.get("")
-def desk(shared: Shared, visit: Visiting, after: Annotated[int, Query(ge=0, le=MAX_ID)] = 0) -> Response:
-    """Show the whole desk, with the open appeals above `after`."""
-    return _desk(shared, visit, after=after)
+def desk(shared: Shared, visit: Visiting, after: Numbered = 0, match: Numbered = 0) -> Response:
+    """Show the whole desk, with the open appeals above `after`, and `match` filled in where matches are ruled on."""
+    return _desk(shared, visit, after=after, match=match)
 
 
 @router.get("/seasons/new")
@@ -266,7 +281,7 @@ def create_season(shared: Shared, posted: Submitted) -> Response:
     """Create a scheduled season."""
     body = checked(schemas.SeasonRequest, season_form.read(posted.fields))
     season = api_seasons.create_season(shared, posted.visit.person, body, Response())
-    return onward(f"/desk/seasons/{season.id}")
+    return to_season(season.id, "created")
 
 
 @router.post("/sign-up")
@@ -341,7 +356,7 @@ def set_state(shared: Shared, posted: Submitted, season_id: Id) -> Response:
     body = checked(StateForm, posted.fields)
     with shared.db.transaction() as session:
         set_season_state(session, posted.visit.person, season_id, body.state, force=body.force)
-    return onward(f"/desk/seasons/{season_id}")
+    return to_season(season_id, STATE)
 
 
 @router.post("/seasons/{season_id}/settings")
@@ -351,7 +366,7 @@ def edit(shared: Shared, posted: Submitted, season_id: Id) -> Response:
     given = season_form.read(posted.fields)
     settings = {name: value for name, value in given.items() if name not in ("state", "force")}
     api_seasons.change_season(shared, posted.visit.person, season_id, checked(schemas.SeasonChange, settings))
-    return onward(f"/desk/seasons/{season_id}")
+    return to_season(season_id, "saved")
 
 
 @router.post("/seasons/{season_id}/invitations")
@@ -360,7 +375,7 @@ def invite(shared: Shared, posted: Submitted, season_id: Id) -> Response:
     """Put an author on the season's list, or (with `remove`) take them off."""
     change = api_seasons.uninvite if "remove" in posted.fields else api_seasons.invite
     change(shared, posted.visit.person, season_id, checked(NameForm, posted.fields).name)
-    return onward(f"/desk/seasons/{season_id}#invitations")
+    return to_season(season_id, "uninvited" if "remove" in posted.fields else "invited")
 
 
 @router.post("/seasons/{season_id}/entries")
@@ -370,7 +385,7 @@ def let_in(shared: Shared, posted: Submitted, season_id: Id) -> Response:
     bot_id = checked(BotForm, posted.fields).bot
     with shared.db.transaction() as session:
         entry = league_entries.let_in(session, posted.visit.person, season_id, bot_id)
-    return onward(f"/desk/seasons/{season_id}{Listed(q=entry.bot).address}#entries")
+    return to_season(season_id, "entered", Listed(q=entry.bot).address)
 
 
 @router.post("/seasons/{season_id}/entries/{bot_id}/division")
@@ -378,7 +393,7 @@ def let_in(shared: Shared, posted: Submitted, season_id: Id) -> Response:
 def assign_division(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id, listed: Listing) -> Response:
     """Move an entry to another division."""
     change_entry(shared, posted.visit.person, season_id, bot_id, checked(EntryChange, posted.fields))
-    return onward(f"/desk/seasons/{season_id}{listed.address}#entries")
+    return to_season(season_id, "moved", listed.address)
 
 
 @router.post("/seasons/{season_id}/entries/{bot_id}/{verb}")
@@ -388,7 +403,7 @@ def rule_on_entry(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id, 
     if verb not in ENTRY_VERBS:
         raise HTTPException(404)
     ENTRY_VERBS[verb](shared, posted.visit.person, season_id, bot_id, checked(shapes.Reason, posted.fields))
-    return onward(f"/desk/seasons/{season_id}{listed.address}#entries")
+    return to_season(season_id, verb, listed.address)
 
 
 def _new_season(

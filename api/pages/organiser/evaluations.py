@@ -7,6 +7,7 @@ from fastapi import APIRouter, Response
 from deadheat.api.deps import Id, Shared
 from deadheat.api.pages.forms import Submitted, checked, onward, posting
 from deadheat.api.pages.organiser.desk import season_page
+from deadheat.api.pages.organiser.done import to_season
 from deadheat.api.routes.season import evaluations
 from deadheat.api.schemas.evaluations import EvaluationRequest
 
@@ -31,4 +32,4 @@ def begin_evaluation(shared: Shared, posted: Submitted, season_id: Id) -> Respon
 def cancel_evaluation(shared: Shared, posted: Submitted, season_id: Id, evaluation_id: Id) -> Response:
     """Cancel a running evaluation."""
     evaluations.cancel(shared, posted.visit.person, evaluation_id)
-    return onward(f"/desk/seasons/{season_id}#evaluations")
+    return to_season(season_id, "cancelled")

@@ -6,22 +6,20 @@ area beside it is for another preview.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import UTC
 from typing import Annotated, Any
-from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Query, Response
 
 from deadheat.api.deps import Shared
-from deadheat.api.pages.forms import Complaint, Posted, Submitted, Visit, Visiting, checked, onward, posting, private
-from deadheat.api.pages.render import instant
+from deadheat.api.pages.forms import Complaint, Posted, Submitted, Visit, Visiting, checked, posting, private
+from deadheat.api.pages.organiser.done import to_season
+from deadheat.api.pages.organiser.template import new_season
+from deadheat.api.pages.organiser.timetable import steps
 from deadheat.api.routes.season.season_files import declare
 from deadheat.api.schemas import base
 from deadheat.api.schemas.seasons import SeasonFileRequest
 from deadheat.api.services import Services
-from deadheat.engine.figures import away
+from deadheat.engine.games import GAMES
 from deadheat.league.database import now
 from deadheat.league.records.seasons import Declared
 from deadheat.league.season_file import MAX_CHARACTERS
@@ -33,19 +31,9 @@ router = APIRouter(prefix="/desk/season-file", include_in_schema=False)
 Which = Annotated[base.RowId | None, Query()]
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A line of the timetable."""
-
-    label: str
-    at: str
-    local: str
-    away: str
-
-
 @router.get("")
 def season_file(shared: Shared, visit: Visiting, season: Which = None) -> Response:
-    """Show the file of a season as it is, or an empty one."""
+    """Show the file of a season as it is, or one to begin a new season with."""
     return _page(shared, visit, season)
 
 
@@ -60,7 +48,10 @@ def declare_season(shared: Shared, posted: Submitted, season: Which = None) -> R
     text, apply = _sent(posted), "apply" in posted.fields
     asked = {"document": text, "preview": not apply, "bots": posted.fields.get("bots", "")}
     told = declare(shared, posted.visit.person, checked(SeasonFileRequest, asked), season)
-    return onward(f"/desk/seasons/{told.season_id}") if apply else _page(shared, posted.visit, season, None, text, told)
+    if apply:
+        assert told.season_id is not None, "it exists now"
+        return to_season(told.season_id, "created" if season is None else "changed")
+    return _page(shared, posted.visit, season, None, text, told)
 
 
 def _sent(posted: Posted) -> str:
@@ -82,16 +73,8 @@ def _page(
         if season_id is not None:
             values["season"] = season_info(session, season_id)
             values["text"] = season_as_file(session, visit.person, season_id) if text is None else text
+        elif text is None:
+            values["text"] = new_season(min(GAMES), now(session))
         if told is not None:
-            values["steps"] = list(_steps(told, now(session).timestamp()))
+            values["steps"] = steps(told.timetable, told.timezone, now(session))
     return private(shared, "desk-file.html", visit, complaint, most=MAX_CHARACTERS, **values)
-
-
-def _steps(told: Declared, at: float) -> Iterator[Step]:
-    zone = ZoneInfo(told.timezone) if told.timezone else None
-    for step in told.timetable:
-        if step.at is None:
-            yield Step(step.label, step.otherwise, "", "")
-        else:
-            local = step.at.astimezone(zone).strftime("%Y-%m-%d %H:%M %Z") if zone else ""
-            yield Step(step.label, instant(step.at.astimezone(UTC)), local, away(step.at.timestamp() - at))

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
+from deadheat.api.pages.forms import setting_label
 from deadheat.engine.language import _, gettext
 from deadheat.league.records.seasons import Season
 from deadheat.league.states import SeasonState
@@ -63,15 +64,10 @@ class Filled:
             return _("This can no longer be changed.")
         if self.term.setting.options:
             return ""
-        said = NAMED.sub(_label, gettext(in_form(self.term)))
+        said = NAMED.sub(lambda named: setting_label(named[1]), gettext(in_form(self.term)))
         if self.lines:
             return _("One per line. %(meaning)s", meaning=said)
         return _("Separated by commas. %(meaning)s", meaning=said) if self.term.kind is list else said
-
-
-def _label(named: re.Match[str]) -> str:
-    """The label of a setting that is named, in quotation marks."""
-    return f"\u201c{gettext(TERMS[named[1]].setting.label)}\u201d"
 
 
 def in_form(term: Term) -> str:

@@ -26,6 +26,9 @@ LATE_MS = 50.0
 VOID_PERCENT = 1.0
 """The threshold that the page also marks among its figures."""
 
+SAVED_PERCENT = 1.0
+"""The threshold of the alert DeadheatHostsBusy."""
+
 STEPS = {1: timedelta(minutes=1), 24: timedelta(minutes=10)}
 """The time that one point covers, by the hours that a chart shows."""
 
@@ -80,7 +83,7 @@ def timelines(moments: Sequence[Moment], until: datetime, hours: int, names: Map
         drawn(_("Waiting series"), "", lambda some: some[-1].waiting),
         drawn(_("Void attempts"), "%", _void_percent, VOID_PERCENT),
         drawn(_("Taken from bots, a minute"), "s", lambda some: _rate(some, lambda ran: ran.stolen_seconds)),
-        drawn(_("Replies saved past the deadline, a minute"), "", lambda some: _rate(some, lambda ran: ran.saved)),
+        drawn(_("Replies saved past the deadline"), "%", _saved_percent, SAVED_PERCENT),
         drawn(_("Worst wake-up delay"), "ms", lambda some: 1000 * _worst(some, lambda ran: ran.late_seconds), LATE_MS),
         drawn(_("CPU steal"), "%", lambda some: 100 * _worst(some, lambda ran: ran.steal_share), 100 * MAX_STEAL_SHARE),
         drawn(_("CPU load"), "%", lambda some: 100 * _worst(some, lambda ran: ran.busy_share)),
@@ -128,6 +131,10 @@ def _worst(some: Sequence[Moment], figure: Callable[[Ran], float]) -> float:
 def _void_percent(some: Sequence[Moment]) -> float:
     voids = _total(some, lambda ran: ran.voids)
     return 100 * voids / ((voids + _total(some, lambda ran: ran.matches)) or 1)
+
+
+def _saved_percent(some: Sequence[Moment]) -> float:
+    return 100 * _total(some, lambda ran: ran.saved) / (_total(some, lambda ran: ran.replies) or 1)
 
 
 def _drawn(

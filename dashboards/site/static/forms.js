@@ -3,7 +3,8 @@ import { say } from "./say.js";
 
 for (const form of document.querySelectorAll("form[method=post]")) {
   form.addEventListener("submit", (event) => {
-    if (form.dataset.confirm && !confirm(form.dataset.confirm)) {
+    const asked = event.submitter?.dataset.confirm ?? form.dataset.confirm;
+    if (asked && !confirm(asked)) {
       event.preventDefault();
       return;
     }
@@ -27,5 +28,11 @@ for (const secret of document.querySelectorAll("[data-copy]")) {
   });
   secret.after(" ", button);
 }
-document.querySelector("[role=alert]:not([hidden])")?.scrollIntoView({ block: "center" });
-document.querySelector("[aria-invalid]")?.focus({ preventScroll: true }); // what to mend, for who types on
+const wrong = document.querySelector("[aria-invalid]"); // what to mend, for who types on
+(wrong ?? document.querySelector("[role=alert]:not([hidden])"))?.scrollIntoView({ block: "center" });
+wrong?.focus({ preventScroll: true });
+const here = new URL(location);
+if (here.searchParams.has("done")) { // said once, not whenever the page is loaded again
+  here.searchParams.delete("done");
+  history.replaceState(history.state, "", here);
+}

@@ -23,13 +23,12 @@ def announce(session: Session, organiser: Person, season_id: int | None, title: 
         NotAllowed, NotFound.
     """
     organiser.must_organise()
-    if season_id is not None:
-        existing(session, Season, season_id)
+    season = None if season_id is None else existing(session, Season, season_id).name
     row = Announcement(season_id=season_id, title=title, text=text, author=organiser.name, at=now(session))
     session.add(row)
     session.flush()
     record(session, organiser.name, "announced", f"announcement/{row.id}", {"season": season_id, "title": title})
-    return from_row(AnnouncementInfo, row)
+    return from_row(AnnouncementInfo, row, season=season)
 
 
 def take_down(session: Session, organiser: Person, announcement_id: int) -> None:
@@ -47,10 +46,10 @@ def take_down(session: Session, organiser: Person, announcement_id: int) -> None
 def announcements(session: Session, season_id: int | None = None, limit: int = MAX_SHOWN) -> list[AnnouncementInfo]:
     """The announcements about one season and about the whole league, or all, the newest first."""
     statement = NEWEST if season_id is None else ABOUT
-    return [
-        from_row(AnnouncementInfo, row) for row in session.exec(statement, params={"season": season_id, "most": limit})
-    ]
+    rows = session.exec(statement, params={"season": season_id, "most": limit})
+    return [from_row(AnnouncementInfo, row, season=season) for row, season in rows]
 
 
-NEWEST = select(Announcement).order_by(col(Announcement.id).desc()).limit(bindparam("most", type_=Integer))
+NAMED = select(Announcement, Season.name).join(Season, col(Season.id) == Announcement.season_id, isouter=True)
+NEWEST = NAMED.order_by(col(Announcement.id).desc()).limit(bindparam("most", type_=Integer))
 ABOUT = NEWEST.where((col(Announcement.season_id) == bindparam("season")) | col(Announcement.season_id).is_(None))

@@ -102,6 +102,7 @@ def open_appeal(
     flush_unless_taken(session, WrongState(AppealState.OPEN, ALREADY))
     data = {"appeal": row.id, "verified": findings.get("verified")}
     record(session, owner.name, "appeal-opened", f"match/{match_id}", data)
+    notices.appeal_opened(session, row, owner)
     return _view(session, row)
 
 
@@ -155,7 +156,7 @@ def appeals(
     limit: int = 50,
 ) -> list[AppealInfo]:
     """List appeals with an id below `before`, the newest first: organisers see all (unless `own`), authors theirs."""
-    statement = select(Appeal, Bot).join(Bot, col(Bot.id) == Appeal.bot_id)
+    statement = NAMED
     if own or not asker.organises:
         statement = statement.where(owned_by(asker))
     if match_id is not None:
@@ -167,7 +168,7 @@ def appeals(
     if before is not None:
         statement = statement.where(Appeal.id < before)
     rows = session.exec(statement.order_by(col(Appeal.id).desc()).limit(limit))
-    return [_info(row, bot.name) for row, bot in rows]
+    return [_info(*found) for found in rows]
 
 
 def waiting_appeals(session: Session, organiser: Person, *, after: int, limit: int) -> tuple[list[AppealInfo], int]:
@@ -178,10 +179,16 @@ def waiting_appeals(session: Session, organiser: Person, *, after: int, limit: i
     """
     organiser.must_organise()
     waits = Appeal.state == AppealState.OPEN
-    statement = select(Appeal, Bot).join(Bot, col(Bot.id) == Appeal.bot_id).where(waits, Appeal.id > after)
-    rows = session.exec(statement.order_by(col(Appeal.id)).limit(limit))
+    rows = session.exec(NAMED.where(waits, Appeal.id > after).order_by(col(Appeal.id)).limit(limit))
     in_all = session.exec(select(func.count()).select_from(Appeal).where(waits)).one()
-    return [_info(row, bot.name) for row, bot in rows], in_all
+    return [_info(*found) for found in rows], in_all
+
+
+NAMED = (
+    select(Appeal, Bot.name, Season.name)
+    .join(Bot, col(Bot.id) == Appeal.bot_id)
+    .join(Season, col(Season.id) == Appeal.season_id)
+)
 
 
 def _open(session: Session, appeal_id: int) -> Appeal:
@@ -204,8 +211,8 @@ def _close(session: Session, row: Appeal, state: AppealState, who: str, ruling: 
 
 
 def _view(session: Session, row: Appeal) -> AppealInfo:
-    return _info(row, session.get_one(Bot, row.bot_id).name)
+    return _info(row, session.get_one(Bot, row.bot_id).name, session.get_one(Season, row.season_id).name)
 
 
-def _info(row: Appeal, bot: str) -> AppealInfo:
-    return from_row(AppealInfo, row, bot=bot, findings=told_findings(row.findings))
+def _info(row: Appeal, bot: str, season: str) -> AppealInfo:
+    return from_row(AppealInfo, row, bot=bot, season=season, findings=told_findings(row.findings))

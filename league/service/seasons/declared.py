@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlmodel import Session, col, select
 
 from deadheat.engine.figures import plural
 from deadheat.engine.games import GAMES
+from deadheat.engine.language import N_
 from deadheat.league import season_file
 from deadheat.league.database import now
 from deadheat.league.errors import BadSeasonFile, LeagueError
@@ -50,7 +51,7 @@ from deadheat.league.service.seasons.seasons import (
     settled,
 )
 from deadheat.league.service.views.forecasts import forecast
-from deadheat.league.states import Admission, FinalsFormat, SeasonState, dated_steps
+from deadheat.league.states import SEASON_STEPS, Admission, FinalsFormat, SeasonState, dated_steps
 from deadheat.league.tables import Season, User
 from deadheat.league.terms import DATES, TERMS
 from deadheat.league.timetable import DeclaredEvaluation, stored, timetable
@@ -185,6 +186,8 @@ def _plan(session: Session, organiser: Person, text: str, row: Season | None) ->
         after |= {"game": game, "previous_id": declared.previous_id}
     plan = _Plan(row, declared, before, after, invited)
     complained = {path for path, _ in mistakes}
+    if PATHS["finals"] in complained:  # what else is said of finals would follow from the mistake there
+        complained |= {PATHS[name] for name in ("finals_at", "stages", "finals_log")}
     mistakes += (one for one in _refusals(session, plan) if one[0] not in complained)
     if mistakes:
         raise BadSeasonFile(mistakes)
@@ -294,12 +297,7 @@ def _refusals(session: Session, plan: _Plan) -> Iterator[Mistake]:
 
 def _told(session: Session, plan: _Plan, season_id: int | None, bots: int | None, *, applied: bool) -> Declared:
     changes = [DeclaredChange(PATHS[name], _json(plan.now[name]), _json(plan.then[name])) for name in plan.changed]
-    dates = [
-        DeclaredDate(PATHS[name], TERMS[name].setting.label, plan.then[name], _otherwise(name, plan.then))
-        for name in DATES
-    ]
-    dates += _stage_dates(plan.then)
-    dates += _evaluation_dates(plan.then[EVALUATIONS], now(session))
+    dates = _timetable(plan.then, now(session))
     foreseen = _foreseen(session, plan, bots)
     warnings = [*_warnings(session, plan), *foreseen.warnings]
     return Declared(season_id, applied, plan.declared.timezone, changes, dates, foreseen, warnings)
@@ -314,17 +312,41 @@ def _foreseen(session: Session, plan: _Plan, bots: int | None) -> Forecast:
     return forecast(session, wanted, bots)
 
 
+def season_timetable(session: Session, season_id: int) -> list[DeclaredDate]:
+    """The timetable of a season as it is, without steps that were taken by hand."""
+    row = existing(session, Season, season_id)
+    taken = {f"dates.{step.date}" for state, step in SEASON_STEPS.items() if not state.is_after(row.state)}
+    steps = _timetable(_public(session, row), now(session))
+    return [step for step in steps if step.at is not None or step.path not in taken]
+
+
+def _timetable(then: Mapping[str, Any], at: datetime) -> list[DeclaredDate]:
+    """The steps in the order in which they are taken; one without a date follows the one before it."""
+    found: list[tuple[datetime, DeclaredDate]] = []
+    latest = datetime.min.replace(tzinfo=UTC)
+    for name in DATES:
+        if name == "finals_at" and then["finals"] is FinalsFormat.NONE:
+            continue
+        latest = max(latest, then[name] or latest)
+        step = DeclaredDate(PATHS[name], TERMS[name].setting.label, then[name], _otherwise(name, then))
+        found.append((latest, step))
+        if name == "finals_at":
+            found += ((latest, stage) for stage in _stage_dates(then))
+    found += ((one.at or latest, one) for one in _evaluation_dates(then[EVALUATIONS], at))
+    return [step for _, step in sorted(found, key=lambda one: one[0])]
+
+
 def _otherwise(name: str, then: Mapping[str, Any]) -> str:
     """When the season takes a step that has no date."""
     closes_itself = name == "closes_at" and then["finals"] is not FinalsFormat.NONE and then["closes_when_done"]
-    return "when the finals are over" if closes_itself else "manually"
+    return N_("when the finals are over") if closes_itself else N_("manually")
 
 
 def _stage_dates(then: Mapping[str, Any]) -> list[DeclaredDate]:
     """The stages of the finals: the first begins with the finals, and each of the others when the previous one is
     over.
     """
-    first, later = (then["finals_at"], "with the finals"), (None, "when the one before is over")
+    first, later = (then["finals_at"], N_("with the finals")), (None, N_("when the one before is over"))
     return [
         DeclaredDate(PATHS["stages"], f"Stage {number}: {stage.words}", *(first if number == 1 else later))
         for number, stage in enumerate(stages(then["stages"]), 1)
@@ -337,7 +359,7 @@ def _evaluation_dates(lines: Sequence[DeclaredEvaluation], at: datetime) -> list
     for one in lines:
         often = f", then every {plural(one.every_minutes, 'minute')}" if one.every_minutes is not None else ""
         dates.append(
-            DeclaredDate(EVALUATIONS, f"Evaluation {one.name}{often}", one.next_due(at), "all times have passed")
+            DeclaredDate(EVALUATIONS, f"Evaluation {one.name}{often}", one.next_due(at), N_("all times have passed"))
         )
     return sorted(dates, key=lambda date: (date.at is None, date.at or at))
 
@@ -345,9 +367,9 @@ def _evaluation_dates(lines: Sequence[DeclaredEvaluation], at: datetime) -> list
 def _warnings(session: Session, plan: _Plan) -> Iterator[str]:
     """Yield what is allowed but probably a mistake."""
     season = plan.as_season()
-    for _, name, date in dated_steps(season, season.state):
+    for state, name, date in dated_steps(season, season.state):
         if date <= now(session):
-            yield f"{PATHS[name]} has passed."
+            yield f"{PATHS[name]} has passed: the season will be {SEASON_STEPS[state].becomes} at once."
     if season.admission is Admission.INVITED and not plan.then["invited"]:
         yield f"{PATHS['invited']} is empty, so no author can enter yet."
     if season.admission is not Admission.INVITED and plan.declared.invited:

@@ -252,7 +252,7 @@ def faults(row: Season) -> Iterator[BadSetting]:
         yield BadSetting("finals", "a round robin needs tables of two; choose swiss")
     yield from _stage_faults(row)
     if row.finals_at is not None and row.finals is FinalsFormat.NONE:
-        yield BadSetting("finals_at", "this season has no finals; choose how they are played")
+        yield BadSetting("finals_at", "this season has no finals; choose how they are played, or leave the date out")
     yield from evaluation_faults(row.seats, timetable(row.evaluations))
 
 

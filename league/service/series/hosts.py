@@ -183,6 +183,7 @@ def blame_host(session: Session, host: Host, cause: str, detail: str, match_id: 
     if Trait.CONDEMNS in traits:
         reasons = [storable(f"A bot got almost no processor time there, so its match was given up: {detail}")]
         found: dict[str, Any] = {"fitness": Fitness.UNFIT, "reasons": reasons, "check_due_at": now(session)}
+        _change(session, host, col(WorkerHost.fitness) != Fitness.UNFIT, since_at=now(session))
         _begin_incident(session, host, reasons, match_id)
         _change(session, host, **found)
 
@@ -372,9 +373,7 @@ def _become(
 
 def _begin_incident(session: Session, host: Host, reasons: Sequence[str], match_id: int | None = None) -> None:
     """Keep why a machine becomes unfit, until it does so the next time, and tell the administrators."""
-    at = now(session)
-    _change(session, host, col(WorkerHost.fitness) != Fitness.UNFIT, since_at=at)
-    incident: dict[str, Any] = {"incident_at": at, "incident_ended_at": None}
+    incident: dict[str, Any] = {"incident_at": now(session), "incident_ended_at": None}
     if _change(session, host, ~IN_INCIDENT, **incident, incident={"reasons": [*reasons], "match_id": match_id}):
         machine_unfit(session, host.name, reasons[0])
 

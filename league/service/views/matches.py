@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -78,7 +78,17 @@ def matches(
     by_end = finished_since is not None or state is MatchState.DONE
     if before is not None and by_end:
         given["end"] = _end(session, before)
-    rows = session.exec(_listed(frozenset(given), state), params={**given, "most": limit}).all()
+    return _views(session, session.exec(_listed(frozenset(given), state), params={**given, "most": limit}).all())
+
+
+def matches_by_id(session: Session, match_ids: Collection[int]) -> dict[int, MatchInfo]:
+    """Return the matches with these ids, including private ones."""
+    found = session.exec(THESE, params={"ids": list(match_ids)}).all() if match_ids else ()
+    return {match.id: match for match in _views(session, found)}
+
+
+def _views(session: Session, rows: Sequence[Any]) -> list[MatchInfo]:
+    """Matches with their seats and bearings. `rows`: each with the game and variant of its season."""
     untold = withheld(session, [row for row, *_ in rows])
     seats = _seats(session, [row.id for row, *_ in rows], untold)
     known = bearings(session, [row for row, *_ in rows])
@@ -165,11 +175,9 @@ def match_detail(session: Session, match_id: int, viewer: Person | None = None, 
     return from_row(MatchDetail, view, not_played=not_played, attempts=attempts, latencies=latencies)
 
 
-ONE = (
-    select(Match, Season.game, Season.variant)
-    .join(Season, col(Season.id) == Match.season_id)
-    .where(Match.id == bindparam("id"))
-)
+PLAYED = select(Match, Season.game, Season.variant).join(Season, col(Season.id) == Match.season_id)
+ONE = PLAYED.where(Match.id == bindparam("id"))
+THESE = PLAYED.where(col(Match.id).in_(bindparam("ids", expanding=True)))
 
 LATENCIES = (
     select(LatencySummary)

@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import bindparam
+from sqlalchemy import select as columns
 from sqlmodel import Session, col, delete, exists, func, select
 
 from deadheat.engine.core import NS_PER_S
@@ -22,7 +23,7 @@ from deadheat.league.causes import Cause
 from deadheat.league.database import now, settings_of
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.carrying_out import SERIES
-from deadheat.league.tables import Attempt, Machine, Sample, Series, UtcDateTime, WorkerHost
+from deadheat.league.tables import Attempt, LatencySummary, Machine, Sample, Series, UtcDateTime, WorkerHost
 
 KEPT = timedelta(hours=25)
 GAP = timedelta(minutes=5)
@@ -32,8 +33,8 @@ GAP = timedelta(minutes=5)
 @dataclass(frozen=True, slots=True)
 class Ran:
     """A machine in one sample. `late_seconds`: how late its keeper woke up, at worst; `steal_share`, `busy_share`: 0 to
-    1; `stolen_seconds`: what it took from bots in the matches that it counts; `saved`: replies that were past their
-    deadlines but counted, because of that.
+    1; `stolen_seconds`: what it took from bots in the matches that it counts; `saved`: those of their `replies` that
+    were past their deadlines but counted, because of that.
     """
 
     matches: int
@@ -43,6 +44,7 @@ class Ran:
     stolen_seconds: float = 0.0
     saved: int = 0
     busy_share: float = 0.0
+    replies: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,25 +115,25 @@ def _alive(session: Session) -> dict[str, list[float]]:
 
 def _count(session: Session, newest: Sample, since: int) -> None:
     """Add each attempt at a match stored after `since` to the sample of the minute in which it ended."""
-    attempts = session.exec(ENDED, params={"since": since, "newest": newest.attempt}).all()
+    attempts = session.connection().execute(ENDED, {"since": since, "newest": newest.attempt}).all()
     if not attempts:
         return
     numbers = {host.name: str(number) for number, host in session.exec(NUMBERED)}
-    rows = session.exec(FROM, params={"ended_at": min(ended_at for _, _, ended_at, _ in attempts)}).all() or [newest]
+    rows = session.exec(FROM, params={"ended_at": min(ended_at for _, _, ended_at, *_ in attempts)}).all() or [newest]
     minutes = [row.at for row in rows]
     counted: dict[tuple[int, str], Ran] = {}
-    for worker, cause, ended_at, evidence in attempts:
+    for worker, cause, ended_at, evidence, replies in attempts:
         number = numbers.get((worker or "").rpartition(":")[0])
         if number is None:
             continue
         place = min(bisect_right(minutes, ended_at), len(rows) - 1)
         ran = counted.get((place, number)) or Ran(*rows[place].machines.get(number, (0, 0)))
-        counted[place, number] = _with(ran, cause, evidence)
+        counted[place, number] = _with(ran, cause, evidence, replies or 0)
     for (place, number), ran in counted.items():
         rows[place].machines = {**rows[place].machines, number: _stored(ran)}
 
 
-def _with(ran: Ran, cause: str, evidence: Mapping[str, Any]) -> Ran:
+def _with(ran: Ran, cause: str, evidence: Mapping[str, Any], replies: int) -> Ran:
     """The sample with one attempt more."""
     if cause != Cause.PLAYED:
         return replace(ran, voids=ran.voids + 1)
@@ -140,6 +142,7 @@ def _with(ran: Ran, cause: str, evidence: Mapping[str, Any]) -> Ran:
         matches=ran.matches + 1,
         stolen_seconds=ran.stolen_seconds + evidence.get("stolen_ns", 0) / NS_PER_S,
         saved=ran.saved + evidence.get("past_deadline", 0),
+        replies=ran.replies + replies,
     )
 
 
@@ -147,8 +150,15 @@ def _stored(ran: Ran) -> list[float]:
     return [round(value, 5) for value in astuple(ran)]
 
 
-ENDED = select(Attempt.worker, Attempt.cause, Attempt.finished_at, Attempt.evidence).where(
-    Attempt.id > bindparam("since"), Attempt.id <= bindparam("newest"), col(Attempt.match_id).is_not(None)
+REPLIES = select(func.sum(LatencySummary.prompts)).where(LatencySummary.match_id == Attempt.match_id)
+ENDED = columns(
+    col(Attempt.worker),
+    col(Attempt.cause),
+    col(Attempt.finished_at),
+    col(Attempt.evidence),
+    REPLIES.correlate(Attempt).scalar_subquery(),
+).where(
+    col(Attempt.id) > bindparam("since"), col(Attempt.id) <= bindparam("newest"), col(Attempt.match_id).is_not(None)
 )
 FROM = select(Sample).where(col(Sample.at) > bindparam("ended_at", type_=UtcDateTime)).order_by(col(Sample.at))
 NUMBERED = select(Machine.id, WorkerHost).join(WorkerHost, col(WorkerHost.name) == Machine.name)

@@ -1,0 +1,47 @@
+"""A season's timetable at the desk: in the preview of its file, and on its page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+from deadheat.api.pages.render import instant
+from deadheat.engine.figures import away
+from deadheat.engine.language import gettext
+from deadheat.league.records.seasons import DeclaredDate
+from deadheat.league.states import SEASON_STEPS
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A line of the timetable. `utc`: its date, or when it comes without one. `local` is empty if it says the same."""
+
+    label: str
+    at: datetime | None
+    utc: str
+    local: str
+    away: str
+    next: bool
+
+
+PAST = {f"dates.{step.date}": step.past for step in SEASON_STEPS.values()}
+"""What is said of a season's dates that have passed, by their place in its file."""
+
+
+def steps(dates: Sequence[DeclaredDate], timezone: str | None, now: datetime) -> list[Step]:
+    """The lines for a reader at `now`, also in that time zone if its clocks differ from UTC on any of the dates."""
+    zone = ZoneInfo(timezone) if timezone else None
+    if zone is None or not any(date.at and date.at.astimezone(zone).utcoffset() for date in dates):
+        zone = None
+    coming = min((date.at for date in dates if date.at and date.at > now), default=None)
+    return [_step(date, zone, now, date.at is not None and date.at == coming) for date in dates]
+
+
+def _step(date: DeclaredDate, zone: ZoneInfo | None, now: datetime, coming: bool) -> Step:
+    if date.at is None:
+        return Step(gettext(date.label), None, gettext(date.otherwise), "", "", next=False)
+    label = gettext(date.label if date.at > now else PAST.get(date.path, date.label))
+    local = f"{date.at.astimezone(zone):%Y-%m-%d %H:%M %Z}" if zone else ""
+    return Step(label, date.at, instant(date.at.astimezone(UTC)), local, away((date.at - now).total_seconds()), coming)
