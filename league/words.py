@@ -101,6 +101,11 @@ class NoticeKind(StrEnum):
         N_("{bot} is number {place} of {players} in evaluation {number} of {season}; it was seed {seed}."),
         "/evaluations/{evaluation_id}",
     )
+    APPEAL_OPENED = (  # for organisers
+        "appeal-opened",
+        N_("{author} appeals for {bot} against match {match_id} of {season}."),
+        "/desk#appeals",
+    )
     APPEAL_DECIDED = (
         "appeal-decided",
         N_("The appeal of {bot} against match {match_id} is {state}: {ruling}"),

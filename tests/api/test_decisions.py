@@ -58,7 +58,8 @@ def test_a_thing_is_found_by_its_number_and_its_name_with_what_belongs_to_it(sit
     of_bot = set(SUBJECT.findall(read(site, about="bot 1")))
     assert of_bot == {"bot/1", "season/1"}, "it was entered there"
     assert of_bot <= set(SUBJECT.findall(read(site, about=bot.name))), "others may have its name"
-    assert "No decision fits." in read(site, about="no such thing")
+    for nothing in ("no such thing", f"season {10**30}", f"bot/{2**63}"):
+        assert "No decision fits." in read(site, about=nothing)
 
 
 def test_a_changed_setting_shows_what_it_was(site: Site, played: Played) -> None:

@@ -77,6 +77,9 @@ def test_a_forgotten_password_is_replaced_by_a_link_once_and_nobody_learns_who_i
         stranger.get("/forgotten")
         stranger.submit("/forgotten", name=named)
         assert site.world.read(resets) == [1], "one at a time"
+    for spaces in range(3):
+        stranger.get("/forgotten")
+        stranger.submit("/forgotten", 429 if spaces == 2 else 200, name=" " * spaces + "nobody")
     link = f"/reset?{site.world.read(forgotten.link_query, 1)}"
     stranger.get(link[:-1] + ("0" if link[-1] != "0" else "1"), 404)
     stranger.get(link)

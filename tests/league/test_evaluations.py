@@ -41,7 +41,6 @@ from deadheat.league.tables import (
     Pair,
     Season,
     Series,
-    VoidedMatch,
 )
 from deadheat.league.timetable import DeclaredEvaluation
 from deadheat.league.words import NoticeKind
@@ -290,7 +289,7 @@ def test_what_is_ruled_after_a_round_changes_no_standings(world: World) -> None:
 
 
 @pytest.mark.parametrize("ended", [EvaluationState.DONE, EvaluationState.CANCELLED])
-def test_a_ruling_that_would_change_nothing_is_refused(world: World, ended: EvaluationState) -> None:
+def test_what_is_final_can_only_be_cleared_of_its_faults(world: World, ended: EvaluationState) -> None:
     season(world, 4, line(rounds=1))
     world.clock.turn(HOUR)
     if ended is EvaluationState.DONE:
@@ -299,11 +298,19 @@ def test_a_ruling_that_would_change_nothing_is_refused(world: World, ended: Eval
         finish(world, world.claimed(world.tick()[0]))
         world.write(cancel_evaluation, world.boss, 1)
     assert evaluations(world)[0].state is ended
-    for ruling in (void_match, rejudge_match, restore_match):
-        with pytest.raises(WrongState, match="a ruling would change nothing"):
-            world.write(ruling, world.boss, evaluation_match(world), "a mistake")
+    match_id = evaluation_match(world)
     with world.db.reading() as session:
-        assert session.exec(select(VoidedMatch)).all() == []
+        before = meetings(session, 1)
+    with pytest.raises(WrongState, match="its points are final"):
+        world.write(rejudge_match, world.boss, match_id, "a mistake")
+    assert world.write(void_match, world.boss, match_id, "not its fault")
+    why = world.read(match_detail, match_id).uncounted
+    assert why is not None
+    assert why.sentence == "An organiser declared it void: not its fault"
+    with pytest.raises(WrongState, match="its points are final"):
+        world.write(restore_match, world.boss, match_id, "a mistake")
+    with world.db.reading() as session:
+        assert meetings(session, 1) == before
 
 
 def test_a_ruling_in_time_counts_and_says_so(world: World) -> None:
@@ -315,11 +322,11 @@ def test_a_ruling_in_time_counts_and_says_so(world: World) -> None:
     assert world.write(void_match, world.boss, match_id, "a mistake"), "its pairing has no points yet"
     why = world.read(match_detail, match_id).uncounted
     assert why is not None
-    assert why.sentence == "An organiser took it out of its evaluation: a mistake"
+    assert why.sentence == "An organiser declared it void: a mistake"
     finish(world, world.claimed(second))
     play(world)
     assert sorted((one.first_points or 0) + (one.second_points or 0) for one in pairings(world)) == [1.0, 2.0]
-    with pytest.raises(WrongState, match="a ruling would change nothing"):
+    with pytest.raises(WrongState, match="its points are final"):
         world.write(restore_match, world.boss, match_id, "too late")
 
 

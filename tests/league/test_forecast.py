@@ -192,7 +192,8 @@ def test_a_forecast_is_measured_with_what_was_played(world: World) -> None:
 def test_a_ladder_still_has_what_is_planned_and_not_played(world: World) -> None:
     season_id = world.season(3, games_per_pair=2, series_length=2, finals=FinalsFormat.ROUND_ROBIN)
     assert len(world.tick()) == 3
-    assert world.read(season_forecast, world.boss, season_id).ladder_matches == 6
+    for bots in (None, 3):
+        assert world.read(season_forecast, world.boss, season_id, bots).ladder_matches == 6
     world.write(set_season_state, world.boss, season_id, SeasonState.FINALS, force=True)
     assert world.read(season_forecast, world.boss, season_id).ladder_matches is None
 

@@ -126,6 +126,13 @@ def test_a_gate_an_appeal_and_the_final_standings_are_told(world: World) -> None
         rated = select(Match.id).where(col(Match.rated).is_(True)).limit(1)
         match_id = session.exec(rated).one()
     appeal = world.write(appeals.open_appeal, ada, match_id, "why?", {"verified": True})
+    (opened,) = told(world, world.boss, NoticeKind.APPEAL_OPENED)
+    season = world.row(Season, season_id).name
+    assert (opened.text, opened.path) == (
+        f"{ada.name} appeals for swift against match {match_id} of {season}.",
+        "/desk#appeals",
+    )
+    assert texts(world, ada, NoticeKind.APPEAL_OPENED) == []
     world.write(appeals.rule, world.boss, appeal.id, uphold=False, ruling="It was lost.")
     assert texts(world, ada, NoticeKind.APPEAL_DECIDED) == [
         f"The appeal of swift against match {match_id} is rejected: It was lost."

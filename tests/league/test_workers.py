@@ -229,6 +229,14 @@ def test_what_made_a_machine_unfit_is_kept_until_the_next_time(world: World, ser
     assert told(world, world.boss, NoticeKind.UNFIT) == []
 
 
+@pytest.mark.databases
+def test_a_machine_of_any_name_may_become_unfit(world: World) -> None:
+    admin = world.author("root")
+    world.write(set_role, "root", Role.ADMIN)
+    arrive(world, Host("n" * 128, "boot"), "Too much noise.")
+    assert len(told(world, admin, NoticeKind.UNFIT)) == 1
+
+
 def test_a_canary_without_an_end_has_the_machine_checked_but_not_condemned(world: World, series: int) -> None:
     canary(world, world.host, voids=3, end=False)
     assert claim(world, series, world.host) is not None

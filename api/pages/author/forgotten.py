@@ -49,7 +49,7 @@ def ask_page(shared: Shared) -> Response:
 @posting("forgotten", _ask)
 def ask(shared: Shared, request: Request, sent: Sent) -> Response:
     """Send a link after the answer, so that the response time reveals nothing either."""
-    name = sent.get("name", "")[:254]
+    name = sent.get("name", "").strip()[:254]
     shared.rates.forgotten(request, name)
     answer = _ask(shared, asked=True)
     answer.background = BackgroundTask(_send_link, shared, name)

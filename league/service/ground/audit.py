@@ -99,7 +99,7 @@ def audit_log(
 
 def _concerns(kind: str, number: str = "") -> ColumnElement[bool]:
     itself = col(AuditRecord.subject) == (f"{kind}/{number}" if number else kind)
-    if not number.isdecimal() or kind not in ("season", "bot"):
+    if not number.isdecimal() or len(number) > 9 or kind not in ("season", "bot"):  # no id has more digits
         return itself
     mentions = (col(AuditRecord.data).contains(f'"{kind}":{int(number)}{end}', autoescape=True) for end in ",}")
     if kind == "bot":

@@ -13,9 +13,10 @@ the newest `MOST_KEPT` per person.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
+from hashlib import sha256
 from typing import Any
 
 from sqlalchemy import bindparam, union_all
@@ -165,6 +166,14 @@ def bot_rests(session: Session, entry: Entry) -> None:
     _tell_people_of(session, entry.bot_id, NoticeKind.RESTED, subject, **facts)
 
 
+def appeal_opened(session: Session, appeal: Appeal, author: Person) -> None:
+    """Tell all other organisers of an appeal."""
+    facts = _season_facts(session, appeal.season_id) | {"match_id": appeal.match_id, "author": author.name}
+    facts["bot"] = session.get_one(Bot, appeal.bot_id).name
+    others = [user_id for user_id in _organisers(session) if user_id != author.id]
+    _tell(session, others, NoticeKind.APPEAL_OPENED, f"appeal/{appeal.id}", facts)
+
+
 def appeal_decided(session: Session, appeal: Appeal) -> None:
     """Tell a bot's people what was ruled on their appeal."""
     assert appeal.state in (AppealState.UPHELD, AppealState.REJECTED)
@@ -220,14 +229,13 @@ def falls_behind(session: Session, season: Season, late: ForecastEvaluation, suc
         return
     due, done, following = (f"{at:%H:%M} UTC" for at in (late.due_at, late.done_at, successor))
     facts = {"evaluation": late.name, "due": due, "done": done, "successor": following}
-    organisers = select(User.id).where(col(User.role).in_(Role.allowing(Role.ORGANISER)), col(User.closed_at).is_(None))
-    people = session.exec(organisers).all()
-    _tell(session, people, NoticeKind.BEHIND, subject, _season_facts(session, season.id) | facts)
+    _tell(session, _organisers(session), NoticeKind.BEHIND, subject, _season_facts(session, season.id) | facts)
 
 
 def machine_unfit(session: Session, machine: str, reason: str) -> None:
     """Tell all administrators that a machine became unfit; at most once an hour for each machine."""
-    subject = f"machine/{machine}/{now(session):%Y%m%dT%H}"
+    named = sha256(machine.encode()).hexdigest()[:16]  # a machine's name is longer than a subject may be
+    subject = f"machine/{named}/{now(session):%Y%m%dT%H}"
     administrators = select(User.id).where(User.role == Role.ADMIN, col(User.closed_at).is_(None))
     facts = {"machine": machine, "reason": reason}
     _tell(session, session.exec(administrators).all(), NoticeKind.UNFIT, subject, facts)
@@ -345,6 +353,11 @@ def _behind() -> Any:
     behind = union_all(alone, teams).subquery()
     there = columns(behind.c.bot_id, behind.c.user_id).join_from(behind, User, col(User.id) == behind.c.user_id)
     return there.where(col(User.closed_at).is_(None))
+
+
+def _organisers(session: Session) -> Sequence[int]:
+    organisers = select(User.id).where(col(User.role).in_(Role.allowing(Role.ORGANISER)), col(User.closed_at).is_(None))
+    return session.exec(organisers).all()
 
 
 def _names(session: Session, bot_ids: Collection[int]) -> dict[int, str]:

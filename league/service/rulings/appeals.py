@@ -102,6 +102,7 @@ def open_appeal(
     flush_unless_taken(session, WrongState(AppealState.OPEN, ALREADY))
     data = {"appeal": row.id, "verified": findings.get("verified")}
     record(session, owner.name, "appeal-opened", f"match/{match_id}", data)
+    notices.appeal_opened(session, row, owner)
     return _view(session, row)
 
 

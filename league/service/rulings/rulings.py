@@ -6,7 +6,8 @@ rest. So voiding and restoring a match restores exactly the previous ranking. `l
 the other half: which matches count.
 
 A closed season is final: only rulings on held matches change it. So is an evaluation that counts for nothing but its
-own standings, as soon as the points of the match's pairing are.
+own standings, as soon as the points of the match's pairing are: from then on, voiding the match only clears its faults
+from the statistics.
 """
 
 from __future__ import annotations
@@ -78,6 +79,7 @@ def restore_match(session: Session, organiser: Person, match_id: int, reason: st
     voided = session.get(VoidedMatch, match_id)
     if voided is None:
         return False
+    _not_final(session, match)
     _alone(session, match)
     session.delete(voided)
     note_ruling(session, organiser, "match-restored", match, reason, own)
@@ -102,6 +104,8 @@ def rejudge_match(session: Session, organiser: Person, match_id: int, reason: st
     voided = session.get(VoidedMatch, match_id)
     if voided is not None or match.state not in WITH_RESULT:
         _alone(session, match)
+    if match.state is not MatchState.HELD:
+        _not_final(session, match)
     if match.state is MatchState.HELD:
         answer_held(session, match_id, MatchState.ABANDONED)
     if voided is None:
@@ -137,8 +141,6 @@ def ruled_on(session: Session, match_id: int, *, or_unplayed: bool = False) -> M
     elif match.state not in WITH_RESULT and not (match.state is MatchState.HELD and or_unplayed):
         raise WrongState.of_match(match.state, "organisers rule on results")
     _judging(session, match.season_id, held=match.state is MatchState.HELD)
-    if match.state is not MatchState.HELD:
-        _open_to_rulings(session, match)
     return match
 
 
@@ -168,9 +170,9 @@ def _judging(session: Session, season_id: int, *, held: bool) -> None:
         raise WrongState.of_season(SeasonState(state), f"organisers rule only while it is {either(IN_PLAY)}")
 
 
-def _open_to_rulings(session: Session, match: Match) -> None:
-    """Raises WrongState if the match counts only in an evaluation in which its points are final: a ruling would have no
-    effect. The caller has locked the season, and so the evaluation.
+def _not_final(session: Session, match: Match) -> None:
+    """Raises WrongState if the match counts only in an evaluation in which its points are final. The caller has locked
+    the season, and so the evaluation.
     """
     final = col(EvaluationPairing.first_points).is_not(None) | (Evaluation.state != EvaluationState.RUNNING)
     over = (
@@ -181,8 +183,8 @@ def _open_to_rulings(session: Session, match: Match) -> None:
     )
     if (number := session.exec(over).first()) is not None:
         said = _(
-            "This match counts only in evaluation %(number)s, where its points are final: a ruling would change "
-            "nothing. If the standings mislead, begin another evaluation.",
+            "This match counts only in evaluation %(number)s, where its points are final. You can void it, which clears "
+            "its faults from the statistics. If the standings mislead, begin another evaluation.",
             number=number,
         )
         raise WrongState("final", said)

@@ -220,12 +220,12 @@ def _ladder(session: Session, season: Season, fields: Sequence[int], versions: d
     assert season.games_per_pair is not None
     each = whole_groups(season.game, season.seats, season.games_per_pair)
     pairs = sum(comb(field, 2) for field in fields)
-    planned = 0
+    planned = waiting = 0
     if versions and season.state is not SeasonState.SCHEDULED:
         inside = (col(Pair.low_id).in_(versions), col(Pair.high_id).in_(versions))
         games = session.exec(select(Pair.games).where(Pair.season_id == season.id, *inside)).all()
-        planned = sum(min(each, count) for count in games)
-    return -(-max(0, pairs * each - planned) // comb(season.seats, 2)) + _waiting(session, season)
+        planned, waiting = sum(min(each, count) for count in games), _waiting(session, season)
+    return -(-max(0, pairs * each - planned) // comb(season.seats, 2)) + waiting
 
 
 def _waiting(session: Session, season: Season) -> int:

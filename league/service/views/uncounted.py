@@ -86,7 +86,7 @@ def _why(match: Match, purpose: Purpose, voided: VoidedMatch | None, disqualifie
         return Uncounted(Uncounting.REJUDGED, sentence, voided.rejudged_id)
     if voided is not None:
         if purpose is Purpose.EVALUATION:
-            sentence = _("An organiser took it out of its evaluation: %(reason)s", reason=voided.reason)
+            sentence = _("An organiser declared it void: %(reason)s", reason=voided.reason)
         else:
             sentence = _("An organiser took it out of the log of results: %(reason)s", reason=voided.reason)
         return Uncounted(Uncounting.VOIDED, sentence, None)
