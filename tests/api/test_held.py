@@ -98,7 +98,7 @@ def test_operators_see_versions_with_more_void_attempts_than_chance_explains(
     assert "Void attempts by version" not in boss.get("/operator").text, "there is no field to compare it with"
     monkeypatch.setattr("deadheat.league.service.views.voids.MOST_LIKELY", 1.1)
     assert "Void attempts by version" in boss.get("/operator").text
-    assert "<td>6 on machine 1</td>" in boss.answer.text
+    assert re.findall(r"<td>(\d+) on machine 1</td>", boss.answer.text) == ["4"], "the other version has two"
     assert "1 version: more void attempts than chance explains." in boss.answer.text
 
 
