@@ -40,7 +40,7 @@ def style(shared: Shared) -> str:
                 "published_at": None,
             },
             "bots": 12 * 10**place,
-            "leader": {"bot_id": 1, "bot": "expert", "elo": 1702.0} if place else None,
+            "leader": {"bot_id": 1, "bot": "expert", "elo": 1702.0, "others": 0} if place else None,
             "coming": ("opens", AT + timedelta(days=3)) if not place else None,
         }
         for place, (game, state) in enumerate(zip([*sorted(GAMES), "another"], SeasonState, strict=False))
