@@ -72,8 +72,10 @@ class Observed(PipeTransport):
 
     deadline_ns = 0
 
-    def _send(self, seat: Seat, batch: Sequence[Message], replies: dict[Seat, Reply], waiting: list[_Open]) -> None:
-        super()._send(seat, batch, replies, waiting)
+    def _send(
+        self, seat: Seat, text: str, limit_ns: int | None, replies: dict[Seat, Reply], waiting: list[_Open]
+    ) -> None:
+        super()._send(seat, text, limit_ns, replies, waiting)
         self.deadline_ns = waiting[-1].deadline_ns
 
 

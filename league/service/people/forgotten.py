@@ -29,10 +29,10 @@ WITHIN = timedelta(hours=1)
 def ask_for_link(session: Session, named: str) -> None:
     """Have a link sent to the confirmed addresses of the account with that name, and to that address if it is one."""
     key = named.strip().lower()
-    mail = (Channel.kind == ChannelKind.MAIL, *in_use())
-    opens = (col(User.password_hash).is_not(None), col(User.closed_at).is_(None))
     meant = or_(col(User.name_key) == key, func.lower(Channel.address) == key)
-    addresses = select(Channel.id).join(User, col(User.id) == Channel.user_id).where(meant, *mail, *opens)
+    addresses = select(Channel.id).join(User, col(User.id) == Channel.user_id)
+    addresses = addresses.where(meant, Channel.kind == ChannelKind.MAIL, *in_use())
+    addresses = addresses.where(col(User.password_hash).is_not(None), col(User.closed_at).is_(None))
     at = now(session)
     for channel_id in session.exec(addresses).all():
         waits = (Delivery.channel_id == channel_id, Delivery.state == DeliveryState.WAITING)
