@@ -184,7 +184,7 @@ class Arena:
             grace_ns = FINISH_GRACE_NS if fault in (None, Fault.EXITED, Fault.MEMORY) else 0
             with _collect(failed, seat):
                 self._boxes[player].ask_stop(grace_ns)
-        for seat, player in reversed(seating.items()):  # the last first, so that none looks for its children among them
+        for seat, player in [*seating.items()][::-1]:  # the last first, so that none looks for its children among them
             if seat not in failed:
                 with _collect(failed, seat):
                     exits[seat] = self._boxes[player].stopped()
