@@ -78,6 +78,7 @@ def create_app(
         redoc_url=None,
         lifespan=lifespan,
         redirect_slashes=False,
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # `Measured` measures each request
     )
     app.state.services = services
     app.state.news = News()
@@ -91,10 +92,10 @@ def create_app(
     openapi.install(app)
     app.add_middleware(ReadLimit, rates=services.rates)
     app.add_middleware(PlainAddresses)
-    app.add_middleware(FromMemory, bodies=services.bodies)
     app.add_middleware(errors.Unexpected)
     app.add_middleware(Incoming)
     app.add_middleware(WriteLimit, rates=services.rates)
+    app.add_middleware(FromMemory, bodies=services.bodies)
     app.add_middleware(ReadersLanguage)
     app.add_middleware(SecurityHeaders, by_https=settings.site_url.startswith("https:"))
     app.add_middleware(Measured)

@@ -34,8 +34,8 @@ REFUSED: dict[int | str, dict[str, Any]] = {401: {}, 403: {}, 404: {}, 409: {}}
 """The documented refusals of most routes that change something."""
 
 
-def services(request: Request) -> Services:
-    """Return the application's services."""
+async def services(request: Request) -> Services:
+    """Return the application's services. It is asynchronous so that no thread is woken for it."""
     found = request.app.state.services
     assert isinstance(found, Services)
     return found

@@ -7,6 +7,7 @@ the database and of the blobs' disk are the same for every process and are made 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
@@ -35,9 +36,15 @@ request_seconds = Histogram("deadheat_http_request_seconds", "Time to answer.", 
 
 def record_request(method: str, route: str, status: int, seconds: float) -> None:
     """Count one request; an invented method is one label, not many."""
-    known = method if method in _METHODS else "other"
-    requests.labels(known, route, str(status)).inc()
-    request_seconds.labels(known, route).observe(seconds)
+    counter, histogram = _of_requests(method if method in _METHODS else "other", route, status)
+    counter.inc()
+    histogram.observe(seconds)
+
+
+@cache
+def _of_requests(method: str, route: str, status: int) -> tuple[Counter, Histogram]:
+    """Look up the metrics of these labels, once, because that takes longer than counting."""
+    return requests.labels(method, route, str(status)), request_seconds.labels(method, route)
 
 
 def exposition(shared: Services) -> bytes:

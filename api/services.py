@@ -16,6 +16,7 @@ from anyio import CapacityLimiter
 from fastapi.templating import Jinja2Templates
 from sqlalchemy.exc import SQLAlchemyError
 from sqlmodel import Session
+from starlette.responses import Response
 from starlette.types import Scope
 
 from deadheat.api.edge.rates import Rates
@@ -91,12 +92,16 @@ FRESH_SECONDS = 1.0
 
 @dataclass(slots=True)
 class Body:
-    """An answer ready to be sent. `version` says what it was made from, and `etag` is for clients to compare."""
+    """An answer ready to be sent. `version` says what it was made from, and `etag` is for clients to compare.
+
+    `answers`: see `api.edge.caching.whole`.
+    """
 
     version: object
     etag: str
     content: bytes
     media_type: str
+    answers: dict[bool, Response] = field(default_factory=dict, init=False, compare=False, repr=False)
     _packed: bytes | None = field(default=None, init=False, compare=False, repr=False)
 
     @property
@@ -215,6 +220,14 @@ class Boards:
             found = make()
         _put_last(self._parts, key, found, KEPT_PARTS)
         return found
+
+    def newest_part(self, key: Hashable, version: Hashable, make: Callable[[], Value]) -> Value:
+        """Return what `make` makes, kept until another version of it is asked for."""
+        found: tuple[Hashable, Value] | None = self._parts.get(key)
+        if found is None or found[0] != version:
+            found = version, make()
+        _put_last(self._parts, key, found, KEPT_PARTS)
+        return found[1]
 
 
 class Choice:

@@ -66,8 +66,13 @@ def doing(what: str, kind: Kind = "INTERNAL", **ids: Any) -> Iterator[None]:
     """Everything in the block belongs to this work; an exception that leaves it marks the span as failed."""
     token = _about.set({**_about.get(), **ids})
     try:
-        with _span(what, kind, ids):
+        if _tracer is None:
             yield
+        else:
+            from opentelemetry.trace import SpanKind
+
+            with _tracer.start_as_current_span(what, kind=SpanKind[kind], attributes=_attributes(ids)):
+                yield
     finally:
         _about.reset(token)
 
@@ -106,17 +111,6 @@ def carrying_out(task: str, carried: Mapping[str, Any], **ids: Any) -> Iterator[
             yield
     finally:
         context.detach(token)
-
-
-@contextlib.contextmanager
-def _span(what: str, kind: Kind, ids: Mapping[str, Any]) -> Iterator[None]:
-    if _tracer is None:
-        yield
-        return
-    from opentelemetry.trace import SpanKind
-
-    with _tracer.start_as_current_span(what, kind=SpanKind[kind], attributes=_attributes(ids)):
-        yield
 
 
 def _attributes(ids: Mapping[str, Any]) -> dict[str, Any]:

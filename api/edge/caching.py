@@ -8,6 +8,7 @@ from collections.abc import MutableMapping
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Scope
 
 from deadheat.api.services import Body
 
@@ -27,6 +28,16 @@ def answer(request: Request, body: Body, kept: str = "no-cache") -> Response:
         headers.pop("Content-Encoding", None)
         return Response(status_code=304, headers=headers)
     return Response(body.packed() if packed else body.content, headers=headers, media_type=body.media_type)
+
+
+def whole(scope: Scope, body: Body) -> Response:
+    """Return the body to a client that named no ETag, compressed or not: either is made once, because making it takes
+    longer than sending it.
+    """
+    packed = reads_gzip(Headers(scope=scope))
+    if packed not in body.answers:
+        body.answers[packed] = answer(Request(scope), body)
+    return body.answers[packed]
 
 
 def reads_gzip(headers: Headers) -> bool:

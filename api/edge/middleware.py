@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import time
 from urllib.parse import unquote
 
@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from deadheat.api import metrics
 from deadheat.api.edge.around import Around
-from deadheat.api.edge.caching import answer
+from deadheat.api.edge.caching import answer, whole
 from deadheat.api.errors import problem
 from deadheat.api.schemas.base import is_plain
 from deadheat.api.services import Bodies
@@ -24,22 +24,25 @@ POLICY = (
 """Content policy of every page. `framed_by`: the sites that may show it in a frame."""
 
 _OWN_POLICY = POLICY.format(framed_by="'none'").encode()
+API = "1.0"
+"""The version of the API, stated in every answer: the first number counts breaking changes, the second additions. A
+client with another first number refuses to continue (`cli.server.api_client`)."""
+
 _SECURITY = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"same-origin"),  # no-referrer would remove the Origin that api.edge.sessions needs
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"),
+    (b"deadheat-api", API.encode()),
 )
 _POLICY_NAME = b"content-security-policy"
 _HTTPS_ALONE = (b"strict-transport-security", b"max-age=31536000")
 """Valid for a year and for this host only. Browsers heed it only over https."""
 
-_NOT_KEPT = (b"cache-control", b"no-store")
+_KEEPING = b"cache-control"
+_NOT_KEPT = (_KEEPING, b"no-store")
 _PERSONAL = frozenset({b"authorization", b"cookie"})
-API = "1.0"
-"""The version of the API, stated in every answer: the first number counts breaking changes, the second additions. A
-client with another first number refuses to continue (`cli.server.api_client`)."""
 
 
 class SecurityHeaders(Around):
@@ -54,17 +57,17 @@ class SecurityHeaders(Around):
 
     async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See `Around`."""
-        added = [*_SECURITY, (b"deadheat-api", API.encode())]
-        if self._by_https or scope["scheme"] == "https":
-            added.append(_HTTPS_ALONE)
-        personal = any(name in _PERSONAL for name, _ in scope["headers"])
+        by_https = self._by_https or scope["scheme"] == "https"
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = [*message["headers"], *added]
-                if not any(name.lower() == _POLICY_NAME for name, _ in headers):  # the API's reference sets its own
+                headers = [*message["headers"], *_SECURITY]
+                if by_https:
+                    headers.append(_HTTPS_ALONE)
+                named = {name for name, _ in headers}
+                if _POLICY_NAME not in named:  # the API's reference sets its own
                     headers.append((_POLICY_NAME, _OWN_POLICY))
-                if personal and not any(name.lower() == b"cache-control" for name, _ in headers):
+                if _KEEPING not in named and not _PERSONAL.isdisjoint(name for name, _ in scope["headers"]):
                     headers.append(_NOT_KEPT)
                 message["headers"] = headers
             await send(message)
@@ -113,7 +116,12 @@ class FromMemory(Around):
     async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See `Around`."""
         body = self._bodies.at(scope) if scope["method"] == "GET" else None
-        answering = self._app if body is None else answer(Request(scope), body)
+        if body is None:
+            answering = self._app
+        elif any(name == b"if-none-match" for name, _ in scope["headers"]):
+            answering = answer(Request(scope), body)
+        else:
+            answering = whole(scope, body)
         await answering(scope, receive, send)
 
 
@@ -126,7 +134,7 @@ class Measured(Around):
         """See `Around`."""
         status = 500
         started_at = time.monotonic()
-        request = secrets.token_hex(8)
+        request = os.urandom(8).hex()
 
         async def watched(message: Message) -> None:
             nonlocal status
@@ -141,5 +149,4 @@ class Measured(Around):
             finally:
                 route = getattr(scope.get("route"), "path", "unmatched")
                 metrics.record_request(scope["method"], route, status, time.monotonic() - started_at)
-                told = {"method": scope["method"], "route": route, "status_code": status}
-                telemetry.learned(**{f"http.{name}": value for name, value in told.items()})
+                telemetry.learned(**{"http.method": scope["method"], "http.route": route, "http.status_code": status})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -167,12 +168,14 @@ def near(rows: Sequence[Row], own: Row | None) -> list[tuple[Row, charts.Bar]]:
     """The bot among the neighbours whose places' intervals overlap its own."""
     if own is None or own["rank"] is None:
         return []
-    field = [row for row in rows if row["division"] == own["division"] and row["rank"] is not None]
-    at = next(place for place, row in enumerate(field) if row is own)
-    reach = [row["rank_low"] <= own["rank_high"] and row["rank_high"] >= own["rank_low"] for row in field]
-    above = [field[place] for place in range(at) if reach[place]][-NEAR:]
-    below = [field[place] for place in range(at + 1, len(field)) if reach[place]][:NEAR]
-    found = [*above, own, *below]
+
+    def is_near(row: Row) -> bool:
+        ranked = row["division"] == own["division"] and row["rank"] is not None
+        return ranked and row["rank_low"] <= own["rank_high"] and row["rank_high"] >= own["rank_low"]
+
+    at = next(place for place, row in enumerate(rows) if row is own)
+    above = [*islice(filter(is_near, reversed(rows[:at])), NEAR)][::-1]
+    found = [*above, own, *islice(filter(is_near, rows[at + 1 :]), NEAR)]
     return list(zip(found, charts.bars(found), strict=True)) if len(found) > 1 else []
 
 

@@ -68,7 +68,8 @@ def evaluation(
     with shared.db.reading() as session:
         versions = views.versions_named(session, evaluation_id, q) if q.strip() else None
         first = (page - 1) * ROWS_OF_ONE
-        info = views.evaluation(session, evaluation_id, versions, skip=first, limit=ROWS_OF_ONE)
+        keep = shared.boards.newest_part
+        info = views.evaluation(session, evaluation_id, versions, skip=first, limit=ROWS_OF_ONE, keep=keep)
         shown = None if versions is not None and number is None else min(number or info.round, info.round)
         skip = (boards - 1) * ROWS_OF_ONE
         pairings, drawn = views.pairings(session, evaluation_id, shown, versions, skip=skip, limit=ROWS_OF_ONE)

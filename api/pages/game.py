@@ -22,7 +22,7 @@ from deadheat.engine.games.folder import bots_of, house_bots, protocol_of
 from deadheat.engine.games.variants import parameters
 from deadheat.engine.language import _, language
 from deadheat.league.errors import NotFound
-from deadheat.league.service.bots.environments import environment, installed_languages
+from deadheat.league.service.bots.environments import environment
 from deadheat.league.service.seasons import seasons as league_seasons
 from deadheat.league.service.views import careers
 from deadheat.league.service.views.matches import matches
@@ -52,12 +52,14 @@ def game(shared: Shared, name: str) -> str:
         raise NotFound("game", name)
     with shared.db.reading() as session:
         seasons = league_seasons.seasons(session, SEASONS, game=name)
-        current = league_seasons.leading_season(session, name)
+        leading = league_seasons.leading_season(session, name)
+        current = next((season for season in seasons if season.id == leading), None)
+        if current is None and leading is not None:
+            current = league_seasons.season_info(session, leading)
         board = shared.boards.newest(session, current.id) if current else None
         versions = newest_versions(session, RECENT, game=name)
         counts = careers.game_counts(session, name)
         judged = environment(session)
-        installed = installed_languages(session)
         recent = matches(session, season_id=current.id, state=MatchState.DONE, limit=RECENT) if current else []
     top = [row for row in board.standings["rows"] if row["rank"] is not None][:TOP] if board else []
     return render(
@@ -74,7 +76,7 @@ def game(shared: Shared, name: str) -> str:
         counts=counts,
         environment=judged,
         matches=recent,
-        kits=list(grouped(kits(name), installed)),
+        kits=list(grouped(kits(name), None if judged is None else judged.languages)),
     )
 
 

@@ -31,7 +31,11 @@ Page = Annotated[RowId, Query(le=100_000)]
 def games(shared: Shared) -> str:
     """List all games, each with its league."""
     with shared.db.reading() as session:
-        lines = [(game, game_counts(session, name), leading_season(session, name)) for name, game in GAMES.items()]
+        leading = [(name, leading_season(session, name)) for name in GAMES]
+        lines = [
+            (GAMES[name], game_counts(session, name), None if number is None else season_info(session, number))
+            for name, number in leading
+        ]
     return render(shared, "games.html", games=lines)
 
 

@@ -23,6 +23,7 @@ from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, St
 from markupsafe import Markup
 
 from deadheat.api.edge.caching import answer
+from deadheat.api.pages.pictures.charts import columns, fault_widths
 from deadheat.api.services import SITE, Body, Services
 from deadheat.engine.core import NS_PER_MS, Fault, Points
 from deadheat.engine.figures import STORED, counted, duration, limit, points, seat_number, signed, span
@@ -94,6 +95,8 @@ def templates() -> Jinja2Templates:
         "used": used,
         "declared": declared,
         "paragraph": paragraph,
+        "columns": columns,
+        "fault_widths": fault_widths,
     }
     return Jinja2Templates(env=environment)
 
@@ -109,7 +112,9 @@ def everyones(make: Callable[..., str], media_type: str = "text/html") -> Callab
         if body is None:
             content = (await to_thread.run_sync(partial(make, shared, **chosen), limiter=shared.showing)).encode()
             digest = hashlib.sha256(content).hexdigest()[:32]
-            body = shared.bodies.keep(key, Body(digest, f'"{digest}"', content, media_type))
+            body = shared.bodies.current(key, digest) or shared.bodies.keep(
+                key, Body(digest, f'"{digest}"', content, media_type)
+            )
         shared.bodies.remember(request.scope, key)
         return answer(request, body)
 

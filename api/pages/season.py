@@ -159,7 +159,7 @@ def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen
     trends; the intervals share the scale of all rows.
     """
     rows = board.standings["rows"]
-    found = [row for row in rows if chosen.fits(row)]
+    found = [row for row in rows if chosen.fits(row)] if chosen.query else rows
     part = found[(chosen.page - 1) * ROWS : chosen.page * ROWS]
     ways = trends(session, info.id, [row["bot_id"] for row in part])
     names = {one.number: one.name for one in info.divisions}

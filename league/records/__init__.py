@@ -9,6 +9,7 @@ here, since every command of the client loads these modules.
 from __future__ import annotations
 
 from dataclasses import fields
+from functools import cache
 from typing import Any, ClassVar, Protocol, TypeVar
 
 
@@ -37,5 +38,10 @@ def from_row(kind: type[Told], row: object, **others: Any) -> Told:
     """Make a record of `kind` from a row: these other fields as given, the rest as the row has them under the same
     names.
     """
-    same = {field.name: getattr(row, field.name) for field in fields(kind) if field.name not in others}
+    same = {name: getattr(row, name) for name in _names(kind) if name not in others}
     return kind(**same, **others)
+
+
+@cache
+def _names(kind: type[Fielded]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from deadheat.api.pages import evaluation as evaluation_page
+from deadheat.league.pairing.contest import Placed
 from deadheat.league.pairing.figures import Meeting
+from deadheat.league.service.evaluations import views
 from deadheat.league.service.evaluations.beginning import set_timetable
-from deadheat.league.states import EvaluationFormat
+from deadheat.league.states import EvaluationFormat, EvaluationState
 from deadheat.league.timetable import DeclaredEvaluation
 from tests.api.browser import Browser
 from tests.api.site import Site
@@ -137,6 +140,36 @@ def test_a_late_one_says_since_when_it_waits_and_how_late_it_began(site: Site) -
     world.tick()  # and begins the next one
     assert "began 10 minutes late" in site.client.get("/evaluations/2").text
     assert "late" not in site.client.get("/evaluations/1").text
+
+
+@pytest.mark.parametrize(("format_", "rounds"), [("swiss", 3), ("round-robin", None)])
+def test_standings_so_far_that_are_kept_are_those_that_would_be_computed(
+    site: Site, format_: str, rounds: int | None
+) -> None:
+    world, chance = site.world, random.Random(7)
+    season_id = world.season(5, ladder_during_evaluations=False)
+    body = {"format": format_, "rounds": rounds}
+    site.ok(201, site.client.post(f"/v1/seasons/{season_id}/evaluations", json=body, headers=site.organiser()))
+    keep, made = site.app.state.services.boards.newest_part, 0
+
+    def counting(key: object, version: object, make: Callable[[], list[Placed]]) -> list[Placed]:
+        def counted() -> list[Placed]:
+            nonlocal made
+            made += 1
+            return make()
+
+        found: list[Placed] = keep(key, version, counted)
+        return found
+
+    waiting, seen = world.tick(), 0
+    while waiting and world.read(views.evaluation, 1).state is EvaluationState.RUNNING:
+        job = world.claimed(waiting.pop(0))
+        world.finish(job, [won(match, chance.randrange(2)) for match in job.matches])
+        waiting += world.tick()
+        assert world.read(views.evaluation, 1, keep=counting) == world.read(views.evaluation, 1, keep=counting)
+        assert world.read(views.evaluation, 1, keep=counting) == world.read(views.evaluation, 1)
+        seen += 1
+    assert 4 < made <= seen
 
 
 def exported(site: Site, season_id: int, table: str) -> list[dict[str, Any]]:

@@ -13,12 +13,14 @@ from deadheat.engine.chance import commitment
 from deadheat.league.database import Database
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.tables import RatingSnapshot
+from tests.benchmarks.contests.written import evaluation
 from tests.league.world import GAME, World, settings
 
 AT = "2026-01-01 12:00:00.000000"
 SERIES = 10  # matches of a series
 SUMMED = 20_000  # only the newest matches have response times, which only a match's own page reads
 POINTS = 100  # of each bot's history
+TEAMS = 1600  # in each of two evaluations, one that is done and one that is running
 
 _FIRST = 100_000
 """The first id of the rows made here; lower ids belong to the season that was played as a pattern."""
@@ -40,6 +42,8 @@ def crowd(folder: Path, bots: int, matches: int) -> int:
     connection.execute("BEGIN")
     _bots(connection, season_id, bots)
     _matches(connection, season_id, bots, matches)
+    for number, done in ((1, True), (2, False)):
+        evaluation(connection, season_id, number, [*range(_FIRST, _FIRST + min(bots, TEAMS))], done)
     connection.execute("COMMIT")
     connection.close()
     _rank(folder, season_id, bots, matches, pattern)

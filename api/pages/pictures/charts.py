@@ -104,17 +104,33 @@ def history(points: Sequence[HistoryPoint]) -> History | None:
     def y(elo: float) -> float:
         return round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (elo - least) / (most - least), 1)
 
-    over = [(x(point.at), y(point.high)) for point in points]
-    under = [(x(point.at), y(point.low)) for point in reversed(points)]
-    line = [(x(point.at), y(point.elo)) for point in points]
+    places = [x(point.at) for point in points]
+    over, under, line = (
+        [(place, y(getattr(point, name))) for place, point in zip(places, points, strict=True)]
+        for name in ("high", "low", "elo")
+    )
     return History(
-        band=_path(over + under),
+        band=_path(over + under[::-1]),
         line=_path(line),
         last=line[-1],
         across=[Mark(x(at), label) for at, label in _times(first, span)],
         upward=[Mark(y(tick), f"{tick:g}") for tick in ticks],
         versions=[Mark(x(at), f"v{number}") for at, number in _versions(points)],
     )
+
+
+def columns(heights: Sequence[int], first: int = 0) -> str:
+    """The path of columns of these heights, 0 to 9, side by side from the place `first` on."""
+    return "".join(
+        f"M{4 * place} 18v-{2 * height}h3v{2 * height}z" for place, height in enumerate(heights, first) if height
+    )
+
+
+def fault_widths(row: Mapping[str, Any]) -> tuple[str, str]:
+    """The widths of timeouts and other faults in a bar of 60, which is a tenth of the games."""
+    games = row["games"] or 1
+    late = min(600 * row["timeouts"] / games, 60)
+    return f"{late:.1f}", f"{min(600 * row['other_faults'] / games, 60 - late):.1f}"
 
 
 @dataclass(frozen=True, slots=True)

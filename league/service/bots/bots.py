@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 
-from sqlalchemy import ColumnElement, and_, or_
+from sqlalchemy import ColumnElement, and_, bindparam, or_
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
@@ -74,7 +74,7 @@ def bots_of(session: Session, owner: Person) -> list[BotInfo]:
 
 def bot_info(session: Session, bot_id: int) -> BotInfo:
     """Return the public record of a bot. Raises NotFound."""
-    found = session.exec(INFO.where(col(Bot.id) == bot_id)).first()
+    found = session.exec(ONE, params={"bot": bot_id}).first()
     if found is None:
         raise NotFound("bot", bot_id)
     return _info(*found)
@@ -218,6 +218,7 @@ INFO = (
     .join(User, col(User.id) == Bot.owner_id)
     .join(Team, col(Team.id) == Bot.team_id, isouter=True)
 )
+ONE = INFO.where(col(Bot.id) == bindparam("bot"))
 
 
 def trial_of(session: Session, owner: Person, bot_id: int, number: int) -> str:

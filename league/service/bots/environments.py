@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from sqlalchemy import bindparam
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, select
 
@@ -21,6 +22,11 @@ class EnvironmentInfo:
 
     document: Mapping[str, Any]
     described_at: datetime
+
+    @property
+    def languages(self) -> Set[str]:
+        """The languages that bots may be written in here."""
+        return frozenset(language["name"] for language in self.document["languages"])
 
 
 def confirm_environment(session: Session, fingerprint: str) -> bool:
@@ -45,16 +51,19 @@ def record_environment(
 
 def environment(session: Session) -> EnvironmentInfo | None:
     """The newest description of the image that the settings name, or None until a worker has described it."""
-    row = session.exec(
-        select(JudgingEnvironment)
-        .where(JudgingEnvironment.image == settings_of(session).image)
-        .order_by(col(JudgingEnvironment.described_at).desc())
-        .limit(1)
-    ).first()
-    return None if row is None else EnvironmentInfo(row.document, row.described_at)
+    row = session.exec(NEWEST, params={"image": settings_of(session).image}).first()
+    return None if row is None else EnvironmentInfo(*row)
+
+
+NEWEST = (
+    select(JudgingEnvironment.document, JudgingEnvironment.described_at)
+    .where(JudgingEnvironment.image == bindparam("image"))
+    .order_by(col(JudgingEnvironment.described_at).desc())
+    .limit(1)
+)
 
 
 def installed_languages(session: Session) -> Set[str] | None:
     """The languages that bots may be written in here, or None while they are unknown."""
     found = environment(session)
-    return None if found is None else frozenset(language["name"] for language in found.document["languages"])
+    return None if found is None else found.languages

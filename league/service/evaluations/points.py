@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
-from sqlalchemy import bindparam
+from sqlalchemy import Row, bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, exists
 
@@ -16,7 +17,7 @@ Points = tuple[float, float]
 
 
 def points_of(
-    session: Session, pairings: Sequence[EvaluationPairing], gone: Collection[int] = (), matches: int = 0
+    session: Session, pairings: Sequence[EvaluationPairing | Row[Any]], gone: Collection[int] = (), matches: int = 0
 ) -> dict[int, Points]:
     """The points of each pairing so far, by its id: win 1, draw 1/2, loss and own fault 0.
 
@@ -62,7 +63,7 @@ RESULTS = (
 )
 
 
-def _taken(ranks: Mapping[int, int], pairing: EvaluationPairing) -> Points:
+def _taken(ranks: Mapping[int, int], pairing: EvaluationPairing | Row[Any]) -> Points:
     """The points of one match; rank 0 marks a fault."""
     assert pairing.second_id is not None, "a bye has no matches"
     one, other = ranks[pairing.first_id], ranks[pairing.second_id]
@@ -71,7 +72,7 @@ def _taken(ranks: Mapping[int, int], pairing: EvaluationPairing) -> Points:
     return (0.5, 0.5) if one == other else (float(one < other), float(other < one))
 
 
-def unplayed(pairing: EvaluationPairing, gone: Collection[int], matches: int) -> Points:
+def unplayed(pairing: EvaluationPairing | Row[Any], gone: Collection[int], matches: int) -> Points:
     """Give the points of unplayed matches to the player that is still there if the other has left, else to nobody."""
     left = (pairing.first_id in gone, pairing.second_id in gone)
     return (float(matches) if left == (False, True) else 0.0, float(matches) if left == (True, False) else 0.0)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import NamedTuple
 
+from sqlalchemy import bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, func, select
 
@@ -49,7 +51,7 @@ def _progress(
         there = there.order_by(col(EvaluationPlayer.place)).limit(row.keep or 1)
     going_on = list(session.exec(there)) if row.state is EvaluationState.DONE else []
     seats = seats_of(session, row.id) if going_on else {}
-    first = [seats[version][0] for version in going_on[:NAMED]]
+    first = [seats[version].seat for version in going_on[:NAMED]]
     return records.StageProgress(number, stage.words, row.id, row.state, many, len(going_on), first)
 
 
@@ -58,7 +60,7 @@ def bracket_of(session: Session, row: Evaluation) -> list[records.BracketTie]:
     if row.format is not EvaluationFormat.KNOCKOUT:
         return []
     seeded, _ = players_of(session, row.id)
-    seats = {version: seat for version, (seat, _) in seats_of(session, row.id).items()}
+    seats = {version: one.seat for version, one in seats_of(session, row.id).items()}
     settled = meetings(session, row.id)
     by_now = _unsettled(session, row.id)
     return [_tie(tie, seats, by_now) for tie in bracket(seeded, settled, row.further, row.third_place)]
@@ -92,20 +94,37 @@ def _tie(tie: Tie, seats: Mapping[int, records.EvaluationSeat], by_now: list[Mee
     )
 
 
-def seats_of(
-    session: Session, evaluation_id: int, versions: Collection[int] | None = None
-) -> dict[int, tuple[records.EvaluationSeat, str]]:
-    """Return the name and author of each version of the field, or of these alone."""
-    statement = (
-        columns(col(EvaluationPlayer.version_id), col(Bot.id), col(Bot.name), col(BotVersion.number), col(User.name))
-        .join(BotVersion, col(BotVersion.id) == col(EvaluationPlayer.version_id))
-        .join(Bot, col(Bot.id) == col(EvaluationPlayer.bot_id))
-        .join(User, col(User.id) == col(Bot.owner_id))
-        .where(col(EvaluationPlayer.evaluation_id) == evaluation_id)
+class Seated(NamedTuple):
+    """A version of the field, its author, and whether organisers took it out."""
+
+    seat: records.EvaluationSeat
+    author: str
+    gone: bool
+
+
+def seats_of(session: Session, evaluation_id: int, versions: Collection[int] | None = None) -> dict[int, Seated]:
+    """Return each version of the field, or these alone."""
+    found = session.connection().execute(
+        SEATS if versions is None else SEATS_AMONG, {"evaluation": evaluation_id, "versions": list(versions or ())}
     )
-    if versions is not None:
-        statement = statement.where(col(EvaluationPlayer.version_id).in_(versions))
     return {
-        version_id: (records.EvaluationSeat(bot_id, bot, number, version_id), author)
-        for version_id, bot_id, bot, number, author in session.connection().execute(statement)
+        version_id: Seated(records.EvaluationSeat(bot_id, bot, number, version_id), author, gone_after is not None)
+        for version_id, bot_id, bot, number, author, gone_after in found
     }
+
+
+SEATS = (
+    columns(
+        col(EvaluationPlayer.version_id),
+        col(Bot.id),
+        col(Bot.name),
+        col(BotVersion.number),
+        col(User.name),
+        col(EvaluationPlayer.gone_after),
+    )
+    .join(BotVersion, col(BotVersion.id) == col(EvaluationPlayer.version_id))
+    .join(Bot, col(Bot.id) == col(EvaluationPlayer.bot_id))
+    .join(User, col(User.id) == col(Bot.owner_id))
+    .where(col(EvaluationPlayer.evaluation_id) == bindparam("evaluation"))
+)
+SEATS_AMONG = SEATS.where(col(EvaluationPlayer.version_id).in_(bindparam("versions", expanding=True)))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Integer, bindparam
+from sqlalchemy import Integer, Row, bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, func, or_, select
 
@@ -16,12 +17,12 @@ from deadheat.league.pairing.figures import RULES
 from deadheat.league.records import evaluations as records
 from deadheat.league.records import from_row
 from deadheat.league.service.evaluations.beginning import due
-from deadheat.league.service.evaluations.playing import GONE, standings_of
+from deadheat.league.service.evaluations.playing import standings_of
 from deadheat.league.service.evaluations.points import points_of
 from deadheat.league.service.evaluations.staged import bracket_of, seats_of
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.service.ground.storable import storable
-from deadheat.league.states import ON_LADDER, EvaluationState, SeasonState
+from deadheat.league.states import ON_LADDER, EvaluationFormat, EvaluationState, SeasonState
 from deadheat.league.tables import (
     Bot,
     Evaluation,
@@ -123,6 +124,15 @@ def _first(session: Session, newest: Sequence[Evaluation]) -> list[int]:
     return list(found)[:TOP]
 
 
+Keep = Callable[[Hashable, Hashable, Callable[[], list[Placed]]], list[Placed]]
+"""Returns what the third argument makes, or made earlier for the same key and version."""
+
+
+def made_anew(_key: Hashable, _version: Hashable, make: Callable[[], list[Placed]]) -> list[Placed]:
+    """Keep nothing."""
+    return make()
+
+
 def evaluation(
     session: Session,
     evaluation_id: int,
@@ -130,33 +140,52 @@ def evaluation(
     *,
     skip: int = 0,
     limit: int | None = None,
+    keep: Keep = made_anew,
 ) -> records.EvaluationDetail:
-    """An evaluation with its standings: the places after the first `skip`. `versions`: only those. Raises NotFound."""
+    """An evaluation with its standings: the places after the first `skip`. `versions`: only those. `keep` may keep what
+    the standings so far are computed to. Raises NotFound.
+    """
     row = existing(session, Evaluation, evaluation_id)
+    told = _told(session, row)
     placed = _final(session, row, versions, skip, limit)
     if placed is None:
-        there = [one for one in standings_of(session, row) if versions is None or one.player in versions]
+        since = 1 if row.format is EvaluationFormat.ROUND_ROBIN else told["round"]
+        version = (since, *session.connection().execute(SO_FAR, {"evaluation": row.id, "since": since}).one())
+        found = keep(("standings", row.id), version, lambda: standings_of(session, row))
+        there = [one for one in found if versions is None or one.player in versions]
         placed = there[skip:] if limit is None else there[skip : skip + limit]
     seats = seats_of(session, row.id, [one.player for one in placed])
-    gone = set(session.exec(GONE, params={"evaluation_id": row.id}))
-    standings = [_standing(one, *seats[one.player], one.player in gone) for one in placed]
-    return records.EvaluationDetail(**_told(session, row), standings=standings, bracket=bracket_of(session, row))
+    standings = [_standing(one, *seats[one.player]) for one in placed]
+    return records.EvaluationDetail(**told, standings=standings, bracket=bracket_of(session, row))
 
 
 def _final(
     session: Session, row: Evaluation, versions: Collection[int] | None, skip: int, limit: int | None
 ) -> list[Placed] | None:
     """The standings as stored at the end of the evaluation, or None if they were not stored."""
-    mine = [col(EvaluationPlayer.evaluation_id) == row.id]
-    kept = select(EvaluationPlayer.version_id).where(*mine, col(EvaluationPlayer.figures).is_not(None))
-    if session.exec(kept.limit(1)).first() is None:
+    connection, mine = session.connection(), {"evaluation": row.id}
+    if connection.execute(KEPT, mine).first() is None:
         return None
-    if versions is not None:
-        mine.append(col(EvaluationPlayer.version_id).in_(versions))
-    names = (EvaluationPlayer.version_id, EvaluationPlayer.seed, EvaluationPlayer.place, EvaluationPlayer.figures)
-    places = columns(*map(col, names)).where(*mine).order_by(col(EvaluationPlayer.place)).offset(skip).limit(limit)
-    found = session.connection().execute(places)
-    return [Placed(*one) for one in found]
+    places = PLACES if versions is None else PLACES.where(col(EvaluationPlayer.version_id).in_(versions))
+    return [Placed(*one) for one in connection.execute(places.offset(skip).limit(limit), mine)]
+
+
+_MINE = col(EvaluationPlayer.evaluation_id) == bindparam("evaluation")
+SO_FAR = columns(
+    select(func.count(col(EvaluationPairing.first_points)))
+    .where(EvaluationPairing.evaluation_id == bindparam("evaluation"), EvaluationPairing.round >= bindparam("since"))
+    .scalar_subquery(),
+    select(func.count(col(EvaluationPlayer.gone_after))).where(_MINE).scalar_subquery(),
+)
+"""What the standings so far depend on: settled pairings do not change, nothing is drawn before everything drawn earlier
+is settled, and nobody who was taken out comes back.
+"""
+KEPT = columns(col(EvaluationPlayer.version_id)).where(_MINE, col(EvaluationPlayer.figures).is_not(None)).limit(1)
+PLACES = (
+    columns(*(getattr(EvaluationPlayer, name) for name in ("version_id", "seed", "place", "figures")))
+    .where(_MINE)
+    .order_by(col(EvaluationPlayer.place))
+)
 
 
 def versions_named(session: Session, evaluation_id: int, named: str) -> set[int]:
@@ -186,28 +215,46 @@ def pairings(
     `skip`, and the total number. `versions`: only theirs. Raises NotFound.
     """
     row = existing(session, Evaluation, evaluation_id)
-    which = [col(EvaluationPairing.evaluation_id) == row.id]
-    if number is not None:
-        which.append(col(EvaluationPairing.round) == number)
-    if versions is not None:
-        which.append(col(EvaluationPairing.first_id).in_(versions) | col(EvaluationPairing.second_id).in_(versions))
-    drawn = select(EvaluationPairing).where(*which).order_by(col(EvaluationPairing.round), col(EvaluationPairing.board))
-    found = session.exec(drawn.offset(skip).limit(limit)).all()
-    count = session.exec(select(func.count()).select_from(EvaluationPairing).where(*which)).one()
+    drawn, counted = _drawn(number is not None, versions is not None)
+    wanted = {"evaluation": row.id, "round": number, "versions": list(versions or ())}
+    found = session.connection().execute(drawn.offset(skip).limit(limit), wanted).all()
+    count: int = session.connection().execute(counted, wanted).scalar_one()
     seated = {one.first_id for one in found} | {one.second_id for one in found if one.second_id is not None}
-    seats = {version: seat for version, (seat, _) in seats_of(session, row.id, seated).items()}
+    seats = {version: one.seat for version, one in seats_of(session, row.id, seated).items()}
     by_now = points_of(session, [pairing for pairing in found if pairing.first_points is None])
     matches = _matches(session, found)
     return [_pairing(pairing, seats, by_now, matches.get(pairing.id, [])) for pairing in found], count
 
 
+@cache
+def _drawn(of_round: bool, of_versions: bool) -> tuple[Any, Any]:
+    """The statements for pairings, and for their number."""
+    which = [col(EvaluationPairing.evaluation_id) == bindparam("evaluation")]
+    if of_round:
+        which.append(col(EvaluationPairing.round) == bindparam("round"))
+    if of_versions:
+        seats = (col(EvaluationPairing.first_id), col(EvaluationPairing.second_id))
+        which.append(or_(*(seat.in_(bindparam("versions", expanding=True)) for seat in seats)))
+    found = columns(*EvaluationPairing.__table__.c).where(*which)  # type: ignore[attr-defined]
+    in_order = found.order_by(col(EvaluationPairing.round), col(EvaluationPairing.board))
+    return in_order, select(func.count()).select_from(EvaluationPairing).where(*which)
+
+
 def _told(session: Session, row: Evaluation) -> dict[str, Any]:
-    season = session.get_one(Season, row.season_id)
-    players = select(func.count()).select_from(EvaluationPlayer).where(EvaluationPlayer.evaluation_id == row.id)
-    drawn = select(func.max(EvaluationPairing.round)).where(EvaluationPairing.evaluation_id == row.id)
-    counted = {"players": session.exec(players).one(), "round": session.exec(drawn).one() or 0}
-    told = from_row(records.Evaluation, row, season=season.name, game=season.game, **counted)
+    keys = {"season": row.season_id, "evaluation": row.id}
+    season, game, players, drawn = session.connection().execute(TOLD, keys).one()
+    told = from_row(records.Evaluation, row, season=season, game=game, players=players, round=drawn or 0)
     return {name: getattr(told, name) for name in records.Evaluation.__dataclass_fields__}
+
+
+TOLD = columns(
+    col(Season.name),
+    col(Season.game),
+    select(func.count()).select_from(EvaluationPlayer).where(_MINE).scalar_subquery(),
+    select(func.max(EvaluationPairing.round))
+    .where(EvaluationPairing.evaluation_id == bindparam("evaluation"))
+    .scalar_subquery(),
+).where(col(Season.id) == bindparam("season"))
 
 
 def _standing(one: Placed, seat: records.EvaluationSeat, author: str, gone: bool) -> records.EvaluationStanding:
@@ -224,22 +271,25 @@ def _standing(one: Placed, seat: records.EvaluationSeat, author: str, gone: bool
     )
 
 
-def _matches(session: Session, pairings: Sequence[EvaluationPairing]) -> dict[int, list[int]]:
+def _matches(session: Session, pairings: Sequence[Row[Any]]) -> dict[int, list[int]]:
     """The matches of each pairing, in their order."""
-    statement = (
-        select(Series.pairing_id, Match.id)
-        .join(Match, col(Match.series_id) == Series.id)
-        .where(col(Series.pairing_id).in_([pairing.id for pairing in pairings]))
-    )
     found: dict[int, list[int]] = {}
-    for pairing_id, match_id in session.exec(statement.order_by(col(Match.id))):
-        assert pairing_id is not None, "it was asked for"
+    rows: Iterable[Any] = session.connection().execute(MATCHES, {"ids": [pairing.id for pairing in pairings]})
+    for pairing_id, match_id in rows:
         found.setdefault(pairing_id, []).append(match_id)
     return found
 
 
+MATCHES = (
+    columns(col(Series.pairing_id), col(Match.id))
+    .join(Match, col(Match.series_id) == Series.id)
+    .where(col(Series.pairing_id).in_(bindparam("ids", expanding=True)))
+    .order_by(col(Match.id))
+)
+
+
 def _pairing(
-    row: EvaluationPairing,
+    row: Row[Any],
     seats: dict[int, records.EvaluationSeat],
     by_now: dict[int, tuple[float, float]],
     match_ids: list[int],

@@ -66,13 +66,13 @@ def participants(session: Session, scope: Scope, after: int, limit: int) -> Page
     rows = [
         {
             **cells(seat, "match_id", "seat"),
-            "author": author,
-            "bot": bot,
-            "version": number,
+            "author": seat.author,
+            "bot": seat.bot,
+            "version": seat.number,
             **cells(seat, "bot_id", "version_id", "rank", "points", "fault", "fault_command", "fault_elapsed_ms"),
             "fault_why": None if seat.match_id in untold else seat.fault_why,
         }
-        for seat, bot, author, number in seated(session, ids)
+        for seat in seated(session, ids)
     ]
     return rows, ids[-1] if len(ids) == limit else None
 

@@ -9,10 +9,9 @@ from sqlmodel import Session, col, select
 
 from deadheat.league.records.seasons import Season
 from deadheat.league.service.exports.pages import Page, Row, Scope, cell, cells
-from deadheat.league.service.people.teams import team_info, team_names
+from deadheat.league.service.people.teams import team_info
 from deadheat.league.service.rankings.standings import leaderboard
-from deadheat.league.service.seasons.absence import absent_entries
-from deadheat.league.service.seasons.entries import entered
+from deadheat.league.service.seasons.entries import ENTERED
 from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.tables import Bot, BotVersion, Challenge, Entry, PanelRun
 
@@ -41,26 +40,24 @@ def divisions(session: Session, scope: Scope, _after: int, _limit: int) -> Page:
 
 def entries(session: Session, scope: Scope, after: int, limit: int) -> Page:
     """One row for each bot that takes part, or did."""
-    statement = entered(scope.season_id).where(Entry.id > after, *scope.about(Entry.bot_id))
-    found = session.exec(statement.order_by(col(Entry.id)).limit(limit)).all()
-    absent = absent_entries(session, scope.season_id)
-    teams = team_names(session, [entry.bot_id for entry, *_ in found])
+    statement = ENTERED.where(col(Entry.id) > after, *scope.about(Entry.bot_id)).order_by(None)
+    found = session.exec(statement.order_by(col(Entry.id)).limit(limit), params={"season": scope.season_id}).all()
     rows = [
         {
             "author": author,
-            "team": teams.get(entry.bot_id),
+            "team": team,
             "bot": bot,
             "version": number,
             **cells(entry, "bot_id", "version_id", "follows"),
             "gated": entry.gate is not None,
             **cells(entry, "division", "finals_seed", "finals_place"),
-            "absence": absent[entry.bot_id].absence.value if entry.bot_id in absent else None,
-            "absence_reason": absent[entry.bot_id].reason if entry.bot_id in absent else None,
+            "absence": None if absent is None else absent.absence.value,
+            "absence_reason": None if absent is None else absent.reason,
             **cells(entry, "waits_for_panel"),
             "rests": entry.rest_reason or None,
             "entered_at": entry.created_at.isoformat(),
         }
-        for entry, bot, author, number in found
+        for entry, bot, author, team, number, absent, _ in found
     ]
     return rows, found[-1][0].id if len(found) == limit else None
 

@@ -53,23 +53,22 @@ def remember(session: Session, snapshot: RatingSnapshot) -> None:
 
 def history(session: Session, season_id: int, bot_id: int) -> list[HistoryPoint]:
     """A bot's ratings in a season, the oldest first."""
+    began_at = session.get_one(Season, season_id).created_at
     rows = session.connection().execute(POINTS, {"season": season_id, "bot": bot_id}).all()
     # Sorted here: asked for an order, SQLite would read the whole season in it, instead of the bot's index.
     return [
         HistoryPoint(began_at + timedelta(seconds=second), *figures)
-        for second, began_at, *figures in sorted(rows, key=lambda row: row[0])
+        for second, *figures in sorted(rows, key=lambda row: row[0])
     ]
 
 
 POINTS = (
     sqlalchemy.select(
         col(RatingPoint.second),
-        col(Season.created_at),
         col(BotVersion.number),
         *(getattr(RatingPoint, name) for name in ("elo", "low", "high", "rank")),
     )
     .join_from(RatingPoint, BotVersion, col(BotVersion.id) == RatingPoint.version_id)
-    .join(Season, col(Season.id) == RatingPoint.season_id)
     .where(col(RatingPoint.season_id) == bindparam("season"), col(RatingPoint.bot_id) == bindparam("bot"))
 )
 

@@ -183,8 +183,9 @@ def _not_final(session: Session, match: Match) -> None:
     )
     if (number := session.exec(over).first()) is not None:
         said = _(
-            "This match counts only in evaluation %(number)s, where its points are final. You can void it, which "
-            "clears its faults from the statistics. If the standings mislead, begin another evaluation.",
+            "This match counts only in evaluation %(number)s, where its points are final. It can only be declared "
+            "void, once and for all, which clears its faults from the statistics. If the standings mislead, begin "
+            "another evaluation.",
             number=number,
         )
         raise WrongState("final", said)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, bindparam
-from sqlmodel import Session, col, func, or_, select
-from sqlmodel.sql.expression import Select
+import sqlalchemy
+from sqlalchemy import bindparam
+from sqlmodel import Session, and_, col, func, or_, select
 
 from deadheat.league.database import now
 from deadheat.league.errors import NotAdmitted, NotFound, WrongGame, WrongState
@@ -16,14 +16,13 @@ from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.steps import existing, lock_season, touch_log
 from deadheat.league.service.ground.storable import storable
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.people.teams import team_names
-from deadheat.league.service.seasons.absence import absent_entries, check_pause, must_take_part
+from deadheat.league.service.seasons.absence import check_pause, must_take_part
 from deadheat.league.service.seasons.admission import check_admission, newest_ready, version_to_enter
 from deadheat.league.service.seasons.divisions import lowest_division
 from deadheat.league.service.seasons.gates import GateTerms, choose_version, gate_as_json
 from deadheat.league.service.seasons.panels import arrive, choose_in_advance, has_points, without_points
 from deadheat.league.states import ENTERABLE, GOING_ON, ChallengeState, VersionState, either
-from deadheat.league.tables import Bot, BotVersion, Challenge, Entry, PanelRun, Season, Team, User
+from deadheat.league.tables import AbsentEntry, Bot, BotVersion, Challenge, Entry, PanelRun, Season, Team, User
 
 Gate = GateTerms | Literal["keep", "none"]
 """New terms for an entry's promotion gate, or no change, or no gate."""
@@ -109,7 +108,7 @@ def let_in(session: Session, organiser: Person, season_id: int, bot_id: int) -> 
 def entries(session: Session, season_id: int, after_bot: int = 0, limit: int = 1000) -> list[EntryInfo]:
     """List the entries in order of bots, from the one after `after_bot`. Raises NotFound."""
     existing(session, Season, season_id)
-    return _views(session, season_id, col(Entry.bot_id) > after_bot, limit)
+    return _views(session, ENTERED.where(col(Entry.bot_id) > after_bot).limit(limit), season_id)
 
 
 def entries_named(
@@ -129,12 +128,12 @@ def entries_named(
         .join(Team, col(Team.id) == Bot.team_id, isouter=True)
     )
     found = session.exec(count.where(Entry.season_id == season_id, fits)).one()
-    return _views(session, season_id, fits, limit, skip), found
+    return _views(session, ENTERED.where(fits).offset(skip).limit(limit), season_id), found
 
 
 def entry_info(session: Session, season_id: int, bot_id: int) -> EntryInfo:
     """One entry. Raises NotFound."""
-    found = _views(session, season_id, col(Entry.bot_id) == bot_id)
+    found = _views(session, ONE, season_id, bot=bot_id)
     if not found:
         raise NotFound.entry(bot_id)
     return found[0]
@@ -241,54 +240,50 @@ def _bot(session: Session, who: Person, bot_id: int) -> Bot:
     return existing(session, Bot, bot_id) if who.organises else own_bot(session, who, bot_id)
 
 
-def entered(season_id: int) -> Select[Entry, str, str, int]:
-    """The statement for a season's entries, each with the names of its bot and author and its version's number."""
-    return (
-        select(Entry, Bot.name, User.name, BotVersion.number)
-        .join(Bot, col(Bot.id) == Entry.bot_id)
-        .join(User, col(User.id) == Bot.owner_id)
-        .join(BotVersion, col(BotVersion.id) == Entry.version_id)
-        .where(Entry.season_id == season_id)
-    )
-
-
-def _views(
-    session: Session, season_id: int, condition: ColumnElement[bool], limit: int = 1, skip: int = 0
-) -> list[EntryInfo]:
-    statement = entered(season_id).join(Team, col(Team.id) == Bot.team_id, isouter=True).where(condition)
-    found = session.exec(statement.order_by(col(Entry.bot_id)).offset(skip).limit(limit)).all()
-    teams = team_names(session, [entry.bot_id for entry, *_ in found])
-    challengers, absent = _challengers(session, season_id), absent_entries(session, season_id)
+def _views(session: Session, statement: Any, season_id: int, **values: int) -> list[EntryInfo]:
+    found = session.exec(statement, params={"season": season_id, **values}).all()
     return [
         EntryInfo(
             bot_id=entry.bot_id,
             bot=bot,
             author=author,
-            team=teams.get(entry.bot_id),
+            team=team,
             version=number,
             follows=entry.follows,
             division=entry.division,
             finals_seed=entry.finals_seed,
             finals_place=entry.finals_place,
             gated=entry.gate is not None,
-            challenger=challengers.get(entry.id),
-            absence=absent[entry.bot_id].absence if entry.bot_id in absent else None,
-            absence_reason=absent[entry.bot_id].reason if entry.bot_id in absent else "",
+            challenger=challenger,
+            absence=None if absent is None else absent.absence,
+            absence_reason="" if absent is None else absent.reason,
             waits_for_panel=entry.waits_for_panel,
             rests=entry.rest_reason,
         )
-        for entry, bot, author, number in found
+        for entry, bot, author, team, number, absent, challenger in found
     ]
 
 
-def _challengers(session: Session, season_id: int) -> dict[int, int]:
-    """The number of the version at each entry's promotion gate."""
-    running = session.exec(AT_GATES, params={"season": season_id})
-    return {entry_id: number for entry_id, number in running if entry_id is not None}
-
-
-AT_GATES = (
-    select(Challenge.entry_id, BotVersion.number)
-    .join(BotVersion, col(BotVersion.id) == Challenge.candidate_id)
-    .where(Challenge.season_id == bindparam("season"), Challenge.state == ChallengeState.RUNNING)
+_AT_GATE = (
+    select(func.max(BotVersion.number))
+    .join(Challenge, col(Challenge.candidate_id) == BotVersion.id)
+    .where(Challenge.entry_id == Entry.id, Challenge.state == ChallengeState.RUNNING)
+    .scalar_subquery()
 )
+"""The number of the version at an entry's promotion gate."""
+
+_NAMED = (col(Bot.name), col(User.name), col(Team.name), col(BotVersion.number))
+ENTERED: Any = (
+    sqlalchemy.select(Entry, *_NAMED, AbsentEntry, _AT_GATE)
+    .join_from(Entry, Bot, col(Bot.id) == Entry.bot_id)
+    .join(User, col(User.id) == Bot.owner_id)
+    .join(Team, col(Team.id) == Bot.team_id, isouter=True)
+    .join(BotVersion, col(BotVersion.id) == Entry.version_id)
+    .join(AbsentEntry, and_(AbsentEntry.season_id == Entry.season_id, AbsentEntry.bot_id == Entry.bot_id), isouter=True)
+    .where(col(Entry.season_id) == bindparam("season"))
+    .order_by(col(Entry.bot_id))
+)
+"""A season's entries by bot, each with the names of its bot, author and team, its version's number, why it is out of
+the season, and the version at its promotion gate.
+"""
+ONE = ENTERED.where(Entry.bot_id == bindparam("bot"))

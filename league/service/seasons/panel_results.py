@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
+from sqlalchemy import bindparam
 from sqlmodel import Session, col, select
 
 from deadheat.league.ratings import Games, Log, Prior, RatingConfig, log_of, performances
@@ -58,11 +59,17 @@ def panel_results(session: Session, owner: Person, bot_id: int, version: int | N
 
 def is_at_panel(session: Session, season_id: int, bot_id: int, version: int | None) -> bool:
     """Whether a version of the bot, or the one with that number, has not finished a season's panel yet."""
-    running = select(PanelRun.id).join(BotVersion, col(BotVersion.id) == PanelRun.version_id)
-    running = running.where(PanelRun.season_id == season_id, BotVersion.bot_id == bot_id)
-    if version is not None:
-        running = running.where(BotVersion.number == version)
-    return session.exec(running.where(PanelRun.state == ChallengeState.RUNNING).limit(1)).first() is not None
+    running = RUNNING if version is None else RUNNING.where(BotVersion.number == version)
+    return session.exec(running, params={"season": season_id, "bot": bot_id}).first() is not None
+
+
+RUNNING = (
+    select(PanelRun.id)
+    .join(BotVersion, col(BotVersion.id) == PanelRun.version_id)
+    .where(PanelRun.season_id == bindparam("season"), BotVersion.bot_id == bindparam("bot"))
+    .where(PanelRun.state == ChallengeState.RUNNING)
+    .limit(1)
+)
 
 
 def played_first(runs: Iterable[PanelRun]) -> dict[int, PanelRun]:

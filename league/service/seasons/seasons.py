@@ -160,16 +160,21 @@ def seasons(
     return _views(session, session.exec(statement).all())
 
 
-def leading_season(session: Session, game: str) -> SeasonInfo | None:
-    """Return the game's leading season: of its current seasons with results, the one with the most bots, so that a
-    small new one does not replace it; if all are closed, the newest. None: it has no results yet.
+def leading_season(session: Session, game: str) -> int | None:
+    """Return the number of the game's leading season: of its current seasons with results, the one with the most bots,
+    so that a small new one does not replace it; if all are closed, the newest. None: it has no results yet.
     """
-    closed = col(Season.state).not_in(GOING_ON)
-    bots = select(func.count()).select_from(Entry).where(Entry.season_id == Season.id).scalar_subquery()
-    most_bots = case((closed, 0), else_=bots).desc()
-    statement = select(Season).where(Season.game == game, HAS_RESULTS)
-    found = session.exec(statement.order_by(closed, most_bots, col(Season.id).desc()).limit(1)).all()
-    return next(iter(_views(session, found)), None)
+    return session.connection().execute(LEADING, {"game": game}).scalar()
+
+
+_CLOSED = col(Season.state).not_in(GOING_ON)
+_BOTS = select(func.count()).select_from(Entry).where(Entry.season_id == Season.id).scalar_subquery()
+LEADING = (
+    select(Season.id)
+    .where(Season.game == bindparam("game"), HAS_RESULTS)
+    .order_by(_CLOSED, case((_CLOSED, 0), else_=_BOTS).desc(), col(Season.id).desc())
+    .limit(1)
+)
 
 
 def season_info(session: Session, season_id: int) -> SeasonInfo:

@@ -21,20 +21,24 @@ was shown is withheld later.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from sqlalchemy import bindparam, literal_column
+from sqlalchemy import Row, bindparam, literal_column
 from sqlmodel import Session, col, exists, func, select
 
 from deadheat.league.states import MatchState, TranscriptsFrom
 from deadheat.league.tables import Match, RatingSnapshot, Season
 
+FOR_WITHHOLDING = ("season_id", "commitment", "state")
+"""The columns of `Match`, beside its id, that `withheld` reads."""
 
-def withheld(session: Session, matches: Sequence[Match]) -> set[int]:
-    """The ids of the matches whose dice and moves are not public yet."""
+
+def withheld(session: Session, matches: Sequence[Match | Row[Any]]) -> set[int]:
+    """The ids of the matches whose dice and moves are not public yet. They may also be rows of these columns."""
     if not matches:
         return set()
     seasons = sorted({match.season_id for match in matches})
-    silent = set(session.exec(AMONG_SILENT, params={"season_ids": seasons}))
+    silent = set(session.connection().execute(AMONG_SILENT, {"season_ids": seasons}).scalars())
     return dice_in_use(session, matches) | {match.id for match in matches if match.season_id in silent}
 
 
@@ -47,10 +51,11 @@ SILENT = select(Season.id).where(
 AMONG_SILENT = SILENT.where(col(Season.id).in_(bindparam("season_ids", expanding=True)))
 
 
-def dice_in_use(session: Session, matches: Sequence[Match]) -> set[int]:
+def dice_in_use(session: Session, matches: Sequence[Match | Row[Any]]) -> set[int]:
     """The ids of the matches that share their dice with another match that is not over."""
     commitments = sorted({match.commitment for match in matches})
-    still_to_play = dict(session.exec(STILL_TO_PLAY, params={"commitments": commitments}).all())
+    found = session.connection().execute(STILL_TO_PLAY, {"commitments": commitments})
+    still_to_play = {row.commitment: row[1] for row in found}
     return {
         match.id for match in matches if still_to_play.get(match.commitment, 0) > (match.state is MatchState.SCHEDULED)
     }

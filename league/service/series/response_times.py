@@ -71,16 +71,16 @@ _LOCKED = (
 def command_times(session: Session, season_id: int, version_ids: Iterable[int]) -> list[CommandTimes]:
     """Return the response times of these versions together, by command."""
     chosen = {"season_id": season_id, "version_ids": list(version_ids)}
-    rows: dict[str, list[ResponseTimes]] = {}
-    for row in session.exec(TIMES, params=chosen) if chosen["version_ids"] else ():
+    rows: dict[str, list[Row[*tuple[Any, ...]]]] = {}
+    for row in session.connection().execute(TIMES, chosen) if chosen["version_ids"] else ():
         rows.setdefault(row.command, []).append(row)
     return [_view(command, parts) for command, parts in rows.items()]
 
 
 TIMES = (
-    select(ResponseTimes)
+    columns(*ResponseTimes.__table__.c)  # type: ignore[attr-defined]
     .where(
-        ResponseTimes.season_id == bindparam("season_id"),
+        col(ResponseTimes.season_id) == bindparam("season_id"),
         col(ResponseTimes.version_id).in_(bindparam("version_ids", expanding=True)),
     )
     .order_by(col(ResponseTimes.command))
@@ -116,7 +116,7 @@ def _changed(row: Row[*tuple[Any, ...]], latencies: Sequence[Latency]) -> dict[s
     }
 
 
-def _view(command: str, parts: Sequence[ResponseTimes]) -> CommandTimes:
+def _view(command: str, parts: Sequence[Row[*tuple[Any, ...]]]) -> CommandTimes:
     counts = added(_counts(row.counts) for row in parts)
     prompts = sum(row.prompts for row in parts)
     return CommandTimes(

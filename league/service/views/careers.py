@@ -21,7 +21,7 @@ from deadheat.league.errors import NotFound
 from deadheat.league.records.bots import Bot as BotInfo
 from deadheat.league.service.bots.bots import infos
 from deadheat.league.service.ground.counting import HAS_RESULTS, SEASONS_AT_A_TIME, counts
-from deadheat.league.service.series.deals import withheld
+from deadheat.league.service.series.deals import FOR_WITHHOLDING, withheld
 from deadheat.league.service.series.privacy import PLANNED
 from deadheat.league.states import ON_LADDER, SeasonState, VersionState
 from deadheat.league.tables import Bot, BotVersion, Challenge, Entry, Match, Participant, Season, Team, TeamMember, User
@@ -159,26 +159,28 @@ def _met(season_id: int) -> Any:
 
 def failures(session: Session, season_id: int, bot_id: int) -> list[Failure]:
     """The matches that a bot lost by a fault, the newest first."""
-    found = []
-    rows = session.exec(FAILURES, params={"season": season_id, "bot": bot_id}).all()
-    untold = withheld(session, [match for _, _, match in rows])
-    for row, number, match in rows:
-        assert row.fault is not None, "asked for"
-        why = "" if match.id in untold else row.fault_why or ""
-        command, elapsed_ms = row.fault_command or "", row.fault_elapsed_ms
-        found.append(Failure(match.id, number, row.fault, command, elapsed_ms, why, match.finished_at))
-    return found
+    rows = session.connection().execute(FAILURES, {"season": season_id, "bot": bot_id}).all()
+    untold = withheld(session, rows)
+    return [
+        Failure(match_id, number, fault, command or "", elapsed_ms, "" if match_id in untold else why or "", at)
+        for match_id, number, fault, command, elapsed_ms, why, at, *_ in rows
+    ]
 
 
 _FAILED = (
-    Participant.bot_id == bindparam("bot"),
+    col(Participant.bot_id) == bindparam("bot"),
     col(Participant.fault).is_not(None),
-    Match.season_id == bindparam("season"),
+    col(Match.season_id) == bindparam("season"),
     PLANNED,
 )
 FAILURES = (
-    select(Participant, BotVersion.number, Match)
-    .join(Match, col(Match.id) == Participant.match_id)
+    sqlalchemy.select(
+        col(Match.id),
+        col(BotVersion.number),
+        *(getattr(Participant, name) for name in ("fault", "fault_command", "fault_elapsed_ms", "fault_why")),
+        *(getattr(Match, name) for name in ("finished_at", *FOR_WITHHOLDING)),
+    )
+    .join_from(Participant, Match, col(Match.id) == Participant.match_id)
     .join(BotVersion, col(BotVersion.id) == Participant.version_id)
     .where(*_FAILED)
     .order_by(col(Participant.match_id).desc())
@@ -283,7 +285,11 @@ class GameCounts:
 
 def game_counts(session: Session, game: str) -> GameCounts:
     """The numbers of participants in each game, over all seasons."""
-    statement = select(
-        func.count(func.distinct(Bot.id)), func.count(func.distinct(Bot.owner_id)), func.count(col(BotVersion.id))
-    ).join(BotVersion, col(BotVersion.bot_id) == Bot.id, isouter=True)
-    return GameCounts(*session.exec(statement.where(Bot.game == game)).one())
+    return GameCounts(*session.connection().execute(GAME_COUNTS, {"game": game}).one())
+
+
+_ITS_BOTS = sqlalchemy.select(func.count(), func.count(col(Bot.owner_id).distinct())).where(
+    col(Bot.game) == bindparam("game")
+)
+_ITS_VERSIONS = select(func.count()).select_from(BotVersion).join(Bot, col(Bot.id) == BotVersion.bot_id)
+GAME_COUNTS = _ITS_BOTS.add_columns(_ITS_VERSIONS.where(Bot.game == bindparam("game")).scalar_subquery())

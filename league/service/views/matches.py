@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, bindparam, exists, or_
+from sqlalchemy import select as columns
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, select
 
@@ -265,14 +266,21 @@ def endings(session: Session, owner: Person, match_id: int) -> list[EndingView]:
     ]
 
 
-def seated(session: Session, match_ids: Sequence[int]) -> Iterable[tuple[Participant, str, str, int]]:
-    """The seats of these matches, by match and seat, each with the names of its bot and author and its version."""
-    return session.exec(SEATED, params={"ids": match_ids})
+def seated(session: Session, match_ids: Sequence[int]) -> Iterable[Any]:
+    """The rows of the seats of these matches, by match and seat, each with the names of its `bot` and `author` and the
+    `number` of its version.
+    """
+    return session.connection().execute(SEATED, {"ids": match_ids})
 
 
 SEATED = (
-    select(Participant, Bot.name, User.name, BotVersion.number)
-    .join(Bot, col(Bot.id) == Participant.bot_id)
+    columns(
+        *Participant.__table__.c,  # type: ignore[attr-defined]
+        col(Bot.name).label("bot"),
+        col(User.name).label("author"),
+        col(BotVersion.number),
+    )
+    .join_from(Participant, Bot, col(Bot.id) == Participant.bot_id)
     .join(User, col(User.id) == Bot.owner_id)
     .join(BotVersion, col(BotVersion.id) == Participant.version_id)
     .where(col(Participant.match_id).in_(bindparam("ids", expanding=True)))
@@ -283,13 +291,13 @@ SEATED = (
 def _seats(session: Session, match_ids: Sequence[int], untold: set[int]) -> dict[int, tuple[SeatView, ...]]:
     """The seats by match. What was wrong about a reply may reveal a bid, so it is left out for `untold` matches."""
     seats: dict[int, tuple[SeatView, ...]] = dict.fromkeys(match_ids, ())
-    for row, bot, author, number in seated(session, match_ids):
+    for row in seated(session, match_ids):
         fault = None
         if row.fault is not None:
             why = "" if row.match_id in untold else row.fault_why or ""
             fault = FaultView(row.fault, row.fault_command or "", row.fault_elapsed_ms, why)
         seats[row.match_id] += (
-            SeatView(row.seat, row.bot_id, bot, author, number, row.player, row.rank, row.points, fault),
+            SeatView(row.seat, row.bot_id, row.bot, row.author, row.number, row.player, row.rank, row.points, fault),
         )
     return seats
 

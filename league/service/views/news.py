@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
+from typing import Any
 
 import sqlalchemy
 from sqlalchemy import Integer, bindparam
@@ -134,26 +136,23 @@ def newest_versions(
     session: Session, limit: int, *, game: str | None = None, before: int | None = None
 ) -> list[NewVersion]:
     """The newest uploads of a game, or of all games (None), with an id below `before`."""
-    statement = NEWEST.limit(limit)
-    if game is not None:
-        statement = statement.where(col(Bot.game) == game)
-    if before is not None:
-        statement = statement.where(col(BotVersion.id) < before)
-    return [NewVersion(*row) for row in session.connection().execute(statement)]
+    statement = _newest(game is not None, before is not None)
+    found = session.connection().execute(statement, {"game": game, "before": before, "most": limit})
+    return [NewVersion(*row) for row in found]
 
 
-_OF_VERSION = ("id", "number", "state", "language", "size_bytes", "created_at")
-NEWEST = (
-    sqlalchemy.select(
-        col(Bot.id),
-        col(Bot.name),
-        col(User.name),
-        col(Team.name),
-        col(Bot.game),
-        *(getattr(BotVersion, name) for name in _OF_VERSION),
+@cache
+def _newest(of_game: bool, older: bool) -> Any:
+    of_bot = (col(Bot.id), col(Bot.name), col(User.name), col(Team.name), col(Bot.game))
+    of_version = ("id", "number", "state", "language", "size_bytes", "created_at")
+    statement = (
+        sqlalchemy.select(*of_bot, *(getattr(BotVersion, name) for name in of_version))
+        .join_from(BotVersion, Bot, col(Bot.id) == col(BotVersion.bot_id))
+        .join(User, col(User.id) == col(Bot.owner_id))
+        .join(Team, col(Team.id) == col(Bot.team_id), isouter=True)
+        .order_by(col(BotVersion.id).desc())
+        .limit(bindparam("most", type_=Integer))
     )
-    .join_from(BotVersion, Bot, col(Bot.id) == col(BotVersion.bot_id))
-    .join(User, col(User.id) == col(Bot.owner_id))
-    .join(Team, col(Team.id) == col(Bot.team_id), isouter=True)
-    .order_by(col(BotVersion.id).desc())
-)
+    if of_game:
+        statement = statement.where(col(Bot.game) == bindparam("game"))
+    return statement.where(col(BotVersion.id) < bindparam("before")) if older else statement

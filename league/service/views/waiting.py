@@ -96,7 +96,7 @@ def _own_series(session: Session, season_id: int, bot_id: int, version: int | No
         if version_id is None:
             raise NotFound("version", version)
         statement = statement.where(Participant.version_id == version_id)
-    return set(session.exec(statement, params={"season": season_id, "bot": bot_id}))
+    return set(session.connection().execute(statement, {"season": season_id, "bot": bot_id}).scalars())
 
 
 OWN = (

@@ -1,0 +1,96 @@
+"""Evaluations of many bots, written straight into a league's database: a Swiss tournament with all rounds played."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import Any
+
+from deadheat.engine.chance import commitment
+from deadheat.league.pairing.contest import draw, placed
+from deadheat.league.pairing.figures import NEWEST, Meeting, figures
+from deadheat.league.states import EvaluationFormat
+
+ROUNDS = 20
+AT = "2026-01-01 11:00:00.000000"
+
+_TAKEN = ((2.0, 0.0), (1.0, 1.0), (0.0, 2.0))
+
+
+def evaluation(connection: sqlite3.Connection, season_id: int, number: int, versions: list[int], done: bool) -> None:
+    """Write one between these versions, each with the id of its bot. Unless it is `done`, it has no final places.
+
+    The ids of its rows are multiples of a thousand times those of the versions, so that they are free.
+    """
+    met: list[Meeting] = []
+    for round_ in range(1, ROUNDS + 1):
+        pairs, _ = draw(versions, set(versions), met)
+        met += [Meeting(round_, *pair, *_TAKEN[sum(pair) % 3]) for pair in pairs]
+    values: dict[str, Any] = {
+        "id": number,
+        "season": season_id,
+        "rounds": ROUNDS,
+        "at": AT,
+        "first": number * 1000 * versions[0],
+    }
+    values |= {"state": "done" if done else "running", "ended": AT if done else None}
+    values |= {"seed": bytes(32), "commitment": commitment(bytes(32)), "sha": "c" * 64}
+    connection.execute(
+        "INSERT INTO evaluation (id, season_id, number, name, format, rounds, matches, rated, state, reason, due_at,"
+        " created_at, ended_at)"
+        " VALUES (:id, :season, :id, 'Daily ' || :id, 'swiss', :rounds, 2, 0, :state, '', :at, :at, :ended)",
+        values,
+    )
+    standings = placed(figures(EvaluationFormat.SWISS, NEWEST), versions, met)
+    connection.executemany(
+        "INSERT INTO evaluation_player (evaluation_id, version_id, bot_id, seed, place, figures)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
+        [
+            (
+                number,
+                one.player,
+                one.player,
+                one.seed,
+                *((one.place, json.dumps(one.figures)) if done else (None, None)),
+            )
+            for one in standings
+        ],
+    )
+    boards = len(versions) // 2
+    connection.executemany(
+        "INSERT INTO evaluation_pairing (id, evaluation_id, board, round, first_id, second_id, first_points,"
+        " second_points) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (values["first"] + at, number, at % boards + 1, one.round, one.first, one.second, *_taken(one))
+            for at, one in enumerate(met)
+        ],
+    )
+    for statement in _WRITTEN:
+        connection.execute(statement, values)
+
+
+def _taken(one: Meeting) -> tuple[float, float]:
+    return one.first_points, one.second_points
+
+
+_PAIRINGS = "FROM evaluation_pairing"
+_WRITTEN = (
+    (
+        "INSERT INTO series (id, season_id, purpose, pairing_id, state, attempt, queued_at, nudge_at, finished_at,"
+        f" created_at) SELECT id, :season, 'evaluation', id, 'done', 1, :at, :at, :at, :at {_PAIRINGS}"
+        " WHERE evaluation_id = :id"
+    ),
+    (
+        "INSERT INTO match (id, series_id, season_id, number, seed, commitment, state, rated, transcript_sha256,"
+        " created_at, finished_at) SELECT 2 * id + number, id, :season, number, :seed, :commitment, 'done', 0, :sha,"
+        f" :at, :at {_PAIRINGS}, (SELECT 0 AS number UNION ALL SELECT 1) WHERE evaluation_id = :id"
+    ),
+    (
+        "INSERT INTO participant (match_id, seat, version_id, bot_id, rank, points, finished_at)"
+        " SELECT 2 * id + number, seat, iif(seat = number, first_id, second_id),"
+        " iif(seat = number, first_id, second_id), 1 + (seat + number) % 2, '1000', :at"
+        f" {_PAIRINGS}, (SELECT 0 AS number UNION ALL SELECT 1), (SELECT 0 AS seat UNION ALL SELECT 1)"
+        " WHERE evaluation_id = :id"
+    ),
+)
+"""Two matches of each pairing, so that each bot has either seat once."""

@@ -1,0 +1,14 @@
+"""The league's own application, which here never makes an answer again that it keeps."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+
+from deadheat.api import services
+from deadheat.api.app import create_app
+
+
+def app() -> FastAPI:
+    """Create it with the environment's settings."""
+    services.FRESH_SECONDS = float("inf")
+    return create_app()
