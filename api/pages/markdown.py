@@ -51,7 +51,9 @@ def rules_address(game: str) -> str:
 def rules_for_people(game: str, reader: str) -> Markup | None:
     """Render that section, without the ids of rulings, which only authors of bots look up; None: there is none."""
     found = _rules(game, reader)
-    return None if found is None else rendered(_RULINGS.sub("", found[0]))
+    if found is None:
+        return None
+    return rendered(_RULINGS.sub("", found[0]), titled=True)  # a section of its own, below the page's title
 
 
 def _rules(game: str, reader: str) -> re.Match[str] | None:
