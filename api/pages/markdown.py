@@ -18,7 +18,7 @@ from deadheat.engine.language import N_, language
 
 _COMMENT = re.compile(r"^<!--.*?-->\n", re.MULTILINE | re.DOTALL)
 _SECTION = re.compile(r"^## ([^\n]+)\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
-_RULINGS = re.compile(r" ?\([A-Z]-\d+\)")
+_RULINGS = re.compile(r" ?\([A-Z]-\d+\)|(?<=\()[A-Z]-\d+: ")
 _TEXT = re.compile(r"(?:\.\./)*(?:docs/)?([a-z-]+)\.md(?:#.*)?")
 _PROTOCOL = re.compile(r"(?:\.\./)*games/([a-z0-9_]+)/protocol\.md(?:#.*)?")
 ABOUT = {
