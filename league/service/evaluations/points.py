@@ -17,15 +17,23 @@ Points = tuple[float, float]
 
 
 def points_of(
-    session: Session, pairings: Sequence[EvaluationPairing | Row[Any]], gone: Collection[int] = (), matches: int = 0
+    session: Session,
+    pairings: Sequence[EvaluationPairing | Row[Any]],
+    gone: Collection[int] = (),
+    matches: int = 0,
+    *,
+    voided: bool = False,
 ) -> dict[int, Points]:
     """The points of each pairing so far, by its id: win 1, draw 1/2, loss and own fault 0.
 
     `matches`: the planned number, which limits the unplayed matches that count for a player whose opponent has left.
+    `voided`: with the matches that organisers voided.
     """
     if not pairings:
         return {}
-    results = session.connection().execute(RESULTS, {"pairings": [pairing.id for pairing in pairings]})
+    results = session.connection().execute(
+        ALL_RESULTS if voided else RESULTS, {"pairings": [pairing.id for pairing in pairings]}
+    )
     ranks: dict[int, dict[int, dict[int, int]]] = {pairing.id: {} for pairing in pairings}
     missing: dict[int, set[int]] = {pairing.id: set() for pairing in pairings}
     for pairing_id, match_id, state, version, rank, fault in results:
@@ -47,7 +55,7 @@ def points_of(
     return found
 
 
-RESULTS = (
+ALL_RESULTS = (
     columns(
         col(Series.pairing_id),
         col(Match.id),
@@ -59,8 +67,8 @@ RESULTS = (
     .join(Match, col(Match.series_id) == col(Series.id))
     .join(Participant, col(Participant.match_id) == col(Match.id))
     .where(col(Series.pairing_id).in_(bindparam("pairings", expanding=True)))
-    .where(~exists().where(col(VoidedMatch.match_id) == col(Match.id)))
 )
+RESULTS = ALL_RESULTS.where(~exists().where(col(VoidedMatch.match_id) == col(Match.id)))
 
 
 def _taken(ranks: Mapping[int, int], pairing: EvaluationPairing | Row[Any]) -> Points:

@@ -7,7 +7,7 @@ the other half: which matches count.
 
 A closed season is final: only rulings on held matches change it. So is an evaluation that counts for nothing but its
 own standings, as soon as the points of the match's pairing are: from then on, voiding the match only clears its faults
-from the statistics.
+from the statistics, and restoring it puts them back.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from deadheat.engine.language import _
 from deadheat.league.causes import DROPPED
 from deadheat.league.database import now
 from deadheat.league.errors import NotFound, WrongState
+from deadheat.league.service.evaluations.points import points_of
 from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.steps import existing, insert_rows, move, touch_log
 from deadheat.league.service.people.person import Person
@@ -79,7 +80,7 @@ def restore_match(session: Session, organiser: Person, match_id: int, reason: st
     voided = session.get(VoidedMatch, match_id)
     if voided is None:
         return False
-    _not_final(session, match)
+    _not_settled_without(session, match)
     _alone(session, match)
     session.delete(voided)
     note_ruling(session, organiser, "match-restored", match, reason, own)
@@ -183,12 +184,26 @@ def _not_final(session: Session, match: Match) -> None:
     )
     if (number := session.exec(over).first()) is not None:
         said = _(
-            "This match counts only in evaluation %(number)s, where its points are final. It can only be declared "
-            "void, once and for all, which clears its faults from the statistics. If the standings mislead, begin "
-            "another evaluation.",
+            "This match counts only in evaluation %(number)s, where its points are final. You can void it, which "
+            "clears its faults from the statistics. If the standings mislead, begin another evaluation.",
             number=number,
         )
         raise WrongState("final", said)
+
+
+def _not_settled_without(session: Session, match: Match) -> None:
+    """Raises WrongState if an evaluation's pairing was settled without this voided match: restored, it would contradict
+    the points. Those that were voided later are counted in them.
+    """
+    settled = (
+        select(EvaluationPairing)
+        .join(Series, col(Series.pairing_id) == EvaluationPairing.id)
+        .where(Series.id == match.series_id, Series.purpose == Purpose.EVALUATION)
+        .where(col(EvaluationPairing.first_points).is_not(None))
+    )
+    for pairing in session.exec(settled):
+        if points_of(session, [pairing], voided=True)[pairing.id] != (pairing.first_points, pairing.second_points):
+            raise WrongState("final", _("The points of its evaluation were settled without this match, and are final."))
 
 
 def _alone(session: Session, match: Match) -> None:
