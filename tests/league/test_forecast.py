@@ -106,6 +106,11 @@ def test_work_follows_from_the_format_and_the_field() -> None:
     assert evaluation_work(final, 23, 1, 5) == Work(1, 253, 5)
 
 
+def test_stages_without_bots_have_no_matches_at_the_cut() -> None:
+    declared = stages(["round-robin matches=2 further=10 keep=2", "knockout matches=2 further=10"])
+    assert sum(work.all_matches for stage in stage_work(declared, 0, 1, int) for work in stage) == 0
+
+
 def test_a_round_takes_turns_and_more_slots_take_fewer() -> None:
     work = Work(3, 4, 2)
     one, two, five = (Machines(slots, PACE).seconds(work) for slots in (1, 2, 5))

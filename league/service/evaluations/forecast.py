@@ -158,7 +158,9 @@ def stage_work(declared: Sequence[Stage], players: int, at_once: int, whole: Cal
         form = stage.form(players, whole(stage.matches))
         each = max(1, form.matches // at_once)
         further = Work(form.further, at_once, each)
-        if stage.format is EvaluationFormat.SWISS:
+        if players < 2:
+            found.append([])
+        elif stage.format is EvaluationFormat.SWISS:
             found.append([Work(form.rounds, players // 2 * at_once, each), further])
         elif stage.format is EvaluationFormat.ROUND_ROBIN:
             found.append([Work(1, comb(players, 2) * at_once, each), further])
