@@ -65,7 +65,7 @@ class Series(JobRow, table=True):
         CheckConstraint("attempt >= 0", name="attempt"),
         Index(None, "state", "nudge_at"),
         Index(None, "state", "lease_until"),
-        Index(None, "state", "precedence", "queued_at"),
+        Index(None, "state", "precedence", "queued_at", "id"),
         Index(None, "season_id", "state"),
         Index(None, "season_id", "finished_at"),
         Index(None, "challenge_id"),

@@ -1,0 +1,17 @@
+"""Whose series is next follows from an index alone, among as many of one instant as there may be. (SQLite's indexes end
+with the id anyway.)
+"""
+
+from __future__ import annotations
+
+from alembic import op
+
+revision = "0051"
+down_revision = "0050"
+
+
+def upgrade() -> None:
+    """Forward."""
+    op.drop_index(op.f("ix_series_state_precedence_queued_at"), "series")
+    columns = ["state", "precedence", "queued_at", "id"]
+    op.create_index(op.f("ix_series_state_precedence_queued_at_id"), "series", columns)
