@@ -328,7 +328,7 @@ def test_a_ruling_in_time_counts_and_says_so(world: World) -> None:
     finish(world, world.claimed(second))
     play(world)
     assert sorted((one.first_points or 0) + (one.second_points or 0) for one in pairings(world)) == [1.0, 2.0]
-    with pytest.raises(WrongState, match="settled without this match"):
+    with pytest.raises(WrongState, match="it stays void"):
         world.write(restore_match, world.boss, match_id, "too late")
 
 

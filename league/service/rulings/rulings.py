@@ -203,7 +203,9 @@ def _not_settled_without(session: Session, match: Match) -> None:
     )
     for pairing in session.exec(settled):
         if points_of(session, [pairing], voided=True)[pairing.id] != (pairing.first_points, pairing.second_points):
-            raise WrongState("final", _("The points of its evaluation were settled without this match, and are final."))
+            raise WrongState(
+                "final", _("The points of its evaluation are final, perhaps without this match: it stays void.")
+            )
 
 
 def _alone(session: Session, match: Match) -> None:
