@@ -15,13 +15,19 @@ from deadheat.api.services import Body
 NOWHERE = "no-store"
 """The cache policy of answers that are not for everybody."""
 
+VARIES = "Accept-Encoding"
+"""By what the answers differ that may be compressed."""
+
 _GZIP = re.compile(r"\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))")
 
 
 def answer(request: Request, body: Body, kept: str = "no-cache") -> Response:
     """Return the body, or 304 if the client named its ETag. `kept`: what caches may do with it."""
     headers = {"ETag": body.etag, "Cache-Control": kept}
-    packed = kept != NOWHERE and body.packs and reads_gzip(request.headers)
+    packs = kept != NOWHERE and body.packs
+    packed = packs and reads_gzip(request.headers)
+    if packs:
+        headers["Vary"] = VARIES
     if packed:
         tell_packed(headers)
     if matches(request.headers.get("if-none-match"), body.etag):
@@ -48,7 +54,6 @@ def reads_gzip(headers: Headers) -> bool:
 def tell_packed(headers: MutableMapping[str, str]) -> None:
     """Say in an answer's headers that it is compressed. Its tag becomes weak: it names the content, not the bytes."""
     headers["Content-Encoding"] = "gzip"
-    headers["Vary"] = "Accept-Encoding"
     headers["ETag"] = f"W/{headers['ETag']}"
 
 

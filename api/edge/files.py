@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from deadheat.api.edge.caching import reads_gzip, tell_packed
+from deadheat.api.edge.caching import VARIES, reads_gzip, tell_packed
 from deadheat.api.services import PACKED, worth_packing
 from deadheat.engine.games.folder import folders, web_address
 
@@ -31,9 +31,12 @@ class Files(StaticFiles):
         response = super().file_response(full_path, stat_result, scope, status_code)
         asked = Headers(scope=scope)
         kind = response.media_type or ""
-        if response.status_code != 200 or not worth_packing(stat_result.st_size, kind) or not reads_gzip(asked):
+        if response.status_code != 200 or not worth_packing(stat_result.st_size, kind):
             return response
-        headers = {name: response.headers[name] for name in ("ETag", "Last-Modified")}
+        response.headers["Vary"] = VARIES
+        if not reads_gzip(asked):
+            return response
+        headers = {name: response.headers[name] for name in ("ETag", "Last-Modified", "Vary")}
         tell_packed(headers)
         return Response(_packed(str(full_path), stat_result.st_mtime_ns), headers=headers, media_type=kind)
 

@@ -74,7 +74,7 @@ def _page(
             values["season"] = season_info(session, season_id)
             values["text"] = season_as_file(session, visit.person, season_id) if text is None else text
         elif text is None:
-            values["text"] = new_season(min(GAMES), now(session))
+            values["text"] = new_season(min(GAMES, key=lambda game: (2 not in GAMES[game].seats, game)), now(session))
         if told is not None:
             values["steps"] = steps(told.timetable, told.timezone, now(session))
     return private(shared, "desk-file.html", visit, complaint, most=MAX_CHARACTERS, **values)

@@ -153,7 +153,7 @@ def stage_work(declared: Sequence[Stage], players: int, at_once: int, whole: Cal
     """The work of each stage, for that many players in the first. It includes as many further matches as there may be
     at a cut, and in each round of a knockout those of one pair. `whole`: matches of a pair in whole turns.
     """
-    found = []
+    found: list[list[Work]] = []
     for stage in declared:
         form = stage.form(players, whole(stage.matches))
         each = max(1, form.matches // at_once)

@@ -167,11 +167,11 @@ def bot_rests(session: Session, entry: Entry) -> None:
 
 
 def appeal_opened(session: Session, appeal: Appeal, author: Person) -> None:
-    """Tell all other organisers of an appeal."""
+    """Tell all other organisers of an appeal; at most once an hour for each author."""
     facts = _season_facts(session, appeal.season_id) | {"match_id": appeal.match_id, "author": author.name}
     facts["bot"] = session.get_one(Bot, appeal.bot_id).name
     others = [user_id for user_id in _organisers(session) if user_id != author.id]
-    _tell(session, others, NoticeKind.APPEAL_OPENED, f"appeal/{appeal.id}", facts)
+    _tell(session, others, NoticeKind.APPEAL_OPENED, f"appeals/{author.id}/{now(session):%Y%m%dT%H}", facts)
 
 
 def appeal_decided(session: Session, appeal: Appeal) -> None:
