@@ -143,10 +143,21 @@ def pair() -> tuple[Channel, int, int]:
     return Channel(to_bot[1], from_bot[0]), to_bot[0], from_bot[1]
 
 
+def answer_after(delay_s: float, stdin: int, stdout: int, line: bytes = b"OK\n") -> None:
+    """Let the bot with these two ends answer its next prompt so late, and never before it is asked."""
+
+    def bot() -> None:
+        os.read(stdin, 99)
+        time.sleep(delay_s)
+        os.write(stdout, line)
+
+    threading.Thread(target=bot, daemon=True).start()
+
+
 def test_both_seats_are_looked_at_even_if_the_first_fails_at_once() -> None:
-    (one, _, out), (two, _, other) = pair(), pair()
+    (one, _, out), (two, *other) = pair(), pair()
     os.close(out)
-    threading.Timer(0.1, os.write, (other, b"late but fine\n")).start()
+    answer_after(0.1, *other, line=b"late but fine\n")
     replies = PipeTransport([one, two]).exchange([Message(0, "A", LIMIT_NS), Message(1, "A", 100 * LIMIT_NS)])
     assert replies[0].fault is Fault.EXITED
     assert replies[1].line == "late but fine"
@@ -322,7 +333,7 @@ def test_no_seat_pays_for_the_write_to_another() -> None:
             time.sleep(0.2)
 
     channels[2][0].meter = SlowToMark()
-    threading.Timer(0.4, os.write, (channels[2][2], b"OK\n")).start()
+    answer_after(0.4, *channels[2][1:])
     replies = transport.exchange([Message(seat, "A", 100 * LIMIT_NS) for seat in range(3)])
     for seat in (0, 1):
         assert replies[seat].elapsed_ns >= 200 * NS_PER_MS
@@ -331,9 +342,9 @@ def test_no_seat_pays_for_the_write_to_another() -> None:
 
 def test_an_answer_after_anothers_is_no_older_than_the_other() -> None:
     """Or a bank would be charged nothing by whoever answers just after its opponent."""
-    (one, _, out), (two, _, other) = pair(), pair()
-    threading.Timer(0.4, os.write, (out, b"OK\n")).start()
-    threading.Timer(0.6, os.write, (other, b"OK\n")).start()
+    (one, *first), (two, *second) = pair(), pair()
+    answer_after(0.4, *first)
+    answer_after(0.6, *second)
     replies = PipeTransport([one, two]).exchange([Message(seat, "A", 100 * LIMIT_NS) for seat in (0, 1)])
     for reply in replies.values():
         unseen_ns = reply.evidence.unseen_ns if reply.evidence else 0
@@ -381,9 +392,10 @@ def test_an_answer_during_the_slow_write_of_its_own_prompt_has_used_that_time(mo
         if channel is slow:
             os.write(answer, b"OK\n")
             time.sleep(0.2)
+        else:
+            threading.Timer(0.2, os.write, (others, b"OK\n")).start()
 
     monkeypatch.setattr("deadheat.sandbox.pipes._flush", flush)
-    threading.Timer(0.4, os.write, (others, b"OK\n")).start()
     replies = PipeTransport([slow, other]).exchange([Message(seat, "A", 100 * LIMIT_NS) for seat in (0, 1)])
     assert replies[0].own_ns >= 199 * NS_PER_MS
 
@@ -421,7 +433,7 @@ def test_what_was_stolen_counts_from_the_end_of_a_slow_write(monkeypatch: pytest
 
 def test_no_seat_pays_for_the_slow_read_of_anothers_last_word(monkeypatch: pytest.MonkeyPatch) -> None:
     """One seat holds its pipe while we read its answer; the other one answers meanwhile."""
-    (holder, _, held), (other, _, others) = pair(), pair()
+    (holder, *held), (other, _, others) = pair(), pair()
 
     def read(channel: Channel) -> bool:
         if channel is holder:
@@ -433,7 +445,7 @@ def test_no_seat_pays_for_the_slow_read_of_anothers_last_word(monkeypatch: pytes
     ours = pipes._read
     transport = PipeTransport([holder, other])
     messages = [Message(seat, "A", 100 * LIMIT_NS) for seat in (0, 1)]
-    threading.Timer(0.1, os.write, (held, b"OK\n")).start()
+    answer_after(0.1, *held)
     monkeypatch.setattr("deadheat.sandbox.pipes._read", read)
     reply = transport.exchange(messages)[1]
     assert reply.own_ns < reply.elapsed_ns - 190 * NS_PER_MS
@@ -454,10 +466,8 @@ def test_a_read_that_lasts_past_the_deadline_is_this_hosts_doing_once(
 
     ours = pipes._read
     monkeypatch.setattr("deadheat.sandbox.pipes._read", read)
-    faults = []
-    for _ in range(times):
-        threading.Timer(0.05, os.write, (answer, b"OK\n")).start()
-        faults.append(transport.exchange([Message(0, "A", 150 * NS_PER_MS)])[0].fault)
+    monkeypatch.setattr("deadheat.sandbox.pipes._flush", lambda _: os.write(answer, b"OK\n"))
+    faults = [transport.exchange([Message(0, "A", 150 * NS_PER_MS)])[0].fault for _ in range(times)]
     assert faults[-1] is fault
 
 
@@ -485,10 +495,10 @@ class ScriptedMeter(NoMeter):
 
 def watched(stolen_share: float, answer_s: float | None, limit_ms: int = 100) -> tuple[Reply, PipeTransport]:
     """How a missed deadline ends when so much is stolen and the answer comes so late."""
-    channel, _, stdout = pair()
+    channel, stdin, stdout = pair()
     channel.meter = ScriptedMeter(stolen_share)
     if answer_s is not None:
-        threading.Timer(answer_s, os.write, (stdout, b"OK\n")).start()
+        answer_after(answer_s, stdin, stdout)
     transport = PipeTransport([channel])
     return transport.exchange([Message(0, "A", limit_ms * NS_PER_MS)])[0], transport
 
