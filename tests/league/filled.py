@@ -183,10 +183,8 @@ def _made_up(connection: sa.Connection, table: sa.Table, number: int) -> Values:
     values = {column.name: _value(column, number) for column in table.columns}
     for key in table.foreign_key_constraints:
         named = connection.execute(sa.select(*(element.column for element in key.elements))).first()
-        if named is None:
-            assert key.referred_table is table, f"{table.name} comes after what it refers to"
-            named = (None,) * len(key.column_keys)
-        values |= dict(zip(key.column_keys, named, strict=True))
+        assert named is not None or key.referred_table is table, f"{table.name} comes after what it refers to"
+        values |= dict.fromkeys(key.column_keys) if named is None else dict(zip(key.column_keys, named, strict=True))
     return values
 
 
