@@ -29,6 +29,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, delete, exists, or_, select
 
 from deadheat.league.causes import Cause, Trait
+from deadheat.league.config import LEASE_SECONDS, REQUEUE_SECONDS, RETRY_SECONDS
 from deadheat.league.database import now, settings_of
 from deadheat.league.jobs import Host
 from deadheat.league.records import from_row
@@ -78,7 +79,7 @@ def told_of(session: Session, host: Host) -> dict[str, object]:
     return {
         "host_name": host.name,
         "host_boot": host.boot,
-        "alive_at": at - timedelta(seconds=settings_of(session).lease_seconds),
+        "alive_at": at - timedelta(seconds=LEASE_SECONDS),
         "waited_at": at - timedelta(seconds=AVOID_SECONDS),
     }
 
@@ -116,7 +117,7 @@ def _shares_name(session: Session, host: Host) -> ColumnElement[bool]:
     """The condition for a live machine with the same name: a different machine, or this one before a restart that the
     database does not know of yet.
     """
-    alive_at = now(session) - timedelta(seconds=settings_of(session).lease_seconds)
+    alive_at = now(session) - timedelta(seconds=LEASE_SECONDS)
     return and_(
         col(WorkerHost.name) == host.name,
         col(WorkerHost.boot) != host.boot,
@@ -292,11 +293,11 @@ def turn_away(session: Session, life: Life, row_id: int, host: Host) -> bool:
     able = session.exec(select(may_judge(judge_unfit)), params=told).one()
     waits = (col(life.table.id) == row_id, col(life.table.state) == life.waiting)
     if able and lacks_games(session):
-        again = now(session) + timedelta(seconds=settings_of(session).retry_seconds)
+        again = now(session) + timedelta(seconds=RETRY_SECONDS)
         set_values(session, life.table, *waits, col(life.table.nudge_at) > again, nudge_at=again)
     if able or not session.exec(select(exists().where(_able(judge_unfit))), params=told).one():
         return False
-    again = now(session) + timedelta(seconds=settings_of(session).requeue_seconds)
+    again = now(session) + timedelta(seconds=REQUEUE_SECONDS)
     return set_values(session, life.table, *waits, nudge_at=again) == 1
 
 
