@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import cache
+from typing import Any
 
 from sqlalchemy import ColumnElement, bindparam
 from sqlalchemy import select as columns
@@ -160,12 +161,13 @@ def _write_details(session: Session, outcomes: Sequence[MatchOutcome]) -> None:
 
 def _columns(table: type[SQLModel], measured: Exit | Latency) -> dict[str, object]:
     """The fields of a measured value for which a table has columns of the same names."""
-    return {name: getattr(measured, name) for name in _shared(table, type(measured))}
+    kind: Any = type(measured)
+    return {name: getattr(measured, name) for name in _shared(table, kind)}
 
 
 @cache
-def _shared(table: type[SQLModel], measured: type[Exit | Latency]) -> tuple[str, ...]:
-    return tuple(item.name for item in fields(measured) if item.name in table.model_fields)
+def _shared(table: type[SQLModel], kind: Any) -> tuple[str, ...]:
+    return tuple(item.name for item in fields(kind) if item.name in table.model_fields)
 
 
 def _tail(stderr: bytes, limit_bytes: int) -> str:
