@@ -26,7 +26,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, and_, bindparam
 from sqlalchemy import select as columns
 from sqlalchemy.exc import IntegrityError
-from sqlmodel import Session, col, delete, exists, or_, select
+from sqlmodel import Session, col, delete, exists, func, or_, select
 
 from deadheat.league.causes import Cause, Trait
 from deadheat.league.config import LEASE_SECONDS, REQUEUE_SECONDS, RETRY_SECONDS
@@ -34,7 +34,6 @@ from deadheat.league.database import now, settings_of
 from deadheat.league.jobs import Host
 from deadheat.league.records import from_row
 from deadheat.league.records.hosts import Worker as HostInfo
-from deadheat.league.records.hosts import slots
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.ground.steps import set_values, update_rows, updating
 from deadheat.league.service.ground.storable import evidence_json, storable
@@ -252,13 +251,16 @@ def others_judge(session: Session, name: str) -> bool:
 def judging_slots(session: Session) -> int:
     """The number of matches that can be played at a time on all machines that would get a series now."""
     session.flush()
-    able = session.connection().execute(_reports(settings_of(session).judge_unfit), told_of(session, NO_HOST))
-    return sum(map(slots, able.scalars()))
+    counted = slots_judging(settings_of(session).judge_unfit)
+    slots: int = session.connection().execute(counted, told_of(session, NO_HOST)).scalar_one()
+    return slots
 
 
 @cache
-def _reports(judge_unfit: bool) -> Select[Any]:
-    return columns(col(WorkerHost.report)).where(_able(judge_unfit))
+def slots_judging(judge_unfit: bool) -> Select[Any]:
+    """The statement for that number, with the parameters of `told_of`."""
+    reported = func.coalesce(col(WorkerHost.report)["slots"].as_integer(), 1)
+    return columns(func.coalesce(func.sum(reported), 0)).where(_able(judge_unfit))
 
 
 def _others(judge_unfit: bool) -> ColumnElement[bool]:
