@@ -1,12 +1,15 @@
 """`deadheat`: play and verify on this machine, talk to a server, run one.
 
 A command's module is imported when the command is called or asked for its help: importing all of them takes most of a
-second, and each key of a completion would wait for that. Lists show what stands in the table here.
+second, and each key of a completion would wait for that. Lists show what a command says of itself, read from its
+source.
 """
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -18,170 +21,66 @@ from deadheat.cli.server import profiles
 
 PANELS = {
     "On this machine": {
-        "new": (
-            "author.new:new",
-            "Write a starter bot that plays legally, and list the next steps. Existing files are never overwritten.",
-        ),
-        "play": ("local.play:play", "Play bots against each other; the first takes seat 1."),
-        "tournament": (
-            "tournament.command:tournament",
-            "Play many games between bots on this machine, several at a time, and rate them.",
-        ),
-        "replay": (
-            "local.watch:replay",
-            "Show a match round by round: who did what, how long it took, and how it ended.",
-        ),
-        "view": (
-            "local.view:view",
-            "Show a match or a tournament in the browser, as one file that needs no server, and print the file's name.",
-        ),
-        "explain": (
-            "author.explain:explain",
-            "Explain why a seat lost or won: verdict, cure, last lines with times, stderr, and how to play it again.",
-        ),
-        "verify": (
-            "local.watch:verify",
-            "Re-simulate a transcript by the rules; with a match's number, compare it with the league's record too.",
-        ),
-        "rate": (
-            "statistics.rate:rate",
-            'Rate a log of games, one per line: {"players": [...], "ranks": [...]}, and "group" if matches share dice.',
-        ),
-        "sprt": ("statistics.sprt:sprt", "Say whether results so far accept H1, reject it, or call for more games."),
-        "game": ("game:group", "Write a game of your own: begin one, check it, look at it."),
-        "run": ("local.reserve:run", "Wait for free processors, then run a command on these alone."),
+        "new": "author.new:new",
+        "play": "local.play:play",
+        "tournament": "tournament.command:tournament",
+        "replay": "local.watch:replay",
+        "view": "local.view:view",
+        "explain": "author.explain:explain",
+        "verify": "local.watch:verify",
+        "rate": "statistics.rate:rate",
+        "sprt": "statistics.sprt:sprt",
+        "game": "game:group",
+        "run": "local.reserve:run",
     },
     "Your bots at a server": {
-        "login": (
-            "server.login:login",
-            "Get an access token by name and password and remember it (with --token: remember that one).",
-        ),
-        "logout": (
-            "server.login:logout",
-            "Forget the login and revoke its token; exit code 3 if the server cannot be reached.",
-        ),
-        "whoami": ("server.login:whoami", "Show your user name at the server."),
-        "submit": (
-            "author.submit:submit",
-            "Upload a bot and wait until it is built and has played its trial match.",
-        ),
-        "bot": ("author.bots:group", "Manage your bots: list, fetch, rename, describe, retire."),
-        "trial": (
-            "author.bots:trial",
-            "Fetch the transcript of a version's trial match; `deadheat replay` shows it.",
-        ),
-        "logs": (
-            "author.matches:logs",
-            "Show the log of a build and its trial match, or with --match the stderr of your bots in a match.",
-        ),
-        "enter": (
-            "author.entering:enter",
-            "Enter a bot into a season, or choose which of its versions plays there.",
-        ),
-        "gate": ("author.entering:gate", "Show how new versions of a bot do, and did, at its promotion gate."),
-        "challenge": (
-            "author.challenges:challenge",
-            "Ask the league for unrated matches of your bot against another. They are played after everything rated.",
-        ),
-        "challenges": (
-            "author.challenges:challenges",
-            "List the unrated matches that you asked for, newest first, or show the state of some.",
-        ),
-        "withdraw": (
-            "author.entering:withdraw",
-            "Withdraw your bot from a season. It gets no new matches; those played or waiting count.",
-        ),
-        "rejoin": (
-            "author.entering:rejoin",
-            "Reverse your withdrawal; in an open season after an hour, unless the server sets another pause.",
-        ),
-        "appeal": (
-            "author.entering:appeal",
-            "Appeal against a finished match of your bot: it is re-simulated at once, and an organiser rules.",
-        ),
-        "inbox": ("author.inbox:inbox", "Show your notices, newest first."),
-        "people": ("author.bots:people", "Allow or forbid people to play against your bot on the site."),
-        "team": ("author.teams:group", "Share bots with other authors."),
+        "login": "server.login:login",
+        "logout": "server.login:logout",
+        "whoami": "server.login:whoami",
+        "submit": "author.submit:submit",
+        "bot": "author.bots:group",
+        "trial": "author.bots:trial",
+        "logs": "author.matches:logs",
+        "enter": "author.entering:enter",
+        "gate": "author.entering:gate",
+        "challenge": "author.challenges:challenge",
+        "challenges": "author.challenges:challenges",
+        "withdraw": "author.entering:withdraw",
+        "rejoin": "author.entering:rejoin",
+        "appeal": "author.entering:appeal",
+        "inbox": "author.inbox:inbox",
+        "people": "author.bots:people",
+        "team": "author.teams:group",
     },
     "Results": {
-        "watch": (
-            "server.follow:watch",
-            "Show matches as they end, preceded by the build of your newest version and its panel.",
-        ),
-        "matches": (
-            "author.matches:matches",
-            "List matches, newest first, or show one with its attempts and response times.",
-        ),
-        "leaderboard": ("author.leaderboard:leaderboard", "Show a season's ranking."),
-        "evaluations": (
-            "author.evaluations:evaluations",
-            "List a season's evaluations, newest first, or show the standings of one, or the pairings of a round.",
-        ),
-        "download": (
-            "author.matches:download",
-            "Save transcripts, and what your own bots wrote to stderr in those matches.",
-        ),
-        "export": (
-            "author.records:export",
-            "Export everything public about a season, table by table, as JSON Lines or CSV (docs/export.md).",
-        ),
-        "audit": (
-            "author.records:audit",
-            "Show the public log of decisions and their reasons, or check that nothing was changed.",
-        ),
+        "watch": "server.follow:watch",
+        "matches": "author.matches:matches",
+        "leaderboard": "author.leaderboard:leaderboard",
+        "evaluations": "author.evaluations:evaluations",
+        "download": "author.matches:download",
+        "export": "author.records:export",
+        "audit": "author.records:audit",
     },
     "For organisers": {
-        "season": ("organiser.season:group", "Create and run seasons (for organisers)."),
-        "organise": ("organiser.rulings:group", "Rule on results, entries and appeals; announce (for organisers)."),
-        "workers": (
-            "operator.workers:workers",
-            "Show the machines that play, whether each is fit to judge, and why not; and the league's games.",
-        ),
+        "season": "organiser.season:group",
+        "organise": "organiser.rulings:group",
+        "workers": "operator.workers:workers",
     },
     "Running a server": {
-        "serve": (
-            "operator.deployment:serve",
-            "Run everything here: API, scheduler, workers. Settings come from DEADHEAT_* (see deploy/env.example).",
-        ),
-        "api": ("operator.deployment:api", "Run the API alone."),
-        "worker": (
-            "operator.deployment:worker",
-            "Run a worker, which takes jobs from the queue until it is told to stop.",
-        ),
-        "scheduler": (
-            "operator.deployment:scheduler",
-            "Run the scheduler, which plans series, recovers lost work and requests rankings. One of several leads.",
-        ),
-        "migrate": (
-            "operator.deployment:migrate",
-            "Bring the database to this version's schema; `deadheat upgrade` backs it up first.",
-        ),
-        "upgrade": (
-            "operator.backup:upgrade",
-            "Upgrade a league to this version: back it up, then migrate its database.",
-        ),
-        "backup": (
-            "operator.backup:backup",
-            "Back the whole league up while it runs. A second back-up into the same folder copies only what is new.",
-        ),
-        "restore": (
-            "operator.backup:restore",
-            "Replace this deployment's data with a back-up. Stop everything first.",
-        ),
-        "doctor": (
-            "operator.doctor:doctor",
-            "Check everything that a deployment needs and say how to fix problems; exit code 1 if there are any.",
-        ),
-        "check-host": (
-            "operator.doctor:check_host",
-            "Say whether this machine is fit to judge; exit code 1 if it is not. Waits for a free slot if it plays.",
-        ),
-        "user": ("operator.users:group", "Manage accounts on the server: roles, passwords, bans, house bots."),
+        "serve": "operator.deployment:serve",
+        "api": "operator.deployment:api",
+        "worker": "operator.deployment:worker",
+        "scheduler": "operator.deployment:scheduler",
+        "migrate": "operator.deployment:migrate",
+        "upgrade": "operator.backup:upgrade",
+        "backup": "operator.backup:backup",
+        "restore": "operator.backup:restore",
+        "doctor": "operator.doctor:doctor",
+        "check-host": "operator.doctor:check_host",
+        "user": "operator.users:group",
     },
 }
-"""Every command and group of commands, in the panels of the help, grouped by user: where it is (module:name), and the
-first paragraph of its help.
-"""
+"""Every command and group of commands, in the panels of the help, grouped by user, and where it is (module:name)."""
 
 GAMES_HELP = (
     "Begin with `deadheat new GAME --language python --folder my-bot` (`deadheat new --help` lists the games), "
@@ -192,7 +91,19 @@ GAMES_HELP = (
 PARTS = {"jobs": "operator.deployment:jobs", "keeper": "operator.deployment:keeper"}
 """Commands that `serve` and `worker` start, and nobody types."""
 
-PLACES = PARTS | {name: place for verbs in PANELS.values() for name, (place, _) in verbs.items()}
+PLACES = PARTS | {name: place for verbs in PANELS.values() for name, place in verbs.items()}
+
+
+def said_of(name: str) -> str:
+    """The first paragraph of the help of a command or group, read from its source."""
+    module, _, attribute = PLACES[name].partition(":")
+    file = Path(__file__).parent.joinpath(*module.split("."))
+    source = (file / "__init__.py" if file.is_dir() else file.with_suffix(".py")).read_text("utf-8")
+    of_command = rf'^def {attribute}\(.*?"""(.+?)(?:\n\n|""")'
+    of_group = rf'^{attribute} = typer.Typer\([^\n]*help="(.+?)"'
+    said = re.search(f"{of_command}|{of_group}", source, re.DOTALL | re.MULTILINE)
+    assert said is not None, f"{name} is not where the table says"
+    return " ".join((said[1] or said[2]).split())
 
 
 def load(name: str) -> Any:
@@ -208,6 +119,13 @@ def load(name: str) -> Any:
 
 class Lazily(TyperGroup):
     """Replaces a command of the lists by the command itself when somebody names it."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Find a command of the lists, with its help."""
+        found = super().get_command(ctx, cmd_name)
+        if found is not None and not found.help:
+            found.help = said_of(cmd_name)
+        return found
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Find the command that the arguments name; the one of the lists completes what cannot be imported here."""
@@ -269,8 +187,8 @@ app = typer.Typer(
     callback=choose,
 )
 for _panel, _verbs in PANELS.items():
-    for _name, (_, _help) in _verbs.items():
-        app.command(_name, help=_help, rich_help_panel=_panel)(_listed)
+    for _name in _verbs:
+        app.command(_name, rich_help_panel=_panel)(_listed)
 for _name in PARTS:
     app.command(_name, hidden=True)(_listed)
 

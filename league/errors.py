@@ -1,15 +1,16 @@
 """Errors of the league that others cause. Our own mistakes are assertions, not errors.
 
-Every error has a stable `code` (a word for programs) and data as attributes; its text is a sentence for people.
-The HTTP status of each is in `api.errors`.
+Every error has a stable `code` (a word for programs, from the name of its class) and, as attributes, the data that
+programs are told; its text is a sentence for people. The HTTP status of each is in `api.errors`.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Self
+from typing import ClassVar, Self
 
 from deadheat.engine.figures import counted, wait
 from deadheat.engine.language import N_, _, gettext
@@ -19,7 +20,11 @@ from deadheat.league.states import SeasonState
 class LeagueError(Exception):
     """Root of the tree; never raised itself."""
 
-    code = "error"
+    code: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        """Derive the code from the name: `NotFound` is `not-found`."""
+        cls.code = re.sub(r"\B([A-Z])", r"-\1", cls.__name__).lower()
 
 
 class NotFound(LeagueError):
@@ -27,12 +32,8 @@ class NotFound(LeagueError):
     not understand.
     """
 
-    code = "not-found"
-
     def __init__(self, what: str, name: object, said: str = "") -> None:
         super().__init__(said or _("There is no %(what)s %(name)r.", what=what, name=name))
-        self.what = what
-        self.name = name
 
     @classmethod
     def entry(cls, bot_id: int) -> Self:
@@ -48,12 +49,8 @@ class NotFound(LeagueError):
 class NameTaken(LeagueError):
     """The name is taken. Names that differ only in upper and lower case are the same."""
 
-    code = "name-taken"
-
     def __init__(self, what: str, name: str, said: str = "") -> None:
         super().__init__(said or _("A %(what)s named %(name)r already exists.", what=what, name=name))
-        self.what = what
-        self.name = name
 
     @classmethod
     def reserved(cls, name: str) -> Self:
@@ -64,18 +61,13 @@ class NameTaken(LeagueError):
 class UnknownGame(LeagueError):
     """No game of that name is installed."""
 
-    code = "unknown-game"
-
     def __init__(self, game: str, known: tuple[str, ...]) -> None:
         super().__init__(f"There is no game {game!r}. Choose from {', '.join(known)}.")
-        self.game = game
         self.known = known
 
 
 class WrongCredentials(LeagueError):
     """Name and password do not match; the error does not reveal which of the two is wrong."""
-
-    code = "wrong-credentials"
 
     def __init__(self) -> None:
         super().__init__(_("Wrong name or password."))
@@ -83,8 +75,6 @@ class WrongCredentials(LeagueError):
 
 class AccountClosed(LeagueError):
     """The password is right, and the account is closed or banned; `reason` says why it was banned."""
-
-    code = "account-closed"
 
     def __init__(self, reason: str | None) -> None:
         super().__init__(
@@ -96,16 +86,9 @@ class AccountClosed(LeagueError):
 class ProviderRefused(LeagueError):
     """Somebody was not let in through the OpenID provider; `text` says what they can do."""
 
-    code = "provider-refused"
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-
 
 class ProviderAway(LeagueError):
     """The OpenID provider cannot be reached, or failed."""
-
-    code = "provider-away"
 
     def __init__(self) -> None:
         super().__init__(_("The provider does not answer. Try again later, or sign in with a password."))
@@ -114,8 +97,6 @@ class ProviderAway(LeagueError):
 class AlreadyLinked(LeagueError):
     """Each account has one identity at the provider, and each identity one account."""
 
-    code = "already-linked"
-
     def __init__(self) -> None:
         super().__init__(_("That identity opens another account, or this account is linked to another one."))
 
@@ -123,16 +104,12 @@ class AlreadyLinked(LeagueError):
 class SignInAgain(LeagueError):
     """Somebody without a password must sign in again to prove who they are."""
 
-    code = "sign-in-again"
-
     def __init__(self) -> None:
         super().__init__(_("Your sign-in is too old for this. Sign out, sign in again, and do it within ten minutes."))
 
 
 class NotInvited(LeagueError):
     """Sign-up is closed, or the invitation code is wrong."""
-
-    code = "not-invited"
 
     def __init__(self, by_code: bool) -> None:
         needed = _("To sign up you need a valid invitation code.") if by_code else _("Sign-up is closed.")
@@ -143,27 +120,19 @@ class NotInvited(LeagueError):
 class BadToken(LeagueError):
     """The access token is missing, unknown, revoked or expired; `why` says which."""
 
-    code = "bad-token"
-
     def __init__(self, why: str) -> None:
         super().__init__(f"This requires an access token, and {why}.")
-        self.why = why
 
 
 class NotAllowed(LeagueError):
     """The user is known but lacks the required role."""
 
-    code = "not-allowed"
-
     def __init__(self, role: str) -> None:
         super().__init__(f"Only {'an' if role[0] in 'aeiou' else 'a'} {role} may do this.")
-        self.role = role
 
 
 class NarrowToken(LeagueError):
     """The token's owner may do this, but not with this token."""
-
-    code = "narrow-token"
 
     def __init__(self, scope: str, wanted: str) -> None:
         super().__init__(f"This token's scope is {str(scope)!r}; this requires {str(wanted)!r}.")
@@ -174,33 +143,24 @@ class NarrowToken(LeagueError):
 class OwnMatch(LeagueError):
     """An organiser must not judge a match of their own bot while another organiser can."""
 
-    code = "own-match"
-
     def __init__(self, match_id: int) -> None:
         super().__init__(
             _("Your bot plays in match %(match_id)s, so another organiser must decide.", match_id=match_id)
         )
-        self.match_id = match_id
 
 
 class NotCaptain(LeagueError):
     """Only a team's captain may manage it."""
 
-    code = "not-captain"
-
     def __init__(self, team: str) -> None:
         super().__init__(_("Only the captain of the team %(team)r may do this.", team=team))
-        self.team = team
 
 
 class NotAdmitted(LeagueError):
     """A season's entry rules keep the bot out; `why` says which."""
 
-    code = "not-admitted"
-
     def __init__(self, why: str) -> None:
         super().__init__(_("The season does not admit this bot: %(why)s.", why=why))
-        self.why = why
 
 
 WITHHELD = N_(
@@ -213,8 +173,6 @@ class WrongState(LeagueError):
     """The request is impossible in the present `state`, e.g. entering a closed season. `said` tells people how things
     are and what is possible, without naming states.
     """
-
-    code = "wrong-state"
 
     def __init__(self, state: str, said: str) -> None:
         super().__init__(said)
@@ -247,40 +205,28 @@ _WITHOUT = {
 class WrongGame(LeagueError):
     """A bot for one game cannot enter a season of another."""
 
-    code = "wrong-game"
-
     def __init__(self, bot_game: str, season_game: str) -> None:
         super().__init__(f"The bot plays {bot_game}, but the season's game is {season_game}.")
-        self.bot_game = bot_game
-        self.season_game = season_game
 
 
 class NotReady(LeagueError):
     """The bot has no version that can play."""
 
-    code = "not-ready"
-
     def __init__(self, bot: str, state: str) -> None:
         super().__init__(f"The bot {bot!r} has no ready version; {state}.")
-        self.bot = bot
         self.state = state
 
 
 class TooMany(LeagueError):
     """A user has reached the maximum number of something."""
 
-    code = "too-many"
-
     def __init__(self, what: str, limit: int) -> None:
         super().__init__(_("Too many %(what)s: the limit is %(limit)s.", what=what, limit=limit))
-        self.what = what
         self.limit = limit
 
 
 class NoPlace(LeagueError):
     """All places to play against bots are taken, or there are none."""
-
-    code = "no-place"
 
     def __init__(self, limit: int) -> None:
         full = _("All %(places)s to play against a bot are taken. Try again later.", places=counted(limit, "place"))
@@ -291,11 +237,8 @@ class NoPlace(LeagueError):
 class IllegalMove(LeagueError):
     """A person's move is against the rules; nothing is lost, and the person may try another."""
 
-    code = "illegal-move"
-
     def __init__(self, why: str) -> None:
         super().__init__(_("That is not possible: %(why)s.", why=why))
-        self.why = why
 
 
 class OverQuota(LeagueError):
@@ -303,13 +246,10 @@ class OverQuota(LeagueError):
     `retry_after_seconds`.
     """
 
-    code = "over-quota"
-
     def __init__(self, what: str, limit: int, window: str, retry_after_seconds: int, left: int = 0) -> None:
         of_it = f", {left} of it left" if left else ""
         again = wait(retry_after_seconds)
         super().__init__(f"Too many {what}: the limit is {limit} {window}{of_it}; try again in {again}.")
-        self.what = what
         self.limit = limit
         self.retry_after_seconds = retry_after_seconds
 
@@ -317,19 +257,14 @@ class OverQuota(LeagueError):
 class TooSoon(LeagueError):
     """The action may be repeated only after a pause that is not over yet."""
 
-    code = "too-soon"
-
     def __init__(self, what: str, state: str, wish: str, left: timedelta) -> None:
         self.retry_after_seconds = max(1, math.ceil(left.total_seconds()))
         super().__init__(f"The {what} is {state} and may {wish} in {self.retry_after_seconds} s.")
-        self.what = what
         self.state = state
 
 
 class Unsettled(LeagueError):
     """A season cannot close while something in it is open; `left` says what, in words."""
-
-    code = "unsettled"
 
     def __init__(self, season_id: int, left: Sequence[str]) -> None:
         *most, last = left
@@ -340,8 +275,6 @@ class Unsettled(LeagueError):
 
 class BadSetting(LeagueError):
     """The season cannot have this setting, or can no longer change it."""
-
-    code = "bad-setting"
 
     def __init__(self, setting: str, why: str) -> None:
         super().__init__(f"{setting}: {why}.")
@@ -354,8 +287,6 @@ class BadSeasonFile(LeagueError):
     (empty: it is about the whole file) and why.
     """
 
-    code = "bad-season-file"
-
     def __init__(self, mistakes: Sequence[tuple[str, str]]) -> None:
         said = [f"{path}: {why}." if path else f"{why[:1].upper()}{why[1:]}." for path, why in mistakes]
         super().__init__(said[0] if len(said) == 1 else "\n".join([f"The file has {len(said)} mistakes:", *said]))
@@ -365,18 +296,13 @@ class BadSeasonFile(LeagueError):
 class BadUpload(LeagueError):
     """The upload cannot become a bot; `reason` is one of a few stable words, and the text says what to fix."""
 
-    code = "bad-upload"
-
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)
         self.reason = reason
-        self.detail = detail
 
 
 class UploadTooLarge(LeagueError):
     """The upload has more bytes than allowed."""
-
-    code = "upload-too-large"
 
     def __init__(self, limit_bytes: int) -> None:
         super().__init__(_("The upload is larger than %(limit)s bytes.", limit=limit_bytes))
@@ -386,16 +312,12 @@ class UploadTooLarge(LeagueError):
 class BadCursor(LeagueError):
     """A page's cursor was not returned by any list."""
 
-    code = "bad-cursor"
-
     def __init__(self) -> None:
         super().__init__("This cursor was not returned by any list.")
 
 
 class BlobsAway(LeagueError):
     """The store does not answer or accepts nothing, for instance because it is full. This may pass."""
-
-    code = "blobs-away"
 
     def __init__(self, why: str) -> None:
         super().__init__("Nothing can be stored or fetched at the moment; please try again later.")
@@ -405,19 +327,12 @@ class BlobsAway(LeagueError):
 class BlobMissing(LeagueError):
     """The database names content that the store does not have; an operator must look."""
 
-    code = "blob-missing"
-
     def __init__(self, sha256: str) -> None:
         super().__init__(f"The content {sha256} is not in the store.")
-        self.sha256 = sha256
 
 
 class BlobDamaged(LeagueError):
     """The store's content is not what its name says, or is larger than it may be; an operator must look."""
 
-    code = "blob-damaged"
-
     def __init__(self, sha256: str, why: str) -> None:
         super().__init__(f"The content {sha256} is damaged: {why}.")
-        self.sha256 = sha256
-        self.why = why

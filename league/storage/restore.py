@@ -42,7 +42,7 @@ from deadheat.league.storage.backup import (
     owners,
 )
 from deadheat.league.storage.room import blob_folder
-from deadheat.league.storage.schema import SchemaAge, age_of, migration_config, newest_revision, revision
+from deadheat.league.storage.schema import SchemaAge, age_of, migration_config, newest_revision, revision, revisions
 from deadheat.league.storage.tablecopy import into_one_file, league_in, reading, sums, table_sum, tables
 from deadheat.league.tables import WorkerHost
 
@@ -143,10 +143,10 @@ def _must_be_empty(settings: Settings, force: bool) -> None:
 def _check_database(backup: Backup) -> list[str]:
     """Return the names of the database's blobs. Raises BadBackup if the file does not match the manifest."""
     manifest = backup.manifest
-    if age_of(manifest.revision) is SchemaAge.NEWER:
+    if age_of(manifest.revision) in (SchemaAge.NEWER, SchemaAge.UNRELEASED):
         raise BadBackup(
-            f"It has schema {manifest.revision}, and this version knows at most {newest_revision()}: restore it with "
-            "the version that made it, or a newer one."
+            f"It has schema {manifest.revision}, and this version knows {revisions()[0]} to {newest_revision()}: "
+            "restore it with the version that made it."
         )
     if not backup.database.exists() or file_sha256(backup.database) != manifest.database_sha256:
         raise BadBackup(f"{backup.database} is not the file that was written: its hash differs.")

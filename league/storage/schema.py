@@ -29,6 +29,7 @@ class SchemaAge(StrEnum):
     """How a database's schema compares with this version's."""
 
     NONE = "none"  # the database is empty
+    UNRELEASED = "unreleased"  # made before the first release, which can still migrate it
     OLDER = "older"  # `deadheat migrate` updates it
     CURRENT = "current"
     NEWER = "newer"  # made by a newer version
@@ -41,6 +42,8 @@ class WrongSchema(Exception):
         own = newest_revision()
         if age is SchemaAge.NEWER:
             cure = f"a newer Deadheat made it, and this one knows at most {own}: install that version here"
+        elif age is SchemaAge.UNRELEASED:
+            cure = "it was made before the first release: upgrade it with Deadheat 0.2.0 first, then with this version"
         else:
             cure = f"this version needs {own}: run `deadheat migrate`"
         super().__init__(f"The database has {f'schema {found}' if found else 'no schema yet'}; {cure}.")
@@ -72,7 +75,7 @@ def age_of(found: str | None) -> SchemaAge:
     if found is None:
         return SchemaAge.NONE
     if found not in revisions():
-        return SchemaAge.NEWER
+        return SchemaAge.UNRELEASED if found < revisions()[0] else SchemaAge.NEWER
     return SchemaAge.CURRENT if found == newest_revision() else SchemaAge.OLDER
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from deadheat.api.pages.author import appeal
 from deadheat.api.pages.organiser import desk
+from deadheat.api.pages.organiser import season as season_pages
 from deadheat.api.schemas import seasons as schemas
 from deadheat.league.service.bots.bots import bot_info
 from deadheat.league.service.course.states import set_season_state
@@ -275,7 +276,7 @@ def test_organisers_enter_bots_where_nobody_else_may(boss: Browser, site: Site) 
 
 
 def test_every_entry_of_a_large_season_can_be_decided_about(boss: Browser, site: Site, monkeypatch) -> None:
-    monkeypatch.setattr(desk, "ENTRIES", 2)
+    monkeypatch.setattr(season_pages, "ENTRIES", 2)
     season = site.world.season(5)
     path = f"/desk/seasons/{season}"
 

@@ -68,12 +68,14 @@ def test_a_league_that_is_not_there_is_not_made_by_looking(tmp_path: Path) -> No
 
 def test_a_schema_of_another_version_is_named(well: Settings) -> None:
     database = Database(well)
-    with database.engine.begin() as connection:
-        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0001'")
-    assert "this version needs" in found(well, "database")[Verdict.WRONG][0]
-    with database.engine.begin() as connection:
-        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
-    assert "a newer Deadheat made it" in found(well, "database")[Verdict.WRONG][0]
+    for schema, told in (
+        ("0022", "made before the first release: upgrade it with Deadheat 0.2.0 first"),
+        ("0023", "this version needs"),
+        ("9999", "a newer Deadheat made it"),
+    ):
+        with database.engine.begin() as connection:
+            connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{schema}'")
+        assert told in found(well, "database")[Verdict.WRONG][0]
     database.close()
     assert invoke("doctor", "--role", "api").returncode == 1
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from deadheat import __version__
-from deadheat.cli.main import GAMES_HELP, PANELS, PARTS, load
+from deadheat.cli.main import GAMES_HELP, PANELS, PARTS, load, said_of
 from deadheat.cli.server.wire import API
 from deadheat.engine.games import GAMES
 from tests.cli.command import ROOT, invoke
@@ -32,8 +32,8 @@ def test_the_games_are_named() -> None:
 
 
 def test_a_verb_says_of_itself_what_the_list_says() -> None:
-    for name, (_, listed) in (verb for verbs in PANELS.values() for verb in verbs.items()):
-        assert " ".join(load(name).help.partition("\n\n")[0].split()) == listed
+    for name in (name for verbs in PANELS.values() for name in verbs):
+        assert load(name).help.partition("\n\n")[0] == said_of(name)
 
 
 AUTHORS_INSTALL = """

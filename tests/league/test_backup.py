@@ -361,22 +361,23 @@ def test_a_backup_of_an_older_schema_is_migrated_when_it_is_restored(
     older: Settings, empty: Settings, folder: Path
 ) -> None:
     made = back_up(older, folder)
-    assert made.manifest.revision == "0001"
+    assert made.manifest.revision == "0023"
     restore(empty, made)
     database = Database(empty)
     assert drifted(database) is None
     with database.reading() as session:
         assert session.exec(select(User.name)).all() == ["ada"]
-        assert session.exec(select(Season.promoted)).all() == [0]  # a column of a later schema
+        assert session.exec(select(Season.ladder)).all() == [True]  # a column of a later schema
     database.close()
 
 
-def test_a_backup_of_a_newer_version_is_left_to_that_version(world: World, folder: Path, tmp_path: Path) -> None:
+def test_a_backup_of_an_unknown_schema_is_left_to_its_own_version(world: World, folder: Path, tmp_path: Path) -> None:
     made = back_up(world.settings, folder)
     manifest = json.loads((made.path / "manifest.json").read_text())
-    (made.path / "manifest.json").write_text(json.dumps(manifest | {"revision": "9999"}))
-    with pytest.raises(BadBackup, match="schema 9999, and this version knows"):
-        restore(settings(tmp_path / "new"), read_backup(folder))
+    for schema in ("0022", "9999"):
+        (made.path / "manifest.json").write_text(json.dumps(manifest | {"revision": schema}))
+        with pytest.raises(BadBackup, match=f"schema {schema}, and this version knows 0023 to"):
+            restore(settings(tmp_path / "new"), read_backup(folder))
     with world.db.transaction() as session:
         session.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(WrongSchema, match="a newer Deadheat made it"):
@@ -394,7 +395,7 @@ def test_nothing_is_no_backup(tmp_path: Path) -> None:
 
 @pytest.fixture(params=DATABASES)
 def older(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
-    """A league of the first schema."""
+    """A league of the first release."""
     chosen = settings(tmp_path / "older")
     if request.param == "postgresql":
         url: str = request.getfixturevalue("postgres_url")
@@ -403,7 +404,7 @@ def older(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
         chosen = settings(tmp_path / "older", database_url=url.format(name))
     database = Database(chosen)
     with database._migrating() as config:
-        command.upgrade(config, "0001")
+        command.upgrade(config, "0023")
     with database.transaction() as session:
         for table, row in FIRST_LEAGUE:
             columns = ", ".join(row)

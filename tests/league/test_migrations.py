@@ -8,9 +8,8 @@ from sqlalchemy import text
 from sqlmodel import select
 
 from deadheat.league.database import Database
-from deadheat.league.service.series.response_times import command_times
-from deadheat.league.states import Admission, FinalsFormat, Purpose, Ranks, SeasonState
-from deadheat.league.tables import BotVersion, Division, Entry, Match, Participant, RatingSnapshot, Season, Series
+from deadheat.league.states import Purpose, SeasonState
+from deadheat.league.tables import Entry, Match, RatingSnapshot, Season, Series
 from tests.league.world import drifted
 
 pytestmark = pytest.mark.databases
@@ -34,6 +33,7 @@ FIRST_LEAGUE: tuple[tuple[str, dict[str, object]], ...] = (
         {"id": 2, "game": "yacht-auction", "name": "Winter", "name_key": "winter", "state": "open"}
         | {"series_length": 10, "log_serial": 4, "rated_serial": 4, "created_at": AT},
     ),
+    ("division", {"season_id": 2, "number": 1, "name": "A"}),
     ("entry", {"id": 9, "season_id": 2, "bot_id": 3, "version_id": 5, "follows": True, "created_at": AT}),
     (
         "series",
@@ -45,27 +45,19 @@ FIRST_LEAGUE: tuple[tuple[str, dict[str, object]], ...] = (
         | {"rated": True, "transcript_sha256": "", "created_at": AT, "finished_at": AT},
     ),
     ("participant", {"match_id": 6, "seat": 1, "version_id": 5, "bot_id": 3, "rank": 1}),
-    *(
-        (
-            "latency_summary",
-            {"match_id": 6, "seat": 1, "command": command, "limit_ns": 500, "prompts": 12, "total_ns": total_ns}
-            | {"worst_ns": 90},
-        )
-        for command, total_ns in (("ROLL", 600), ("SCORE", 120))
-    ),
     (
         "rating_snapshot",
         {"id": 1, "season_id": 2, "log_sha256": "", "config": "{}", "standings": "{}", "created_at": AT},
     ),
 )
-"""A row of everything that later migrations touch, as the first schema knew it."""
+"""A league that has played, as the first release knew it."""
 
 
 @pytest.fixture
 def first_league(empty: Database) -> Database:
-    """A database of the first schema with rows in it."""
+    """A database of the first release with rows in it."""
     with empty._migrating() as config:
-        command.upgrade(config, "0001")
+        command.upgrade(config, "0023")
     with empty.engine.begin() as connection:
         for name, values in FIRST_LEAGUE:
             columns = ", ".join(values)
@@ -74,22 +66,15 @@ def first_league(empty: Database) -> Database:
     return empty
 
 
-def test_a_season_of_the_first_schema_goes_on_as_it_was(first_league: Database) -> None:
+def test_a_season_of_the_first_release_goes_on_as_it_was(first_league: Database) -> None:
     first_league.migrate()
     assert drifted(first_league) is None
     with first_league.reading() as session:
         season = session.exec(select(Season)).one()
         entry = session.exec(select(Entry)).one()
-        assert (season.state, season.ranks, season.seats) == (SeasonState.OPEN, Ranks.PLACEMENT, 2)
-        assert (season.finals, season.admission, season.languages) == (FinalsFormat.NONE, Admission.EVERYONE, None)
+        assert (season.state, season.seats, season.ladder, season.stages) == (SeasonState.OPEN, 2, True, None)
+        assert (season.log_serial, season.rated_serial) == (4, 4)
         assert (entry.id, entry.follows, entry.division, entry.gate) == (9, True, 1, None)
-        assert session.exec(select(Division.number).where(Division.season_id == 2)).all() == [1]
         assert session.exec(select(Series.purpose)).all() == [Purpose.LADDER]
-        assert session.exec(select(BotVersion.uploader_id)).all() == [7]
-        assert session.exec(select(Participant.finished_at)).all() == session.exec(select(Match.finished_at)).all()
-        assert session.exec(select(RatingSnapshot)).all() == []  # made by the first method: it is ranked anew
-        assert season.rated_serial < season.log_serial
-        roll, score = command_times(session, 2, [5])
-        assert (roll.command, roll.prompts, roll.mean_ns, roll.worst_ns, roll.limit_ns) == ("ROLL", 12, 50, 90, 500)
-        assert roll.p99 is None  # shares of the limit were not counted then
-        assert score.mean_ns == 10
+        assert session.exec(select(Match.rated, Match.asked)).all() == [(True, None)]
+        assert session.exec(select(RatingSnapshot.id, RatingSnapshot.whole)).all() == [(1, True)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from deadheat.league.migrations.checks import edit_in_sqlite, replaced
+
 revision = "0025"
 down_revision = "0024"
 
@@ -26,7 +28,7 @@ def upgrade() -> None:
     op.execute(f"ALTER TABLE challenge ADD COLUMN asker_id INTEGER {asker}")
     op.execute("ALTER TABLE challenge ADD COLUMN private BOOLEAN DEFAULT FALSE NOT NULL")
     if op.get_bind().dialect.name == "sqlite":
-        _change_in_place()
+        edit_in_sqlite("challenge", _edited)
     else:
         for name in OPTIONAL:
             op.alter_column("challenge", name, nullable=True)
@@ -42,21 +44,8 @@ def upgrade() -> None:
     op.create_index("ix_match_asked", "match", ["season_id"], sqlite_where=asked, postgresql_where=asked)
 
 
-def _change_in_place() -> None:
-    """Edit the schema's text as in 0017, because SQLite has no statement to change a constraint. All rows satisfy the
-    new ones.
-    """
-    connection = op.get_bind()
-    text: str = connection.execute(sa.text("SELECT sql FROM sqlite_master WHERE name = 'challenge'")).scalar_one()
+def _edited(text: str) -> str:
     for name, kind in OPTIONAL.items():
-        before = f"{name} {kind} NOT NULL"
-        assert text.count(before) == 1, text
-        text = text.replace(before, f"{name} {kind}")
+        text = replaced(text, f"{name} {kind} NOT NULL", f"{name} {kind}")
     checks = ", ".join(f"CONSTRAINT ck_challenge_{name} CHECK ({check})" for name, check in CHECKS.items())
-    text = f"{text.rstrip().removesuffix(')')}, {checks})"
-    version = connection.execute(sa.text("PRAGMA schema_version")).scalar_one()
-    connection.execute(sa.text("PRAGMA writable_schema = ON"))
-    changed = sa.text("UPDATE sqlite_master SET sql = :sql WHERE type = 'table' AND name = 'challenge'")
-    connection.execute(changed, {"sql": text})
-    connection.execute(sa.text(f"PRAGMA schema_version = {version + 1}"))
-    connection.execute(sa.text("PRAGMA writable_schema = OFF"))
+    return f"{text.rstrip().removesuffix(')')}, {checks})"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from deadheat.league.migrations.checks import change_check
+
 revision = "0029"
 down_revision = "0028"
 
@@ -20,11 +22,7 @@ def upgrade() -> None:
     _evaluation()
     _player()
     _pairing()
-    if op.get_bind().dialect.name == "sqlite":
-        _change_in_place()
-    else:
-        op.drop_constraint(op.f("ck_series_purpose"), "series", type_="check")
-        op.create_check_constraint(op.f("ck_series_purpose"), "series", AFTER)
+    change_check("series", "purpose", BEFORE, AFTER)
     op.execute(
         "ALTER TABLE series ADD COLUMN pairing_id INTEGER"
         " CONSTRAINT fk_series_pairing_id REFERENCES evaluation_pairing (id)"
@@ -123,18 +121,3 @@ def _pairing() -> None:
             for column in ("board", "first_id", "second_id")
         ),
     )
-
-
-def _change_in_place() -> None:
-    """Edit the schema's text as in 0017, because SQLite has no statement to change a constraint. All rows satisfy the
-    new one.
-    """
-    connection = op.get_bind()
-    text: str = connection.execute(sa.text("SELECT sql FROM sqlite_master WHERE name = 'series'")).scalar_one()
-    assert text.count(BEFORE) == 1, text
-    version = connection.execute(sa.text("PRAGMA schema_version")).scalar_one()
-    connection.execute(sa.text("PRAGMA writable_schema = ON"))
-    changed = sa.text("UPDATE sqlite_master SET sql = :sql WHERE type = 'table' AND name = 'series'")
-    connection.execute(changed, {"sql": text.replace(BEFORE, AFTER)})
-    connection.execute(sa.text(f"PRAGMA schema_version = {version + 1}"))
-    connection.execute(sa.text("PRAGMA writable_schema = OFF"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from deadheat.league.migrations.checks import change_check
+
 revision = "0031"
 down_revision = "0030"
 
@@ -45,32 +47,6 @@ def upgrade() -> None:
         sqlite_where=of_stages,
         postgresql_where=of_stages,
     )
-    for table in CHANGED:
-        if op.get_bind().dialect.name == "sqlite":
-            _change_in_place(table)
-        else:
-            _change(table)
-
-
-def _change(table: str) -> None:
-    for name, (_, after) in CHANGED[table].items():
-        op.drop_constraint(op.f(f"ck_{table}_{name}"), table, type_="check")
-        op.create_check_constraint(op.f(f"ck_{table}_{name}"), table, after)
-
-
-def _change_in_place(table: str) -> None:
-    """Edit the schema's text as in 0017, because SQLite has no statement to change a constraint. All rows satisfy the
-    new ones.
-    """
-    connection = op.get_bind()
-    of_it = {"table": table}
-    text: str = connection.execute(sa.text("SELECT sql FROM sqlite_master WHERE name = :table"), of_it).scalar_one()
-    for before, after in CHANGED[table].values():
-        assert text.count(before) == 1, text
-        text = text.replace(before, after)
-    version = connection.execute(sa.text("PRAGMA schema_version")).scalar_one()
-    connection.execute(sa.text("PRAGMA writable_schema = ON"))
-    changed = sa.text("UPDATE sqlite_master SET sql = :sql WHERE type = 'table' AND name = :table")
-    connection.execute(changed, {"sql": text, **of_it})
-    connection.execute(sa.text(f"PRAGMA schema_version = {version + 1}"))
-    connection.execute(sa.text("PRAGMA writable_schema = OFF"))
+    for table, checks in CHANGED.items():
+        for name, (before, after) in checks.items():
+            change_check(table, name, before, after)

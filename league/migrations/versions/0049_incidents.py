@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from deadheat.league.migrations.notices import add_kind
+from deadheat.league.migrations.checks import add_kind
 
 revision = "0049"
 down_revision = "0048"

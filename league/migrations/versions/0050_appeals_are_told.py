@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deadheat.league.migrations.notices import add_kind
+from deadheat.league.migrations.checks import add_kind
 
 revision = "0050"
 down_revision = "0049"

@@ -1,0 +1,239 @@
+"""A season at the desk: its page, with its settings, entries and list, and the form of a new one."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, ConfigDict
+from starlette.exceptions import HTTPException
+
+from deadheat.api.deps import Id, Shared
+from deadheat.api.pages.forms import Complaint, NameForm, Posted, Submitted, Visit, Visiting, checked, posting, private
+from deadheat.api.pages.organiser import season_form
+from deadheat.api.pages.organiser.done import STATE, done, to_season
+from deadheat.api.pages.organiser.timetable import steps
+from deadheat.api.routes import rulings
+from deadheat.api.routes.season import seasons as api_seasons
+from deadheat.api.routes.season.entries import change_entry
+from deadheat.api.schemas import base
+from deadheat.api.schemas import rulings as shapes
+from deadheat.api.schemas import seasons as schemas
+from deadheat.api.schemas.entries import EntryChange
+from deadheat.api.services import Services
+from deadheat.engine.games import GAMES
+from deadheat.engine.language import gettext
+from deadheat.league.database import now
+from deadheat.league.service.course.open_matters import season_unfinished
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.evaluations.views import evaluations
+from deadheat.league.service.seasons import entries as league_entries
+from deadheat.league.service.seasons.admission import invited_to_season
+from deadheat.league.service.seasons.declared import season_timetable
+from deadheat.league.service.seasons.entries import entries_named
+from deadheat.league.service.seasons.seasons import season_info, season_progress
+from deadheat.league.service.views.forecasts import season_forecast
+from deadheat.league.states import ENTERABLE, ON_LADDER, SEASON_STEPS, FinalsFormat, SeasonState, allowed
+
+router = APIRouter(prefix="/desk/seasons", include_in_schema=False)
+
+ENTRIES = 100
+"""Entries on one page of a season's list."""
+
+ENTRY_VERBS = {"withdraw": rulings.withdraw, "disqualify": rulings.disqualify, "reinstate": rulings.reinstate}
+
+
+class StateForm(BaseModel):
+    """A season's next state; `force` closes it whatever is open."""
+
+    state: SeasonState
+    force: bool = False
+
+
+class BotForm(BaseModel):
+    """The form that names a bot by its number."""
+
+    bot: base.RowId
+
+
+class Listed(base.Query):
+    """The part of a season's entries that is shown; the forms in its rows return to it."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    q: Annotated[str, Query(max_length=64)] = ""
+    page: base.RowId = 1
+    done: Annotated[str, Query(max_length=16)] = ""
+    """What was just done, see `api.pages.organiser.done`."""
+    bots: schemas.Bots | None = None
+    """The number of bots that the forecast assumes; None: those that have entered."""
+
+    @property
+    def query(self) -> str:
+        """The filter without the page, to be added to an address with a query."""
+        return f"&{urlencode({'q': self.q})}" if self.q else ""
+
+    @property
+    def address(self) -> str:
+        """The whole filter, to be added to an address without a query."""
+        return f"?page={self.page}{self.query}" if self.q or self.page > 1 else ""
+
+
+Listing = Annotated[Listed, Query()]
+FIRST = Listed()
+
+
+def season_page(
+    shared: Services,
+    visit: Visit,
+    season_id: int,
+    complaint: Complaint | None = None,
+    listed: Listed = FIRST,
+    **_given: Any,
+) -> Response:
+    """Render a season's page at the desk."""
+    visit.person.must_organise()
+    skip = (listed.page - 1) * ENTRIES
+    with shared.db.reading() as session:
+        info = season_info(session, season_id)
+        entries, found = entries_named(session, season_id, listed.q, skip=skip, limit=ENTRIES)
+        values: dict[str, Any] = {
+            "progress": season_progress(session, season_id),
+            "unfinished": season_unfinished(session, season_id),
+            "invited": invited_to_season(session, visit.person, season_id),
+            "steps": steps(season_timetable(session, season_id), None, now(session)),
+            "evaluation": next(iter(evaluations(session, season_id, limit=1)), None),
+            "forecast": None,
+        }
+        if info.state.goes_on:
+            values["forecast"] = season_forecast(session, visit.person, season_id, listed.bots)
+    following = {
+        state.value: gettext(step.verb)
+        for state, step in SEASON_STEPS.items()
+        if allowed(info.state, state) and (state is not SeasonState.FINALS or info.finals is not FinalsFormat.NONE)
+    }
+    return private(
+        shared,
+        "desk-season.html",
+        visit,
+        complaint,
+        season=info,
+        following=following,
+        groups=season_form.groups(info, info.state),
+        divisions=season_form.divisions_text(info),
+        entries=entries,
+        found=found,
+        pages=-(-found // ENTRIES),
+        first=skip + 1,
+        listed=listed,
+        enterable=info.state in ENTERABLE,
+        on_ladder=info.state in ON_LADDER,
+        closed=not info.state.goes_on,
+        done=done(listed.done, info.state),
+        movable=len(info.divisions) > 1 and info.state in ENTERABLE,
+        **values,
+    )
+
+
+@router.get("/new")
+def new_season(shared: Shared, visit: Visiting, previous: Annotated[base.RowId | None, Query()] = None) -> Response:
+    """Show the form of a new season, which continues the season `previous` if it is given."""
+    return _new_season(shared, visit, previous)
+
+
+def _new_season_again(complaint: Complaint, shared: Services, visit: Visit, posted: Posted) -> Response:
+    previous = posted.fields.get("previous_id", "")
+    previous_id = int(previous) if previous.isascii() and previous.isdigit() and len(previous) < 10 else None
+    return _new_season(shared, visit, previous_id, complaint)
+
+
+@router.post("")
+@posting("season", _new_season_again)
+def create_season(shared: Shared, posted: Submitted) -> Response:
+    """Create a scheduled season."""
+    body = checked(schemas.SeasonRequest, season_form.read(posted.fields))
+    season = api_seasons.create_season(shared, posted.visit.person, body, Response())
+    return to_season(season.id, "created")
+
+
+@router.get("/{season_id}")
+def season(shared: Shared, visit: Visiting, season_id: Id, listed: Listing) -> Response:
+    """Show a season: its state, settings, entries and list."""
+    return season_page(shared, visit, season_id, listed=listed)
+
+
+@router.post("/{season_id}/state")
+@posting("state", season_page)
+def set_state(shared: Shared, posted: Submitted, season_id: Id) -> Response:
+    """Open or freeze a season, begin its finals, or close it."""
+    body = checked(StateForm, posted.fields)
+    with shared.db.transaction() as session:
+        set_season_state(session, posted.visit.person, season_id, body.state, force=body.force)
+    return to_season(season_id, STATE)
+
+
+@router.post("/{season_id}/settings")
+@posting("settings", season_page)
+def edit(shared: Shared, posted: Submitted, season_id: Id) -> Response:
+    """Change settings. An empty field removes a setting that may be none."""
+    given = season_form.read(posted.fields)
+    settings = {name: value for name, value in given.items() if name not in ("state", "force")}
+    api_seasons.change_season(shared, posted.visit.person, season_id, checked(schemas.SeasonChange, settings))
+    return to_season(season_id, "saved")
+
+
+@router.post("/{season_id}/invitations")
+@posting("invite", season_page)
+def invite(shared: Shared, posted: Submitted, season_id: Id) -> Response:
+    """Put an author on the season's list, or (with `remove`) take them off."""
+    change = api_seasons.uninvite if "remove" in posted.fields else api_seasons.invite
+    change(shared, posted.visit.person, season_id, checked(NameForm, posted.fields).name)
+    return to_season(season_id, "uninvited" if "remove" in posted.fields else "invited")
+
+
+@router.post("/{season_id}/entries")
+@posting("enter", season_page)
+def let_in(shared: Shared, posted: Submitted, season_id: Id) -> Response:
+    """Enter anybody's bot, and show it."""
+    bot_id = checked(BotForm, posted.fields).bot
+    with shared.db.transaction() as session:
+        entry = league_entries.let_in(session, posted.visit.person, season_id, bot_id)
+    return to_season(season_id, "entered", Listed(q=entry.bot).address)
+
+
+@router.post("/{season_id}/entries/{bot_id}/division")
+@posting("entry-{bot_id}", season_page)
+def assign_division(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id, listed: Listing) -> Response:
+    """Move an entry to another division."""
+    change_entry(shared, posted.visit.person, season_id, bot_id, checked(EntryChange, posted.fields))
+    return to_season(season_id, "moved", listed.address)
+
+
+@router.post("/{season_id}/entries/{bot_id}/{verb}")
+@posting("entry-{bot_id}", season_page)
+def rule_on_entry(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id, verb: str, listed: Listing) -> Response:
+    """Withdraw, disqualify or reinstate."""
+    if verb not in ENTRY_VERBS:
+        raise HTTPException(404)
+    ENTRY_VERBS[verb](shared, posted.visit.person, season_id, bot_id, checked(shapes.Reason, posted.fields))
+    return to_season(season_id, verb, listed.address)
+
+
+def _new_season(
+    shared: Services, visit: Visit, previous_id: int | None, complaint: Complaint | None = None
+) -> Response:
+    visit.person.must_organise()
+    previous = None
+    if previous_id is not None:
+        with shared.db.reading() as session:
+            previous = season_info(session, previous_id)
+    return private(
+        shared,
+        "desk-new.html",
+        visit,
+        complaint,
+        previous=previous,
+        games=[(game, game) for game in sorted(GAMES)],
+        groups=season_form.groups(previous),
+    )

@@ -1,0 +1,49 @@
+"""What migrations do to a table's checks. SQLite has no statement that changes one, so there the text of the schema is
+edited; whoever widens a check knows that all rows satisfy it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import sqlalchemy as sa
+from alembic import op
+
+
+def edit_in_sqlite(table: str, edit: Callable[[str], str]) -> None:
+    """Give a table the text that `edit` makes of its own."""
+    connection = op.get_bind()
+    of_it = {"table": table}
+    text: str = connection.execute(sa.text("SELECT sql FROM sqlite_master WHERE name = :table"), of_it).scalar_one()
+    version = connection.execute(sa.text("PRAGMA schema_version")).scalar_one()
+    connection.execute(sa.text("PRAGMA writable_schema = ON"))
+    changed = sa.text("UPDATE sqlite_master SET sql = :sql WHERE type = 'table' AND name = :table")
+    connection.execute(changed, {"sql": edit(text), **of_it})
+    connection.execute(sa.text(f"PRAGMA schema_version = {version + 1}"))
+    connection.execute(sa.text("PRAGMA writable_schema = OFF"))
+
+
+def replaced(text: str, before: str, after: str) -> str:
+    """Replace what stands in the text exactly once."""
+    assert text.count(before) == 1, text
+    return text.replace(before, after)
+
+
+def change_check(table: str, name: str, before: str, after: str) -> None:
+    """Let the check of this name say `after`."""
+    if op.get_bind().dialect.name == "sqlite":
+        edit_in_sqlite(table, lambda text: replaced(text, before, after))
+        return
+    op.drop_constraint(op.f(f"ck_{table}_{name}"), table, type_="check")
+    op.create_check_constraint(op.f(f"ck_{table}_{name}"), table, after)
+
+
+def add_kind(kind: str, after: str) -> None:
+    """Allow notices of this kind, which stands after that one in the list."""
+    if op.get_bind().dialect.name == "sqlite":
+        edit_in_sqlite("notice", lambda text: replaced(text, f"'{after}'", f"'{after}', '{kind}'"))
+        return
+    found = sa.inspect(op.get_bind()).get_check_constraints("notice")
+    (kinds,) = (one["sqltext"] for one in found if one["name"] == "ck_notice_notice_kind")
+    before = f"'{after}'::character varying"
+    change_check("notice", "notice_kind", kinds, replaced(kinds, before, f"{before}, '{kind}'::character varying"))
