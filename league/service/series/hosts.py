@@ -27,6 +27,7 @@ from sqlalchemy import ColumnElement, Select, and_, bindparam
 from sqlalchemy import select as columns
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, delete, exists, func, or_, select
+from sqlmodel.sql import expression
 
 from deadheat.league.causes import Cause, Trait
 from deadheat.league.config import LEASE_SECONDS, REQUEUE_SECONDS, RETRY_SECONDS
@@ -39,7 +40,7 @@ from deadheat.league.service.ground.steps import set_values, update_rows, updati
 from deadheat.league.service.ground.storable import evidence_json, storable
 from deadheat.league.service.people.notices import machine_unfit
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.series.games import as_reported, disagreements, lacks_games
+from deadheat.league.service.series.games import as_reported, disagreements, lacks_games, league_games
 from deadheat.league.states import Fitness, JobState
 from deadheat.league.tables import Exhibition, JobRow, Machine, Series, UtcDateTime, WorkerHost
 
@@ -326,22 +327,27 @@ COUNTED = updating(WorkerHost, "name", "boot").values(
 
 def hosts(session: Session) -> list[HostInfo]:
     """All machines that are not forgotten, the most recently seen first."""
-    able_now = select(WorkerHost.name).where(_able(settings_of(session).judge_unfit))
-    able = set(session.exec(able_now, params=told_of(session, NO_HOST)))
-    numbered = select(WorkerHost, Machine.id).join(Machine, col(Machine.name) == WorkerHost.name)
-    rows = session.exec(numbered.order_by(col(WorkerHost.last_seen_at).desc(), col(WorkerHost.name)))
+    numbered = _numbered(settings_of(session).judge_unfit)
+    games = league_games(session)
     return [
         from_row(
             HostInfo,
             row,
             number=number,
-            judges=row.name in able,
+            judges=able,
             reasons=tuple(row.reasons),
-            disagreements=disagreements(session, row.games),
+            disagreements=disagreements(games, row.games),
             remarks=tuple(item["text"] for item in row.report.get("findings", ()) if item["level"] == "remark"),
         )
-        for row, number in rows
+        for row, number, able in session.exec(numbered, params=told_of(session, NO_HOST))
     ]
+
+
+@cache
+def _numbered(judge_unfit: bool) -> expression.Select[WorkerHost, int, bool]:
+    numbered = select(WorkerHost, Machine.id, _able(judge_unfit))
+    joined = numbered.join(Machine, col(Machine.name) == WorkerHost.name)
+    return joined.order_by(col(WorkerHost.last_seen_at).desc(), col(WorkerHost.name))
 
 
 def hosts_for(session: Session, organiser: Person) -> list[HostInfo]:
