@@ -62,7 +62,7 @@ def _oldest(precedence: Any, games: tuple[Identity, ...]) -> Any:
 @cache
 def oldest(games: tuple[Identity, ...], dialect: str) -> Select[Any] | CompoundSelect[Any]:
     """The statement for the oldest new series of each precedence. It is built once, because building it takes longer
-    than executing it, and every claim executes it. PostgreSQL plans it anew each time, so it gets one query for all
+    than executing it, and every claim executes it. PostgreSQL plans it again each time, so it gets one query for all
     precedences; SQLite has no LATERAL.
     """
     if dialect != "postgresql":
