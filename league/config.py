@@ -29,7 +29,7 @@ RETRY_SECONDS = 5
 """The wait before a job is tried again after a failure of the service; it doubles with each further failure."""
 
 REFIT_SECONDS = 5
-"""The shortest time between two rankings of one season."""
+"""The shortest time between two rankings of one season; twice that while series of it are open."""
 
 SMTP_PORTS = {"smtp": 25, "smtp+starttls": 587, "smtps": 465}
 """The schemes of a mail server's URL, each with its default port."""
