@@ -22,8 +22,8 @@ CREATE TABLE channel (
 CREATE INDEX ix_channel_user_id ON channel (user_id);
 CREATE TABLE delivery (
     id SERIAL NOT NULL CONSTRAINT pk_delivery PRIMARY KEY,
-    notice_id INTEGER CONSTRAINT fk_delivery_notice_id REFERENCES notice (id) ON DELETE CASCADE,
-    channel_id INTEGER NOT NULL CONSTRAINT fk_delivery_channel_id REFERENCES channel (id) ON DELETE CASCADE,
+    notice_id INTEGER,
+    channel_id INTEGER NOT NULL,
     state VARCHAR(16) NOT NULL CONSTRAINT ck_delivery_delivery_state CHECK (state IN ('waiting', 'sent', 'failed')),
     resets_password BOOLEAN NOT NULL,
     tries INTEGER NOT NULL,
@@ -32,6 +32,8 @@ CREATE TABLE delivery (
     at TIMESTAMPTZ NOT NULL,
     finished_at TIMESTAMPTZ,
     CONSTRAINT ck_delivery_finished CHECK ((state = 'waiting') = (finished_at IS NULL)),
+    CONSTRAINT fk_delivery_notice_id FOREIGN KEY (notice_id) REFERENCES notice (id) ON DELETE CASCADE,
+    CONSTRAINT fk_delivery_channel_id FOREIGN KEY (channel_id) REFERENCES channel (id) ON DELETE CASCADE,
     CONSTRAINT uq_delivery_notice_id_channel_id UNIQUE (notice_id, channel_id)
 );
 CREATE INDEX ix_delivery_state_due_at ON delivery (state, due_at);
