@@ -19,7 +19,7 @@ from collections.abc import Collection, Mapping, Sequence, Set
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, bindparam
+from sqlalchemy import ColumnElement, Select, bindparam, union_all
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, func, or_, select
 
@@ -287,28 +287,27 @@ def _met(session: Session, season_id: int, versions: Mapping[int, int], player: 
     often these two versions have.
     """
     found: dict[int, Met] = {}
-    for statement, sign in ((MET_AS_LOW, 1), (MET_AS_HIGH, -1)):
-        chosen = {"season_id": season_id, "bot_id": player.bot_id}
-        for own_id, other_id, bot_id, games, lead in session.connection().execute(statement, chosen):
-            opponent = versions.get(bot_id)
-            if opponent is None:
-                continue
-            was = found.get(opponent, Met())
-            if (own_id, other_id) == (player.version_id, opponent):
-                found[opponent] = Met(games, was.before, sign * lead)
-            else:
-                found[opponent] = Met(was.games, was.before + games, was.lead)
+    chosen = {"season_id": season_id, "bot_id": player.bot_id}
+    for own_id, other_id, bot_id, games, lead in session.connection().execute(MET, chosen):
+        opponent = versions.get(bot_id)
+        if opponent is None:
+            continue
+        was = found.get(opponent, Met())
+        if (own_id, other_id) == (player.version_id, opponent):
+            found[opponent] = Met(games, was.before, lead)
+        else:
+            found[opponent] = Met(was.games, was.before + games, was.lead)
     return found
 
 
-def _games_of(own: Any, other: Any) -> Select[Any]:
+def _games_of(own: Any, other: Any, lead: Any) -> Select[Any]:
     mine = select(BotVersion.id).where(BotVersion.bot_id == bindparam("bot_id"))
     return (
-        columns(own, other, col(BotVersion.bot_id), col(Pair.games), col(Pair.lead))
+        columns(own, other, col(BotVersion.bot_id), col(Pair.games), lead)
         .join(BotVersion, col(BotVersion.id) == other)
         .where(col(Pair.season_id) == bindparam("season_id"), own.in_(mine))
     )
 
 
-MET_AS_LOW, MET_AS_HIGH = _games_of(Pair.low_id, Pair.high_id), _games_of(Pair.high_id, Pair.low_id)
+MET = union_all(_games_of(Pair.low_id, Pair.high_id, Pair.lead), _games_of(Pair.high_id, Pair.low_id, -col(Pair.lead)))
 """Executed for each player of each series, and built once."""
