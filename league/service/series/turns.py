@@ -23,6 +23,7 @@ from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
 from deadheat.engine.games.folder import Identity
+from deadheat.league.config import RETRY_SECONDS
 from deadheat.league.database import now, settings_of
 from deadheat.league.jobs import Host, SeriesJob
 from deadheat.league.service.ground.steps import update_rows, updating
@@ -61,7 +62,7 @@ def _oldest(precedence: Any, games: tuple[Identity, ...]) -> Any:
 @cache
 def oldest(games: tuple[Identity, ...], dialect: str) -> Select[Any] | CompoundSelect[Any]:
     """The statement for the oldest new series of each precedence. It is built once, because building it takes longer
-    than executing it, and every claim executes it. PostgreSQL plans it anew each time, so it gets one query for all
+    than executing it, and every claim executes it. PostgreSQL plans it again each time, so it gets one query for all
     precedences; SQLite has no LATERAL.
     """
     if dialect != "postgresql":
@@ -92,7 +93,7 @@ def turn_away_series(session: Session, series_id: int, host: Host) -> bool:
     """
     settings = settings_of(session)
     waits = {"id": series_id, "state": JobState.QUEUED}
-    again = now(session) + timedelta(seconds=settings.retry_seconds)
+    again = now(session) + timedelta(seconds=RETRY_SECONDS)
     update_rows(session, _unwelcome(settings.judge_unfit), waits, nudge_at=again, **told_of(session, host))
     return turn_away(session, SERIES, series_id, host)
 
