@@ -10,9 +10,11 @@ left to be played.
 from __future__ import annotations
 
 import logging
+from functools import cache
 
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, select
+from sqlmodel.sql.expression import SelectOfScalar
 
 from deadheat.league.database import surroundings
 from deadheat.league.service.ground.audit import SYSTEM, record
@@ -29,13 +31,18 @@ log = logging.getLogger(__name__)
 
 def seasons_to_publish(session: Session) -> list[int]:
     """Closed seasons without published standings, in which no series is under way and no match is held."""
+    return list(session.exec(_over()))
+
+
+@cache
+def _over() -> SelectOfScalar[int]:
     unfinished = select(Series.season_id).where(col(Series.state).in_(UNFINISHED))
     published = select(RatingSnapshot.season_id).where(col(RatingSnapshot.final).is_(True))
     held = select(Match.season_id).where(Match.state == MatchState.HELD)
     over = select(Season.id).where(
         Season.state == SeasonState.CLOSED, *(col(Season.id).not_in(those) for those in (unfinished, held, published))
     )
-    return list(session.exec(over.order_by(col(Season.id))))
+    return over.order_by(col(Season.id))
 
 
 def publish(session: Session, season_id: int) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 
 from sqlalchemy import bindparam
 from sqlmodel import Session, col, exists, func, select
-from sqlmodel.sql.expression import SelectOfScalar
+from sqlmodel.sql.expression import Select, SelectOfScalar
 
 from deadheat.league.config import REFIT_SECONDS
 from deadheat.league.database import now, surroundings
@@ -62,17 +62,22 @@ def seasons_to_refit(session: Session) -> list[int]:
     """Seasons whose log has grown since their newest ranking, if that is old enough: twice as old while more is
     played, because results come all the time then.
     """
-    newest = select(func.max(RatingSnapshot.created_at)).where(RatingSnapshot.season_id == Season.id).scalar_subquery()
-    played = exists().where(col(Series.season_id) == Season.id, col(Series.state).in_(UNFINISHED))
-    statement = select(Season.id, newest, played).where(
-        col(Season.log_serial) != col(Season.rated_serial), col(Season.id).not_in(_published())
-    )
     at, pause = now(session), timedelta(seconds=REFIT_SECONDS)
     return [
         season_id
-        for season_id, created_at, goes_on in session.exec(statement)
+        for season_id, created_at, goes_on in session.exec(_grown())
         if created_at is None or at - created_at >= (2 * pause if goes_on else pause)
     ]
+
+
+@cache
+def _grown() -> Select[int, Any, bool]:
+    """The seasons whose log has grown, with the time of the newest ranking, and whether more is played."""
+    newest = select(func.max(RatingSnapshot.created_at)).where(RatingSnapshot.season_id == Season.id).scalar_subquery()
+    played = exists().where(col(Series.season_id) == Season.id, col(Series.state).in_(UNFINISHED))
+    return select(Season.id, newest, played).where(
+        col(Season.log_serial) != col(Season.rated_serial), col(Season.id).not_in(_published())
+    )
 
 
 def refit(session: Session, season_id: int) -> bool:
