@@ -155,7 +155,8 @@ class PipeTransport:
             texts[seat] = f"{texts[seat]}{line}\n" if seat in texts else line + "\n"
             if limit_ns is not None:
                 limits[seat] = limit_ns
-        for seat in self._in_order(texts, limits):
+        usual = not self._slow and len(limits) == len(texts)
+        for seat in texts if usual else self._in_order(texts, limits):
             self._send(seat, texts[seat], limits.get(seat), replies, waiting)
         while waiting:
             heard = self._listen(waiting)
@@ -173,8 +174,6 @@ class PipeTransport:
 
     def _in_order(self, texts: Mapping[Seat, str], limits: Mapping[Seat, int]) -> Iterable[Seat]:
         """Put seats that get only notices first, then those that were slow to write to, before any clock runs."""
-        if not self._slow and len(limits) == len(texts):
-            return texts
         return sorted(texts, key=lambda seat: (seat in limits, -self._slow.get(seat, 0)))
 
     def _send(
@@ -238,9 +237,12 @@ class PipeTransport:
         if end < 0 and not ended and len(channel.unread) <= MAX_LINE_BYTES:
             prompt.silent_ns = stamp_ns - self._paused_ns(prompt.seat, stamp_ns - began_ns)
             return self._silent(prompt, stamp_ns)
-        evidence, wall_ns = None, stamp_ns - prompt.started_ns
-        if wall_ns > NOISE_NS or wall_ns > prompt.limit_ns:  # a shorter time is neither late nor stolen
-            evidence = prompt.evidence(stamp_ns, self._unseen_ns(prompt, heard, began_ns, stamp_ns))
+        wall_ns = stamp_ns - prompt.started_ns
+        if wall_ns <= NOISE_NS and wall_ns <= prompt.limit_ns:  # so short a time is neither late nor stolen
+            if 0 <= end <= MAX_LINE_BYTES:  # as usual
+                return _reply(prompt, stamp_ns, None, _line(channel, end))
+            return self._decided(prompt, stamp_ns, None, ended, end)
+        evidence = prompt.evidence(stamp_ns, self._unseen_ns(prompt, heard, began_ns, stamp_ns))
         return self._decided(prompt, stamp_ns, evidence, ended, end)
 
     def _unseen_ns(self, prompt: _Open, heard: _Round, began_ns: int, stamp_ns: int) -> int:
@@ -276,9 +278,7 @@ class PipeTransport:
             return _reply(prompt, stamp_ns, evidence, fault=fault)
         if end < 0 or end > MAX_LINE_BYTES:
             return _reply(prompt, stamp_ns, evidence, fault=Fault.OVERFLOW)
-        line = channel.unread[:end].decode(errors="surrogateescape")
-        channel.unread = channel.unread[end + 1 :]
-        return _reply(prompt, stamp_ns, evidence, line)
+        return _reply(prompt, stamp_ns, evidence, _line(channel, end))
 
     def _silent(self, prompt: _Open, stamp_ns: int) -> Reply | None:
         """There is no answer yet: keep watching past the deadline while its own time lasts."""
@@ -354,6 +354,13 @@ def _read(channel: Channel) -> bool:
         return False
     channel.unread += data
     return not data and b"\n" not in channel.unread
+
+
+def _line(channel: Channel, end: int) -> str:
+    """Take the line that ends there from what was read."""
+    unread = channel.unread
+    channel.unread = unread[end + 1 :]
+    return unread[:end].decode(errors="surrogateescape")
 
 
 def _gone(channel: Channel, seat: Seat) -> Fault:

@@ -39,6 +39,9 @@ SAY_SECONDS = 0.1
 IDLE_SECONDS = 0.2
 """How long a worker without a deal keeps its processors: the last deals may wait for them in another worker."""
 
+_spelled = json.JSONEncoder(check_circular=False).encode
+"""json.dumps without what it does each time anew."""
+
 WHO_WAITS_SECONDS = 1.0
 """How often a waiting worker looks up who has the processors."""
 
@@ -293,7 +296,7 @@ class Worker:
             seconds = time.monotonic() - began
             path = self._keep(seated, played) if self._is_kept(seated, played.transcript) else None
             line = game_line(seated.number, players, deal.group, played.transcript, seconds, path)
-            self.say(Ended(json.dumps(line), last))
+            self.say(Ended(_spelled(line), last))
             return
 
     def _is_kept(self, seated: Seated, transcript: Transcript) -> bool:
