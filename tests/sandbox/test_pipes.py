@@ -143,7 +143,7 @@ def pair() -> tuple[Channel, int, int]:
     return Channel(to_bot[1], from_bot[0]), to_bot[0], from_bot[1]
 
 
-def answer_after(delay_s: float, stdin: int, stdout: int, line: bytes = b"OK\n") -> None:
+def answer_after(delay_s: float, stdin: int, stdout: int, *, line: bytes = b"OK\n") -> None:
     """Let the bot with these two ends answer its next prompt so late, and never before it is asked."""
 
     def bot() -> None:
