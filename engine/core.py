@@ -76,7 +76,8 @@ class Message(NamedTuple):
     @property
     def command(self) -> str:
         """The protocol word, for metrics and summaries; a JSON line is a bot's turn."""
-        return "TURN" if self.line.startswith("{") else self.line.split(" ", 1)[0]
+        word = self.line.split(" ", 1)[0]
+        return "TURN" if word[:1] == "{" else word
 
 
 class Reply(NamedTuple):

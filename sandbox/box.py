@@ -132,7 +132,7 @@ class Channel:
     meter: Meter = field(default_factory=NoMeter)
     out_of_memory: Callable[[], Blame | None] = lambda: None  # whose limit a killed process of the run exceeded
     unsent: bytes = b""
-    unread: bytearray = field(default_factory=bytearray)
+    unread: bytes = b""
 
 
 @dataclass(frozen=True)

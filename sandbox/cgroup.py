@@ -333,23 +333,30 @@ def steal_ns(stat: bytes, cpus: Collection[int]) -> int:
     return ticks * TICK_NS
 
 
+_NONE = -1
+"""No descriptor: reading it fails."""
+
+
 class Leader:
     """A process's first thread: its CPU time, and how long it waited for a CPU."""
 
     def __init__(self, pid: int, proc: Path = Path("/proc")) -> None:
-        self._fd: int | None = None
+        self._fd = _NONE
         with contextlib.suppress(OSError):  # it may have ended, or this kernel does not count
             self._fd = os.open(f"{proc}/{pid}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
 
     def text(self) -> bytes:
         """Return the kernel's text, which `leader_times` parses."""
-        return _read(self._fd, _SHORT_BYTES)
+        try:
+            return os.pread(self._fd, _SHORT_BYTES, 0)
+        except OSError:
+            return b""
 
     def close(self) -> None:
         """Close the files; may be called repeatedly."""
-        if self._fd is not None:
+        if self._fd != _NONE:
             os.close(self._fd)
-            self._fd = None
+            self._fd = _NONE
 
 
 _this_thread = threading.local()

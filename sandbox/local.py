@@ -18,9 +18,10 @@ import os
 import resource
 import select
 import signal
-import subprocess
+import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from time import clock_gettime_ns
 from typing import Protocol
@@ -36,6 +37,9 @@ REAP_TIMEOUT_S = 10
 
 KEPT = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH")
 """What a plain program needs of the environment of its author, beside what a confined one has."""
+
+IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
+"""Python ignores these signals; a program is ended by them, as usual."""
 
 MOST_NEW = 1000
 """If more processes than these began since the bot did, all are looked at instead of those numbered after it."""
@@ -154,18 +158,9 @@ class _Plain:
         marked = mark()
         self._mark = f"{MARK}={marked}".encode()
         try:
-            self._process = subprocess.Popen(
-                program.command,
-                cwd=program.directory,
-                env={**environment, MARK: marked},
-                stdin=stdin,
-                stdout=stdout,
-                stderr=stderr,
-                start_new_session=True,
-            )
+            self.pid = _spawn(program, {**environment, MARK: marked}, (stdin, stdout, stderr))
         except OSError as error:
             raise SandboxError("no-start", f"cannot start {program.label}: {error}") from error
-        self.pid = self._process.pid
         with contextlib.suppress(OSError):
             resource.prlimit(self.pid, resource.RLIMIT_FSIZE, (MAX_FILE_BYTES, MAX_FILE_BYTES))
 
@@ -187,7 +182,11 @@ class _Plain:
             if not found:
                 break
             killed |= found
-        code = self._process.wait(REAP_TIMEOUT_S)
+        if not wait(self.pid, REAP_TIMEOUT_S):
+            raise SandboxError("no-end", f"process {self.pid} does not end, although it was killed")
+        code = 0
+        with contextlib.suppress(ChildProcessError):  # whoever started this process let it ignore SIGCHLD
+            code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         return (code, None) if code >= 0 else (None, -code)
 
     def _kill(self, pid: int) -> bool:
@@ -214,6 +213,44 @@ class _Plain:
         return session == self.pid or self._mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
 
 
+_away = threading.Lock()
+"""Held while this process is in a program's directory."""
+
+
+def _spawn(program: Program, environment: Mapping[str, str], files: Sequence[int]) -> int:
+    """Start a program in its directory and in a session of its own, with these files as stdin, stdout and stderr.
+    Return its number.
+
+    `subprocess` would need 60 us more. posix_spawn inherits the directory, so this process goes there and comes back.
+    """
+    _keep_open_files()
+    actions = [(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(files)]
+    with _away:
+        here = os.open(".", os.O_PATH | os.O_CLOEXEC)
+        try:
+            os.chdir(program.directory)
+            return os.posix_spawnp(
+                program.command[0],
+                program.command,
+                environment,
+                file_actions=actions,
+                setsid=True,
+                setsigdef=IGNORED_BY_PYTHON,
+            )
+        finally:
+            os.fchdir(here)
+            os.close(here)
+
+
+@cache
+def _keep_open_files() -> None:
+    """Keep from all programs what this process was given by its parent. Python's own files are never inherited."""
+    for path in Path("/proc/self/fd").iterdir():
+        if path.name not in ("0", "1", "2"):
+            with contextlib.suppress(OSError):  # the list itself
+                os.set_inheritable(int(path.name), False)
+
+
 def _since(first: int) -> Iterator[int]:
     """Yield the numbers of processes that may have started after this one; the kernel counts them upwards."""
     fd = os.open("/proc/loadavg", os.O_RDONLY | os.O_CLOEXEC)  # a third of what a Path costs
@@ -233,7 +270,7 @@ class ProcessMeter(NoMeter):
 
     def __init__(self, pid: int, stderr: Stderr) -> None:
         self._leader = Leader(pid)
-        self._stat = Path(f"/proc/{pid}/stat")
+        self._pid = pid
         self._stderr = stderr
         self._clock = (~pid << 3) | 2  # Linux's clock of another process's CPU time, see clock_getcpuclockid(3)
         self._mark: tuple[bytes, int | None] = (b"", None)
@@ -273,7 +310,7 @@ class ProcessMeter(NoMeter):
         if cpu_ns != used_ns:
             self._ran_after_ns = looked_ns
         try:
-            ready = self._stat.read_bytes().rpartition(b")")[2].split()[0] == b"R"
+            ready = Path(f"/proc/{self._pid}/stat").read_bytes().rpartition(b")")[2].split()[0] == b"R"
         except (OSError, IndexError):  # it has ended
             ready = False
         return now_ns - self._ran_after_ns if ready else 0

@@ -36,7 +36,7 @@ from __future__ import annotations
 import os
 import select
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import attrgetter
 from time import monotonic_ns
 
@@ -66,7 +66,7 @@ BEAT_NS = 5 * NS_PER_S
 """How often the heartbeat is called during a watch, which may be long. It is well within every lease."""
 
 
-@dataclass(slots=True)
+@dataclass
 class _Open:
     """A prompt that is not answered yet. `wake_ns`: when to check it next, even if it is silent. `silent_ns`: the last
     instant at which it certainly had no answer. `earlier_ns`: the stolen time according to the counters when they were
@@ -80,12 +80,12 @@ class _Open:
     limit_ns: int
     wake_ns: int
     write_ns: int
-    referee_ns: int
     silent_ns: int
-    late_ns: int = 0
-    weigh_ns: int = 0
-    beat_ns: int = 0
-    earlier_ns: int = 0
+    referee_ns: int = field(default=0, init=False)
+    late_ns: int = field(default=0, init=False)
+    weigh_ns: int = field(default=0, init=False)
+    beat_ns: int = field(default=0, init=False)
+    earlier_ns: int = field(default=0, init=False)
 
     @property
     def deadline_ns(self) -> int:
@@ -104,7 +104,7 @@ class _Open:
             self.silent_ns, self.earlier_ns = now_ns, evidence.counted_ns
 
 
-_silent_ns, _wake_ns = attrgetter("silent_ns"), attrgetter("wake_ns")
+_silent_ns, _wake_ns, _unsent = attrgetter("silent_ns"), attrgetter("wake_ns"), attrgetter("channel.unsent")
 
 
 @dataclass(slots=True)  # not frozen: that would double the time to create one
@@ -152,7 +152,7 @@ class PipeTransport:
         texts: dict[Seat, str] = {}
         limits: dict[Seat, int] = {}
         for seat, line, limit_ns in messages:
-            texts[seat] = texts.get(seat, "") + line + "\n"
+            texts[seat] = f"{texts[seat]}{line}\n" if seat in texts else line + "\n"
             if limit_ns is not None:
                 limits[seat] = limit_ns
         for seat in self._in_order(texts, limits):
@@ -193,14 +193,14 @@ class PipeTransport:
         started_ns = monotonic_ns()
         _flush(channel)
         write_ns = monotonic_ns() - started_ns
-        referee_ns, silent_ns = 0, started_ns
+        wake_ns = _next_look(started_ns, started_ns + limit_ns)
+        prompt = _Open(seat, channel, ear, started_ns, limit_ns, wake_ns, write_ns, started_ns)
+        waiting.append(prompt)
         if write_ns > NOISE_NS:
             self._slow[seat] = write_ns
-            referee_ns = min(write_ns, self._waited_ns())
+            prompt.referee_ns = min(write_ns, self._waited_ns())
             channel.meter.mark()
-            silent_ns += write_ns
-        wake_ns = _next_look(started_ns, started_ns + limit_ns)
-        waiting.append(_Open(seat, channel, ear, started_ns, limit_ns, wake_ns, write_ns, referee_ns, silent_ns))
+            prompt.silent_ns += write_ns
 
     def _listen(self, waiting: Sequence[_Open]) -> _Round:
         """Wait until something is ready or a seat is due to be checked."""
@@ -235,11 +235,11 @@ class PipeTransport:
         ended = _read(channel)
         stamp_ns = monotonic_ns()
         end = channel.unread.find(b"\n")
-        if not ended and end < 0 and len(channel.unread) <= MAX_LINE_BYTES:
+        if end < 0 and not ended and len(channel.unread) <= MAX_LINE_BYTES:
             prompt.silent_ns = stamp_ns - self._paused_ns(prompt.seat, stamp_ns - began_ns)
             return self._silent(prompt, stamp_ns)
-        evidence = None
-        if stamp_ns - prompt.started_ns > min(NOISE_NS, prompt.limit_ns):  # a shorter time is neither late nor stolen
+        evidence, wall_ns = None, stamp_ns - prompt.started_ns
+        if wall_ns > NOISE_NS or wall_ns > prompt.limit_ns:  # a shorter time is neither late nor stolen
             evidence = prompt.evidence(stamp_ns, self._unseen_ns(prompt, heard, began_ns, stamp_ns))
         return self._decided(prompt, stamp_ns, evidence, ended, end)
 
@@ -276,8 +276,8 @@ class PipeTransport:
             return _reply(prompt, stamp_ns, evidence, fault=fault)
         if end < 0 or end > MAX_LINE_BYTES:
             return _reply(prompt, stamp_ns, evidence, fault=Fault.OVERFLOW)
-        line = channel.unread[:end].decode("utf-8", "surrogateescape")
-        del channel.unread[: end + 1]
+        line = channel.unread[:end].decode(errors="surrogateescape")
+        channel.unread = channel.unread[end + 1 :]
         return _reply(prompt, stamp_ns, evidence, line)
 
     def _silent(self, prompt: _Open, stamp_ns: int) -> Reply | None:
@@ -328,9 +328,11 @@ def _reply(
     prompt: _Open, stamp_ns: int, evidence: Evidence | None, line: str | None = None, fault: Fault | None = None
 ) -> Reply:
     """Return what is recorded of an answer or of its absence; with evidence only if time was stolen or ran out."""
-    stolen_ns = evidence.stolen_ns if evidence else 0
-    if not stolen_ns and fault is not Fault.TIMEOUT:
-        evidence = None
+    stolen_ns = 0
+    if evidence is not None:
+        stolen_ns = evidence.stolen_ns
+        if not stolen_ns and fault is not Fault.TIMEOUT:
+            evidence = None
     late_ns = prompt.late_ns or prompt.write_ns
     spent_ns = prompt.channel.meter.spent_ns()
     return made(Reply, (line, stamp_ns - prompt.started_ns, fault, spent_ns, late_ns, stolen_ns, evidence))
@@ -388,11 +390,10 @@ def _sleep(prompts: Sequence[_Open], now_ns: int, all_ears: select.poll | None) 
     poll counts in whole milliseconds and Python rounds up, which would make us up to 1 ms late. So poll waits the whole
     milliseconds only, and select, which counts in microseconds, waits the rest.
     """
-    first = prompts[0] if len(prompts) == 1 else min(prompts, key=_wake_ns)
-    left_ns = max(0, first.wake_ns - now_ns)
-    poller = first.ear if len(prompts) == 1 else all_ears
-    writes = [prompt.channel.stdin_fd for prompt in prompts if prompt.channel.unsent]
-    if poller is None or writes or left_ns < NS_PER_MS:  # rarely; the usual case needs no lists and no separate poller
+    left_ns = max(0, min(map(_wake_ns, prompts)) - now_ns)
+    poller = prompts[0].ear if len(prompts) == 1 else all_ears
+    if poller is None or left_ns < NS_PER_MS or any(map(_unsent, prompts)):  # rarely; otherwise no lists are needed
+        writes = [prompt.channel.stdin_fd for prompt in prompts if prompt.channel.unsent]
         reads = [prompt.channel.stdout_fd for prompt in prompts]
         if 0 < left_ns < NS_PER_MS and max(reads + writes) < 1024:
             readable, writable, _ = select.select(reads, writes, [], left_ns / NS_PER_S)

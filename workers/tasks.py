@@ -20,7 +20,8 @@ from sqlmodel import Session
 
 from deadheat.league import telemetry
 from deadheat.league.config import Settings
-from deadheat.league.service.course.schedule import go_on, low_after, runs_low, seasons_going_on
+from deadheat.league.service.course.running_low import low_after, runs_low
+from deadheat.league.service.course.schedule import go_on, seasons_going_on
 from deadheat.league.service.evaluations.playing import keep_standings
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.jobs import sweep as league_sweep
@@ -34,7 +35,6 @@ from deadheat.league.service.rankings.standings import seasons_to_refit
 from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.service.views.samples import take_sample
 from deadheat.league.storage.schema import WrongSchema, must_fit
-from deadheat.league.tables import Season
 from deadheat.workers import metrics, stopping
 from deadheat.workers.advice import give_advice
 from deadheat.workers.broker.queue import (
@@ -183,7 +183,7 @@ def plan(season_id: int) -> None:
     if time.monotonic() < _in_vain_until.get(season_id, 0.0):
         return
     with context().database.reading() as session:
-        low = runs_low(session, session.get_one(Season, season_id))
+        low = runs_low(session, season_id)
     if low and not make_series([season_id]):
         _in_vain_until[season_id] = time.monotonic() + TICK_SECONDS
 

@@ -28,6 +28,7 @@ from deadheat.cli.server.api_client import Client, Refused
 from deadheat.cli.server.follow import wait_for_build
 from deadheat.engine.games.folder import bots_of, folders
 from deadheat.league.config import Settings
+from deadheat.league.records.bots import Version
 from deadheat.league.records.rankings import Leaderboard
 
 GAME, FOLDER = next(iter(folders().items()))
@@ -164,12 +165,15 @@ def play_season(url: str, settings: Settings, matches: int) -> int:
         for client in clients.values():
             people.enter_context(client)
         note(f"==> {len(clients)} authors; building {len(ENTRANTS)} bots")
+        for entrant in ENTRANTS:
+            uploaded(clients[entrant.author], entrant)
         bots = [ready_bot(clients[entrant.author], entrant) for entrant in ENTRANTS]
         pairs = len(bots) * (len(bots) - 1) // 2
         games_per_pair = games_of_a_pair(matches, pairs)
-        season_id = open_season(organiser, games_per_pair)
+        season_id = create_season(organiser, games_per_pair)
         for entrant, bot_id in zip(ENTRANTS, bots, strict=True):
             clients[entrant.author].enter(season_id, bot_id)
+        organiser.change_season(season_id, {"state": "open"})
         note(f"==> Season {season_id} is open: {url}/seasons/{season_id}")
         follow(organiser, season_id, pairs * games_per_pair)
     return season_id
@@ -181,17 +185,15 @@ def games_of_a_pair(matches: int, pairs: int) -> int:
     return games if games <= LONGEST_SERIES else math.ceil(games / LONGEST_SERIES) * LONGEST_SERIES
 
 
-def open_season(organiser: Client, games_per_pair: int) -> int:
-    """Create and open another season, and return its number."""
+def create_season(organiser: Client, games_per_pair: int) -> int:
+    """Create another season, and return its number."""
     season = {
         "game": GAME,
         "name": f"Demo {len(organiser.seasons()) + 1}",
         "series_length": min(games_per_pair, LONGEST_SERIES),
         "games_per_pair": games_per_pair,
     }
-    season_id = organiser.create_season(season).id
-    organiser.change_season(season_id, {"state": "open"})
-    return season_id
+    return organiser.create_season(season).id
 
 
 def signed_in(url: str, author: str) -> Client:
@@ -205,14 +207,20 @@ def signed_in(url: str, author: str) -> Client:
         return Client(url, client.issue_token(author, PASSWORD).token)
 
 
-def ready_bot(client: Client, entrant: Entrant) -> int:
-    """Upload the bot unless the server has exactly it ready, and return its id."""
+def uploaded(client: Client, entrant: Entrant) -> tuple[int, Version]:
+    """Upload the bot unless the server has exactly it, and return its id and version."""
     filename, content = read_bot(entrant.path)
     bot_id = client.own_bot(GAME, entrant.bot).id
     versions = client.versions(bot_id)
     version = versions[0] if versions else None
     if version is None or version.state == "broken" or version.size_bytes != len(content):
         version = client.upload(bot_id, filename, content)
+    return bot_id, version
+
+
+def ready_bot(client: Client, entrant: Entrant) -> int:
+    """Upload the bot unless the server has exactly it, and return its id once it is ready."""
+    bot_id, version = uploaded(client, entrant)
     version = wait_for_build(client, version)
     if version.state != "ready":
         log = client.build_log(bot_id, version.number).log

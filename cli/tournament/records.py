@@ -218,7 +218,7 @@ def game_line(
         "void_attempts": transcript.attempt - 1,
         "seconds": round(seconds, 4),
         "times": times,
-        "host_ms": [_ms(taken_ns) for taken_ns in host_ns],
+        "host_ms": [taken_ns / NS_PER_MS for taken_ns in host_ns],
         "transcript": path,
     }
 
@@ -236,23 +236,21 @@ def times_of(transcript: Transcript) -> tuple[list[dict[str, Any]], list[int]]:
             host_ns[seat] += stolen_ns
             if line is None and fault is not Fault.TIMEOUT:
                 continue  # the program was gone or answered too early: nothing was timed
-            answers[seat].setdefault(message.command, []).append((limit_ns, _two_digits(elapsed_ns - stolen_ns)))
-    return [
-        {
-            command: {
-                "limit_ms": _ms(max(found)[0]),
-                "own_ms": [[_ms(own_ns), count] for own_ns, count in sorted(Counter(own for _, own in found).items())],
-            }
-            for command, found in by_command.items()
-        }
-        for by_command in answers
-    ], host_ns
+            answers[seat].setdefault(message.command, []).append((limit_ns, elapsed_ns - stolen_ns))
+    return [{command: _times(found) for command, found in by_command.items()} for by_command in answers], host_ns
+
+
+def _times(found: Iterable[tuple[int, int]]) -> dict[str, Any]:
+    limits_ns, own_ns = zip(*found, strict=True)
+    counted = sorted(Counter(map(_two_digits, own_ns)).items())
+    return {
+        "limit_ms": max(limits_ns) / NS_PER_MS,
+        "own_ms": [[rounded_ns / NS_PER_MS, n] for rounded_ns, n in counted],
+    }
 
 
 def _two_digits(value_ns: int) -> int:
-    unit: int = 10 ** max(0, len(str(value_ns)) - 2)
+    if value_ns < 100:
+        return value_ns
+    unit: int = 10 ** (len(str(value_ns)) - 2)
     return (value_ns + unit // 2) // unit * unit
-
-
-def _ms(value_ns: int) -> float:
-    return value_ns / NS_PER_MS

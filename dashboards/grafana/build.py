@@ -6,6 +6,7 @@ A test holds the committed files to what this writes, and asks a real Prometheus
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,16 +19,21 @@ WIDTH = 24
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One picture. `queries`: expression and legend. `kind`: timeseries or stat. `limit`: a red line."""
+    """One picture. `queries`: expressions by legend. `kind`: timeseries or stat. `limit`: a red line."""
 
     title: str
     about: str
-    queries: tuple[tuple[str, str], ...]
-    unit: str = "short"
+    unit: str
+    queries: Mapping[str, str]
     kind: str = "timeseries"
     width: int = 12
     height: int = 8
     limit: float | None = None
+
+
+def _stat(title: str, about: str, unit: str, expression: str) -> Panel:
+    """A number."""
+    return Panel(title, about, unit, {"": expression}, "stat", width=4, height=4)
 
 
 def p(share: str, metric: str, by: str) -> str:
@@ -36,83 +42,49 @@ def p(share: str, metric: str, by: str) -> str:
 
 
 NOW = (
-    Panel(
-        "Matches per minute",
-        "Finished, all games.",
-        (("60 * sum(deadheat:matches:rate5m)", ""),),
-        "short",
-        "stat",
-        4,
-        4,
-    ),
-    Panel(
-        "Machines that judge",
-        "Fit and reporting.",
-        (("sum(max by (host) (deadheat_host_judges))", ""),),
-        "short",
-        "stat",
-        4,
-        4,
-    ),
-    Panel(
-        "Oldest in the queue",
-        "Waiting time in seconds.",
-        (("max(deadheat_queue_oldest_seconds)", ""),),
-        "s",
-        "stat",
-        4,
-        4,
-    ),
-    Panel(
-        "Timeouts per match",
-        "Faults of the bots.",
-        (("avg(deadheat:timeouts:ratio5m)", ""),),
-        "percentunit",
-        "stat",
-        4,
-        4,
-    ),
-    Panel(
-        "Void attempts", "Failures of the service.", (("avg(deadheat:voids:ratio5m)", ""),), "percentunit", "stat", 4, 4
-    ),
-    Panel("Oldest ranking", "Of seasons in progress.", (("max(deadheat_ratings_age_seconds)", ""),), "s", "stat", 4, 4),
+    _stat("Matches per minute", "Finished, all games.", "short", "60 * sum(deadheat:matches:rate5m)"),
+    _stat("Machines that judge", "Fit and reporting.", "short", "sum(max by (host) (deadheat_host_judges))"),
+    _stat("Oldest in the queue", "Waiting time in seconds.", "s", "max(deadheat_queue_oldest_seconds)"),
+    _stat("Timeouts per match", "Faults of the bots.", "percentunit", "avg(deadheat:timeouts:ratio5m)"),
+    _stat("Void attempts", "Failures of the service.", "percentunit", "avg(deadheat:voids:ratio5m)"),
+    _stat("Oldest ranking", "Of seasons in progress.", "s", "max(deadheat_ratings_age_seconds)"),
 )
 
 DEADLINES = (
     Panel(
         "Share of the limit used, 99th percentile",
         "Own time by game and command; 1 is the deadline.",
-        (("deadheat:deadline_used_ratio:p99", "{{game}} {{command}}"),),
         "percentunit",
+        {"{{game}} {{command}}": "deadheat:deadline_used_ratio:p99"},
         limit=1,
     ),
     Panel(
         "Reply time, median and 99th percentile",
         "Own time from prompt to reply, without what the host took.",
-        (
-            (p("0.5", "deadheat_reply_seconds", "game, command"), "{{game}} {{command}} median"),
-            (p("0.99", "deadheat_reply_seconds", "game, command"), "{{game}} {{command}} p99"),
-        ),
         "s",
+        {
+            "{{game}} {{command}} median": p("0.5", "deadheat_reply_seconds", "game, command"),
+            "{{game}} {{command}} p99": p("0.99", "deadheat_reply_seconds", "game, command"),
+        },
     ),
     Panel(
         "Processor time of a reply, 99th percentile",
         "If far below the reply time, the bot waited for something.",
-        ((p("0.99", "deadheat_reply_cpu_seconds", "game, command"), "{{game}} {{command}}"),),
         "s",
+        {"{{game}} {{command}}": p("0.99", "deadheat_reply_cpu_seconds", "game, command")},
     ),
     Panel(
         "Replies that counted past their deadlines",
         "Share of all: the host had taken the excess. No bot loses by it, but the machine is too busy.",
-        (("deadheat:past_deadline:ratio5m", "{{game}}"),),
         "percentunit",
+        {"{{game}}": "deadheat:past_deadline:ratio5m"},
         limit=0.01,
     ),
     Panel(
         "Lateness of the referee when a deadline passed, 99th percentile",
         "No bot pays for it; other work on the referee's processor causes it.",
-        (("deadheat:referee_late_seconds:p99", "{{game}}"),),
         "s",
+        {"{{game}}": "deadheat:referee_late_seconds:p99"},
     ),
 )
 
@@ -120,113 +92,110 @@ FAULTS = (
     Panel(
         "Timeouts per match, compared with the season's last week",
         "Faults of the bots.",
-        (
-            ("deadheat:timeouts:ratio5m", "{{game}} {{season}}"),
-            ("deadheat:timeouts:norm", "{{game}} {{season}} norm"),
-        ),
         "percentunit",
+        {"{{game}} {{season}}": "deadheat:timeouts:ratio5m", "{{game}} {{season}} norm": "deadheat:timeouts:norm"},
     ),
     Panel(
         "Timeouts per prompt",
         "By season and command: where deadlines are missed.",
-        (("deadheat:prompt_timeouts:ratio5m", "{{game}} {{season}} {{command}}"),),
         "percentunit",
+        {"{{game}} {{season}} {{command}}": "deadheat:prompt_timeouts:ratio5m"},
     ),
     Panel(
         "Bots' failures by cause",
         "Per second.",
-        (("sum by (game, fault) (rate(deadheat_faults_total[5m]))", "{{game}} {{fault}}"),),
         "ops",
+        {"{{game}} {{fault}}": "sum by (game, fault) (rate(deadheat_faults_total[5m]))"},
     ),
     Panel(
         "Attempts by cause",
         "Played, or why void: a void attempt is a failure of the service, and the match is replayed.",
-        (("sum by (game, cause) (rate(deadheat_attempts_total[5m]))", "{{game}} {{cause}}"),),
         "ops",
+        {"{{game}} {{cause}}": "sum by (game, cause) (rate(deadheat_attempts_total[5m]))"},
     ),
     Panel(
         "Time that the host took before a reply, 99th percentile",
         "Only replies from which it took any; it is given back.",
-        ((p("0.99", "deadheat_stolen_seconds", "game, command"), "{{game}} {{command}}"),),
         "s",
+        {"{{game}} {{command}}": p("0.99", "deadheat_stolen_seconds", "game, command")},
     ),
 )
 
 WORK = (
-    Panel("Matches per minute", "Finished.", (("60 * deadheat:matches:rate5m", "{{game}} {{season}}"),)),
-    Panel("Queue", "Rows by state.", (("max by (queue, state) (deadheat_queue_rows)", "{{queue}} {{state}}"),)),
+    Panel("Matches per minute", "Finished.", "short", {"{{game}} {{season}}": "60 * deadheat:matches:rate5m"}),
+    Panel("Queue", "Rows by state.", "short", {"{{queue}} {{state}}": "max by (queue, state) (deadheat_queue_rows)"}),
     Panel(
         "Slots",
         "Of the machines that judge. Idle: neither playing nor building although matches are unplayed.",
-        (("deadheat:slots", "all"), ("deadheat:slots_idle", "idle")),
+        "short",
+        {"all": "deadheat:slots", "idle": "deadheat:slots_idle"},
     ),
     Panel(
-        "Wait until claimed, 95th percentile",
-        "",
-        ((p("0.95", "deadheat_queue_wait_seconds", "queue"), "{{queue}}"),),
-        "s",
+        "Wait until claimed, 95th percentile", "", "s", {"{{queue}}": p("0.95", "deadheat_queue_wait_seconds", "queue")}
     ),
     Panel(
         "Builds by outcome",
         "Per second. Broken ones are for their authors to fix.",
-        (("sum by (language, outcome) (rate(deadheat_builds_total[5m]))", "{{language}} {{outcome}}"),),
         "ops",
+        {"{{language}} {{outcome}}": "sum by (language, outcome) (rate(deadheat_builds_total[5m]))"},
     ),
     Panel(
         "Opening the boxes of a series, 95th percentile",
         "",
-        (("histogram_quantile(0.95, sum by (le) (rate(deadheat_sandbox_open_seconds_bucket[5m])))", "open"),),
         "s",
+        {"open": "histogram_quantile(0.95, sum by (le) (rate(deadheat_sandbox_open_seconds_bucket[5m])))"},
     ),
     Panel(
         "Tasks that the service failed",
         "Per second.",
-        (("sum by (task, cause) (rate(deadheat_task_failures_total[5m]))", "{{task}} {{cause}}"),),
         "ops",
+        {"{{task}} {{cause}}": "sum by (task, cause) (rate(deadheat_task_failures_total[5m]))"},
     ),
     Panel(
         "Scheduled tasks done",
         "Per second. If there are none for minutes, no scheduler runs, or no worker receives its tasks.",
-        (("sum by (task) (rate(deadheat_tasks_done_total[5m]))", "{{task}}"),),
         "ops",
+        {"{{task}}": "sum by (task) (rate(deadheat_tasks_done_total[5m]))"},
     ),
     Panel(
         "People's matches against bots, last day",
         "By how they ended. Waiting and running ones are in the queue.",
-        (("max by (outcome) (deadheat_exhibitions_ended)", "{{outcome}}"),),
+        "short",
+        {"{{outcome}}": "max by (outcome) (deadheat_exhibitions_ended)"},
     ),
 )
 
 HOSTS = (
-    Panel("Fit to judge", "1: yes.", (("max by (host) (deadheat_host_fit)", "{{host}}"),)),
+    Panel("Fit to judge", "1: yes.", "short", {"{{host}}": "max by (host) (deadheat_host_fit)"}),
     Panel(
         "Processor time taken by the hypervisor",
         "",
-        (("max by (host) (deadheat_host_steal_ratio)", "{{host}}"),),
         "percentunit",
+        {"{{host}}": "max by (host) (deadheat_host_steal_ratio)"},
     ),
     Panel(
         "Canary matches by outcome",
         "Reference bots with known verdicts: wrong must stay at 0.",
-        (("sum by (outcome) (increase(deadheat_canaries_total[1h]))", "{{outcome}}"),),
+        "short",
+        {"{{outcome}}": "sum by (outcome) (increase(deadheat_canaries_total[1h]))"},
     ),
     Panel(
         "Last report",
         "Seconds ago.",
-        (("time() - max by (host) (deadheat_host_seen_timestamp_seconds)", "{{host}}"),),
         "s",
+        {"{{host}}": "time() - max by (host) (deadheat_host_seen_timestamp_seconds)"},
     ),
     Panel(
         "Free space for blobs",
         "If they are files. When it is full, no uploads or results are accepted.",
-        (("min(deadheat_blob_free_bytes)", "free"),),
         "bytes",
+        {"free": "min(deadheat_blob_free_bytes)"},
     ),
     Panel(
         "Free space for blobs, share",
         "Of bytes or inodes, whichever is smaller.",
-        (("min(deadheat_blob_free_ratio)", "free"),),
         "percentunit",
+        {"free": "min(deadheat_blob_free_ratio)"},
     ),
 )
 
@@ -234,14 +203,14 @@ WEB = (
     Panel(
         "Requests per second by status",
         "",
-        (("sum by (status) (rate(deadheat_http_requests_total[5m]))", "{{status}}"),),
         "reqps",
+        {"{{status}}": "sum by (status) (rate(deadheat_http_requests_total[5m]))"},
     ),
     Panel(
         "Time to answer, 95th percentile",
         "By route.",
-        ((p("0.95", "deadheat_http_request_seconds", "route"), "{{route}}"),),
         "s",
+        {"{{route}}": p("0.95", "deadheat_http_request_seconds", "route")},
     ),
 )
 
@@ -254,39 +223,32 @@ SEASON = (
     Panel(
         "Matches finished today",
         "By game and season.",
-        (("sum by (game, season) (increase(deadheat_matches_total[24h]))", "{{game}} {{season}}"),),
+        "short",
+        {"{{game}} {{season}}": "sum by (game, season) (increase(deadheat_matches_total[24h]))"},
     ),
     Panel(
-        "Timeouts per match, last hour",
-        "Faults of the bots.",
-        (
-            (
-                HOURLY_TIMEOUTS,
-                "{{game}} {{season}}",
-            ),
-        ),
-        "percentunit",
+        "Timeouts per match, last hour", "Faults of the bots.", "percentunit", {"{{game}} {{season}}": HOURLY_TIMEOUTS}
     ),
     Panel(
         "Where bots fail",
         "Failures in the last hour by command and cause.",
-        (("sum by (game, command, fault) (increase(deadheat_faults_total[1h]))", "{{game}} {{command}} {{fault}}"),),
+        "short",
+        {"{{game}} {{command}} {{fault}}": "sum by (game, command, fault) (increase(deadheat_faults_total[1h]))"},
     ),
     Panel(
-        "Age of the ranking",
-        "By season.",
-        (("max by (season) (deadheat_ratings_age_seconds)", "season {{season}}"),),
-        "s",
+        "Age of the ranking", "By season.", "s", {"season {{season}}": "max by (season) (deadheat_ratings_age_seconds)"}
     ),
     Panel(
         "Matches held",
         "Waiting for an organiser after repeated void attempts.",
-        (("deadheat:held_matches", "{{game}}"),),
+        "short",
+        {"{{game}}": "deadheat:held_matches"},
     ),
     Panel(
         "Waiting matches",
         "Series, by state.",
-        (('max by (state) (deadheat_queue_rows{queue="play"})', "{{state}}"),),
+        "short",
+        {"{{state}}": 'max by (state) (deadheat_queue_rows{queue="play"})'},
     ),
 )
 
@@ -356,7 +318,7 @@ def _panel(panel: Panel, number: int, x: int, y: int) -> dict[str, Any]:
         "fieldConfig": {"defaults": defaults, "overrides": []},
         "targets": [
             {"refId": chr(ord("A") + place), "datasource": SOURCE, "expr": expression, "legendFormat": legend}
-            for place, (expression, legend) in enumerate(panel.queries)
+            for place, (legend, expression) in enumerate(panel.queries.items())
         ],
     }
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, inspect, text
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 MIGRATIONS = Path(__file__).parents[1] / "migrations"
@@ -64,9 +65,13 @@ def newest_revision() -> str:
 def revision(engine: Engine) -> str | None:
     """The schema that a database has, or None."""
     with engine.connect() as connection:
-        if not inspect(connection).has_table(VERSION_TABLE):
+        try:
+            found: str | None = connection.execute(FOUND).scalar()
+        except DBAPIError:
+            connection.rollback()
+            if inspect(connection).has_table(VERSION_TABLE):
+                raise
             return None
-        found: str | None = connection.execute(FOUND).scalar()
         return found
 
 

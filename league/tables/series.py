@@ -68,7 +68,7 @@ class Series(JobRow, table=True):
         Index(None, "state", "precedence", "queued_at", "id"),
         Index(None, "season_id", "state"),
         Index(None, "season_id", "finished_at"),
-        Index(None, "challenge_id"),
+        index_where("ix_series_challenge_id", "challenge_id", where="challenge_id IS NOT NULL"),
         index_where("ix_series_pairing_id", "pairing_id", where="pairing_id IS NOT NULL"),
     )
 
@@ -191,9 +191,10 @@ class Attempt(SQLModel, table=True):
     __table_args__ = (
         CheckConstraint("(series_id IS NULL) <> (version_id IS NULL)", name="subject"),
         CheckConstraint("match_id IS NULL OR series_id IS NOT NULL", name="match"),
-        Index(None, "series_id"),
+        # Of the lines of a series, only those about it as a whole are looked for; of versions, only those of builds.
+        index_where("ix_attempt_series_id", "series_id", where="match_id IS NULL"),
         Index(None, "match_id"),
-        Index(None, "version_id"),
+        index_where("ix_attempt_version_id", "version_id", where="version_id IS NOT NULL"),
         Index(None, "season_id", "cause"),
     )
 

@@ -121,11 +121,11 @@ class Judge:
     def _stamps(self) -> tuple[int, int]:
         channel = self._channel
         os.write(channel.stdin_fd, b"WHEN\n")
-        said = bytes(channel.unread)  # an answer that was not counted comes first
+        said = channel.unread  # an answer that was not counted comes first
         while (found := re.search(rb"AT (\d+) (\d+)\n", said)) is None:
             assert select.select([channel.stdout_fd], [], [], ANSWER_SECONDS)[0], "the bot does not answer"
             said += os.read(channel.stdout_fd, 4096)
-        channel.unread.clear()
+        channel.unread = b""
         return int(found[1]), int(found[2])
 
     def close(self) -> None:

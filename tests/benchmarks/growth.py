@@ -80,7 +80,7 @@ def compare(worlds: dict[int, World], rounds: int) -> list[str]:
 
 def plan_of_claim(world: World) -> list[str]:
     """How SQLite finds the oldest series that waits."""
-    asked = oldest(games_here()).compile(dialect=sqlite.dialect(), compile_kwargs={"literal_binds": True})
+    asked = oldest(games_here(), "sqlite").compile(dialect=sqlite.dialect(), compile_kwargs={"literal_binds": True})
     with world.db.reading() as session:
         found = session.connection().exec_driver_sql(f"EXPLAIN QUERY PLAN {asked}").all()
     return sorted({f"    {row[3]}" for row in found if "series" in row[3]})

@@ -10,7 +10,8 @@ from sqlmodel import Session, col, func, select, update
 
 from deadheat.league.errors import BadSetting, NotAllowed, WrongState
 from deadheat.league.jobs import SeriesJob
-from deadheat.league.service.course.schedule import go_on, has_unplayed, low_after, runs_low
+from deadheat.league.service.course.running_low import low_after, runs_low
+from deadheat.league.service.course.schedule import go_on, has_unplayed
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.evaluations import views
 from deadheat.league.service.evaluations.beginning import begin_now, cancel_evaluation, set_timetable
@@ -419,14 +420,14 @@ def test_a_season_without_a_ladder_plays_its_evaluations_and_finals_alone(world:
     with world.db.reading() as session:
         assert not session.exec(select(Series)).all()
         row = session.get_one(Season, season_id)
-        assert not has_unplayed(session, row) and not runs_low(session, row)
+        assert not has_unplayed(session, row) and not runs_low(session, season_id)
         assert forecast(session, row).ladder_matches is None
     world.clock.turn(HOUR)
     begun = world.tick()
     for series_id in begun:
         finish(world, world.claimed(series_id))
     with world.db.reading() as session:
-        assert runs_low(session, session.get_one(Season, season_id))
+        assert runs_low(session, season_id)
     play(world)
     (played,) = evaluations(world)
     assert played.state is EvaluationState.DONE

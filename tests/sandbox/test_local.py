@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from deadheat.engine.core import NS_PER_MS, NS_PER_S, STDERR_KEPT_BYTES, Message, Reply
-from deadheat.sandbox.box import Box, Limits, Program
+from deadheat.sandbox import local
+from deadheat.sandbox.box import Box, Limits, Program, SandboxError
 from deadheat.sandbox.local import LocalSandbox, ProcessMeter
 from deadheat.sandbox.pipes import PipeTransport
 from deadheat.sandbox.stderr import CUT_BYTES, HEAD_BYTES, TAIL_BYTES, Stderr
@@ -130,6 +131,32 @@ def test_a_plain_bot_sees_little_of_its_authors_environment(tmp_path: Path, monk
     assert line is not None
     assert "PATH" in line
     assert "TOKEN" not in line
+
+
+SITUATION = "read -r _; set -- $(cat /proc/$$/stat); echo $PWD $6 $$ $(grep SigIgn /proc/$$/status) $(ls /proc/$$/fd)"
+
+
+def test_a_plain_bot_has_its_directory_its_session_its_files_and_the_usual_signals(tmp_path: Path) -> None:
+    before = Path.cwd()
+    with Path(os.devnull).open() as given:
+        os.set_inheritable(given.fileno(), True)
+        local._keep_open_files.cache_clear()
+        box = LocalSandbox().open(Program(tmp_path, ("sh", "-c", SITUATION), "test"), Limits())
+        line = asked(PipeTransport([box.start()])).line
+        box.close()
+    assert line is not None
+    directory, session, process, _, ignored, *files = line.split()
+    assert (Path(directory), session) == (tmp_path, process)
+    assert not int(ignored, 16) & (1 << signal.SIGPIPE - 1 | 1 << signal.SIGXFSZ - 1)
+    assert files == ["0", "1", "2", "3"]  # the last one is the shell's own, from which it reads this list
+    assert Path.cwd() == before
+
+
+def test_a_program_that_cannot_start_leaves_this_process_where_it_was(tmp_path: Path) -> None:
+    before = Path.cwd()
+    with pytest.raises(SandboxError, match="cannot start test"):
+        LocalSandbox().open(Program(tmp_path, ("./missing",), "test"), Limits()).start()
+    assert Path.cwd() == before
 
 
 def test_a_flood_on_stderr_does_not_end_a_program(tmp_path: Path) -> None:

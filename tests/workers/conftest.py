@@ -48,7 +48,7 @@ def packed(folder: Path) -> bytes:
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[PlayingWorld]:
-    made = PlayingWorld(settings(tmp_path, sandbox="local", match_attempts=3))
+    made = PlayingWorld(settings(tmp_path, sandbox="local"))
     yield made
     made.close()
 

@@ -33,7 +33,7 @@ from deadheat.league.service.rulings.rulings import rejudge_match
 from deadheat.league.service.seasons.seasons import seasons
 from deadheat.league.service.views.decisions import decisions
 from deadheat.league.service.views.matches import matches_by_id
-from deadheat.league.service.views.voids import LEAST_VOIDS, season_voids
+from deadheat.league.service.views.voids import flagged_voids
 from deadheat.league.states import IN_PLAY, NewcomerRule
 from deadheat.league.words import Remedy
 
@@ -91,12 +91,9 @@ def _desk(
             "held_in_all": sum(held_by_game(session).values()),
             "appealed": matches_by_id(session, {item.match_id for item in appeals[:SHOWN]}),
         }
+        in_play = {season.id: season.name for season in values["seasons"] if season.state in IN_PLAY}
         values["flagged"] = [
-            (season.id, season.name, item)
-            for season in values["seasons"]
-            if season.state in IN_PLAY
-            for item in season_voids(session, visit.person, season.id, LEAST_VOIDS)
-            if item.flagged
+            (season_id, in_play[season_id], item) for season_id, item in flagged_voids(session, visit.person, in_play)
         ]
         values["waits"] = decisions(session, visit.person, values["seasons"])
     named = [(season.id, season.name) for season in values["seasons"]]

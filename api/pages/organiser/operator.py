@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
+from sqlmodel import Session
 
 from deadheat.api.deps import Shared
 from deadheat.api.pages.forms import (
@@ -26,17 +28,16 @@ from deadheat.api.schemas import rulings as shapes
 from deadheat.api.services import Services
 from deadheat.engine.games.folder import problems
 from deadheat.league.database import now
-from deadheat.league.service.course.schedule import seasons_going_on
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings.closing import ban, ended_accounts, reopen
 from deadheat.league.service.rulings.held import held_by_game
-from deadheat.league.service.seasons.seasons import seasons
+from deadheat.league.service.seasons.seasons import names_going_on
 from deadheat.league.service.series.games import games_for
 from deadheat.league.service.series.hosts import hosts_for
 from deadheat.league.service.views import conditions as league_conditions
 from deadheat.league.service.views.queues import queues
 from deadheat.league.service.views.samples import samples
-from deadheat.league.service.views.voids import LEAST_VOIDS, season_voids
+from deadheat.league.service.views.voids import flagged_voids
 
 router = APIRouter(include_in_schema=False)
 
@@ -57,11 +58,11 @@ Over = Annotated[Literal["hour", "day"], Query()]
 @router.get("/operator")
 def operator(shared: Shared, request: Request, visit: Visiting, over: Over = "hour") -> Response:
     """Show how the deployment runs, with charts of the last hour or day."""
-    state = _state(shared, visit.person, HOURS[over])
     with shared.db.reading() as session:
+        names = names_going_on(session)
+        state = _state(shared, session, visit.person, names, HOURS[over])
         conditions = league_conditions.conditions(session, visit.person)
         games = games_for(session, visit.person)
-        names = {season.id: season.name for season in seasons(session)}
     standing = state.standing
     return private(
         shared,
@@ -91,27 +92,18 @@ def operator(shared: Shared, request: Request, visit: Visiting, over: Over = "ho
     )
 
 
-def _state(shared: Services, person: Person, hours: int) -> State:
-    with shared.db.reading() as session:
-        hosts = hosts_for(session, person)
-        found = (
-            (season, item)
-            for season in seasons_going_on(session)
-            for item in season_voids(session, person, season, LEAST_VOIDS)
-            if item.flagged
-        )
-        voids = sorted(found, key=lambda one: one[1].p_value)
-        at, ran = now(session), samples(session, person, hours)
-        standing, held = queues(session), sum(held_by_game(session).values())
+def _state(shared: Services, session: Session, person: Person, season_ids: Iterable[int], hours: int) -> State:
+    hosts = hosts_for(session, person)
+    at, ran = now(session), samples(session, person, hours)
     return State(
         at=at,
         ready=readiness(shared),
         hosts=hosts,
-        standing=standing,
+        standing=queues(session),
         ran=[moment for moment in ran if at - moment.at < LATELY],
         charts=timelines(ran, at, hours, {host.number: host.name for host in hosts}),
-        held=held,
-        voids=voids,
+        held=sum(held_by_game(session).values()),
+        voids=sorted(flagged_voids(session, person, season_ids), key=lambda one: one[1].p_value),
         judge_unfit=shared.settings.judge_unfit,
         broken_games=problems(),
     )

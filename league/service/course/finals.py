@@ -244,4 +244,4 @@ def _unfinished(session: Session, season_id: int, *purposes: Purpose) -> int:
 
 
 def _add(session: Session, season: Season, planned: Sequence[Table]) -> list[int]:
-    return in_turns(session, add_series(session, season, planned, purpose=Purpose.FINALS))
+    return in_turns(add_series(session, season, planned, purpose=Purpose.FINALS))

@@ -3,7 +3,8 @@
 Few series are open at a time (`league.service.series.capacity.open_series_bound` of each season), so the queue stays
 short whatever the field's size, a new version waits for minutes rather than days, and nothing has to be withdrawn when
 a season closes. The bound follows the slots that judge, so none of them idles. Series that are over quickly would still
-empty the queue between two ticks: where one ends and few are left, more are made at once (`low_after`).
+empty the queue between two ticks: where one ends and few are left, more are made at once
+(`league.service.course.running_low`).
 
 `league.pairing.ladder` decides who plays whom; this module gives it the facts. A version's expected rating comes from
 the newest ranking (or from the bot's previous version), its past opponents from the rows of its own pairs, read only
@@ -18,7 +19,7 @@ from collections.abc import Collection, Mapping, Sequence, Set
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, bindparam
+from sqlalchemy import ColumnElement, Select, bindparam, union_all
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, func, or_, select
 
@@ -27,9 +28,10 @@ from deadheat.league.database import now, surroundings
 from deadheat.league.pairing.ladder import PLACED_GAMES, PLACED_SE_ELO, Entrant, Met, Proposal, Reason, Terms, propose
 from deadheat.league.pairing.pairs import parts
 from deadheat.league.service.course.finals import plan_finals
+from deadheat.league.service.course.running_low import open_of_season
 from deadheat.league.service.course.states import past_its_close, turn_season
 from deadheat.league.service.evaluations.beginning import running_evaluation
-from deadheat.league.service.evaluations.playing import has_unplanned, open_of_evaluation, plan_evaluation
+from deadheat.league.service.evaluations.playing import plan_evaluation
 from deadheat.league.service.ground.counting import may_be_drawn, taking_part
 from deadheat.league.service.ground.steps import lock_season
 from deadheat.league.service.people import notices
@@ -43,8 +45,6 @@ from deadheat.league.service.views.forecasts import falls_behind
 from deadheat.league.states import (
     GOING_ON,
     IN_PLAY,
-    OF_CHALLENGES,
-    OF_EVALUATIONS,
     ON_LADDER,
     UNFINISHED,
     UNRATED,
@@ -60,30 +60,9 @@ log = logging.getLogger(__name__)
 CENTRE_ELO = 1500.0
 """The expected rating of an unknown version."""
 
-LOW_SHARE = 0.75
-"""A share of the bound. A planning costs up to half a second of CPU in a large field: it must make more than one
-series, and be done before the queue is empty, which holds half of the bound when all slots play.
-"""
-
 MARGIN = timedelta(minutes=2)
 """A series that finished so shortly before a ranking may be missing in it: the log was read earlier, and clocks
 differ.
-"""
-
-
-UNDER_WAY = (
-    select(Series.id)
-    .where(Series.season_id == bindparam("season_id"), col(Series.state).in_(UNFINISHED))
-    .where(col(Series.purpose).not_in((*OF_CHALLENGES, *OF_EVALUATIONS)))
-    .limit(bindparam("bound"))
-)
-SEASON_OF_ENDED = (
-    select(Season)
-    .join(Series, col(Series.season_id) == Season.id)
-    .where(Series.id == bindparam("series_id"), col(Series.state).not_in(UNFINISHED))
-)
-"""This statement and the next are executed after each series, and built once: building one takes longer than executing
-it.
 """
 
 
@@ -124,7 +103,7 @@ def go_on(session: Session, season_id: int) -> list[int]:
 def _plan(session: Session, season: Season) -> list[int]:
     """Plan series for a locked season until it has no more room for open ones."""
     bound = open_series_bound(session)
-    room = bound - _open(session, season.id, bound)
+    room = bound - open_of_season(session, season.id, bound)
     if room <= 0:
         return []
     if season.pairing_seed is None:
@@ -148,7 +127,7 @@ def _plan(session: Session, season: Season) -> list[int]:
     chosen = propose(entrants, met, wanted, terms, season.series_planned, season.pairing_seed)
     placing = {entrant.version for entrant in entrants if entrant.placing}
     tables = [Table(found.versions, found.matches, _precedence(found, placing)) for found in chosen]
-    ids = in_turns(session, add_series(session, season, tables))
+    ids = in_turns(add_series(session, season, tables))
     for number, proposal in enumerate(chosen, season.series_planned + 1):
         for version in proposal.versions:
             players[version].waiting_since = number
@@ -157,35 +136,6 @@ def _plan(session: Session, season: Season) -> list[int]:
         why = Counter(proposal.reason.value for proposal in chosen)
         log.info("season %d: %d series planned: %s", season.id, len(ids), dict(why))
     return ids
-
-
-def _open(session: Session, season_id: int, bound: int) -> int:
-    """The number of series that wait or run, counted no further than the bound. Series of gates and of evaluations have
-    bounds of their own.
-    """
-    return len(session.exec(UNDER_WAY, params={"season_id": season_id, "bound": bound}).all())
-
-
-def low_after(session: Session, series_id: int) -> int | None:
-    """The season of a finished series, if more series are to be made before the next tick; else None."""
-    season = session.exec(SEASON_OF_ENDED, params={"series_id": series_id}).first()
-    return season.id if season is not None and runs_low(session, season) else None
-
-
-def runs_low(session: Session, season: Season) -> bool:
-    """Whether a running season has room for enough series to make planning worthwhile."""
-    if season.state not in IN_PLAY:
-        return False
-    low = LOW_SHARE * (bound := open_series_bound(session))
-    if (evaluation := running_evaluation(session, season.id)) is not None:
-        still_open = open_of_evaluation(session, season.id)
-        if still_open == 0 or (still_open <= low and has_unplanned(session, evaluation.id)):
-            return True
-        if not season.ladder_during_evaluations:
-            return False
-    if season.state in ON_LADDER and not season.ladder:
-        return False
-    return _open(session, season.id, bound) <= low
 
 
 def has_unplayed(session: Session, season: Season) -> bool:
@@ -336,21 +286,28 @@ def _met(session: Session, season_id: int, versions: Mapping[int, int], player: 
     Games between earlier versions of the two bots are counted separately: they show which bots have met, but not how
     often these two versions have.
     """
-    mine = select(BotVersion.id).where(BotVersion.bot_id == player.bot_id)
     found: dict[int, Met] = {}
-    for own, other, sign in ((Pair.low_id, Pair.high_id, 1), (Pair.high_id, Pair.low_id, -1)):
-        statement = (
-            columns(col(own), col(other), col(BotVersion.bot_id), col(Pair.games), col(Pair.lead))
-            .join(BotVersion, col(BotVersion.id) == other)
-            .where(col(Pair.season_id) == season_id, col(own).in_(mine))
-        )
-        for own_id, other_id, bot_id, games, lead in session.connection().execute(statement):
-            opponent = versions.get(bot_id)
-            if opponent is None:
-                continue
-            was = found.get(opponent, Met())
-            if (own_id, other_id) == (player.version_id, opponent):
-                found[opponent] = Met(games, was.before, sign * lead)
-            else:
-                found[opponent] = Met(was.games, was.before + games, was.lead)
+    chosen = {"season_id": season_id, "bot_id": player.bot_id}
+    for own_id, other_id, bot_id, games, lead in session.connection().execute(MET, chosen):
+        opponent = versions.get(bot_id)
+        if opponent is None:
+            continue
+        was = found.get(opponent, Met())
+        if (own_id, other_id) == (player.version_id, opponent):
+            found[opponent] = Met(games, was.before, lead)
+        else:
+            found[opponent] = Met(was.games, was.before + games, was.lead)
     return found
+
+
+def _games_of(own: Any, other: Any, lead: Any) -> Select[Any]:
+    mine = select(BotVersion.id).where(BotVersion.bot_id == bindparam("bot_id"))
+    return (
+        columns(own, other, col(BotVersion.bot_id), col(Pair.games), lead)
+        .join(BotVersion, col(BotVersion.id) == other)
+        .where(col(Pair.season_id) == bindparam("season_id"), own.in_(mine))
+    )
+
+
+MET = union_all(_games_of(Pair.low_id, Pair.high_id, Pair.lead), _games_of(Pair.high_id, Pair.low_id, -col(Pair.lead)))
+"""Executed for each player of each series, and built once."""

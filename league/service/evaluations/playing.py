@@ -226,7 +226,7 @@ PLAYED = UNSETTLED.where(exists().where(OF_IT), ~exists().where(OF_IT, col(Serie
 
 def _plan(session: Session, season: Season, row: Evaluation, tables: Sequence[Table]) -> list[int]:
     purpose = Purpose.RATED_EVALUATION if row.rated else Purpose.EVALUATION
-    return in_turns(session, add_series(session, season, tables, purpose=purpose))
+    return in_turns(add_series(session, season, tables, purpose=purpose))
 
 
 def _table(pairing: EvaluationPairing, matches: int) -> Table:

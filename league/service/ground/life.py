@@ -30,11 +30,12 @@ from functools import cache
 from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Update, bindparam
-from sqlmodel import Session, col, exists, func, or_, select, update
+from sqlmodel import Session, col, func, select, update
 from sqlmodel.sql.expression import Select, SelectOfScalar
 
 from deadheat.league.causes import Cause
-from deadheat.league.database import now, settings_of
+from deadheat.league.config import LEASE_SECONDS, REQUEUE_SECONDS, RETRY_SECONDS
+from deadheat.league.database import now
 from deadheat.league.jobs import Failure
 from deadheat.league.service.ground.steps import move, set_values, update_rows, updating
 from deadheat.league.service.ground.storable import evidence_json, storable, storable_word
@@ -118,12 +119,19 @@ class Life:
         if failures == 0:
             return timedelta(0)
         doubled: int = 2 ** min(failures - 1, MOST_DOUBLINGS)
-        return min(timedelta(seconds=settings_of(session).retry_seconds) * doubled, self.longest_pause)
+        return min(timedelta(seconds=RETRY_SECONDS) * doubled, self.longest_pause)
 
-    def lost(self, at: ColumnElement[datetime]) -> ColumnElement[bool]:
-        """Whether any row is due to be enqueued, or has an expired lease."""
-        due = exists().where(col(self.table.state) == self.waiting, col(self.table.nudge_at) <= at)
-        return or_(due, exists().where(col(self.table.state) == self.held, col(self.table.lease_until) < at))
+    def lost(self, at: ColumnElement[datetime]) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+        """Whether any row is due to be enqueued, and whether any has an expired lease; NULL stands for no."""
+        # Asked whether a row with an earlier date exists, PostgreSQL reads the whole table once it plans for any date:
+        # it takes a third of all rows to be due.
+        due, expired = self._first("nudge_at", self.waiting), self._first("lease_until", self.held)
+        return due <= at, expired < at
+
+    def _first(self, date: str, state: StrEnum) -> ColumnElement[datetime]:
+        """The earliest date of the rows in a state."""
+        dated = col(getattr(self.table, date))
+        return select(dated).where(col(self.table.state) == state).order_by(dated).limit(1).scalar_subquery()
 
     def expired(self, session: Session) -> list[tuple[int, int, str | None]]:
         """The id, attempt and worker of rows with an expired lease, as many as one sweep takes."""
@@ -131,12 +139,12 @@ class Life:
 
     def due(self, session: Session) -> list[int]:
         """The rows to be enqueued now, as many as one sweep takes. Each is due again after a while."""
-        at, settings = now(session), settings_of(session)
+        at = now(session)
         ids = list(session.exec(_due(self), params={"at": at}).all())
         if ids:
             # This may also change a row that was claimed just now: whoever gives it back sets the date anew. (With a
             # condition on the state, SQLite reads all waiting rows instead of these.)
-            again = at + timedelta(seconds=settings.requeue_seconds)
+            again = at + timedelta(seconds=REQUEUE_SECONDS)
             session.connection().execute(_told(self), {"told": ids, "again": again})
         return ids
 
@@ -197,7 +205,7 @@ def _tried_before(life: Life) -> SelectOfScalar[int]:
 
 
 def _lease_until(session: Session) -> datetime:
-    return now(session) + timedelta(seconds=settings_of(session).lease_seconds)
+    return now(session) + timedelta(seconds=LEASE_SECONDS)
 
 
 def note(session: Session, attempt: int, failure: Failure, at: datetime, **about: Any) -> None:

@@ -18,6 +18,7 @@ from sqlmodel import Session, SQLModel, col, insert, select, update
 
 from deadheat.league import states
 from deadheat.league.errors import LeagueError, NotFound
+from deadheat.league.service.ground.at_once import GIVEN, as_text, inserting, setting_by_key
 from deadheat.league.states import ENTERABLE
 from deadheat.league.tables import Season, Staged
 
@@ -87,8 +88,12 @@ def update_rows(session: Session, statement: Update, where: Mapping[str, Any], *
 
 
 def set_by_key(session: Session, table: type[SQLModel], key: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Set values of many rows in one batch; the columns of `key` identify each row."""
-    set_each(session, updating(table, *key), [_renamed(row, key) for row in rows])
+    """Set values of many rows, all with the same columns, in one batch; the columns of `key` identify each row."""
+    if rows and (statement := setting_by_key(session, table, (*rows[0],), (*key,))) is not None:
+        session.flush()
+        session.connection().execute(statement, {GIVEN: as_text(rows)})
+    else:
+        set_each(session, updating(table, *key), [_renamed(row, key) for row in rows])
 
 
 def _renamed(row: Mapping[str, Any], key: Container[str]) -> dict[str, Any]:
@@ -154,7 +159,9 @@ def insert_rows(session: Session, table: type[SQLModel], rows: Sequence[Mapping[
 
     A series of 50 matches has 450 of them: 8 ms of CPU for the whole transaction, 22 when they were objects.
     """
-    if rows:
+    if rows and (statement := inserting(session, table, (*rows[0],))) is not None:
+        session.connection().execute(statement, {GIVEN: as_text(rows)})
+    elif rows:
         session.connection().execute(_insert(table), rows)
 
 

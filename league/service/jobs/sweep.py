@@ -30,25 +30,26 @@ def sweep(session: Session) -> dict[Life, list[int]]:
     """Take back jobs with expired leases, and return by kind the rows to enqueue (again) after the commit. Repeated
     messages do no harm.
     """
-    lost = dict(zip(KINDS, session.execute(_lost(), {"at": now(session)}).one(), strict=True))
-    if lost[EXHIBITIONS]:
+    found = session.execute(_lost(), {"at": now(session)}).one()
+    lost = {life: found[2 * place : 2 * place + 2] for place, life in enumerate(KINDS)}
+    if any(lost[EXHIBITIONS]):
         give_up_waiting(session)
-    return {life: _swept(session, life, give_back) if lost[life] else [] for life, give_back in KINDS.items()}
+    return {life: _swept(session, life, give_back, *lost[life]) for life, give_back in KINDS.items()}
 
 
 @cache
 def _lost() -> Select[*tuple[Any, ...]]:
-    """For each kind, whether at the instant `at` a row waits to be enqueued or its lease has expired. (A person's match
-    that nobody took in time counts as waiting.)
+    """For each kind, whether at the instant `at` a row waits to be enqueued, and whether its lease has expired. (A
+    person's match that nobody took in time counts as waiting.)
     """
     at = bindparam("at", type_=UtcDateTime)
-    return columns(*(life.lost(at) for life in KINDS))
+    return columns(*(found for life in KINDS for found in life.lost(at)))
 
 
-def _swept(session: Session, life: Life, give_back: GiveBack) -> list[int]:
+def _swept(session: Session, life: Life, give_back: GiveBack, due: bool, expired: bool) -> list[int]:
     """Take back the jobs of one kind that silent workers hold, and return the rows to enqueue."""
-    for row_id, attempt, worker in life.expired(session):
+    for row_id, attempt, worker in life.expired(session) if expired else ():
         detail = f"worker {worker} did not renew its lease in time"
         if give_back(session, row_id, attempt, worker, Failure(Cause.LEASE_EXPIRED, detail)):
             log.warning("%s %d taken back: %s", life.queue, row_id, detail)
-    return life.due(session)
+    return life.due(session) if due or expired else []

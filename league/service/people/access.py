@@ -12,7 +12,7 @@ import logging
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement
+from sqlalchemy import ColumnElement, bindparam
 from sqlmodel import Session, col, delete, select, update
 
 from deadheat.league.database import now, settings_of, surroundings
@@ -102,8 +102,7 @@ def look_up(session: Session, secret: str, kind: TokenKind) -> Access:
     Raises:
         BadToken: unknown, of another kind, revoked or expired.
     """
-    mine = (Token.sha256 == digest(secret), Token.kind == kind)
-    found = session.exec(select(Token, User).join(User, col(User.id) == Token.user_id).where(*mine)).first()
+    found = session.exec(OWNED, params={"sha256": digest(secret), "kind": kind}).first()
     if found is None:
         raise BadToken("this one is unknown")
     token, user = found
@@ -116,6 +115,13 @@ def look_up(session: Session, secret: str, kind: TokenKind) -> Access:
         raise BadToken(f"this one expired at {token.expires_at.isoformat(timespec='seconds')}")
     stale = token.last_used_at is None or at - token.last_used_at >= USE_NOTED
     return Access(Person(user.id, user.name, user.role, token.scope), token.id, stale)
+
+
+OWNED = (
+    select(Token, User)
+    .join(User, col(User.id) == Token.user_id)
+    .where(col(Token.sha256) == bindparam("sha256"), col(Token.kind) == bindparam("kind"))
+)
 
 
 def session_began_at(session: Session, secret: str) -> datetime:

@@ -269,8 +269,14 @@ def inbox(
 
 def count_unread(session: Session, person: Person) -> int:
     """The number of notices that somebody has not read."""
-    mine = (Notice.user_id == person.id, col(Notice.read_at).is_(None))
-    return session.exec(select(func.count()).select_from(Notice).where(*mine)).one()
+    return session.exec(UNREAD, params={"user": person.id}).one()
+
+
+UNREAD = (
+    select(func.count())
+    .select_from(Notice)
+    .where(col(Notice.user_id) == bindparam("user"), col(Notice.read_at).is_(None))
+)
 
 
 def mark_read(session: Session, person: Person, up_to: int) -> int:

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from sqlalchemy import bindparam
-from sqlmodel import Session, col, func, select
+from sqlmodel import Session, col, exists, func, select
 from sqlmodel.sql.expression import SelectOfScalar
 
 from deadheat.league.config import REFIT_SECONDS
@@ -27,7 +27,8 @@ from deadheat.league.service.rankings.history import remember
 from deadheat.league.service.rankings.ranking import ranking_if_new
 from deadheat.league.service.rankings.snapshots import thin
 from deadheat.league.service.series.response_times import latency_by_version
-from deadheat.league.tables import RatingSnapshot, Season
+from deadheat.league.states import UNFINISHED
+from deadheat.league.tables import RatingSnapshot, Season, Series
 
 log = logging.getLogger(__name__)
 
@@ -58,14 +59,19 @@ NOTHING_RANKED: Mapping[str, Any] = {
 
 
 def seasons_to_refit(session: Session) -> list[int]:
-    """Seasons whose log has grown since their newest ranking, if that is old enough."""
+    """Seasons whose log has grown since their newest ranking, if that is old enough: twice as old while more is
+    played, because results come all the time then.
+    """
     newest = select(func.max(RatingSnapshot.created_at)).where(RatingSnapshot.season_id == Season.id).scalar_subquery()
-    statement = select(Season.id, newest).where(
+    played = exists().where(col(Series.season_id) == Season.id, col(Series.state).in_(UNFINISHED))
+    statement = select(Season.id, newest, played).where(
         col(Season.log_serial) != col(Season.rated_serial), col(Season.id).not_in(_published())
     )
-    latest = now(session) - timedelta(seconds=REFIT_SECONDS)
+    at, pause = now(session), timedelta(seconds=REFIT_SECONDS)
     return [
-        season_id for season_id, created_at in session.exec(statement) if created_at is None or created_at <= latest
+        season_id
+        for season_id, created_at, goes_on in session.exec(statement)
+        if created_at is None or at - created_at >= (2 * pause if goes_on else pause)
     ]
 
 

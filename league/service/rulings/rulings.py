@@ -155,8 +155,8 @@ def _begun(session: Session, match: Match) -> None:
     """Raises WrongState if the match was dropped before anybody tried to play it: a ruling must not revive a match that
     is no longer needed.
     """
-    dropped = select(Attempt.cause).where(Attempt.series_id == match.series_id, col(Attempt.cause).in_(DROPPED))
-    if session.exec(dropped).first() is not None:
+    whole = (col(Attempt.series_id) == match.series_id, col(Attempt.match_id).is_(None))
+    if session.exec(select(Attempt.id).where(*whole, col(Attempt.cause).in_(DROPPED))).first() is not None:
         raise WrongState("dropped", "The match was dropped before it began and is no longer needed.")
 
 

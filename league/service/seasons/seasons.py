@@ -160,6 +160,14 @@ def seasons(
     return _views(session, session.exec(statement).all())
 
 
+def names_going_on(session: Session) -> dict[int, str]:
+    """The names of all seasons that are not closed, the oldest first."""
+    return dict(session.exec(NAMED).all())
+
+
+NAMED = select(Season.id, Season.name).where(col(Season.state).in_(GOING_ON)).order_by(col(Season.id))
+
+
 def leading_season(session: Session, game: str) -> int | None:
     """Return the number of the game's leading season: of its current seasons with results, the one with the most bots,
     so that a small new one does not replace it; if all are closed, the newest. None: it has no results yet.

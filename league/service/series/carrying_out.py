@@ -32,6 +32,7 @@ from sqlmodel import Session, col, select, update
 
 from deadheat.engine.core import Fault
 from deadheat.engine.games.folder import Identity
+from deadheat.engine.referee import MATCH_ATTEMPTS
 from deadheat.league.causes import BLAMELESS, Cause, Trait
 from deadheat.league.database import now, settings_of
 from deadheat.league.jobs import Failure, Host, MatchJob, MatchOutcome, ProgramRef, SeriesJob
@@ -126,6 +127,8 @@ def finish_series(
     if after is None:
         log.info("series %d: attempt %d came too late, its results are dropped", job.series_id, job.attempt)
         return False
+    if about.shown:
+        forget(session, job.series_id)
     write_outcomes(session, job, worker, about, outcomes, at)
     _hold(session, held)
     if failure is not None:
@@ -156,6 +159,7 @@ def give_back_series(session: Session, series_id: int, attempt: int, worker: str
     after = _close(session, series_id, attempt, at, failure, (worker or "").rpartition(":")[0])
     if after is None:
         return False
+    forget(session, series_id)
     _note_failure(session, series_id, attempt, worker, failure, after, at)
     return True
 
@@ -178,10 +182,7 @@ def _close(
         taken = SERIES.give_back(session, series_id, attempt, failures, avoid_host=avoided)
     else:
         taken = SERIES.end(session, series_id, attempt, after, finished_at=at)
-    if not taken:
-        return None
-    forget(session, series_id)
-    return after
+    return after if taken else None
 
 
 def _failures(session: Session, series_id: int, failure: Failure | None) -> tuple[int, int]:
@@ -227,7 +228,7 @@ def _must_be_seen(session: Session, outcome: MatchOutcome) -> bool:
     )
     evidence = [*before, *(attempt.evidence for attempt in outcome.attempts)]
     seats = Counter(found["seat"] for found in evidence if found.get("seat") is not None)
-    return len(evidence) >= settings_of(session).match_attempts or max(seats.values(), default=0) >= SAME_SEAT
+    return len(evidence) >= MATCH_ATTEMPTS or max(seats.values(), default=0) >= SAME_SEAT
 
 
 def _hold(session: Session, match_ids: Sequence[int]) -> None:

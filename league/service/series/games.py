@@ -14,7 +14,7 @@ game, its matches wait until one does.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy.exc import IntegrityError
@@ -72,12 +72,20 @@ def as_reported() -> dict[str, Any]:
     return {game.name: {"rules_version": game.rules_version, "digest": game.digest} for game in games_here()}
 
 
-def disagreements(session: Session, reported: Mapping[str, Any]) -> tuple[str, ...]:
-    """Say, in sentences for operators, which games a machine does not play because its copies differ from the
-    league's.
+def league_games(session: Session) -> Sequence[LeagueGame]:
+    """Every game of the league, by name."""
+    return session.exec(GAMES).all()
+
+
+GAMES = select(LeagueGame).order_by(col(LeagueGame.name))
+
+
+def disagreements(games: Iterable[LeagueGame], reported: Mapping[str, Any]) -> tuple[str, ...]:
+    """Say, in sentences for operators, which of the league's games a machine does not play because its copies
+    differ.
     """
     told = []
-    for game in session.exec(select(LeagueGame).order_by(col(LeagueGame.name))):
+    for game in games:
         other = reported.get(game.name)
         if other is None:
             told.append(f"It does not have {game.name}, so it does not play it.")
@@ -91,8 +99,7 @@ def games_for(session: Session, organiser: Person) -> list[GameHere]:
     NotAllowed.
     """
     organiser.must_organise()
-    rows = session.exec(select(LeagueGame).order_by(col(LeagueGame.name)))
-    return [GameHere(row.name, row.rules_version, row.digest) for row in rows]
+    return [GameHere(row.name, row.rules_version, row.digest) for row in league_games(session)]
 
 
 def _short(game: Mapping[str, Any]) -> str:

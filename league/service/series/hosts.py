@@ -26,20 +26,21 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, and_, bindparam
 from sqlalchemy import select as columns
 from sqlalchemy.exc import IntegrityError
-from sqlmodel import Session, col, delete, exists, or_, select
+from sqlmodel import Session, col, delete, exists, func, or_, select
+from sqlmodel.sql import expression
 
 from deadheat.league.causes import Cause, Trait
+from deadheat.league.config import LEASE_SECONDS, REQUEUE_SECONDS, RETRY_SECONDS
 from deadheat.league.database import now, settings_of
 from deadheat.league.jobs import Host
 from deadheat.league.records import from_row
 from deadheat.league.records.hosts import Worker as HostInfo
-from deadheat.league.records.hosts import slots
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.ground.steps import set_values, update_rows, updating
 from deadheat.league.service.ground.storable import evidence_json, storable
 from deadheat.league.service.people.notices import machine_unfit
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.series.games import as_reported, disagreements, lacks_games
+from deadheat.league.service.series.games import as_reported, disagreements, lacks_games, league_games
 from deadheat.league.states import Fitness, JobState
 from deadheat.league.tables import Exhibition, JobRow, Machine, Series, UtcDateTime, WorkerHost
 
@@ -78,7 +79,7 @@ def told_of(session: Session, host: Host) -> dict[str, object]:
     return {
         "host_name": host.name,
         "host_boot": host.boot,
-        "alive_at": at - timedelta(seconds=settings_of(session).lease_seconds),
+        "alive_at": at - timedelta(seconds=LEASE_SECONDS),
         "waited_at": at - timedelta(seconds=AVOID_SECONDS),
     }
 
@@ -116,7 +117,7 @@ def _shares_name(session: Session, host: Host) -> ColumnElement[bool]:
     """The condition for a live machine with the same name: a different machine, or this one before a restart that the
     database does not know of yet.
     """
-    alive_at = now(session) - timedelta(seconds=settings_of(session).lease_seconds)
+    alive_at = now(session) - timedelta(seconds=LEASE_SECONDS)
     return and_(
         col(WorkerHost.name) == host.name,
         col(WorkerHost.boot) != host.boot,
@@ -251,13 +252,16 @@ def others_judge(session: Session, name: str) -> bool:
 def judging_slots(session: Session) -> int:
     """The number of matches that can be played at a time on all machines that would get a series now."""
     session.flush()
-    able = session.connection().execute(_reports(settings_of(session).judge_unfit), told_of(session, NO_HOST))
-    return sum(map(slots, able.scalars()))
+    counted = slots_judging(settings_of(session).judge_unfit)
+    slots: int = session.connection().execute(counted, told_of(session, NO_HOST)).scalar_one()
+    return slots
 
 
 @cache
-def _reports(judge_unfit: bool) -> Select[Any]:
-    return columns(col(WorkerHost.report)).where(_able(judge_unfit))
+def slots_judging(judge_unfit: bool) -> Select[Any]:
+    """The statement for that number, with the parameters of `told_of`."""
+    reported = func.coalesce(col(WorkerHost.report)["slots"].as_integer(), 1)
+    return columns(func.coalesce(func.sum(reported), 0)).where(_able(judge_unfit))
 
 
 def _others(judge_unfit: bool) -> ColumnElement[bool]:
@@ -292,11 +296,11 @@ def turn_away(session: Session, life: Life, row_id: int, host: Host) -> bool:
     able = session.exec(select(may_judge(judge_unfit)), params=told).one()
     waits = (col(life.table.id) == row_id, col(life.table.state) == life.waiting)
     if able and lacks_games(session):
-        again = now(session) + timedelta(seconds=settings_of(session).retry_seconds)
+        again = now(session) + timedelta(seconds=RETRY_SECONDS)
         set_values(session, life.table, *waits, col(life.table.nudge_at) > again, nudge_at=again)
     if able or not session.exec(select(exists().where(_able(judge_unfit))), params=told).one():
         return False
-    again = now(session) + timedelta(seconds=settings_of(session).requeue_seconds)
+    again = now(session) + timedelta(seconds=REQUEUE_SECONDS)
     return set_values(session, life.table, *waits, nudge_at=again) == 1
 
 
@@ -323,22 +327,27 @@ COUNTED = updating(WorkerHost, "name", "boot").values(
 
 def hosts(session: Session) -> list[HostInfo]:
     """All machines that are not forgotten, the most recently seen first."""
-    able_now = select(WorkerHost.name).where(_able(settings_of(session).judge_unfit))
-    able = set(session.exec(able_now, params=told_of(session, NO_HOST)))
-    numbered = select(WorkerHost, Machine.id).join(Machine, col(Machine.name) == WorkerHost.name)
-    rows = session.exec(numbered.order_by(col(WorkerHost.last_seen_at).desc(), col(WorkerHost.name)))
+    numbered = _numbered(settings_of(session).judge_unfit)
+    games = league_games(session)
     return [
         from_row(
             HostInfo,
             row,
             number=number,
-            judges=row.name in able,
+            judges=able,
             reasons=tuple(row.reasons),
-            disagreements=disagreements(session, row.games),
+            disagreements=disagreements(games, row.games),
             remarks=tuple(item["text"] for item in row.report.get("findings", ()) if item["level"] == "remark"),
         )
-        for row, number in rows
+        for row, number, able in session.exec(numbered, params=told_of(session, NO_HOST))
     ]
+
+
+@cache
+def _numbered(judge_unfit: bool) -> expression.Select[WorkerHost, int, bool]:
+    numbered = select(WorkerHost, Machine.id, _able(judge_unfit))
+    joined = numbered.join(Machine, col(Machine.name) == WorkerHost.name)
+    return joined.order_by(col(WorkerHost.last_seen_at).desc(), col(WorkerHost.name))
 
 
 def hosts_for(session: Session, organiser: Person) -> list[HostInfo]:

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
+from functools import cache
+from typing import Any
 
 from sqlalchemy import ColumnElement, bindparam
 from sqlalchemy import select as columns
-from sqlmodel import Session, SQLModel, col, exists
+from sqlmodel import Session, SQLModel, col, exists, func
 
 from deadheat.engine.core import NS_PER_S, STDERR_KEPT_BYTES, Points
 from deadheat.league.causes import Cause
@@ -23,20 +25,33 @@ from deadheat.league.service.series.hosts import HERE, told_of
 from deadheat.league.service.series.response_times import add_response_times
 from deadheat.league.service.series.rules_played import note_rules
 from deadheat.league.states import UNRATED, MatchState, Purpose
-from deadheat.league.tables import Attempt, Ending, LatencySummary, Match, Participant, Series, WorkerHost
+from deadheat.league.tables import (
+    Attempt,
+    Ending,
+    LatencySummary,
+    LiveMatch,
+    Match,
+    Participant,
+    SeasonRules,
+    Series,
+    WorkerHost,
+)
 from deadheat.sandbox.box import Exit
 
 
 @dataclass(frozen=True, slots=True)
 class About:
     """A series that ends, and the machine that played it. If somebody asked for the series (`asked`), it counts in no
-    ranking and in no figure of a bot.
+    ranking and in no figure of a bot. `shown`: spectators could watch a match of it. `rules_version`: the newest that
+    was played in its season.
     """
 
     season_id: int
     purpose: Purpose
     started_at: datetime | None
     asked: bool
+    shown: bool
+    rules_version: int | None
     unfit_at: datetime | None
     reasons: Sequence[str]
 
@@ -47,6 +62,10 @@ ABOUT = (
         col(Series.purpose),
         col(Series.started_at),
         exists().where(col(Match.series_id) == col(Series.id), col(Match.asked).is_not(None)),
+        exists().where(col(LiveMatch.series_id) == col(Series.id)),
+        columns(func.max(SeasonRules.rules_version))
+        .where(col(SeasonRules.season_id) == col(Series.season_id))
+        .scalar_subquery(),
         col(WorkerHost.unfit_at),
         col(WorkerHost.reasons),
     )
@@ -73,7 +92,7 @@ def write_outcomes(
         if not about.asked:
             add_response_times(session, about.season_id, job, results)
         if may_rate:
-            note_rules(session, about.season_id, results, at)
+            note_rules(session, about.season_id, about.rules_version, results, at)
     _write_ledger(session, job, worker, about.season_id, outcomes)
 
 
@@ -142,8 +161,13 @@ def _write_details(session: Session, outcomes: Sequence[MatchOutcome]) -> None:
 
 def _columns(table: type[SQLModel], measured: Exit | Latency) -> dict[str, object]:
     """The fields of a measured value for which a table has columns of the same names."""
-    known = table.model_fields
-    return {item.name: getattr(measured, item.name) for item in fields(measured) if item.name in known}
+    kind: Any = type(measured)
+    return {name: getattr(measured, name) for name in _shared(table, kind)}
+
+
+@cache
+def _shared(table: type[SQLModel], kind: Any) -> tuple[str, ...]:
+    return tuple(item.name for item in fields(kind) if item.name in table.model_fields)
 
 
 def _tail(stderr: bytes, limit_bytes: int) -> str:

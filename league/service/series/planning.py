@@ -15,20 +15,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import chain, combinations, zip_longest
+from typing import TypeVar
 
 from sqlalchemy import bindparam
 from sqlalchemy import select as columns
-from sqlmodel import Session, col, update
+from sqlmodel import Session, col
 
 from deadheat.engine.chance import SEED_BYTES, commitment
 from deadheat.engine.games import same_deals
-from deadheat.league.database import now, settings_of, surroundings
+from deadheat.league.config import REQUEUE_SECONDS
+from deadheat.league.database import now, surroundings
 from deadheat.league.pairing.pairs import pair_key
 from deadheat.league.pairing.seating import Seating, rotations, seatings, whole_turns
 from deadheat.league.service.ground.steps import insert_or_add, insert_rows
 from deadheat.league.service.series.dice import deal_dice, drawn_dice
 from deadheat.league.states import OF_CHALLENGES, UNRATED, Asked, MatchState, Precedence, Purpose
 from deadheat.league.tables import BotVersion, Match, Pair, Participant, Season, Series
+
+Planned = TypeVar("Planned", int, Series)
 
 
 def whole_groups(game: str, seats: int, matches: int) -> int:
@@ -76,6 +80,9 @@ def add_series(
         [_series(session, season, table, purpose) for _ in of_table]
         for table, of_table in zip(tables, plans, strict=True)
     ]
+    at = now(session)
+    for before_the_last, series in enumerate(reversed(in_turns(made))):
+        series.queued_at = at - timedelta(microseconds=before_the_last)
     session.add_all(chain(*made))
     session.flush()
     _add_matches(session, season.id, made, plans, asked)
@@ -103,28 +110,16 @@ def _series(session: Session, season: Season, table: Table, purpose: Purpose) ->
         challenge_id=table.challenge_id,
         pairing_id=table.pairing_id,
         queued_at=at,
-        nudge_at=at + timedelta(seconds=settings_of(session).requeue_seconds),
+        nudge_at=at + timedelta(seconds=REQUEUE_SECONDS),
         created_at=at,
     )
 
 
-def in_turns(session: Session, sets: Sequence[Sequence[int]]) -> list[int]:
-    """Let series that were planned together wait in alternation with those of other tables, and return them in that
-    order, so that the rotations of a deal do not follow each other on one machine if others wait too.
+def in_turns(sets: Sequence[Sequence[Planned]]) -> list[Planned]:
+    """Series that were planned together, or their ids, in the order in which they wait: each table's in alternation
+    with those of others, so that the rotations of a deal do not follow each other on one machine if others wait too.
     """
-    ids = [series_id for series_id in chain(*zip_longest(*sets)) if series_id is not None]
-    at = now(session)
-    if ids:
-        turns = [
-            {"series_id": series_id, "turn": at - timedelta(microseconds=before_the_last)}
-            for before_the_last, series_id in enumerate(reversed(ids))
-        ]
-        session.flush()
-        session.connection().execute(TAKE_TURNS, turns)
-    return ids
-
-
-TAKE_TURNS = update(Series).where(col(Series.id) == bindparam("series_id")).values(queued_at=bindparam("turn"))
+    return [one for one in chain(*zip_longest(*sets)) if one is not None]
 
 
 def _add_matches(

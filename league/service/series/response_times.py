@@ -51,12 +51,21 @@ def add_response_times(session: Session, season_id: int, job: SeriesJob, outcome
             parts.setdefault(key, []).append(latency)
     if not parts:
         return
-    keys = [{"season_id": season_id, "version_id": version, "command": command} for version, command in sorted(parts)]
-    session.connection().execute(_MAKE, keys)
-    chosen = {"season_id": season_id, "version_ids": sorted({version for version, _ in parts})}
-    rows = {(row.version_id, row.command): row for row in session.connection().execute(_LOCKED, chosen)}
+    rows = _locked(session, season_id, parts)
+    if new := sorted(parts.keys() - rows.keys()):
+        keys = [{"season_id": season_id, "version_id": version, "command": command} for version, command in new]
+        session.connection().execute(_MAKE, keys)
+        rows = _locked(session, season_id, parts)
     changed = [_changed(rows[key], latencies) for key, latencies in sorted(parts.items())]
     set_by_key(session, ResponseTimes, ("season_id", "version_id", "command"), changed)
+
+
+def _locked(
+    session: Session, season_id: int, which: Iterable[tuple[int, str]]
+) -> dict[tuple[int, str], Row[*tuple[Any, ...]]]:
+    """The stored rows of these versions, locked."""
+    chosen = {"season_id": season_id, "version_ids": sorted({version for version, _ in which})}
+    return {(row.version_id, row.command): row for row in session.connection().execute(_LOCKED, chosen)}
 
 
 _LOCKED = (

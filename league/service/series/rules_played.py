@@ -20,9 +20,11 @@ _NOTE = text(
 ).bindparams(bindparam("first_at", type_=UtcDateTime))
 
 
-def note_rules(session: Session, season_id: int, outcomes: Sequence[MatchOutcome], at: datetime) -> None:
-    """Note the rules versions of a series that has just ended."""
-    versions = sorted({outcome.rules_version for outcome in outcomes if outcome.rules_version is not None})
+def note_rules(
+    session: Session, season_id: int, newest: int | None, outcomes: Sequence[MatchOutcome], at: datetime
+) -> None:
+    """Note the rules versions of a series that has just ended; the season's `newest` is noted already."""
+    versions = sorted({out.rules_version for out in outcomes if out.rules_version not in (newest, None)})
     if versions:
         rows = [{"season_id": season_id, "rules_version": version, "first_at": at} for version in versions]
         session.connection().execute(_NOTE, rows)

@@ -18,11 +18,12 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import CompoundSelect, Select, Update, union_all
+from sqlalchemy import ARRAY, CompoundSelect, Integer, Select, Update, func, literal, union_all
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
 from deadheat.engine.games.folder import Identity
+from deadheat.league.config import RETRY_SECONDS
 from deadheat.league.database import now, settings_of
 from deadheat.league.jobs import Host, SeriesJob
 from deadheat.league.service.ground.steps import update_rows, updating
@@ -43,12 +44,12 @@ HEAD_STARTS = {
 """Longer than a season's queue usually takes, because few series are open at a time (`capacity.OPEN_SERIES`)."""
 
 
-def _oldest(precedence: Precedence, games: tuple[Identity, ...]) -> Select[Any]:
+def _oldest(precedence: Any, games: tuple[Identity, ...]) -> Any:
     """The new series of one precedence, in seasons of these games, that has waited longest. (`NOT IN` is evaluated for
     each series in turn; for `IN`, a database may choose a join that reads all waiting series.)
     """
     others = select(Season.id).where(col(Season.game).not_in(same_as(games)))
-    found = (
+    return (
         columns(col(Series.precedence), col(Series.queued_at), col(Series.id))
         .where(col(Series.state) == JobState.QUEUED, col(Series.precedence) == precedence, col(Series.attempt) == 0)
         .where(col(Series.season_id).not_in(others))
@@ -56,15 +57,20 @@ def _oldest(precedence: Precedence, games: tuple[Identity, ...]) -> Select[Any]:
         .limit(1)
         .with_for_update(skip_locked=True)
     )
-    return columns(found.subquery())
 
 
 @cache
-def oldest(games: tuple[Identity, ...]) -> CompoundSelect[Any]:
+def oldest(games: tuple[Identity, ...], dialect: str) -> Select[Any] | CompoundSelect[Any]:
     """The statement for the oldest new series of each precedence. It is built once, because building it takes longer
-    than executing it, and every claim executes it.
+    than executing it, and every claim executes it. PostgreSQL plans it again each time, so it gets one query for all
+    precedences; SQLite has no LATERAL.
     """
-    return union_all(*(_oldest(precedence, games) for precedence in HEAD_STARTS))
+    if dialect != "postgresql":
+        return union_all(*(columns(_oldest(precedence, games).subquery()) for precedence in HEAD_STARTS))
+    each = func.unnest(literal([*map(int, HEAD_STARTS)], ARRAY(Integer))).table_valued("precedence")
+    each = each.render_derived(name="each")
+    first: Any = _oldest(each.c.precedence, games).correlate(each).lateral("first")
+    return columns(first).select_from(each)
 
 
 def turn(series: Series) -> tuple[datetime, int]:
@@ -87,7 +93,7 @@ def turn_away_series(session: Session, series_id: int, host: Host) -> bool:
     """
     settings = settings_of(session)
     waits = {"id": series_id, "state": JobState.QUEUED}
-    again = now(session) + timedelta(seconds=settings.retry_seconds)
+    again = now(session) + timedelta(seconds=RETRY_SECONDS)
     update_rows(session, _unwelcome(settings.judge_unfit), waits, nudge_at=again, **told_of(session, host))
     return turn_away(session, SERIES, series_id, host)
 
@@ -103,6 +109,6 @@ def _next_in_turn(session: Session) -> int | None:
     requests get different series.
     """
     session.flush()
-    waiting = session.connection().execute(oldest(games_here()))
+    waiting = session.connection().execute(oldest(games_here(), session.get_bind().dialect.name))
     found = [(queued_at - HEAD_STARTS[Precedence(precedence)], row_id) for precedence, queued_at, row_id in waiting]
     return min(found)[1] if found else None

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from sqlalchemy import bindparam
 from sqlmodel import Session, col, func, select
 
 from deadheat.league.service.people.person import Person
@@ -34,19 +35,27 @@ class Conditions:
 def conditions(session: Session, asker: Person) -> Conditions:
     """The state of the newest matches. Raises NotAllowed."""
     asker.must_administer()
-    newest = select(Attempt.cause, Attempt.finished_at).where(col(Attempt.match_id).is_not(None))
-    attempts = newest.order_by(col(Attempt.id).desc()).limit(NEWEST).subquery()
-    counted = select(attempts.c.cause, func.count(), func.min(attempts.c.finished_at)).group_by(attempts.c.cause)
-    causes = {cause: (count, first) for cause, count, first in session.exec(counted)}
-    done = select(Match.id, Match.finished_at).where(Match.state == MatchState.DONE)
-    matches = dict(session.exec(done.order_by(col(Match.id).desc()).limit(NEWEST)).all())
-    failed = (Participant.match_id >= min(matches, default=0), col(Participant.fault).is_not(None))
-    faults = select(Participant.fault, func.count()).where(*failed).group_by(col(Participant.fault))
+    causes = {cause: (count, first) for cause, count, first in session.connection().execute(CAUSES)}
+    matches, matches_since, oldest = session.connection().execute(DONE).one()
+    faults = session.connection().execute(FAULTS, {"oldest": oldest or 0})
     return Conditions(
         attempts=sum(count for count, _ in causes.values()),
         attempts_since=min((first for _, first in causes.values()), default=None),
         voids={cause: count for cause, (count, _) in sorted(causes.items()) if cause != "played"},
-        matches=len(matches),
-        matches_since=min((ended for ended in matches.values() if ended is not None), default=None),
-        faults={str(fault): count for fault, count in session.exec(faults) if fault is not None},
+        matches=matches,
+        matches_since=matches_since,
+        faults={str(fault): count for fault, count in faults if fault is not None},
     )
+
+
+_attempts = select(Attempt.cause, Attempt.finished_at).where(col(Attempt.match_id).is_not(None))
+_newest = _attempts.order_by(col(Attempt.id).desc()).limit(NEWEST).subquery()
+CAUSES = select(_newest.c.cause, func.count(), func.min(_newest.c.finished_at)).group_by(_newest.c.cause)
+_matches = select(Match.id, Match.finished_at).where(Match.state == MatchState.DONE)
+_done = _matches.order_by(col(Match.id).desc()).limit(NEWEST).subquery()
+DONE = select(func.count(), func.min(_done.c.finished_at), func.min(_done.c.id)).select_from(_done)
+FAULTS = (
+    select(Participant.fault, func.count())
+    .where(col(Participant.match_id) >= bindparam("oldest"), col(Participant.fault).is_not(None))
+    .group_by(col(Participant.fault))
+)

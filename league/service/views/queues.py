@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
 
+from sqlalchemy import bindparam
+from sqlalchemy import select as columns
 from sqlmodel import Session, col, func, select
 
 from deadheat.engine.core import Fault
@@ -17,7 +21,7 @@ from deadheat.league.service.jobs.kinds import KINDS
 from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.service.series.hosts import judging_slots
 from deadheat.league.states import IN_PLAY, ON_LADDER, JobState
-from deadheat.league.tables import AuditRecord, Exhibition, RatingSnapshot, Season
+from deadheat.league.tables import AuditRecord, Exhibition, RatingSnapshot, Season, UtcDateTime
 
 ENDED_WITHIN = timedelta(days=1)
 """How long the ended matches of people are counted."""
@@ -58,24 +62,43 @@ def queues(session: Session) -> Queues:
     people's matches those of a day: their number stays small.
     """
     at = now(session)
-    last = select(func.max(RatingSnapshot.id)).where(RatingSnapshot.season_id == Season.id)
-    newest = (
-        select(Season, RatingSnapshot.created_at)
-        .join(RatingSnapshot, col(RatingSnapshot.id) == last.correlate(Season).scalar_subquery())
-        .where(col(Season.state).in_(IN_PLAY))
-    )
     ages, behind = {}, set()
-    for season, created_at in session.exec(newest):
-        ages[season.id] = (at - created_at).total_seconds()
-        if season.log_serial != season.rated_serial:
-            behind.add(season.id)
-    queued = {life: _queue(session, life, at) for life in KINDS}
+    for season_id, created_at, is_behind in session.connection().execute(RANKED):
+        ages[season_id] = (at - created_at).total_seconds()
+        if is_behind:
+            behind.add(season_id)
+    given_up, *stand = session.connection().execute(STAND).one()
+    queued = {life: _queue(life, stand, at) for life in KINDS}
     slots = judging_slots(session)
     idle = _idle(session, slots, queued)
-    given_up = select(func.count()).select_from(AuditRecord).where(AuditRecord.action == "series-abandoned")
-    return Queues(
-        tuple(queued.values()), slots, idle, ages, frozenset(behind), _ended(session, at), session.exec(given_up).one()
-    )
+    return Queues(tuple(queued.values()), slots, idle, ages, frozenset(behind), _ended(session, at), given_up)
+
+
+_LAST = select(func.max(RatingSnapshot.id)).where(RatingSnapshot.season_id == Season.id).correlate(Season)
+RANKED = (
+    select(Season.id, RatingSnapshot.created_at, col(Season.log_serial) != col(Season.rated_serial))
+    .join(RatingSnapshot, col(RatingSnapshot.id) == _LAST.scalar_subquery())
+    .where(col(Season.state).in_(IN_PLAY))
+)
+
+
+def _counts(life: Life) -> tuple[StrEnum, ...]:
+    """The states whose rows are counted."""
+    return life.waiting, life.held, *life.counted
+
+
+def _stand(life: Life) -> Iterator[Any]:
+    """For each of these states the number of rows, then the instant since when the first row waits."""
+    table = life.table
+    for state in _counts(life):
+        yield select(func.count()).select_from(table).where(col(table.state) == state).scalar_subquery()
+    waiting = select(table.queued_at).where(col(table.state) == life.waiting)
+    yield waiting.order_by(col(table.queued_at)).limit(1).scalar_subquery()
+
+
+_GIVEN_UP = select(func.count()).select_from(AuditRecord).where(AuditRecord.action == "series-abandoned")
+STAND: Any = columns(_GIVEN_UP.scalar_subquery(), *(part for life in KINDS for part in _stand(life)))
+"""One statement, because each costs more than what it counts."""
 
 
 def _idle(session: Session, slots: int, queued: Mapping[Life, QueueInfo]) -> int:
@@ -89,22 +112,23 @@ def _idle(session: Session, slots: int, queued: Mapping[Life, QueueInfo]) -> int
 
 
 def _ended(session: Session, at: datetime) -> dict[str, int]:
-    lately = col(Exhibition.finished_at) > at - ENDED_WITHIN
-    counted = select(Exhibition.state, Exhibition.fault, Exhibition.cause, func.count()).where(lately)
-    by = (col(Exhibition.state), col(Exhibition.fault), col(Exhibition.cause))
     ended = dict.fromkeys((*ENDS.values(), Cause.LEFT, Cause.NO_WORKER), 0)
-    for state, fault, cause, count in session.exec(counted.group_by(*by)):
+    for state, fault, cause, count in session.connection().execute(ENDED, {"since": at - ENDED_WITHIN}):
         end = ENDS.get(fault, str(fault)) if state is JobState.DONE else cause
         ended[end] = ended.get(end, 0) + count
     return ended
 
 
-def _queue(session: Session, life: Life, at: datetime) -> QueueInfo:
-    """The state of one kind of job's queue."""
-    table = life.table
-    rows = {}
-    for state in (life.waiting, life.held, *life.counted):
-        rows[state.value] = session.exec(select(func.count()).select_from(table).where(col(table.state) == state)).one()
-    oldest = select(table.queued_at).where(col(table.state) == life.waiting).order_by(col(table.queued_at)).limit(1)
-    queued_at = session.exec(oldest).first()
+_HOW = (col(Exhibition.state), col(Exhibition.fault), col(Exhibition.cause))
+ENDED = (
+    select(*_HOW, func.count())
+    .where(col(Exhibition.finished_at) > bindparam("since", type_=UtcDateTime))
+    .group_by(*_HOW)
+)
+
+
+def _queue(life: Life, stand: list[Any], at: datetime) -> QueueInfo:
+    """The state of one kind of job's queue, which is taken from the front of `stand`."""
+    rows = {state.value: stand.pop(0) for state in _counts(life)}
+    queued_at = stand.pop(0)
     return QueueInfo(life.queue, rows, (at - queued_at).total_seconds() if queued_at is not None else 0.0)

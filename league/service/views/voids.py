@@ -16,12 +16,14 @@ engine is down would look like guilt. These are a binomial of their own in the s
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import ColumnElement
+from sqlalchemy import bindparam
+from sqlalchemy import select as columns
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
@@ -133,14 +135,30 @@ def season_voids(session: Session, organiser: Person, season_id: int, least: int
     first; nothing if none has at least `least`. Raises NotAllowed.
     """
     organiser.must_organise()
-    recent = _recent(season_id)
-    failures = [*_void_matches(session, recent), *_failed_series(session, recent)]
+    return _season_voids(session, _failed(session), season_id, least)
+
+
+def flagged_voids(session: Session, organiser: Person, season_ids: Iterable[int]) -> list[tuple[int, VersionVoids]]:
+    """The versions of these seasons that an organiser should look at, each with its season. Raises NotAllowed."""
+    organiser.must_organise()
+    failed = _failed(session)
+    return [
+        (season_id, item)
+        for season_id in season_ids
+        for item in _season_voids(session, failed, season_id, LEAST_VOIDS)
+        if item.flagged
+    ]
+
+
+def _season_voids(session: Session, failed: Sequence[Any], season_id: int, least: int) -> list[VersionVoids]:
+    rows = [row for row in failed if row.season_id == season_id]
+    failures = [*_void_matches(session, rows), *_failed_series(session, rows)]
     match_ids: dict[int, list[int]] = defaultdict(list)
     for failure in failures:
         match_ids[failure.version_id].append(failure.match_id)
     if max(map(len, match_ids.values()), default=0) < least:
         return []
-    found = excesses(_shares(session, recent, failures))
+    found = excesses(_shares(session, season_id, failures))
     names = _names(session, [excess.version_id for excess in found])
     return [
         VersionVoids(
@@ -165,51 +183,42 @@ class _Failure:
     series_id: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Recent:
-    """The season's attempts by workers among the newest of the league: a table and the conditions on its rows."""
-
-    attempt: type[Attempt]
-    season_id: int
-
-    def where(self, *more: ColumnElement[bool]) -> tuple[ColumnElement[bool], ...]:
-        """Return the conditions together with `more`."""
-        return (col(self.attempt.season_id) == self.season_id, col(self.attempt.worker).is_not(None), *more)
+def _failed(session: Session) -> Sequence[Any]:
+    """The failed attempts by workers among the newest of the league, the oldest first."""
+    newest = session.exec(select(func.max(Attempt.id))).one() or 0
+    return session.connection().execute(FAILED, {"before": newest - NEWEST}).all()
 
 
-def _recent(season_id: int) -> _Recent:
-    # A limit on the newest attempts makes the query walk back from the table's end. With a least id, it searched all
-    # attempts of the season.
-    newest = select(Attempt).order_by(col(Attempt.id).desc()).limit(NEWEST)
-    return _Recent(aliased(Attempt, newest.subquery()), season_id)
+# With a condition on the season, the databases searched all its attempts instead of the table's end.
+FAILED = (
+    columns(*(getattr(Attempt, name) for name in ("season_id", "series_id", "match_id", "worker", "cause", "evidence")))
+    .where(col(Attempt.id) > bindparam("before"), col(Attempt.cause) != Cause.PLAYED, col(Attempt.worker).is_not(None))
+    .order_by(col(Attempt.id))
+)
 
 
-def _void_matches(session: Session, recent: _Recent) -> list[_Failure]:
+def _void_matches(session: Session, failed: Sequence[Any]) -> list[_Failure]:
     """Attribute each void attempt to the version that was to answer."""
-    attempt = recent.attempt
-    failed = recent.where(col(attempt.cause) != Cause.PLAYED, col(attempt.match_id).is_not(None))
-    voids = session.exec(select(attempt).where(*failed).order_by(col(attempt.id))).all()
+    voids = [row for row in failed if row.match_id is not None]
     of_matches = select(Participant).where(col(Participant.match_id).in_({void.match_id for void in voids}))
     seated = {(seat.match_id, seat.seat): seat.version_id for seat in session.exec(of_matches)} if voids else {}
     return [
         _Failure(version_id, void.worker, void.match_id)
         for void in voids
-        if void.worker is not None
-        and void.match_id is not None
-        and (version_id := seated.get((void.match_id, void.evidence.get("seat", -1)))) is not None
+        if (version_id := seated.get((void.match_id, void.evidence.get("seat", -1)))) is not None
     ]
 
 
-def _failed_series(session: Session, recent: _Recent) -> list[_Failure]:
-    """Attribute each failed series to all its versions."""
-    attempt = recent.attempt
-    whole = recent.where(
-        col(attempt.match_id).is_(None), col(attempt.series_id).is_not(None), col(attempt.cause).not_in(NO_BOTS_DOING)
-    )
-    failed = session.exec(select(attempt.series_id, attempt.worker).where(*whole).distinct()).all()
-    if not failed:
+def _failed_series(session: Session, failed: Sequence[Any]) -> list[_Failure]:
+    """Attribute each failed series to all its versions, once for each worker that failed at it."""
+    whole = {
+        (row.series_id, row.worker)
+        for row in failed
+        if row.match_id is None and row.series_id is not None and row.cause not in NO_BOTS_DOING
+    }
+    if not whole:
         return []
-    of_series = col(Match.series_id).in_({series_id for series_id, _ in failed})
+    of_series = col(Match.series_id).in_({series_id for series_id, _ in whole})
     seated = (
         select(Match.series_id, Participant.version_id, func.min(Match.id))
         .join(Participant, col(Participant.match_id) == Match.id)
@@ -220,21 +229,25 @@ def _failed_series(session: Session, recent: _Recent) -> list[_Failure]:
     for series_id, version_id, match_id in session.exec(seated):
         versions[series_id].append((version_id, match_id))
     return [
-        _Failure(version_id, worker or "", match_id, series_id)
-        for series_id, worker in failed
+        _Failure(version_id, worker, match_id, series_id)
+        for series_id, worker in sorted(whole)
         for version_id, match_id in versions[series_id]
     ]
 
 
-def _shares(session: Session, recent: _Recent, failures: Sequence[_Failure]) -> list[Share]:
+def _shares(session: Session, season_id: int, failures: Sequence[_Failure]) -> list[Share]:
     """The shares of every version of the season on every machine."""
-    attempt = recent.attempt
+    # A limit on the newest attempts makes the query walk back from the table's end. With a least id, it searched all
+    # attempts of the season.
+    newest = select(Attempt).order_by(col(Attempt.id).desc()).limit(NEWEST)
+    attempt = aliased(Attempt, newest.subquery())
+    recent = (col(attempt.season_id) == season_id, col(attempt.worker).is_not(None))
     # PostgreSQL would read all participants of all times; matches that are played now are seldom old.
-    oldest = session.exec(select(func.min(attempt.match_id)).where(*recent.where())).one() or 0
+    oldest = session.exec(select(func.min(attempt.match_id)).where(*recent)).one() or 0
     counted = (
         select(Participant.version_id, attempt.worker, func.count(), func.count(col(attempt.series_id).distinct()))
         .join(attempt, col(attempt.match_id) == Participant.match_id)
-        .where(*recent.where(col(Participant.match_id) >= oldest))
+        .where(*recent, col(Participant.match_id) >= oldest)
         .group_by(col(Participant.version_id), col(attempt.worker))
     )
     rows = [(version, worker or "", matches, series) for version, worker, matches, series in session.exec(counted)]

@@ -22,7 +22,8 @@ from sqlmodel import Session, SQLModel, col, func, select
 
 from deadheat.engine.core import Result
 from deadheat.league.jobs import MatchJob, MatchOutcome, SeriesJob
-from deadheat.league.service.course.schedule import go_on, low_after
+from deadheat.league.service.course.running_low import low_after
+from deadheat.league.service.course.schedule import go_on
 from deadheat.league.service.evaluations.beginning import set_timetable
 from deadheat.league.service.series.carrying_out import finish_series
 from deadheat.league.service.series.hosts import record_check

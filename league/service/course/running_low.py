@@ -1,0 +1,108 @@
+"""Whether few series of a season are left: asked whenever one ends, so that the next are made before slots idle."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Row, Select, bindparam, case
+from sqlalchemy import select as columns
+from sqlmodel import Session, col, func, select
+
+from deadheat.league.database import settings_of
+from deadheat.league.service.evaluations.playing import has_unplanned
+from deadheat.league.service.series.capacity import bound_with
+from deadheat.league.service.series.hosts import NO_HOST, slots_judging, told_of
+from deadheat.league.states import IN_PLAY, OF_CHALLENGES, OF_EVALUATIONS, ON_LADDER, UNFINISHED, EvaluationState
+from deadheat.league.tables import Evaluation, Season, Series
+
+LOW_SHARE = 0.75
+"""A share of the bound. A planning costs up to half a second of CPU in a large field: it must make more than one
+series, and be done before the queue is empty, which holds half of the bound when all slots play.
+"""
+
+
+def low_after(session: Session, series_id: int) -> int | None:
+    """The season of a finished series, if more series are to be made before the next tick; else None."""
+    season = _season(session, _after(settings_of(session).judge_unfit), series_id=series_id)
+    return season.id if season is not None and _runs_low(session, season) else None
+
+
+def runs_low(session: Session, season_id: int) -> bool:
+    """Whether a running season has room for enough series to make planning worthwhile."""
+    season = _season(session, _in_season(settings_of(session).judge_unfit), season_id=season_id)
+    return season is not None and _runs_low(session, season)
+
+
+def open_of_season(session: Session, season_id: int, bound: int) -> int:
+    """The number of series that wait or run, counted no further than the bound. Series of gates and of evaluations have
+    bounds of their own.
+    """
+    session.flush()
+    return len(session.connection().execute(UNDER_WAY, {"season_id": season_id, "bound": bound}).all())
+
+
+UNDER_WAY = (
+    columns(col(Series.id))
+    .where(col(Series.season_id) == bindparam("season_id"), col(Series.state).in_(UNFINISHED))
+    .where(col(Series.purpose).not_in((*OF_CHALLENGES, *OF_EVALUATIONS)))
+    .limit(bindparam("bound"))
+)
+
+
+def _runs_low(session: Session, season: Row[*tuple[Any, ...]]) -> bool:
+    bound = bound_with(season.slots)
+    low = LOW_SHARE * bound
+    if season.evaluation is not None:
+        if season.played == 0 or (season.played <= low and has_unplanned(session, season.evaluation)):
+            return True
+        if not season.ladder_during_evaluations:
+            return False
+    if season.state in ON_LADDER and not season.ladder:
+        return False
+    return open_of_season(session, season.id, bound) <= low
+
+
+def _season(session: Session, statement: Select[Any], **which: int) -> Row[*tuple[Any, ...]] | None:
+    """What decides whether a season in play runs low, in one statement."""
+    session.flush()
+    return session.connection().execute(statement, {**which, **told_of(session, NO_HOST)}).first()
+
+
+# Built once, because building a statement takes longer than executing it.
+
+
+@cache
+def _after(judge_unfit: bool) -> Select[Any]:
+    ended = select(Series.season_id).where(Series.id == bindparam("series_id"), col(Series.state).not_in(UNFINISHED))
+    return _facts(judge_unfit).where(col(Season.id) == ended.scalar_subquery())
+
+
+@cache
+def _in_season(judge_unfit: bool) -> Select[Any]:
+    return _facts(judge_unfit).where(col(Season.id) == bindparam("season_id"))
+
+
+def _facts(judge_unfit: bool) -> Select[Any]:
+    """`played`: the unfinished series of the running evaluation, and None without one."""
+    running = select(Evaluation.id).where(
+        Evaluation.season_id == Season.id, Evaluation.state == EvaluationState.RUNNING
+    )
+    evaluation = running.limit(1).scalar_subquery()
+    unfinished = (
+        select(func.count())
+        .select_from(Series)
+        .where(Series.season_id == Season.id, col(Series.state).in_(UNFINISHED))
+        .where(col(Series.purpose).in_(OF_EVALUATIONS))
+        .correlate(Season)
+        .scalar_subquery()
+    )
+    return columns(
+        col(Season.id),
+        col(Season.state),
+        col(Season.ladder),
+        col(Season.ladder_during_evaluations),
+        evaluation.label("evaluation"),
+        case((evaluation.is_not(None), unfinished)).label("played"),
+        slots_judging(judge_unfit).scalar_subquery().label("slots"),
+    ).where(col(Season.state).in_(IN_PLAY))

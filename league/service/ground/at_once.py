@@ -1,0 +1,71 @@
+"""Statements that write many rows at once.
+
+PostgreSQL is given all rows of a table as one JSON text. A statement for each row, even in a batch, cost it and the
+driver several times as much as the rows themselves. SQLite, without a server to talk to, gains nothing from it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from sqlalchemy import JSON, Insert, TableValuedAlias, Text, Update, bindparam, cast, column, func
+from sqlalchemy import select as columns
+from sqlmodel import Session, SQLModel, insert, update
+
+GIVEN = "given_rows"
+"""The parameter with the rows."""
+
+
+def inserting(session: Session, table: type[SQLModel], names: tuple[str, ...]) -> Insert | None:
+    """The statement that inserts all given rows with these columns; None: this database has none."""
+    return _inserting(table, names) if _takes_rows(session) else None
+
+
+def setting_by_key(
+    session: Session, table: type[SQLModel], names: tuple[str, ...], key: tuple[str, ...]
+) -> Update | None:
+    """The statement that sets these columns in all rows given by their `key`; None: this database has none."""
+    return _setting_by_key(table, names, key) if _takes_rows(session) else None
+
+
+def as_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The rows as the parameter of these statements."""
+    return json.dumps(rows, default=_word, allow_nan=False)
+
+
+def _word(value: object) -> str:
+    """A value that JSON lacks, as PostgreSQL reads it."""
+    if isinstance(value, bytes):
+        return rf"\x{value.hex()}"
+    assert isinstance(value, datetime) and value.tzinfo is not None, "dates are aware"
+    return value.isoformat()
+
+
+def _takes_rows(session: Session) -> bool:
+    return session.get_bind().dialect.name == "postgresql"
+
+
+# Built once, because building a statement takes longer than executing it.
+
+
+@cache
+def _inserting(table: type[SQLModel], names: tuple[str, ...]) -> Insert:
+    return insert(table).from_select(names, columns(*_given(table, names).c))
+
+
+@cache
+def _setting_by_key(table: type[SQLModel], names: tuple[str, ...], key: tuple[str, ...]) -> Update:
+    given = _given(table, names).c
+    values = {name: given[name] for name in names if name not in key}
+    return update(table).where(*(getattr(table, name) == given[name] for name in key)).values(values)
+
+
+def _given(table: type[SQLModel], names: tuple[str, ...]) -> TableValuedAlias:
+    """The given rows as a table with the types of that table's columns."""
+    known = table.__table__.c  # type: ignore[attr-defined]
+    rows = func.json_to_recordset(cast(bindparam(GIVEN, type_=Text), JSON))
+    return rows.table_valued(*(column(name, known[name].type) for name in names)).render_derived(with_types=True)
