@@ -306,7 +306,7 @@ def test_what_the_last_run_said_and_was_told_too_late_reaches_nobody(box: Box) -
 def test_a_finished_bot_may_exit_by_itself(box: Box) -> None:
     channel = box.start()
     PipeTransport([channel]).exchange([Message(0, "FINISH")])
-    end = stop(box, NS_PER_S)
+    end = stop(box, 60 * NS_PER_S)
     assert (end.exit_code, end.signal, end.lingered) == (0, None, False)
     assert end.cpu_ns and end.peak_memory_bytes
 
