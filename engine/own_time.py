@@ -35,7 +35,7 @@ Pure: a transcript keeps the evidence, and whoever verifies it applies this rule
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from typing import NamedTuple
 
 NOISE_NS = 500_000
 """Less than this is not called stolen: every wake-up costs a bot some microseconds, and some of them are its own doing.
@@ -53,8 +53,7 @@ MISSED_NS, MISSED_ONE_IN = 10_000_000, 64
 which time was taken, idle and at a load of 20, it was at most 5 ms, and 16 ms in four seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """The counters of one seat between its prompt and `wall_ns` later. None: this host cannot tell."""
 
     wall_ns: int
@@ -128,4 +127,4 @@ class Evidence:
     def as_dict(self) -> dict[str, object]:
         """The evidence for the ledger of attempts and for the author."""
         made = {"signal": self.signal, "waited_ns": self.waited_ns}
-        return {**asdict(self), **made, "stolen_ns": self.stolen_ns, "own_ns": self.own_ns}
+        return {**self._asdict(), **made, "stolen_ns": self.stolen_ns, "own_ns": self.own_ns}

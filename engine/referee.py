@@ -12,7 +12,7 @@ from deadheat.engine.transcript import MAX_EXCHANGES, Exchange, Transcript
 
 MATCH_ATTEMPTS = 5
 """Void attempts at one match after which it is not tried again by itself: locally it is given up, in a league an
-organiser decides. Each has its own dice."""
+organiser decides (`league.config.Settings.match_attempts`). Each has its own dice."""
 
 
 def run_match(

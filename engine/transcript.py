@@ -30,7 +30,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from fractions import Fraction
 from json.encoder import encode_basestring_ascii as _quoted
 from typing import Any, NamedTuple
@@ -248,7 +248,7 @@ def encode_reply(seat: Seat, reply: Reply) -> str:
 def _encode_evidence(evidence: Evidence) -> str:
     """Encode evidence. `earlier_ns` is left out if there is none: transcripts from before 2026-11-23 do not have it."""
     left_out = {"wall_ns"} if evidence.earlier_ns else {"wall_ns", "earlier_ns"}
-    return _spelled({name: value for name, value in asdict(evidence).items() if name not in left_out})
+    return _spelled({name: value for name, value in evidence._asdict().items() if name not in left_out})
 
 
 def _optional(number: int | None) -> int | str:

@@ -14,32 +14,18 @@ from urllib.parse import urlsplit
 from pydantic import Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from deadheat.engine.referee import MATCH_ATTEMPTS
+
 MIB = 1024 * 1024
 
 HEARTBEAT_SECONDS = 7
-"""How often a worker renews its lease and a machine's keeper reports."""
-
-LEASE_SECONDS = 30
-"""A worker or a machine that is silent for this long counts as dead; four heartbeats, so that it may miss some."""
-
-REQUEUE_SECONDS = 60
-"""A queued job is sent again if no worker has taken it for this long."""
-
-RETRY_SECONDS = 5
-"""The wait before a job is tried again after a failure of the service; it doubles with each further failure."""
+"""How often a worker renews its lease and a machine's keeper reports. A lease outlives three of these intervals."""
 
 REFIT_SECONDS = 5
 """The shortest time between two rankings of one season; twice that while series of it are open."""
 
 SMTP_PORTS = {"smtp": 25, "smtp+starttls": 587, "smtps": 465}
 """The schemes of a mail server's URL, each with its default port."""
-
-REMOVED = {
-    "DEADHEAT_LEASE_SECONDS": "it is 30",
-    "DEADHEAT_MATCH_ATTEMPTS": "it is 5",
-    "DEADHEAT_REQUEUE_SECONDS": "it is 60",
-}
-"""Variables that were settings until release 0.2.0, and what holds now."""
 
 
 class Settings(BaseSettings):
@@ -134,6 +120,19 @@ class Settings(BaseSettings):
         default=3600,
         ge=0,
         description="Pause in an open season before a withdrawn bot may return, or another version may be chosen.",
+    )
+
+    lease_seconds: float = Field(
+        default=30, ge=3 * HEARTBEAT_SECONDS, description="A worker that is silent for this long counts as dead."
+    )
+    requeue_seconds: float = Field(
+        default=60,
+        gt=0,
+        description="A queued job is sent again if no worker has taken it for this long. After a failure of the "
+        "service, a job waits a twelfth of it, and twice as long after each further one.",
+    )
+    match_attempts: int = Field(
+        default=MATCH_ATTEMPTS, ge=1, description="Void attempts at a match after which an organiser decides."
     )
 
     sandbox: Literal["docker", "local"] = Field(
@@ -243,6 +242,11 @@ class Settings(BaseSettings):
     def unpacked_limit_bytes(self) -> int:
         """The largest total size of an archive's files, and of a built program as a tar."""
         return 4 * self.upload_limit_bytes
+
+    @property
+    def retry_seconds(self) -> float:
+        """The wait before a job is tried again after a failure of the service; it doubles with each failure."""
+        return self.requeue_seconds / 12
 
     @property
     def exhibition_seconds(self) -> float:

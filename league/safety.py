@@ -8,11 +8,11 @@ stranger run programs on the host are refused in development, too.
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-from deadheat.league.config import REMOVED, Settings
+from deadheat.league.config import Settings
 
 SHORTEST_PASSWORD = 12
 WELL_KNOWN = (
@@ -57,11 +57,6 @@ def refusal(settings: Settings) -> str | None:
     how = " in production" if settings.environment == "production" else ""
     listed = "\n".join(f"  {unsafe}" for unsafe in found)
     return f"these settings are not safe{how}, so nothing was started:\n{listed}"
-
-
-def idle_variables(environment: Mapping[str, str]) -> list[str]:
-    """Return a sentence on each variable that is set and no longer changes anything."""
-    return [f"{name} is no longer a setting: {now}." for name, now in REMOVED.items() if name in environment]
 
 
 def _isolation(settings: Settings) -> Iterator[Unsafe]:

@@ -14,8 +14,8 @@ Pure: nothing here reads a clock or a file.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import NamedTuple
 
 from deadheat.engine.own_time import Evidence
 
@@ -39,8 +39,7 @@ class Blame(StrEnum):
     UNKNOWN = "unknown"  # never counts against a bot
 
 
-@dataclass(frozen=True, slots=True)
-class Counters:
+class Counters(NamedTuple):
     """Readings of one container at one moment, counted from some earlier origin. None: this host cannot tell."""
 
     cpu_ns: int | None = None
@@ -70,7 +69,7 @@ def between(
     doing: its waits count as none, not as unknown.
     """
     if before.delay_ns is not None and after.delay_ns is None and after.cpu_ns is not None:
-        after = replace(after, delay_ns=before.delay_ns, leader_cpu_ns=before.leader_cpu_ns)
+        after = after._replace(delay_ns=before.delay_ns, leader_cpu_ns=before.leader_cpu_ns)
     return Evidence(
         wall_ns=wall_ns,
         cpu_ns=_grown(before.cpu_ns, after.cpu_ns),

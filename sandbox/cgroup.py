@@ -168,8 +168,7 @@ class Cgroup:
     def _counters(self, texts: _Texts) -> Counters:
         cpu, pressure, leader, slow = texts
         leader_cpu_ns, delay_ns = leader_times(leader)
-        return replace(
-            slow,
+        return slow._replace(
             cpu_ns=self._cpu_ns(cpu),
             full_ns=_pressure_full_ns(pressure),
             leader_cpu_ns=leader_cpu_ns,

@@ -268,7 +268,7 @@ class PipeTransport:
         channel = prompt.channel
         if ended and (fault := _gone(channel, prompt.seat)) is Fault.MEMORY:  # the bot's fault, whatever the time
             return _reply(prompt, stamp_ns, evidence, fault=fault)
-        if evidence is not None and evidence.own_ns > prompt.limit_ns:
+        if evidence is not None and evidence.wall_ns > prompt.limit_ns and evidence.own_ns > prompt.limit_ns:
             if evidence.frozen or evidence.signal == "none":
                 raise self._unjudged(prompt, evidence, Blame.UNKNOWN)
             return self._timeout(prompt, stamp_ns, evidence)

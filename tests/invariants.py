@@ -25,8 +25,7 @@ from deadheat.engine.replay import Diverged, replay
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
 from deadheat.league.blobs import Blobs
 from deadheat.league.causes import BLAMELESS, Cause
-from deadheat.league.config import LEASE_SECONDS
-from deadheat.league.database import now
+from deadheat.league.database import now, settings_of
 from deadheat.league.errors import BlobDamaged, BlobMissing
 from deadheat.league.records.hosts import slots
 from deadheat.league.service.ground.audit import first_broken
@@ -146,7 +145,7 @@ def misplaced_builds(session: Session) -> Iterator[str]:
 
 def unswept_leases(session: Session, at: datetime) -> Iterator[str]:
     """Every holder of a lease renews it, or loses it: no lease stays expired for another lease's length."""
-    latest = at - timedelta(seconds=LEASE_SECONDS)
+    latest = at - timedelta(seconds=settings_of(session).lease_seconds)
     for table in (life.table for life in KINDS):
         for row in session.exec(every(table)):
             if row.lease_until is not None and row.lease_until < latest:

@@ -12,7 +12,6 @@ from deadheat.engine.core import Result
 from deadheat.engine.transcript import decode
 from deadheat.league.blobs import Blobs
 from deadheat.league.causes import Cause
-from deadheat.league.config import LEASE_SECONDS
 from deadheat.league.jobs import Failure
 from deadheat.league.service.jobs.builds import claim_build, give_back_build
 from deadheat.league.service.jobs.exhibiting import claim_exhibition, finish_exhibition
@@ -74,9 +73,9 @@ def test_a_lease_that_nobody_took_back_is_found(kept: Kept) -> None:
         person = take_seat(session, kept.owner, kept.bot_id)
         assert claim_exhibition(session, person, "w1:1", kept.host) is not None
     assert len(kept.left()) == 2
-    kept.clock.turn(LEASE_SECONDS + 1)
+    kept.clock.turn(kept.settings.lease_seconds + 1)
     assert kept.wrong() == []  # it waits for the sweep
-    kept.clock.turn(LEASE_SECONDS)
+    kept.clock.turn(kept.settings.lease_seconds)
     assert [found.split(" until ")[0] for found in kept.wrong()] == [
         f"BotVersion {version_id} has a lease",
         f"Exhibition {person} has a lease",

@@ -88,7 +88,7 @@ class Verdict:
             "told": f"{what} after {took(self.reply)}",
             "seat": self.seat,
             "order": asdict(self.order),
-            "reply": {**self.reply._asdict(), "evidence": self.reply.evidence and asdict(self.reply.evidence)},
+            "reply": {**self.reply._asdict(), "evidence": self.reply.evidence and self.reply.evidence._asdict()},
         }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +61,7 @@ def _times(transcript: Transcript) -> Iterator[int]:
     for prompt in transcript.prompts():
         reply = prompt.reply
         yield from (prompt.limit_ns, reply.elapsed_ns, reply.cpu_ns or 0, reply.late_ns, reply.stolen_ns)
-        yield from (value for value in asdict(reply.evidence).values() if value) if reply.evidence else ()
+        yield from (value for value in reply.evidence if value) if reply.evidence else ()
 
 
 def load(file: Path) -> Transcript:

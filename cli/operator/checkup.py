@@ -84,7 +84,7 @@ def look(settings: Settings, role: Role) -> Iterator[Finding]:
 
 def check_settings(settings: Settings) -> Iterator[Finding]:
     """Check for guessable secrets, readable files and settings that do not fit together."""
-    from deadheat.league.safety import idle_variables, unsafe_settings
+    from deadheat.league.safety import unsafe_settings
 
     about = "settings"
     strict = settings.model_copy(update={"environment": "production"})
@@ -104,8 +104,6 @@ def check_settings(settings: Settings) -> Iterator[Finding]:
     if settings.data_dir.is_dir() and settings.data_dir.stat().st_mode & 0o007 and not settings.database_url:
         cure = f"chmod 700 {settings.data_dir}"
         yield Finding(about, Verdict.REMARK, f"Others on this machine can read {settings.data_dir}.", cure)
-    for idle in idle_variables(os.environ):
-        yield Finding(about, Verdict.REMARK, idle, "unset it")
     if not refused:
         yield Finding(about, Verdict.GOOD, f"A {settings.environment} deployment starts with them.")
 

@@ -49,13 +49,11 @@ def arrive(settings: Settings) -> None:
 
 def safe_settings() -> Settings:
     """Return the settings, if a deployment may start with them."""
-    from deadheat.league.safety import idle_variables, refusal
+    from deadheat.league.safety import refusal
 
     settings = read_settings()
     if why := refusal(settings):
         fail(why)
-    for idle in idle_variables(os.environ):
-        note(idle, "note:")
     return settings
 
 

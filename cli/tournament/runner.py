@@ -129,13 +129,15 @@ class Runner:
 
     def _hand_out(self, worker: _Worker, blocks: deque[list[Deal]]) -> None:
         """Keep the worker supplied with deals, those of its own block first."""
-        while blocks and len(worker.deals) < worker.at_hand:
-            for deal in blocks.popleft():
-                worker.deals.append(deal)
-                try:
-                    worker.pipe.send(deal)
-                except ConnectionError:
-                    raise _end_of(worker) from None
+        deals: list[Deal] = []
+        while blocks and len(worker.deals) + len(deals) < worker.at_hand:
+            deals += blocks.popleft()
+        if deals:
+            worker.deals += deals
+            try:
+                worker.pipe.send(deals)
+            except ConnectionError:
+                raise _end_of(worker) from None
 
     def _hear(self, worker: _Worker) -> bool:
         """Handle a worker's messages; return True to stop."""

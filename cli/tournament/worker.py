@@ -143,7 +143,7 @@ class _Stoppable:
 
 
 def work(job: Job, to_us: Connection, others: Sequence[Connection]) -> None:
-    """Play deals from the connection until None comes. `others` are connections that only the parent should keep."""
+    """Play the lists of deals that the connection brings. `others` are connections that only the parent should keep."""
     for other in others:
         other.close()
     gc.freeze()  # objects made by the parent are neither garbage nor worth copying
@@ -157,8 +157,9 @@ def work(job: Job, to_us: Connection, others: Sequence[Connection]) -> None:
                     if not to_us.poll(IDLE_SECONDS):
                         worker.let_go()
                 with stops:
-                    deal = to_us.recv()
-                worker.play(deal)
+                    deals = to_us.recv()
+                for deal in deals:
+                    worker.play(deal)
     except (Stop, EOFError, BrokenPipeError):
         pass
     except TransportError as error:

@@ -26,7 +26,7 @@ from deadheat.engine.games.variants import rules_of
 from deadheat.engine.replay import Diverged, replay
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, decode
 from deadheat.league.blobs import BlobDamaged, BlobMissing, Blobs
-from deadheat.league.config import LEASE_SECONDS, Settings
+from deadheat.league.config import Settings
 from deadheat.league.database import Database, is_there
 from deadheat.league.service.ground.audit import SYSTEM, first_broken, record
 from deadheat.league.service.series.dice import skip_dice
@@ -130,11 +130,11 @@ def _must_be_empty(settings: Settings, force: bool) -> None:
                     raise NotEmpty(f"The database has {others} other connections: stop everything first.")
             if inspect(connection).has_table("worker_host"):
                 seen = connection.execute(select(func.max(WorkerHost.last_seen_at))).scalar()
-                alive = timedelta(seconds=LEASE_SECONDS)
+                alive = timedelta(seconds=settings.lease_seconds)
                 if seen is not None and datetime.now(UTC) - seen < alive:
                     raise NotEmpty(
                         "A worker of this league was alive a moment ago: stop everything first, then wait "
-                        f"{LEASE_SECONDS} s."
+                        f"{settings.lease_seconds:.0f} s."
                     )
     finally:
         database.close()

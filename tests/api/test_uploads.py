@@ -14,7 +14,6 @@ import pytest
 from sqlmodel import func, select
 
 from deadheat.api.edge.uploading import BODY_BYTES
-from deadheat.league.config import REQUEUE_SECONDS
 from deadheat.league.jobs import Failure
 from deadheat.league.service.jobs.builds import BUILDS
 from deadheat.league.states import VersionState
@@ -75,7 +74,7 @@ def test_a_broker_that_is_away_loses_no_upload(site: Site) -> None:
     site.queue.broken = True
     ada = site.author()
     made = site.ok(202, site.upload(ada, site.bot(ada), b"print()"))
-    site.world.clock.turn(REQUEUE_SECONDS)
+    site.world.clock.turn(site.world.settings.requeue_seconds)
     from deadheat.league.service.jobs.sweep import sweep
 
     assert site.world.write(sweep)[BUILDS] == [made["id"]]

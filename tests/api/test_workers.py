@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from deadheat.league.config import LEASE_SECONDS
 from deadheat.league.jobs import Host
 from deadheat.league.service.rulings.operators import ensure_organiser
 from deadheat.league.service.series.hosts import host_arrives, host_seen, record_check
@@ -39,7 +38,7 @@ def test_an_organiser_sees_who_is_there_and_why_somebody_may_not_judge(site: Sit
     assert second["remarks"] == ["This host swaps."]
     assert second["steal_share"] == 0.25
     assert second["report"] == NOISY
-    site.world.clock.turn(LEASE_SECONDS + 1)  # only the first one's keeper is still there
+    site.world.clock.turn(site.world.settings.lease_seconds + 1)  # only the first one's keeper is still there
     assert [worker["judges"] for worker in workers(site).values()] == [True, False]
 
 

@@ -107,12 +107,6 @@ def test_what_is_not_safe_is_told_by_the_rule_of_those_who_refuse_it(
     assert any(finding.verdict is Verdict.GOOD for finding in findings) is (environment == "development")
 
 
-def test_a_variable_that_is_no_longer_a_setting_is_remarked(well: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DEADHEAT_LEASE_SECONDS", "30")
-    told = "DEADHEAT_LEASE_SECONDS is no longer a setting: it is 30."
-    assert told in found(well, "settings")[Verdict.REMARK]
-
-
 def test_files_that_others_can_read_are_remarked(well: Settings) -> None:
     well.data_dir.chmod(0o755)
     assert any("can read" in text for text in found(well, "settings")[Verdict.REMARK])

@@ -290,7 +290,7 @@ def test_evidence_that_cannot_be_is_refused(busy: Path, name: str) -> None:
     match = read(busy)
     reply = match.exchanges[COUNTED].replies[0]
     assert reply.evidence is not None
-    forged = reply._replace(evidence=replace(reply.evidence, **{name: 10**400}))  # type: ignore[arg-type]
+    forged = reply._replace(evidence=reply.evidence._replace(**{name: 10**400}))  # type: ignore[arg-type]
     busy.write_bytes(encode(with_that_reply(match, COUNTED, 0, forged)))
     done = invoke("explain", "--seat", "1", str(busy))
     assert (done.returncode, "a time of more than" in done.stderr) == (1, True)

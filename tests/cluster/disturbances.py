@@ -16,7 +16,6 @@ from pathlib import Path
 
 from sqlmodel import col, select
 
-from deadheat.league.config import LEASE_SECONDS
 from deadheat.league.tables import BotVersion
 from deadheat.workers.broker.queue import SWEEP_SECONDS
 from tests.cluster.cluster import BOT, WORKERS, Cluster
@@ -77,7 +76,7 @@ def worker_stops(cluster: Cluster, chance: random.Random) -> None:
     machine = cluster.machine(_struck(cluster, chance))
     time.sleep(chance.uniform(0.2, 2))
     machine.signal(signal.SIGSTOP, "deadheat.cli.main")
-    time.sleep(LEASE_SECONDS + SWEEP_SECONDS + chance.uniform(1, 4))
+    time.sleep(cluster.settings.lease_seconds + SWEEP_SECONDS + chance.uniform(1, 4))
     machine.signal(signal.SIGCONT, "deadheat.cli.main")
 
 

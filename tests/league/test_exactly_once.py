@@ -13,7 +13,6 @@ from sqlalchemy import event
 from sqlmodel import Session, col, select
 
 from deadheat.league.causes import BLAMELESS, Cause, Trait
-from deadheat.league.config import LEASE_SECONDS, REQUEUE_SECONDS, RETRY_SECONDS
 from deadheat.league.jobs import Failure, SeriesJob
 from deadheat.league.service.bots.bots import create_bot
 from deadheat.league.service.ground.life import Life
@@ -119,10 +118,10 @@ def test_a_killed_workers_series_is_played_again_and_counted_once(world: World) 
     series_id = queued(world)
     first = world.claim(series_id, "killed")
     assert first is not None
-    world.clock.turn(LEASE_SECONDS + 1)
+    world.clock.turn(world.settings.lease_seconds + 1)
     sweep(world)
     assert state(world, series_id) is JobState.QUEUED
-    world.clock.turn(RETRY_SECONDS)
+    world.clock.turn(world.settings.retry_seconds)
     assert sweep(world)[SERIES] == [series_id]
     second = world.claim(series_id, "w2")
     assert second is not None
@@ -138,7 +137,7 @@ def test_a_late_finisher_changes_nothing(world: World) -> None:
     series_id = queued(world)
     paused = world.claim(series_id, "paused")
     assert paused is not None
-    world.clock.turn(LEASE_SECONDS + 1)
+    world.clock.turn(world.settings.lease_seconds + 1)
     sweep(world)
     second = world.claim(series_id, "w2")
     assert second is not None
@@ -158,7 +157,7 @@ def test_a_lost_lease_cannot_be_renewed_or_given_back(world: World) -> None:
     paused = world.claim(series_id, "paused")
     assert paused is not None
     assert world.write(renew_series, paused)
-    world.clock.turn(LEASE_SECONDS + 1)
+    world.clock.turn(world.settings.lease_seconds + 1)
     sweep(world)
     assert not world.write(renew_series, paused)
     assert world.claim(series_id, "w2") is not None
@@ -181,11 +180,11 @@ def test_a_sweep_that_finds_nothing_lost_asks_once_and_one_that_does_takes_it_up
     event.listen(world.write(Session.get_bind), "before_cursor_execute", lambda *what: asked.append(str(what[2])))
     assert not any(swept().values())
     assert [statement.split()[0] for statement in asked if not statement.startswith("BEGIN")] == ["SELECT"]
-    world.clock.turn(REQUEUE_SECONDS + 1)
+    world.clock.turn(world.settings.requeue_seconds + 1)
     found = swept()
     assert (found[BUILDS], found[EXHIBITIONS]) == ([version_id], [exhibition_id])
     assert causes(world, series_id) == ["lease-expired"]
-    world.clock.turn(RETRY_SECONDS + 1)
+    world.clock.turn(world.settings.retry_seconds + 1)
     assert {life: row_ids for life, row_ids in swept().items() if row_ids} == {SERIES: [series_id]}
 
 
@@ -194,7 +193,7 @@ def test_a_renewed_lease_is_not_taken_back(world: World) -> None:
     series_id = queued(world)
     job = world.claimed(series_id)
     for _ in range(5):
-        world.clock.turn(LEASE_SECONDS * 0.8)
+        world.clock.turn(world.settings.lease_seconds * 0.8)
         assert world.write(renew_series, job)
         sweep(world)
     assert state(world, series_id) is JobState.RUNNING
@@ -205,10 +204,10 @@ def test_a_renewed_lease_is_not_taken_back(world: World) -> None:
 def test_a_lost_message_is_sent_again(world: World) -> None:
     series_id = queued(world)
     assert sweep(world)[SERIES] == []
-    world.clock.turn(REQUEUE_SECONDS)
+    world.clock.turn(world.settings.requeue_seconds)
     assert sweep(world)[SERIES] == [series_id]
     assert sweep(world)[SERIES] == []  # it is not enqueued by every sweep
-    world.clock.turn(REQUEUE_SECONDS)
+    world.clock.turn(world.settings.requeue_seconds)
     assert sweep(world)[SERIES] == [series_id]
 
 
@@ -276,7 +275,7 @@ def test_each_failure_of_ours_waits_longer_for_the_next_try(world: World) -> Non
     series_id = queued(world)
     for number in (1, 2, 3):
         world.write(release_series, world.claimed(series_id), "w1", Failure("dirty-box"))
-        world.clock.turn(RETRY_SECONDS * 2 ** (number - 1) - 1)
+        world.clock.turn(world.settings.retry_seconds * 2 ** (number - 1) - 1)
         assert sweep(world)[SERIES] == []
         world.clock.turn(1)
         assert sweep(world)[SERIES] == [series_id]
@@ -287,7 +286,7 @@ def test_a_build_is_claimed_once_and_finished_once(world: World) -> None:
     version_id = uploaded(world)
     job = world.building(version_id, "w1")
     assert world.write(claim_build, version_id, "w2") is None
-    world.clock.turn(LEASE_SECONDS + 1)
+    world.clock.turn(world.settings.lease_seconds + 1)
     sweep(world)
     with world.db.transaction() as session:
         again = claim_build(session, version_id, "w2")

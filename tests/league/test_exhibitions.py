@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.engine.core import Fault, Reply, Result
-from deadheat.engine.referee import MATCH_ATTEMPTS
 from deadheat.league.causes import Cause
-from deadheat.league.config import LEASE_SECONDS, RETRY_SECONDS
 from deadheat.league.errors import BadSetting, IllegalMove, NoPlace, NotFound, OverQuota, TooMany, WrongState
 from deadheat.league.jobs import Failure, Host
 from deadheat.league.service.bots.bots import create_bot
@@ -72,7 +70,7 @@ def begun(world: World) -> tuple[Person, ExhibitionJob]:
 def wait(world: World, job: ExhibitionJob, seconds: float) -> None:
     """Time goes by, and the worker keeps the match."""
     while True:
-        step = min(seconds, LEASE_SECONDS / 2)
+        step = min(seconds, world.settings.lease_seconds / 2)
         world.clock.turn(step)
         assert world.write(exhibiting.renew_exhibition, job)
         seconds -= step
@@ -287,7 +285,7 @@ def test_the_result_is_written_once_and_makes_room(world: World) -> None:
 def test_a_worker_that_falls_silent_is_followed_by_another_that_knows_what_was_answered(world: World) -> None:
     person, job = begun(world)
     assert ask(world, job, READY, {0: Reply("BID B 7", 3), 1: Reply("BID A 1", 0)})
-    world.clock.turn(LEASE_SECONDS + 1)
+    world.clock.turn(world.settings.lease_seconds + 1)
     swept(world)
     assert look(world, person, job.exhibition_id).info.state is JobState.QUEUED
     assert look(world, person, job.exhibition_id).prompt is None
@@ -303,7 +301,7 @@ def test_a_worker_that_falls_silent_is_followed_by_another_that_knows_what_was_a
 
 def test_too_many_failures_of_ours_end_it(world: World) -> None:
     person, job = begun(world)
-    for _ in range(MATCH_ATTEMPTS):
+    for _ in range(world.settings.match_attempts):
         world.write(exhibiting.release_exhibition, job, "w1", Failure("KeyError"))
         if look(world, person, job.exhibition_id).info.state is JobState.QUEUED:
             job = claim(world, job.exhibition_id)
@@ -313,7 +311,7 @@ def test_too_many_failures_of_ours_end_it(world: World) -> None:
 
 def test_voids_count_whichever_worker_they_befell_and_whatever_their_cause(world: World) -> None:
     person, job = begun(world)
-    for number in range(1, MATCH_ATTEMPTS):
+    for number in range(1, world.settings.match_attempts):
         with world.db.transaction() as session:
             if number % 2:
                 assert exhibiting.note_void(session, job, "host-memory")
@@ -375,7 +373,7 @@ def test_what_is_handed_back_in_order_is_no_failure(world: World) -> None:
     world.write(exhibiting.release_exhibition, job, "w1", Failure("KeyError"))
     info = look(world, person, job.exhibition_id).info
     assert (info.state, info.voids, info.cause) == (JobState.QUEUED, 1, "KeyError")
-    world.clock.turn(RETRY_SECONDS)
+    world.clock.turn(world.settings.retry_seconds)
     assert swept(world) == [job.exhibition_id], "after the pause of a first failure"
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from deadheat.engine.games import folder
-from deadheat.league.config import RETRY_SECONDS
 from deadheat.league.jobs import Host
 from deadheat.league.service.jobs.builds import claim_next_build
 from deadheat.league.service.jobs.exhibiting import claim_exhibition
@@ -67,7 +66,7 @@ def test_a_series_that_one_worker_cannot_play_is_offered_again_in_a_moment(world
     assert not world.write(turn_away_series, series, world.host)
     row = world.row(Series, series)
     assert row.state is JobState.QUEUED
-    assert row.nudge_at == world.clock.now + timedelta(seconds=RETRY_SECONDS)
+    assert row.nudge_at == world.clock.now + timedelta(seconds=world.settings.retry_seconds)
 
 
 def test_what_the_api_has_is_the_leagues_game(world: World, monkeypatch) -> None:

@@ -7,7 +7,6 @@ import pytest
 from deadheat.engine.core import Reply
 from deadheat.engine.games import GAMES
 from deadheat.engine.unfinished import unfinished
-from deadheat.league.config import LEASE_SECONDS
 from deadheat.league.errors import NotFound
 from deadheat.league.jobs import Failure, SeriesJob
 from deadheat.league.service.jobs.sweep import sweep
@@ -81,7 +80,7 @@ def test_nothing_is_left_of_a_series_that_waits_again(world: World, how: str) ->
     if how == "given back":
         world.write(release_series, job, "w1", Failure("container-died", "it went away"))
     else:
-        world.clock.turn(LEASE_SECONDS + 1)
+        world.clock.turn(world.settings.lease_seconds + 1)
         world.write(sweep)
     seen = watch(world, job.matches[0].match_id)
     assert (seen.match, seen.series) == (None, JobState.QUEUED)

@@ -13,7 +13,6 @@ from sqlalchemy.exc import DBAPIError
 from sqlmodel import Session, select
 
 from deadheat.league import errors
-from deadheat.league.config import LEASE_SECONDS
 from deadheat.league.records.seasons import Season as SeasonInfo
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.ground.audit import audit_log
@@ -306,7 +305,7 @@ def test_a_series_that_was_lost_after_the_close_is_played_before_the_standings_a
     first, *_ = world.tick()
     assert world.claim(first) is not None
     set_state(world, season_id, S.CLOSED, force=True)
-    world.clock.turn(LEASE_SECONDS + 1)
+    world.clock.turn(world.settings.lease_seconds + 1)
     world.write(sweep)
     assert over(world) == []
     assert world.finish(world.claimed(first))

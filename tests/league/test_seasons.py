@@ -10,7 +10,6 @@ from sqlmodel import col, select
 
 from deadheat.engine.chance import commitment
 from deadheat.league import errors
-from deadheat.league.config import LEASE_SECONDS
 from deadheat.league.jobs import Host
 from deadheat.league.service.bots.bots import create_bot
 from deadheat.league.service.course.states import set_season_state
@@ -106,7 +105,7 @@ def test_the_bound_of_open_series_follows_the_slots_that_judge(world: World) -> 
     has_slots(world, Host("big", "boot"), 30)
     has_slots(world, Host("unfit", "boot"), 100, "Too much noise.")
     assert len(world.tick()) == limit + 2 * 30, "all 31 slots play, and as many series wait"
-    world.clock.turn(LEASE_SECONDS + 1)  # the big one is gone
+    world.clock.turn(world.settings.lease_seconds + 1)  # the big one is gone
     assert world.tick() == []
 
 

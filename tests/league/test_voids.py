@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 from sqlmodel import select
 
-from deadheat.engine.referee import MATCH_ATTEMPTS
-from deadheat.league.config import RETRY_SECONDS
 from deadheat.league.errors import BadSetting, NotAllowed, Unsettled, WrongState
 from deadheat.league.jobs import Failure, Host, SeriesJob
 from deadheat.league.records.rulings import VersionVoids
@@ -101,7 +99,7 @@ def test_another_machine_plays_what_one_has_failed_at_if_one_is_there(world: Wor
     assert world.finish(job, [void(job.matches[0])])
     assert due_in(world, job.series_id) == 0
     assert claim(world, job.series_id, world.host) is None
-    assert due_in(world, job.series_id) == RETRY_SECONDS, "and it is told of again"
+    assert due_in(world, job.series_id) == world.settings.retry_seconds, "and it is told of again"
     assert claim(world, job.series_id, OTHER) is not None
 
 
@@ -111,7 +109,7 @@ def test_where_no_other_machine_takes_it_the_same_one_plays_it(world: World, sec
         arrive(world, OTHER)
     job = begun(world)
     assert world.finish(job, [void(job.matches[0])])
-    assert due_in(world, job.series_id) == (0 if seconds else RETRY_SECONDS)
+    assert due_in(world, job.series_id) == (0 if seconds else world.settings.retry_seconds)
     world.clock.turn(seconds)
     world.write(host_seen, OTHER)
     assert claim(world, job.series_id, world.host) is not None
@@ -145,7 +143,7 @@ def test_a_second_void_attempt_while_the_same_seat_is_to_answer_is_an_organisers
 
 def test_so_is_the_fifth_void_attempt_of_whatever_seats(world: World) -> None:
     job: SeriesJob | None = begun(world, 1)
-    for attempt in range(MATCH_ATTEMPTS):
+    for attempt in range(world.settings.match_attempts):
         assert states(world) == ["scheduled"]
         assert job is not None and job.matches[0].attempt == attempt + 1
         assert world.finish(job, [void(job.matches[0])])

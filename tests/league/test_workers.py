@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from sqlmodel import col, select
 
-from deadheat.league.config import LEASE_SECONDS
 from deadheat.league.jobs import Failure, Host, SeriesJob
 from deadheat.league.records.hosts import Worker
 from deadheat.league.service.bots.bots import versions_of
@@ -99,7 +98,7 @@ def test_an_unfit_machine_still_builds(world: World) -> None:
 
 def test_a_machine_whose_keeper_fell_silent_gets_no_series_until_it_is_heard_of(world: World, series: int) -> None:
     arrive(world, OTHER)
-    world.clock.turn(LEASE_SECONDS + 1)
+    world.clock.turn(world.settings.lease_seconds + 1)
     assert claim(world, series, OTHER) is None
     assert not info(world, OTHER).judges
     assert world.write(host_seen, OTHER)
@@ -111,7 +110,7 @@ def test_what_was_known_before_a_reboot_is_known_no_more(world: World, series: i
     rebooted = Host(OTHER.name, "another boot")
     assert claim(world, series, rebooted) is None
     assert not world.write(host_seen, rebooted)
-    world.clock.turn(LEASE_SECONDS + 1)
+    world.clock.turn(world.settings.lease_seconds + 1)
     arrive(world, rebooted)
     assert claim(world, series, OTHER) is None
     assert claim(world, series, rebooted) is not None
@@ -298,7 +297,7 @@ def test_an_operator_may_let_unfit_machines_judge_and_every_attempt_says_so(tmp_
     canary(world, world.host, WRONG)
     assert world.finish(job)
     assert ledger(world, series) == [("played", True, {"host-unfit": ["Too much noise."]})] * 2
-    world.clock.turn(LEASE_SECONDS + 1)
+    world.clock.turn(world.settings.lease_seconds + 1)
     assert claim(world, series, OTHER) is None  # that machine is unknown
     world.close()
 

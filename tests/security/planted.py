@@ -18,7 +18,6 @@ from sqlmodel import select
 from deadheat.engine.core import Fault, Message, Reply, Result
 from deadheat.engine.transcript import Exchange, Transcript, encode
 from deadheat.league.causes import NOT_CHECKED, Cause
-from deadheat.league.config import LEASE_SECONDS
 from deadheat.league.jobs import (
     AttemptRecord,
     Failure,
@@ -220,7 +219,7 @@ class PlantedLeague:
             tried = [MatchOutcome(job.matches[0].match_id, None, None, attempts=(void,))]
             release_series(session, job, worker, Failure("OperationalError", said), tried)
         assert world.claim(series_id, worker) is not None
-        world.clock.turn(LEASE_SECONDS + 1)
+        world.clock.turn(world.settings.lease_seconds + 1)
         with world.db.transaction() as session:
             sweep(session)
         with world.db.transaction() as session:

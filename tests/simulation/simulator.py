@@ -38,7 +38,7 @@ from sqlmodel import Session, col, exists, or_, select
 
 from deadheat.league.blobs import Blobs
 from deadheat.league.causes import Cause
-from deadheat.league.config import LEASE_SECONDS, REFIT_SECONDS
+from deadheat.league.config import REFIT_SECONDS
 from deadheat.league.jobs import Host
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.jobs.builds import BUILDS
@@ -107,7 +107,7 @@ class Simulator:
         self.extent = extent or Extent.of(self.chance)
         self.league = stage.reset(self.extent.games)
         self.seconds = 0.0
-        lease_seconds = LEASE_SECONDS
+        lease_seconds = stage.settings.lease_seconds
         self.stops = (lease_seconds / 4, lease_seconds, lease_seconds)  # for a moment, or until another worker is asked
         self.uploads = self.sittings = 0
         self.messages = [(0.0, SERIES, series_id) for series_id in self.league.series_ids]

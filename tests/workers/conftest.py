@@ -48,7 +48,7 @@ def packed(folder: Path) -> bytes:
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[PlayingWorld]:
-    made = PlayingWorld(settings(tmp_path, sandbox="local"))
+    made = PlayingWorld(settings(tmp_path, sandbox="local", match_attempts=3))
     yield made
     made.close()
 

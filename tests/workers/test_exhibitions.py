@@ -21,7 +21,6 @@ from deadheat.engine.advice import ADVISERS, advice
 from deadheat.engine.core import Fault, Message, Reply, Seat, TransportError
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import bot_digest, bots_of
-from deadheat.engine.referee import MATCH_ATTEMPTS
 from deadheat.engine.replay import replay
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, decode
 from deadheat.games.betris_large import advice as betris_advice
@@ -162,11 +161,11 @@ def test_a_machine_that_always_fails_costs_a_person_no_more_than_a_match_of_bots
         raise TransportError("engine", "the container could not be resumed")
 
     monkeypatch.setattr(PipeTransport, "exchange", failing)
-    for voids in range(1, MATCH_ATTEMPTS + 1):
+    for voids in range(1, world.settings.match_attempts + 1):
         assert info(world, exhibition_id).state is JobState.QUEUED
         world.write(record_check, world.host, {}, (), 0)  # it was in doubt and has been found fit again
         play_exhibition(world.context, exhibition_id)
-        if voids < MATCH_ATTEMPTS:
+        if voids < world.settings.match_attempts:
             assert info(world, exhibition_id).voids == voids
     found = info(world, exhibition_id)
     assert (found.state, found.cause) == (JobState.ABANDONED, "engine")
@@ -259,7 +258,7 @@ def test_a_match_that_always_fails_is_given_up_after_as_many_voids_as_one_of_bot
     play_exhibition(world.context, exhibition_id)
     found = info(world, exhibition_id)
     assert (found.state, found.cause) == (JobState.ABANDONED, "host-starved")
-    assert found.voids == MATCH_ATTEMPTS - 1, "the last one ended it"
+    assert found.voids == world.settings.match_attempts - 1, "the last one ended it"
 
 
 def test_a_worker_that_is_stopped_hands_the_match_to_another_which_asks_nothing_twice(world: PlayingWorld) -> None:

@@ -16,7 +16,7 @@ from sqlalchemy.exc import OperationalError
 from sqlmodel import delete
 
 from deadheat.cli.operator.doctor import _end_fitness
-from deadheat.league.config import HEARTBEAT_SECONDS, LEASE_SECONDS
+from deadheat.league.config import HEARTBEAT_SECONDS
 from deadheat.league.jobs import Host
 from deadheat.league.records.hosts import Worker
 from deadheat.league.service.series.hosts import RECHECK_SECONDS, hosts, record_canary
@@ -154,7 +154,7 @@ def test_a_machine_without_an_engine_is_unfit_and_says_so(world: PlayingWorld, m
 def test_the_keeper_is_heard_of_while_nothing_else_happens(world: PlayingWorld) -> None:
     watching = Keeper(world.context)
     world.clock.listeners.clear()
-    world.clock.turn(LEASE_SECONDS + 1)
+    world.clock.turn(world.settings.lease_seconds + 1)
     assert not info(world).judges
     watching.look()
     assert info(world).judges
@@ -201,7 +201,7 @@ def test_of_two_live_machines_with_one_name_the_second_says_so_and_waits(
     assert asked == []
     assert info(world).judges, "the first one plays on"
     world.clock.listeners.clear()
-    world.clock.turn(LEASE_SECONDS + 1)  # the first machine is gone
+    world.clock.turn(world.settings.lease_seconds + 1)  # the first machine is gone
     watching.look()
     assert asked == [QUICK_ROUNDS]
     assert info(world).judges

@@ -21,7 +21,6 @@ from deadheat.engine.core import TransportError
 from deadheat.engine.games import GAMES
 from deadheat.engine.replay import replay
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, decode
-from deadheat.league.config import LEASE_SECONDS, RETRY_SECONDS
 from deadheat.league.errors import BlobsAway
 from deadheat.league.jobs import SeriesJob
 from deadheat.league.service.jobs.sweep import sweep
@@ -153,9 +152,9 @@ def test_a_worker_killed_anywhere_loses_nothing_and_nothing_is_counted_twice(wor
     assert series(world, series_id).state is JobState.RUNNING
     assert {match.state for match in matches(world, series_id)} == {MatchState.SCHEDULED}
     assert lost_ids(world) == []  # the lease is not over yet
-    world.clock.turn(LEASE_SECONDS + 1)
+    world.clock.turn(world.settings.lease_seconds + 1)
     assert lost_ids(world) == []  # taken back, and due after a pause
-    world.clock.turn(RETRY_SECONDS + 1)
+    world.clock.turn(world.settings.retry_seconds + 1)
     assert lost_ids(world) == [series_id]
     play_series(world.context, series_id)
     assert series(world, series_id).attempt == 2
@@ -175,7 +174,7 @@ def test_a_worker_that_was_given_up_changes_nothing_when_it_comes_back(world: Pl
     def meanwhile_somebody_else(*arguments: Any) -> None:
         monkeypatch.undo()
         store(*arguments)
-        world.clock.turn(LEASE_SECONDS + 1)
+        world.clock.turn(world.settings.lease_seconds + 1)
         lost_ids(world)
         other = fresh(world)
         other.__dict__["slots"] = Slots(world.settings.data_dir / "another host's slots")

@@ -17,7 +17,6 @@ from sqlalchemy import text
 from sqlmodel import select
 
 from deadheat.cli.operator.tree import Child, Tree
-from deadheat.league.config import LEASE_SECONDS
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.series import carrying_out
 from deadheat.league.states import JobState, VersionState
@@ -113,7 +112,7 @@ def test_what_was_played_before_an_upgrade_is_not_written_into_the_new_schema(wo
     found, causes = series_and_causes(world, series_id)
     assert (found.state, causes) == (JobState.RUNNING, [])
     schema(world, ours)
-    world.clock.now += timedelta(seconds=LEASE_SECONDS + 1)
+    world.clock.now += timedelta(seconds=world.settings.lease_seconds + 1)
     world.write(sweep)
     found, causes = series_and_causes(world, series_id)
     assert (found.state, causes) == (JobState.QUEUED, ["lease-expired"])

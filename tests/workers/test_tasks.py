@@ -13,7 +13,7 @@ from prometheus_client import REGISTRY
 from sqlalchemy.exc import OperationalError
 from sqlmodel import Session
 
-from deadheat.league.config import LEASE_SECONDS, REFIT_SECONDS
+from deadheat.league.config import REFIT_SECONDS
 from deadheat.league.jobs import Host
 from deadheat.league.service.course.schedule import go_on
 from deadheat.league.service.ground.life import Life
@@ -242,7 +242,7 @@ def test_matches_of_a_series_whose_workers_all_die_are_held(world: PlayingWorld,
     for attempt in range(carrying_out.SERIES_ATTEMPTS):
         assert held(world) == 0
         assert world.claim(series_id, f"w{attempt}") is not None
-        world.clock.turn(LEASE_SECONDS + 1)
+        world.clock.turn(world.settings.lease_seconds + 1)
         tasks.sweep()
     assert world.row(Series, series_id).state is JobState.ABANDONED
     assert held(world) == 3

@@ -6,13 +6,12 @@ from pathlib import Path
 
 from alembic import op
 
+from deadheat.league.migrations.sql import run
+
 revision = "0023"
 down_revision = None
 
 SCHEMA = Path(__file__).parents[1] / "0.2.0.sql"
-
-IN_SQLITE = {"SERIAL": "INTEGER", "TIMESTAMPTZ": "DATETIME", "BYTEA": "BLOB"}
-"""SQLite's words for PostgreSQL's types."""
 
 APPEND_ONLY = "audit_log is append-only"
 FINAL = "published standings are final"
@@ -20,12 +19,7 @@ FINAL = "published standings are final"
 
 def upgrade() -> None:
     """Forward."""
-    schema = SCHEMA.read_text("utf-8").removesuffix(";\n")
-    if op.get_bind().dialect.name == "sqlite":
-        for postgres, sqlite in IN_SQLITE.items():
-            schema = schema.replace(postgres, sqlite)
-    for statement in schema.split(";\n"):
-        op.execute(statement)
+    run(SCHEMA.read_text("utf-8"))
     if op.get_bind().dialect.name == "sqlite":
         _refuse_in_sqlite("audit_log_no", "audit_log", APPEND_ONLY)
         _refuse_in_sqlite("rating_snapshot_final_no", "rating_snapshot WHEN OLD.final", FINAL)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sqlalchemy as sa
-from alembic import op
-
 from deadheat.league.migrations.checks import change_check
+from deadheat.league.migrations.sql import run
 
 revision = "0030"
 down_revision = "0029"
@@ -31,71 +29,48 @@ CHANGED = {
 """Constraints by table and name, before and after."""
 
 
+SCHEMA = """
+ALTER TABLE season ADD COLUMN panel JSON;
+ALTER TABLE season ADD COLUMN panel_games INTEGER DEFAULT 2 NOT NULL
+    CONSTRAINT ck_season_panel_games CHECK (panel_games >= 1);
+ALTER TABLE season ADD COLUMN panel_minimum INTEGER
+    CONSTRAINT ck_season_panel_minimum CHECK (panel_minimum IS NULL OR panel_minimum >= 0);
+ALTER TABLE season ADD COLUMN uploads_per_five_minutes INTEGER
+    CONSTRAINT ck_season_uploads_per_five_minutes
+        CHECK (uploads_per_five_minutes IS NULL OR uploads_per_five_minutes >= 1);
+ALTER TABLE entry ADD COLUMN waits_for_panel BOOLEAN DEFAULT FALSE NOT NULL;
+CREATE TABLE panel_run (
+    id SERIAL NOT NULL CONSTRAINT pk_panel_run PRIMARY KEY,
+    season_id INTEGER NOT NULL CONSTRAINT fk_panel_run_season_id REFERENCES season (id),
+    entry_id INTEGER NOT NULL CONSTRAINT fk_panel_run_entry_id REFERENCES entry (id),
+    version_id INTEGER NOT NULL CONSTRAINT fk_panel_run_version_id REFERENCES bot_version (id),
+    chosen BOOLEAN NOT NULL,
+    state VARCHAR(16) NOT NULL
+        CONSTRAINT ck_panel_run_state CHECK (state IN ('running', 'passed', 'failed', 'ended')),
+    panel JSON NOT NULL,
+    games INTEGER NOT NULL CONSTRAINT ck_panel_run_games CHECK (games >= 1),
+    minimum FLOAT,
+    points FLOAT,
+    elo FLOAT,
+    se FLOAT,
+    reason TEXT NOT NULL,
+    created_at TIMESTAMPTZ NOT NULL,
+    ended_at TIMESTAMPTZ,
+    CONSTRAINT ck_panel_run_ended CHECK ((state = 'running') = (ended_at IS NULL)),
+    CONSTRAINT ck_panel_run_performance CHECK ((elo IS NULL) = (se IS NULL))
+);
+CREATE INDEX ix_panel_run_version_id ON panel_run (version_id);
+CREATE INDEX ix_panel_run_entry_id ON panel_run (entry_id);
+CREATE INDEX ix_panel_run_season_id_state ON panel_run (season_id, state);
+CREATE UNIQUE INDEX ix_panel_run_running ON panel_run (season_id, version_id) WHERE state = 'running';
+ALTER TABLE challenge ADD COLUMN panel_id INTEGER CONSTRAINT fk_challenge_panel_id REFERENCES panel_run (id);
+CREATE INDEX ix_challenge_panel_id ON challenge (panel_id) WHERE panel_id IS NOT NULL;
+"""
+
+
 def upgrade() -> None:
     """Forward."""
-    op.add_column("season", sa.Column("panel", sa.JSON(none_as_null=True), nullable=True))
-    op.execute(
-        "ALTER TABLE season ADD COLUMN panel_games INTEGER DEFAULT 2 NOT NULL"
-        " CONSTRAINT ck_season_panel_games CHECK (panel_games >= 1)"
-    )
-    op.execute(
-        "ALTER TABLE season ADD COLUMN panel_minimum INTEGER"
-        " CONSTRAINT ck_season_panel_minimum CHECK (panel_minimum IS NULL OR panel_minimum >= 0)"
-    )
-    op.execute(
-        "ALTER TABLE season ADD COLUMN uploads_per_five_minutes INTEGER CONSTRAINT ck_season_uploads_per_five_minutes"
-        " CHECK (uploads_per_five_minutes IS NULL OR uploads_per_five_minutes >= 1)"
-    )
-    op.execute("ALTER TABLE entry ADD COLUMN waits_for_panel BOOLEAN DEFAULT FALSE NOT NULL")
-    _panel_run()
-    op.execute(
-        "ALTER TABLE challenge ADD COLUMN panel_id INTEGER CONSTRAINT fk_challenge_panel_id REFERENCES panel_run (id)"
-    )
-    of_a_panel = sa.text("panel_id IS NOT NULL")
-    op.create_index(
-        "ix_challenge_panel_id", "challenge", ["panel_id"], sqlite_where=of_a_panel, postgresql_where=of_a_panel
-    )
+    run(SCHEMA)
     for table, checks in CHANGED.items():
         for name, (before, after) in checks.items():
             change_check(table, name, before, after)
-
-
-def _panel_run() -> None:
-    op.create_table(
-        "panel_run",
-        sa.Column("id", sa.Integer(), nullable=False),
-        sa.Column("season_id", sa.Integer(), nullable=False),
-        sa.Column("entry_id", sa.Integer(), nullable=False),
-        sa.Column("version_id", sa.Integer(), nullable=False),
-        sa.Column("chosen", sa.Boolean(), nullable=False),
-        sa.Column("state", sa.String(length=16), nullable=False),
-        sa.Column("panel", sa.JSON(), nullable=False),
-        sa.Column("games", sa.Integer(), nullable=False),
-        sa.Column("minimum", sa.Float(), nullable=True),
-        sa.Column("points", sa.Float(), nullable=True),
-        sa.Column("elo", sa.Float(), nullable=True),
-        sa.Column("se", sa.Float(), nullable=True),
-        sa.Column("reason", sa.Text(), nullable=False),
-        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("ended_at", sa.DateTime(timezone=True), nullable=True),
-        sa.CheckConstraint("state IN ('running', 'passed', 'failed', 'ended')", name=op.f("ck_panel_run_state")),
-        sa.CheckConstraint("(state = 'running') = (ended_at IS NULL)", name=op.f("ck_panel_run_ended")),
-        sa.CheckConstraint("games >= 1", name=op.f("ck_panel_run_games")),
-        sa.CheckConstraint("(elo IS NULL) = (se IS NULL)", name=op.f("ck_panel_run_performance")),
-        sa.ForeignKeyConstraint(["season_id"], ["season.id"], name=op.f("fk_panel_run_season_id")),
-        sa.ForeignKeyConstraint(["entry_id"], ["entry.id"], name=op.f("fk_panel_run_entry_id")),
-        sa.ForeignKeyConstraint(["version_id"], ["bot_version.id"], name=op.f("fk_panel_run_version_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_panel_run")),
-    )
-    op.create_index(op.f("ix_panel_run_version_id"), "panel_run", ["version_id"])
-    op.create_index(op.f("ix_panel_run_entry_id"), "panel_run", ["entry_id"])
-    op.create_index(op.f("ix_panel_run_season_id_state"), "panel_run", ["season_id", "state"])
-    running = sa.text("state = 'running'")
-    op.create_index(
-        "ix_panel_run_running",
-        "panel_run",
-        ["season_id", "version_id"],
-        unique=True,
-        sqlite_where=running,
-        postgresql_where=running,
-    )

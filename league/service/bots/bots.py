@@ -12,8 +12,7 @@ from sqlmodel import Session, col, func, select
 
 from deadheat.engine.games import GAMES
 from deadheat.league.causes import told
-from deadheat.league.config import REQUEUE_SECONDS
-from deadheat.league.database import now
+from deadheat.league.database import now, settings_of
 from deadheat.league.errors import BadUpload, NameTaken, NotFound, TooMany, UnknownGame, WrongState
 from deadheat.league.records import from_row
 from deadheat.league.records.bots import Bot as BotInfo
@@ -157,7 +156,7 @@ def add_version(session: Session, owner: Person, bot_id: int, upload: Upload) ->
         entry=upload.entry,
         created_at=at,
         queued_at=at,
-        nudge_at=at + timedelta(seconds=REQUEUE_SECONDS),
+        nudge_at=at + timedelta(seconds=settings_of(session).requeue_seconds),
     )
     session.add(row)
     session.flush()

@@ -34,8 +34,7 @@ from sqlmodel import Session, col, func, select, update
 from sqlmodel.sql.expression import Select, SelectOfScalar
 
 from deadheat.league.causes import Cause
-from deadheat.league.config import LEASE_SECONDS, REQUEUE_SECONDS, RETRY_SECONDS
-from deadheat.league.database import now
+from deadheat.league.database import now, settings_of
 from deadheat.league.jobs import Failure
 from deadheat.league.service.ground.steps import move, set_values, update_rows, updating
 from deadheat.league.service.ground.storable import evidence_json, storable, storable_word
@@ -119,7 +118,7 @@ class Life:
         if failures == 0:
             return timedelta(0)
         doubled: int = 2 ** min(failures - 1, MOST_DOUBLINGS)
-        return min(timedelta(seconds=RETRY_SECONDS) * doubled, self.longest_pause)
+        return min(timedelta(seconds=settings_of(session).retry_seconds) * doubled, self.longest_pause)
 
     def lost(self, at: ColumnElement[datetime]) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
         """Whether any row is due to be enqueued, and whether any has an expired lease; NULL stands for no."""
@@ -139,12 +138,12 @@ class Life:
 
     def due(self, session: Session) -> list[int]:
         """The rows to be enqueued now, as many as one sweep takes. Each is due again after a while."""
-        at = now(session)
+        at, settings = now(session), settings_of(session)
         ids = list(session.exec(_due(self), params={"at": at}).all())
         if ids:
             # This may also change a row that was claimed just now: whoever gives it back sets the date anew. (With a
             # condition on the state, SQLite reads all waiting rows instead of these.)
-            again = at + timedelta(seconds=REQUEUE_SECONDS)
+            again = at + timedelta(seconds=settings.requeue_seconds)
             session.connection().execute(_told(self), {"told": ids, "again": again})
         return ids
 
@@ -205,7 +204,7 @@ def _tried_before(life: Life) -> SelectOfScalar[int]:
 
 
 def _lease_until(session: Session) -> datetime:
-    return now(session) + timedelta(seconds=LEASE_SECONDS)
+    return now(session) + timedelta(seconds=settings_of(session).lease_seconds)
 
 
 def note(session: Session, attempt: int, failure: Failure, at: datetime, **about: Any) -> None:

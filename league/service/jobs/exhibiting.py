@@ -19,7 +19,6 @@ from sqlmodel import Session, and_, case, col, select
 from deadheat.engine.advice import ADVISERS
 from deadheat.engine.core import Result, Seat
 from deadheat.engine.games.folder import Identity
-from deadheat.engine.referee import MATCH_ATTEMPTS
 from deadheat.engine.transcript import BadTranscript
 from deadheat.engine.unfinished import Replies, read_replies, said, write_replies
 from deadheat.league.causes import BLAMELESS, Cause
@@ -143,7 +142,7 @@ def note_void(session: Session, job: ExhibitionJob, cause: str) -> bool:
     there is no next one, because the worker no longer holds the match, or this was the last (`release_exhibition`
     counts that).
     """
-    again = col(Exhibition.failures) + 1 < MATCH_ATTEMPTS
+    again = col(Exhibition.failures) + 1 < settings_of(session).match_attempts
     counted = {"voids": Exhibition.voids + 1, "failures": Exhibition.failures + 1}
     told = {"cause": storable_word(cause), "asked_at": None}
     return EXHIBITIONS.change(session, job.exhibition_id, job.attempt, again, **told, **counted)
@@ -194,7 +193,7 @@ def give_back_exhibition(
     settings, cause = settings_of(session), storable_word(failure.cause)
     failures = row.failures + (void or failure.cause not in BLAMELESS)
     late = now(session) > row.created_at + timedelta(seconds=settings.exhibition_seconds)
-    if late or failures >= MATCH_ATTEMPTS:
+    if late or failures >= settings.match_attempts:
         mine = col(Exhibition.attempt) == attempt
         log.error("exhibition %d is abandoned after %d attempts: %s", exhibition_id, attempt, cause)
         return abandon(session, exhibition_id, JobState.RUNNING, cause, mine)

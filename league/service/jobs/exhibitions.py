@@ -39,7 +39,6 @@ from deadheat.engine.games.variants import rules
 from deadheat.engine.transcript import BadTranscript
 from deadheat.engine.unfinished import Unfinished, objection, read_replies, unfinished
 from deadheat.league.causes import Cause
-from deadheat.league.config import REQUEUE_SECONDS
 from deadheat.league.database import now, settings_of, surroundings
 from deadheat.league.errors import BadSetting, IllegalMove, NoPlace, NotFound, TooMany, WrongState
 from deadheat.league.records import from_row
@@ -163,7 +162,7 @@ def take_seat(session: Session, person: Person, bot_id: int, opponents: int = 1,
         open_user_id=person.id,
         open_place=_free_place(session),
         queued_at=at,
-        nudge_at=at + timedelta(seconds=REQUEUE_SECONDS),
+        nudge_at=at + timedelta(seconds=settings_of(session).requeue_seconds),
         created_at=at,
     )
     session.add(row)

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 import sqlalchemy
-from sqlalchemy import bindparam
+from sqlalchemy import Select, bindparam
 from sqlmodel import Session, col, delete, func, select
 
 from deadheat.league.service.ground.steps import insert_rows
@@ -81,21 +82,40 @@ def trends(session: Session, season_id: int, bot_ids: Sequence[int]) -> dict[int
     """The ratings of these bots at up to `TREND_POINTS` instants of the season, evenly spaced, the oldest first. It
     takes a few index look-ups for each bot, however long their histories are.
     """
-    stored = col(RatingPoint.second)
-    of_season = col(RatingPoint.season_id) == season_id
-    ends: list[int | None] = [session.exec(select(end(stored)).where(of_season)).one() for end in (func.min, func.max)]
-    first, last = ends
-    if first is None or last is None or not bot_ids:
+    connection, of_season = session.connection(), {"season": season_id}
+    first, last = connection.execute(ENDS, of_season).one()
+    if first is None or not bot_ids:
         return {}
-    instants = {first + (last - first) * part // (TREND_POINTS - 1) for part in range(TREND_POINTS)}
-    before = [select(func.max(stored)).where(of_season, stored <= instant).scalar_subquery() for instant in instants]
-    seconds = set(session.connection().execute(sqlalchemy.select(*before)).one())
-    chosen = (of_season, stored.in_(seconds), col(RatingPoint.bot_id).in_(bot_ids))
+    instants = {f"at{part}": first + (last - first) * part // (TREND_POINTS - 1) for part in range(TREND_POINTS)}
+    seconds = {*connection.execute(BEFORE, of_season | instants).one()}
     found: dict[int, list[float]] = {}
-    statement = select(RatingPoint.bot_id, RatingPoint.elo).where(*chosen).order_by(stored)
-    for bot_id, elo in session.exec(statement):
+    chosen = {"seconds": list(seconds), "bots": list(bot_ids)}
+    for bot_id, elo in connection.execute(AT_SECONDS, of_season | chosen):
         found.setdefault(bot_id, []).append(elo)
     return found
+
+
+def _of_season(what: Any) -> Select[Any]:
+    return sqlalchemy.select(what).where(col(RatingPoint.season_id) == bindparam("season"))
+
+
+_stored = col(RatingPoint.second)
+ENDS = sqlalchemy.select(*(_of_season(end(_stored)).scalar_subquery() for end in (func.min, func.max)))
+BEFORE = sqlalchemy.select(
+    *(
+        _of_season(func.max(_stored)).where(_stored <= bindparam(f"at{part}")).scalar_subquery()
+        for part in range(TREND_POINTS)
+    )
+)
+AT_SECONDS = (
+    sqlalchemy.select(col(RatingPoint.bot_id), col(RatingPoint.elo))
+    .where(
+        col(RatingPoint.season_id) == bindparam("season"),
+        _stored.in_(bindparam("seconds", expanding=True)),
+        col(RatingPoint.bot_id).in_(bindparam("bots", expanding=True)),
+    )
+    .order_by(_stored)
+)
 
 
 def span(second: int) -> int:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from sqlalchemy import bindparam
+from sqlalchemy import select as columns
 from sqlmodel import Session, col, func, select
 
 from deadheat.league.records import from_row
@@ -41,8 +43,11 @@ class Honesty:
 
 def totals_of(session: Session, snapshot_id: int) -> dict[str, Any]:
     """Return the totals of the log that a ranking was made from. Rankings are large and never change."""
-    totals: dict[str, Any] = session.get_one(RatingSnapshot, snapshot_id).standings["totals"]
+    totals: dict[str, Any] = session.connection().execute(TOTALS, {"id": snapshot_id}).scalar_one()
     return totals
+
+
+TOTALS = columns(col(RatingSnapshot.standings)["totals"]).where(col(RatingSnapshot.id) == bindparam("id"))
 
 
 def honesty(

@@ -32,7 +32,6 @@ from sqlmodel import Session, col, select, update
 
 from deadheat.engine.core import Fault
 from deadheat.engine.games.folder import Identity
-from deadheat.engine.referee import MATCH_ATTEMPTS
 from deadheat.league.causes import BLAMELESS, Cause, Trait
 from deadheat.league.database import now, settings_of
 from deadheat.league.jobs import Failure, Host, MatchJob, MatchOutcome, ProgramRef, SeriesJob
@@ -228,7 +227,7 @@ def _must_be_seen(session: Session, outcome: MatchOutcome) -> bool:
     )
     evidence = [*before, *(attempt.evidence for attempt in outcome.attempts)]
     seats = Counter(found["seat"] for found in evidence if found.get("seat") is not None)
-    return len(evidence) >= MATCH_ATTEMPTS or max(seats.values(), default=0) >= SAME_SEAT
+    return len(evidence) >= settings_of(session).match_attempts or max(seats.values(), default=0) >= SAME_SEAT
 
 
 def _hold(session: Session, match_ids: Sequence[int]) -> None:

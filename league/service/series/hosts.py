@@ -30,7 +30,6 @@ from sqlmodel import Session, col, delete, exists, func, or_, select
 from sqlmodel.sql import expression
 
 from deadheat.league.causes import Cause, Trait
-from deadheat.league.config import LEASE_SECONDS, REQUEUE_SECONDS, RETRY_SECONDS
 from deadheat.league.database import now, settings_of
 from deadheat.league.jobs import Host
 from deadheat.league.records import from_row
@@ -79,7 +78,7 @@ def told_of(session: Session, host: Host) -> dict[str, object]:
     return {
         "host_name": host.name,
         "host_boot": host.boot,
-        "alive_at": at - timedelta(seconds=LEASE_SECONDS),
+        "alive_at": at - timedelta(seconds=settings_of(session).lease_seconds),
         "waited_at": at - timedelta(seconds=AVOID_SECONDS),
     }
 
@@ -117,7 +116,7 @@ def _shares_name(session: Session, host: Host) -> ColumnElement[bool]:
     """The condition for a live machine with the same name: a different machine, or this one before a restart that the
     database does not know of yet.
     """
-    alive_at = now(session) - timedelta(seconds=LEASE_SECONDS)
+    alive_at = now(session) - timedelta(seconds=settings_of(session).lease_seconds)
     return and_(
         col(WorkerHost.name) == host.name,
         col(WorkerHost.boot) != host.boot,
@@ -296,11 +295,11 @@ def turn_away(session: Session, life: Life, row_id: int, host: Host) -> bool:
     able = session.exec(select(may_judge(judge_unfit)), params=told).one()
     waits = (col(life.table.id) == row_id, col(life.table.state) == life.waiting)
     if able and lacks_games(session):
-        again = now(session) + timedelta(seconds=RETRY_SECONDS)
+        again = now(session) + timedelta(seconds=settings_of(session).retry_seconds)
         set_values(session, life.table, *waits, col(life.table.nudge_at) > again, nudge_at=again)
     if able or not session.exec(select(exists().where(_able(judge_unfit))), params=told).one():
         return False
-    again = now(session) + timedelta(seconds=REQUEUE_SECONDS)
+    again = now(session) + timedelta(seconds=settings_of(session).requeue_seconds)
     return set_values(session, life.table, *waits, nudge_at=again) == 1
 
 

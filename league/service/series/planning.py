@@ -23,8 +23,7 @@ from sqlmodel import Session, col
 
 from deadheat.engine.chance import SEED_BYTES, commitment
 from deadheat.engine.games import same_deals
-from deadheat.league.config import REQUEUE_SECONDS
-from deadheat.league.database import now, surroundings
+from deadheat.league.database import now, settings_of, surroundings
 from deadheat.league.pairing.pairs import pair_key
 from deadheat.league.pairing.seating import Seating, rotations, seatings, whole_turns
 from deadheat.league.service.ground.steps import insert_or_add, insert_rows
@@ -110,7 +109,7 @@ def _series(session: Session, season: Season, table: Table, purpose: Purpose) ->
         challenge_id=table.challenge_id,
         pairing_id=table.pairing_id,
         queued_at=at,
-        nudge_at=at + timedelta(seconds=REQUEUE_SECONDS),
+        nudge_at=at + timedelta(seconds=settings_of(session).requeue_seconds),
         created_at=at,
     )
 

@@ -23,7 +23,6 @@ from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
 from deadheat.engine.games.folder import Identity
-from deadheat.league.config import RETRY_SECONDS
 from deadheat.league.database import now, settings_of
 from deadheat.league.jobs import Host, SeriesJob
 from deadheat.league.service.ground.steps import update_rows, updating
@@ -93,7 +92,7 @@ def turn_away_series(session: Session, series_id: int, host: Host) -> bool:
     """
     settings = settings_of(session)
     waits = {"id": series_id, "state": JobState.QUEUED}
-    again = now(session) + timedelta(seconds=RETRY_SECONDS)
+    again = now(session) + timedelta(seconds=settings.retry_seconds)
     update_rows(session, _unwelcome(settings.judge_unfit), waits, nudge_at=again, **told_of(session, host))
     return turn_away(session, SERIES, series_id, host)
 

@@ -20,8 +20,7 @@ from sqlmodel import Session, col, delete, exists, func, select
 
 from deadheat.engine.core import NS_PER_S
 from deadheat.league.causes import Cause
-from deadheat.league.config import LEASE_SECONDS
-from deadheat.league.database import now
+from deadheat.league.database import now, settings_of
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.tables import Attempt, LatencySummary, Machine, Sample, Series, UtcDateTime, WorkerHost
@@ -104,7 +103,7 @@ def samples(session: Session, asker: Person, hours: int) -> list[Moment]:
 
 def _alive(session: Session) -> dict[str, list[float]]:
     """The sample of each machine that is alive, in which nothing is counted yet."""
-    alive = now(session) - timedelta(seconds=LEASE_SECONDS)
+    alive = now(session) - timedelta(seconds=settings_of(session).lease_seconds)
     return {
         str(number): _stored(
             Ran(0, 0, round(host.late_seconds, 5), round(host.steal_share, 4), 0.0, 0, host.busy_share)

@@ -1,0 +1,20 @@
+"""Schemas as PostgreSQL's SQL, also for SQLite, which has other words for some types.
+
+Constraints stand beside their columns. UNIQUE and ON DELETE stand at the end of a table: in SQLite, SQLAlchemy reads
+them only there, and would miss them when it compares the schema with the tables.
+"""
+
+from __future__ import annotations
+
+from alembic import op
+
+IN_SQLITE = {"SERIAL": "INTEGER", "TIMESTAMPTZ": "DATETIME", "BYTEA": "BLOB"}
+
+
+def run(statements: str) -> None:
+    """Execute statements, each of which ends with a semicolon at the end of a line."""
+    if op.get_bind().dialect.name == "sqlite":
+        for postgres, sqlite in IN_SQLITE.items():
+            statements = statements.replace(postgres, sqlite)
+    for statement in statements.strip().removesuffix(";").split(";\n"):
+        op.execute(statement)
