@@ -37,18 +37,16 @@ import shutil
 import stat
 import time
 from pathlib import Path
-from typing import Any
 
 import docker
 import requests
 from docker.errors import DockerException, NotFound
-from docker.types import LogConfig, Mount, Ulimit
 from docker.utils import kwargs_from_env
 
 from deadheat.engine.core import NS_PER_MS, NS_PER_S
-from deadheat.sandbox import seccomp
 from deadheat.sandbox.box import ENVIRONMENT, Box, Channel, Exit, Limits, Program, SandboxError
 from deadheat.sandbox.cgroup import Cgroup, join_unified, sweep_unified
+from deadheat.sandbox.confinement import host_config, to_be_killed_first
 from deadheat.sandbox.environment import Image
 from deadheat.sandbox.folders import LockedFolder, is_locked
 from deadheat.sandbox.resident import resident_tree
@@ -65,32 +63,13 @@ WAKING_TRIES, WAKING_PAUSE_S = 5, 0.1
 """How often the engine is asked to resume a container, with pauses that double: three seconds in all. A busy engine may
 fail briefly, and a person waits for this box."""
 
-INIT_CAPABILITIES = ["KILL", "SETUID", "SETGID", "SETPCAP"]  # only init's; it drops them all before the bot starts
-PLAYING_CAPABILITIES = [*INIT_CAPABILITIES, "SYS_ADMIN"]  # to mount, and to make process namespaces
-PAGE_BYTES = 4096
 PIPE_BYTES = 64 * 1024  # the kernel's own default
-MASKED = """
-/proc/acpi /proc/asound /proc/kcore /proc/keys /proc/latency_stats /proc/sched_debug /proc/scsi /proc/timer_list
-/proc/timer_stats /sys/devices/virtual/powercap /sys/firmware
-
-/proc/buddyinfo /proc/diskstats /proc/interrupts /proc/key-users /proc/locks /proc/pagetypeinfo /proc/pressure
-/proc/schedstat /proc/softirqs /proc/vmstat /proc/zoneinfo
-/proc/sys/fs/aio-nr /proc/sys/fs/dentry-state /proc/sys/fs/file-nr /proc/sys/fs/inode-nr /proc/sys/fs/inode-state
-
-/proc/sys/kernel/pty /dev/pts
-"""
-"""Paths that a box does not see. First, as with engines by default, the machine and its keys. Then host-wide counts and
-lists, which one bot can change and another read: /proc/locks shows even the byte ranges of locks held in other
-containers. (Runtimes need /proc/stat and /proc/meminfo; those remain.) Last, terminals: a host has 4096 for all."""
 
 GENERATION = 2
 """The bot's first process is a child of its warden, which is init's child (images/init.c)."""
 
 FIFOS = ("ctl", "ack", "in", "out", "err")
 LABEL = "deadheat.box"
-CORE_BYTES = 1
-"""Too little for a core file, and the only limit that keeps the kernel from piping a crash into a program of the host,
-started as root outside the box (core(5)). A bot cannot lower it, see `sandbox.seccomp`."""
 
 LOWEST_UID, UIDS = 2**20, 2**30
 """Every box gets a random user from a billion, above all users of a host; its group has the same number."""
@@ -229,7 +208,7 @@ class DockerBox:
         if self._plays:
             cgroup.follow_leader(GENERATION)
         elif not self._runtime.gvisor and (leader := cgroup.follow_leader()) is not None:
-            _to_be_killed_first(leader)
+            to_be_killed_first(leader)
         return Channel(
             self._fds["in"],
             self._fds["out"],
@@ -430,57 +409,6 @@ class DockerBox:
             self._client.remove_container(container, force=True)
 
 
-def host_config(client: docker.APIClient, directory: Path, limits: Limits, runtime: Runtime) -> Any:
-    """Return everything that confines a box, in one place."""
-    mounts = [
-        Mount("/judge", str(directory / "judge"), type="bind", read_only=True),
-        Mount("/bot", str(directory / "program"), type="bind", read_only=True),
-    ]
-    plays = not (limits.building or runtime.gvisor)
-    filter_of_calls = seccomp.profile(limits.building, says_eperm=runtime.gvisor, playing=plays)
-    tmp = f"size={limits.tmp_bytes},nr_inodes={limits.tmp_inodes},mode=1777,nosuid,nodev,noexec"
-    memory_bytes = limits.memory_bytes + (_size_bytes(directory / "program") if plays else 0)  # its copy in memory
-    config = client.create_host_config(
-        network_mode="none",
-        read_only=True,
-        mounts=mounts,
-        tmpfs={"/tmp": tmp, **limits.scratch},
-        cap_drop=["ALL"],
-        cap_add=PLAYING_CAPABILITIES if plays else INIT_CAPABILITIES,
-        security_opt=["no-new-privileges:true", f"seccomp={filter_of_calls}", *(["apparmor=unconfined"] * plays)],
-        mem_limit=memory_bytes,
-        memswap_limit=memory_bytes,  # equal to the memory limit: no swap
-        pids_limit=limits.processes + plays,  # the warden
-        cpuset_cpus=limits.cpus or None,
-        ipc_mode="none",
-        sysctls={"kernel.shmmni": "0", "kernel.msgmni": "0", "kernel.sem": "0 0 0 0"},  # nothing outlives a match
-        ulimits=[
-            Ulimit(name="nofile", soft=limits.open_files, hard=limits.open_files),
-            Ulimit(name="fsize", soft=limits.file_bytes, hard=limits.file_bytes),
-            Ulimit(name="core", soft=CORE_BYTES, hard=CORE_BYTES),
-            Ulimit(name="msgqueue", soft=0, hard=0),
-            Ulimit(name="memlock", soft=0, hard=0),
-        ],
-        log_config=LogConfig(type="none"),
-        auto_remove=True,
-    )
-    # see `_to_be_killed_first`; playing bots have no /proc
-    # The library has no arguments for these.
-    config["ReadonlyPaths"] = [] if plays else ["/proc"]  # all of it: see `_to_be_killed_first`; playing bots have none
-    config["MaskedPaths"] = MASKED.split()
-    runtime.adapt(config, limits)
-    return config
-
-
-def _to_be_killed_first(pid: int) -> None:
-    """Make the kernel, when out of memory, kill a build's first process before init, however little memory it uses: a
-    dead init looks like our failure. The process cannot undo this, because its /proc is read-only. In matches init does
-    this.
-    """
-    with contextlib.suppress(OSError):  # it has already ended
-        Path(f"/proc/{pid}/oom_score_adj").write_text("1000", "ascii")
-
-
 def copy_program(source: Path, target: Path) -> None:
     """Copy a program so that the box's user can read it, whatever modes the original has."""
     shutil.copytree(source, target)
@@ -489,9 +417,3 @@ def copy_program(source: Path, target: Path) -> None:
         for name in files:
             path = Path(folder, name)
             path.chmod(0o755 if path.stat().st_mode & stat.S_IXUSR else 0o644)
-
-
-def _size_bytes(folder: Path) -> int:
-    """Return the space that the files below take in a memory file system."""
-    sizes = (path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    return sum(-(-size // PAGE_BYTES) * PAGE_BYTES for size in sizes)

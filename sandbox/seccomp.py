@@ -21,7 +21,7 @@ them remains. Left out on purpose:
 * what bots in different boxes could read from shared state: memory policies attached to a file (mbind: 32 bits a page,
   kept as long as the file), MADV_COLLAPSE, the free space of the pipes' file system (fstatfs), the account of pipes
   that belong to the referee's user (F_SETPIPE_SZ), the numbers of mounts (statx);
-* the limit on core dumps, which must stay 1 (see `sandbox.docker`);
+* the limit on core dumps, which must stay 1 (see `sandbox.confinement`);
 * clocks: setting any of them;
 * network: sockets exist for AF_UNIX only.
 

@@ -7,20 +7,16 @@ that matters: a blob named `check` is written, and a container and its folder ar
 from __future__ import annotations
 
 import ctypes
-import hashlib
-import os
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from deadheat.cli.console import ROOT
+from deadheat.cli.operator.findings import CURES, Check, Finding, Role, Verdict
+from deadheat.cli.operator.machine_checks import check_engine, check_fitness
 from deadheat.league.storage.room import blob_folder, room_at
 
 if TYPE_CHECKING:
@@ -34,37 +30,6 @@ OLD_QUEUE_SECONDS = 600
 SLOW_SECONDS = 1.0
 LOW_DISK_SHARE, LOW_DISK_BYTES = 0.05, 2 * 1024**3
 STA_UNSYNC = 0x0040
-
-
-class Verdict(StrEnum):
-    """The result of a check."""
-
-    GOOD = "good"
-    REMARK = "remark"  # works, but could be better
-    WRONG = "wrong"
-
-
-class Role(StrEnum):
-    """The task of this machine in a deployment."""
-
-    ALL = "all"
-    API = "api"
-    SCHEDULER = "scheduler"
-    CONTROL = "control"
-    WORKER = "worker"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One line of the doctor's report; `cure` says what to do, if anything."""
-
-    about: str
-    verdict: Verdict
-    text: str
-    cure: str = ""
-
-
-Check = Callable[["Settings"], Iterator[Finding]]
 
 
 def look(settings: Settings, role: Role) -> Iterator[Finding]:
@@ -277,95 +242,6 @@ def _scheduler(settings: Settings) -> Finding:
     return Finding(about, Verdict.GOOD, "One leads.")
 
 
-# A machine that plays ---------------------------------------------------------------------------------------------
-
-
-def check_engine(settings: Settings) -> Iterator[Finding]:
-    """Check the engine, the image and the folder that both must see; as root, which a match needs."""
-    from deadheat.sandbox.box import SandboxError
-    from deadheat.sandbox.docker import DockerSandbox
-
-    if settings.sandbox == "local":
-        return
-    if os.geteuid() != 0:
-        yield Finding("engine", Verdict.WRONG, "A worker that plays must be root.", "start it as root")
-        return
-    run_dir = settings.data_dir.absolute() / "run"
-    try:
-        sandbox = DockerSandbox(settings.image, run_dir, settings.runtime)
-    except SandboxError as error:
-        yield Finding("engine", Verdict.WRONG, f"{error.detail[:1].upper()}{error.detail[1:]}.", CURES["engine"])
-        return
-    with closing(sandbox):
-        image = sandbox.image()
-        yield Finding("engine", Verdict.GOOD, f"The Docker Engine answers and has {settings.image}.")
-        variant = settings.image.rpartition(":")[2]
-        recipe = _image_recipe(variant) if settings.image.startswith("deadheat/judge:") else None
-        if recipe is not None and image.recipe != recipe:
-            text = f"{settings.image} was not built by this version's recipe."
-            yield Finding("image", Verdict.REMARK, text, f"deploy/images/build {variant}")
-        yield _shared_folder(settings, run_dir)
-
-
-def _shared_folder(settings: Settings, run_dir: Path) -> Finding:
-    """Check that a container sees what we write: the folder must be on the engine's file system, under this path."""
-    import docker
-    from docker.errors import ContainerError, DockerException
-    from docker.types import Mount
-
-    from deadheat.sandbox.runtimes import NO_PARSER, NO_PARSER_CURE, lacks_apparmor_parser
-
-    client = docker.from_env(timeout=30)
-    try:
-        with tempfile.TemporaryDirectory(prefix="doctor-", dir=run_dir) as folder:
-            (Path(folder) / "seen").touch()
-            client.containers.run(
-                settings.image,
-                ["test", "-f", "/doctor/seen"],
-                mounts=[Mount("/doctor", folder, type="bind", read_only=True)],
-                network_mode="none",
-                remove=True,
-            )
-    except (ContainerError, DockerException) as error:
-        if lacks_apparmor_parser(error):
-            return Finding("engine", Verdict.WRONG, f"No container starts: {NO_PARSER}.", NO_PARSER_CURE)
-        cure = f"mount {run_dir} of the engine's machine at the same path in the worker's container"
-        return Finding("fifos", Verdict.WRONG, f"A container does not see {run_dir}: {error}".splitlines()[0], cure)
-    finally:
-        client.close()
-    return Finding("fifos", Verdict.GOOD, f"Containers see {run_dir} as this process does.")
-
-
-def check_fitness(settings: Settings) -> Iterator[Finding]:
-    """Run the host check that a worker runs when it starts, and yield its remarks and faults."""
-    from deadheat.sandbox.host.check import QUICK_ROUNDS, check_host
-    from deadheat.sandbox.host.fitness import Level
-    from deadheat.workers.context import Context
-
-    if settings.sandbox == "local" or os.geteuid() != 0:
-        return
-    context = Context(settings)
-    with context.slots.take() as cpus:
-        report = check_host(context.sandbox, cpus, QUICK_ROUNDS)
-    for finding in report.findings:
-        if finding.level is not Level.GOOD:
-            verdict = Verdict.WRONG if finding.level is Level.UNFIT else Verdict.REMARK
-            yield Finding("fitness", verdict, finding.text, finding.mend)
-    if report.fit:
-        yield Finding("fitness", Verdict.GOOD, "This machine is fit to judge.")
-
-
-def _image_recipe(variant: str) -> str | None:
-    """Return the hash that deploy/images/build gives this variant, or None if its sources are not here."""
-    folder = ROOT / "deploy" / "images"
-    variants = ["core"] if variant == "core" else ["core", variant]
-    names = ["build", "play.py", *(f"{name}.packages" for name in variants), *(f"{name}.play" for name in variants)]
-    sources = [*(folder / name for name in names), ROOT / "sandbox" / "images" / "init.c"]
-    if not all(path.is_file() for path in sources):
-        return None
-    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
-
-
 def _database(settings: Settings) -> Database | None:
     """Return None if the embedded database has no file yet, because connecting would create it."""
     from deadheat.league.database import Database
@@ -396,9 +272,3 @@ CHECKS: tuple[tuple[str, frozenset[Role], Check], ...] = (
     ("engine", PLAYS, check_engine),
     ("fitness", PLAYS, check_fitness),
 )
-CURES = {
-    "database": "is it running, and is DEADHEAT_DATABASE_URL right?",
-    "broker": "is it running, not full and not a replica, and is DEADHEAT_BROKER_URL right?",
-    "blobs": "is DEADHEAT_BLOB_URL right, and may we write there (AWS_... for S3)?",
-    "engine": "./scripts/bootstrap installs an engine, deploy/images/build builds the image",
-}

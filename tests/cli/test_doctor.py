@@ -11,8 +11,9 @@ from pathlib import Path
 import docker
 import pytest
 
-from deadheat.cli.operator import checkup
-from deadheat.cli.operator.checkup import Role, Verdict, look
+from deadheat.cli.operator import checkup, machine_checks
+from deadheat.cli.operator.checkup import look
+from deadheat.cli.operator.findings import Role, Verdict
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from deadheat.league.storage.room import Room
@@ -168,7 +169,7 @@ def test_a_missing_parser_of_apparmor_is_told_in_a_sentence(well: Settings, monk
             pass
 
     monkeypatch.setattr(docker, "from_env", lambda **_: Client())
-    finding = checkup._shared_folder(well, well.data_dir)
+    finding = machine_checks._shared_folder(well, well.data_dir)
     assert (finding.about, finding.verdict, finding.cure) == ("engine", Verdict.WRONG, NO_PARSER_CURE)
     assert finding.text == "No container starts: this machine's kernel has AppArmor, and its parser is missing."
 
@@ -184,7 +185,7 @@ def test_the_machine_of_a_worker_is_looked_at(well: Settings) -> None:
 @pytest.mark.containers
 def test_an_image_that_is_not_there_is_told_with_its_cure(well: Settings) -> None:
     chosen = well.model_copy(update={"sandbox": "docker", "image": "deadheat/judge:none"})
-    (finding,) = checkup.check_engine(chosen)
+    (finding,) = machine_checks.check_engine(chosen)
     assert finding.verdict is Verdict.WRONG
     assert "deploy/images/build" in finding.text
 
@@ -193,7 +194,7 @@ def test_an_image_that_is_not_there_is_told_with_its_cure(well: Settings) -> Non
 def test_a_folder_that_the_engine_sees_elsewhere_is_found(well: Settings, tmp_path: Path) -> None:
     """A mount of this process's own, as that of a container would be, is unknown to the engine's machine."""
     script = (
-        "import sys; from pathlib import Path; from deadheat.cli.operator.checkup import _shared_folder; "
+        "import sys; from pathlib import Path; from deadheat.cli.operator.machine_checks import _shared_folder; "
         "from tests.league.world import settings; run = Path(sys.argv[1]); "
         "print(_shared_folder(settings(run), run).verdict)"
     )

@@ -11,7 +11,8 @@ import pytest
 import redis
 from celery import Celery
 
-from deadheat.cli.operator.checkup import Verdict, check_broker, check_running
+from deadheat.cli.operator.checkup import check_broker, check_running
+from deadheat.cli.operator.findings import Verdict
 from deadheat.league.database import Database
 from deadheat.workers import leader
 from deadheat.workers.broker import queue

@@ -20,10 +20,10 @@ was shown is withheld later.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Row, bindparam, literal_column
+from sqlalchemy import Row, bindparam, literal_column, null
 from sqlmodel import Session, col, exists, func, select
 
 from deadheat.league.states import MatchState, TranscriptsFrom
@@ -37,9 +37,10 @@ def withheld(session: Session, matches: Sequence[Match | Row[Any]]) -> set[int]:
     """The ids of the matches whose dice and moves are not public yet. They may also be rows of these columns."""
     if not matches:
         return set()
-    seasons = sorted({match.season_id for match in matches})
-    silent = set(session.connection().execute(AMONG_SILENT, {"season_ids": seasons}).scalars())
-    return dice_in_use(session, matches) | {match.id for match in matches if match.season_id in silent}
+    asked = {"season_ids": sorted({match.season_id for match in matches}), "commitments": _commitments(matches)}
+    found = session.connection().execute(WITHHELD, asked).all()
+    silent = {row.silent_id for row in found}
+    return _in_use(matches, found) | {match.id for match in matches if match.season_id in silent}
 
 
 SILENT = select(Season.id).where(
@@ -48,22 +49,28 @@ SILENT = select(Season.id).where(
 )
 """Seasons that publish their transcripts with the final standings, which are not published yet."""
 
-AMONG_SILENT = SILENT.where(col(Season.id).in_(bindparam("season_ids", expanding=True)))
-
 
 def dice_in_use(session: Session, matches: Sequence[Match | Row[Any]]) -> set[int]:
     """The ids of the matches that share their dice with another match that is not over."""
-    commitments = sorted({match.commitment for match in matches})
-    found = session.connection().execute(STILL_TO_PLAY, {"commitments": commitments})
-    still_to_play = {row.commitment: row[1] for row in found}
+    return _in_use(matches, session.connection().execute(STILL_TO_PLAY, {"commitments": _commitments(matches)}))
+
+
+def _commitments(matches: Sequence[Match | Row[Any]]) -> list[str]:
+    return sorted({match.commitment for match in matches})
+
+
+def _in_use(matches: Sequence[Match | Row[Any]], found: Iterable[Any]) -> set[int]:
+    still_to_play = {row.commitment: row.scheduled for row in found}
     return {
         match.id for match in matches if still_to_play.get(match.commitment, 0) > (match.state is MatchState.SCHEDULED)
     }
 
 
 STILL_TO_PLAY = (
-    select(Match.commitment, func.count())
+    select(Match.commitment, func.count().label("scheduled"), null().label("silent_id"))
     .where(col(Match.state) == literal_column(f"'{MatchState.SCHEDULED}'"))  # word for word as in the index
     .where(col(Match.commitment).in_(bindparam("commitments", expanding=True)))
     .group_by(col(Match.commitment))
 )
+_AMONG_SILENT = SILENT.where(col(Season.id).in_(bindparam("season_ids", expanding=True)))
+WITHHELD = STILL_TO_PLAY.union_all(_AMONG_SILENT.with_only_columns(null(), null(), col(Season.id)))

@@ -120,17 +120,7 @@ PARTS = (
 
 def opponents(session: Session, season_id: int, bot_id: int) -> list[Opponent]:
     """The opponents of a bot, the most frequent first."""
-    found = session.connection().execute(_met(season_id), {"bot": bot_id})
-    figures = {row[0]: row[1:] for row in found}
-    named = {row[0]: row[1:] for row in session.exec(NAMES, params={"ids": list(figures)})}
-    return [Opponent(other_id, *named[other_id], *row) for other_id, row in figures.items()]
-
-
-NAMES = (
-    select(Bot.id, Bot.name, User.name)
-    .join(User, col(User.id) == Bot.owner_id)
-    .where(col(Bot.id).in_(bindparam("ids", expanding=True)))
-)
+    return [Opponent(*row) for row in session.connection().execute(_met(season_id), {"bot": bot_id})]
 
 
 @lru_cache(SEASONS_AT_A_TIME)
@@ -144,16 +134,25 @@ def _met(season_id: int) -> Any:
         .limit(1)
         .scalar_subquery()
     )
-    met, beside = func.count(), col(own.rank) - col(other.rank)
-    ways: tuple[Any, ...] = (beside < 0, beside == 0, beside > 0)
-    return (
-        sqlalchemy.select(col(other.bot_id), met, *(func.sum(case((way, 1), else_=0)) for way in ways))
+    matches, beside = func.count().label("matches"), col(own.rank) - col(other.rank)
+    ways = {"won": beside < 0, "drawn": beside == 0, "lost": beside > 0}
+    counted = (func.sum(case((way, 1), else_=0)).label(name) for name, way in ways.items())
+    met = (
+        sqlalchemy.select(col(other.bot_id), matches, *counted)
         .join_from(own, other, (col(other.match_id) == col(own.match_id)) & (col(other.seat) != col(own.seat)))
         .join(Match, col(Match.id) == col(own.match_id))
         .where(col(own.bot_id) == bindparam("bot"), col(own.match_id) > func.coalesce(oldest, 0), *counts(season_id))
         .group_by(col(other.bot_id))
-        .order_by(met.desc(), col(other.bot_id))
+        .order_by(matches.desc(), col(other.bot_id))
         .limit(MAX_OPPONENTS)
+        .subquery()
+    )
+    figures = (met.c[name] for name in ("matches", *ways))
+    return (
+        sqlalchemy.select(met.c.bot_id, col(Bot.name), col(User.name), *figures)
+        .join_from(met, Bot, col(Bot.id) == met.c.bot_id)
+        .join(User, col(User.id) == Bot.owner_id)
+        .order_by(met.c.matches.desc(), met.c.bot_id)
     )
 
 

@@ -1,0 +1,91 @@
+"""What confines a container: the engine's settings for a box. `sandbox.seccomp` has the system calls."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Any
+
+import docker
+from docker.types import LogConfig, Mount, Ulimit
+
+from deadheat.sandbox import seccomp
+from deadheat.sandbox.box import Limits
+from deadheat.sandbox.runtimes import Runtime
+
+INIT_CAPABILITIES = ["KILL", "SETUID", "SETGID", "SETPCAP"]  # only init's; it drops them all before the bot starts
+PLAYING_CAPABILITIES = [*INIT_CAPABILITIES, "SYS_ADMIN"]  # to mount, and to make process namespaces
+PAGE_BYTES = 4096
+MASKED = """
+/proc/acpi /proc/asound /proc/kcore /proc/keys /proc/latency_stats /proc/sched_debug /proc/scsi /proc/timer_list
+/proc/timer_stats /sys/devices/virtual/powercap /sys/firmware
+
+/proc/buddyinfo /proc/diskstats /proc/interrupts /proc/key-users /proc/locks /proc/pagetypeinfo /proc/pressure
+/proc/schedstat /proc/softirqs /proc/vmstat /proc/zoneinfo
+/proc/sys/fs/aio-nr /proc/sys/fs/dentry-state /proc/sys/fs/file-nr /proc/sys/fs/inode-nr /proc/sys/fs/inode-state
+
+/proc/sys/kernel/pty /dev/pts
+"""
+"""Paths that a box does not see. First, as with engines by default, the machine and its keys. Then host-wide counts and
+lists, which one bot can change and another read: /proc/locks shows even the byte ranges of locks held in other
+containers. (Runtimes need /proc/stat and /proc/meminfo; those remain.) Last, terminals: a host has 4096 for all."""
+
+CORE_BYTES = 1
+"""Too little for a core file, and the only limit that keeps the kernel from piping a crash into a program of the host,
+started as root outside the box (core(5)). A bot cannot lower it, see `sandbox.seccomp`."""
+
+
+def host_config(client: docker.APIClient, directory: Path, limits: Limits, runtime: Runtime) -> Any:
+    """Return everything that confines a box, in one place."""
+    mounts = [
+        Mount("/judge", str(directory / "judge"), type="bind", read_only=True),
+        Mount("/bot", str(directory / "program"), type="bind", read_only=True),
+    ]
+    plays = not (limits.building or runtime.gvisor)
+    filter_of_calls = seccomp.profile(limits.building, says_eperm=runtime.gvisor, playing=plays)
+    tmp = f"size={limits.tmp_bytes},nr_inodes={limits.tmp_inodes},mode=1777,nosuid,nodev,noexec"
+    memory_bytes = limits.memory_bytes + (_size_bytes(directory / "program") if plays else 0)  # its copy in memory
+    config = client.create_host_config(
+        network_mode="none",
+        read_only=True,
+        mounts=mounts,
+        tmpfs={"/tmp": tmp, **limits.scratch},
+        cap_drop=["ALL"],
+        cap_add=PLAYING_CAPABILITIES if plays else INIT_CAPABILITIES,
+        security_opt=["no-new-privileges:true", f"seccomp={filter_of_calls}", *(["apparmor=unconfined"] * plays)],
+        mem_limit=memory_bytes,
+        memswap_limit=memory_bytes,  # equal to the memory limit: no swap
+        pids_limit=limits.processes + plays,  # the warden
+        cpuset_cpus=limits.cpus or None,
+        ipc_mode="none",
+        sysctls={"kernel.shmmni": "0", "kernel.msgmni": "0", "kernel.sem": "0 0 0 0"},  # nothing outlives a match
+        ulimits=[
+            Ulimit(name="nofile", soft=limits.open_files, hard=limits.open_files),
+            Ulimit(name="fsize", soft=limits.file_bytes, hard=limits.file_bytes),
+            Ulimit(name="core", soft=CORE_BYTES, hard=CORE_BYTES),
+            Ulimit(name="msgqueue", soft=0, hard=0),
+            Ulimit(name="memlock", soft=0, hard=0),
+        ],
+        log_config=LogConfig(type="none"),
+        auto_remove=True,
+    )
+    # The library has no arguments for these.
+    config["ReadonlyPaths"] = [] if plays else ["/proc"]  # all of it: see `to_be_killed_first`; playing bots have none
+    config["MaskedPaths"] = MASKED.split()
+    runtime.adapt(config, limits)
+    return config
+
+
+def to_be_killed_first(pid: int) -> None:
+    """Make the kernel, when out of memory, kill a build's first process before init, however little memory it uses: a
+    dead init looks like our failure. The process cannot undo this, because its /proc is read-only. In matches init does
+    this.
+    """
+    with contextlib.suppress(OSError):  # it has already ended
+        Path(f"/proc/{pid}/oom_score_adj").write_text("1000", "ascii")
+
+
+def _size_bytes(folder: Path) -> int:
+    """Return the space that the files below take in a memory file system."""
+    sizes = (path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    return sum(-(-size // PAGE_BYTES) * PAGE_BYTES for size in sizes)
