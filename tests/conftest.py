@@ -30,16 +30,8 @@ SERVERS = {"tests/cluster", "tests/dashboards"}
 
 WAITING = (
     *("tests/end_to_end/", "tests/docs/test_commands.py", "tests/hostile/test_zoo.py", "tests/cluster"),
-    *(
-        "tests/site/test_everybody.py",
-        "tests/dashboards",
-        "tests/hostile/",
-        "tests/workers/",
-        "tests/sandbox/",
-        "tests/site/",
-        "tests/deploy/",
-        "tests/benchmarks/",
-    ),
+    *("tests/site/test_everybody.py", "tests/dashboards", "tests/hostile/", "tests/workers/", "tests/sandbox/"),
+    *("tests/site/", "tests/deploy/", "tests/benchmarks/"),
 )
 """Where tests wait for containers, servers and a browser more than they compute; what takes longest stands first."""
 
