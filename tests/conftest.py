@@ -29,8 +29,9 @@ SERVERS = {"tests/cluster", "tests/dashboards"}
 """Folders of tests whose fixture of that scope starts servers, for minutes."""
 
 WAITING = (
-    *("tests/docs/test_commands.py", "tests/end_to_end/", "tests/cluster", "tests/dashboards", "tests/hostile/"),
-    *("tests/workers/", "tests/sandbox/", "tests/site/", "tests/deploy/", "tests/benchmarks/"),
+    *("tests/end_to_end/", "tests/docs/test_commands.py", "tests/hostile/test_zoo.py", "tests/cluster"),
+    *("tests/site/test_everybody.py", "tests/dashboards", "tests/hostile/", "tests/workers/", "tests/sandbox/"),
+    *("tests/site/", "tests/deploy/", "tests/benchmarks/"),
 )
 """Where tests wait for containers, servers and a browser more than they compute; what takes longest stands first."""
 

@@ -166,27 +166,26 @@ def test_rankings_are_watched_until_their_season_closes(site: Site) -> None:
 def test_processes_of_one_host_add_up_their_metrics(tmp_path: Path) -> None:
     """Each process in turn answers one request and tells all metrics."""
     script = """
-import sys
+import os, sys
 from pathlib import Path
 from tests.api.site import Site
-site = Site(Path(sys.argv[1]), metrics_dir=sys.argv[2])
-site.client.get("/v1/games")
-sys.stdout.write(site.client.get("/metrics").text)
-site.close()
+folder = Path(sys.argv[1])
+for number in ("1", "2"):
+    if os.fork():
+        assert os.wait()[1] == 0
+        continue
+    site = Site(folder / number, metrics_dir=str(folder))
+    site.client.get("/v1/games")
+    (folder / f"{number}.txt").write_text(site.client.get("/metrics").text)
+    os._exit(0)
 """
-    metrics = tmp_path / "metrics"
-    metrics.mkdir()
+    environment = {"PROMETHEUS_MULTIPROC_DIR": str(tmp_path), "PATH": ""}
+    root = Path(__file__).parents[2]
+    subprocess.run([sys.executable, "-c", script, str(tmp_path)], env=environment, cwd=root, check=True)
     for number in ("1", "2"):
-        done = subprocess.run(
-            [sys.executable, "-c", script, str(tmp_path / number), str(metrics)],
-            env={"PROMETHEUS_MULTIPROC_DIR": str(metrics), "PATH": ""},
-            cwd=Path(__file__).parents[2],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert f'requests_total{{method="GET",route="/v1/games",status="200"}} {number}.0' in done.stdout
-        assert 'deadheat_queue_oldest_seconds{queue="play"} 0.0' in done.stdout
+        told = (tmp_path / f"{number}.txt").read_text()
+        assert f'requests_total{{method="GET",route="/v1/games",status="200"}} {number}.0' in told
+        assert 'deadheat_queue_oldest_seconds{queue="play"} 0.0' in told
 
 
 def operations(document: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:

@@ -19,16 +19,21 @@ from jinja2 import ChoiceLoader, FileSystemLoader, PrefixLoader
 from deadheat.api.pages.render import templates
 from deadheat.cli.game import looks
 from deadheat.engine.games.folder import folders
-from tests.cli.command import ROOT, deadheat
+from tests.cli.command import ROOT, deadheat, invoke
 
 
-@pytest.fixture
-def written(tmp_path: Path) -> Path:
-    """A game as `new` writes it."""
-    folder = tmp_path / "odd_one"
+@pytest.fixture(scope="module")
+def new(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A game as `new` writes it, for all to copy."""
+    folder = tmp_path_factory.mktemp("new") / "odd_one"
     done = deadheat("game", "new", "odd-one", "--folder", str(folder))
     assert done.returncode == 0, done.stderr
     return folder
+
+
+@pytest.fixture
+def written(new: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(new, tmp_path / "odd_one")
 
 
 def change(file: Path, old: str, new: str) -> None:
@@ -37,30 +42,19 @@ def change(file: Path, old: str, new: str) -> None:
     file.write_text(text.replace(old, new, 1))
 
 
-def parts(folder: Path) -> tuple[int, dict[str, list[str]]]:
-    """Return the exit code of `check`, and the complaints about each part."""
+def parts(folder: Path) -> tuple[int, dict[str, Any]]:
+    """Return the exit code of `check`, and what it says about each part."""
     done = deadheat("game", "check", str(folder), "--json")
     answers: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
-    return done.returncode, {each["part"]: each["complaints"] for each in answers if "part" in each}
+    return done.returncode, {each["part"]: each for each in answers if "part" in each}
 
 
 def test_what_new_writes_passes_the_check_without_advice(written: Path) -> None:
     code, found = parts(written)
-    assert (code, {part: said for part, said in found.items() if said}) == (0, {})
+    assert (code, [said for each in found.values() for said in each["complaints"]]) == (0, [])
     assert list(found) == [
-        *(
-            "rules",
-            "replies",
-            "scenes",
-            "terminal",
-            "browser",
-            "forms",
-            "training",
-            "protocol",
-            "translations",
-            "names",
-            "bots",
-        ),
+        *("rules", "replies", "scenes", "terminal", "browser", "forms", "training", "protocol"),
+        *("translations", "names", "bots"),
     ]
 
 
@@ -80,114 +74,61 @@ def test_what_new_writes_asks_a_person_by_its_own_form(written: Path) -> None:
 
 
 def test_new_overwrites_nothing_and_wants_a_name(written: Path) -> None:
-    assert deadheat("game", "new", "odd-one", "--folder", str(written)).returncode == 2
-    assert deadheat("game", "new", "Odd One").returncode == 2
+    assert invoke("game", "new", "odd-one", "--folder", str(written)).returncode == 2
+    assert invoke("game", "new", "Odd One").returncode == 2
 
 
 LEAK = 'self.events.append({"type": "prize", "round": round_number, "prize": prize})'
 CARD = 'number(expect(line, "CARD", 1)[0])'
+KOREAN = "locale/ko/LC_MESSAGES/messages.po"
+DRAW = "draw(state) {"
+
+DEFECTS = {
+    "a leak": {"rules": ("rules.py", LEAK, "", "a leak, or an event is missing")},
+    "a crash": {"rules": ("rules.py", CARD, "int(line.split()[1])", "raises")},
+    "one of each part": {
+        "terminal": ("terminal.py", "hand)) or", "nobody)) or", "NameError"),
+        "browser": ("web/board.js", DRAW, "draw() { place.replaceChildren(); }, old(state) {", "drew"),
+        "forms": ("turns.html", "macro card", "macro cards", "no macro card("),
+        "training": ("training.py", "= 0", "= 1", "ends in a fault: illegal"),
+        "protocol": ("protocol.md", "`overflow`", "`long`", "overflow"),
+        "translations": (KOREAN, 'msgstr "카드"', 'msgstr ""', "messages.po has no translation of 'a card'"),
+        "names": ("__init__.py", "=None)", '=None, panel=("best",))', "best, which"),
+        "bots": ("bots/matching/main.py", "return prize", "return 10", "commits the fault"),
+    },
+    "another of each": {
+        "replies": ("rules.py", CARD, f'int("0" + {CARD[7:-1]})', "raises"),
+        "scenes": ("scenes.py", 'words = _("Prize', 'words = "" and _("Prize', "a sentence"),
+        "browser": ("web/board.js", "const rows", "nothing(); const rows", "nothing"),
+        "translations": (
+            *(KOREAN, 'msgstr "상품 %(prize)s"', 'msgstr "상품 %(price)s"'),
+            "'Prize %(prize)s' with other placeholders",
+        ),
+        "bots": ("bots/matching/main.py", "return prize", "return min(self.hand)", "random"),
+    },
+}
 
 
 @pytest.mark.parametrize(
-    ("file", "old", "new", "part", "said"),
-    [
-        pytest.param("rules.py", LEAK, "", "rules", "a leak, or an event is missing", id="a leak"),
-        pytest.param("rules.py", CARD, "int(line.split()[1])", "rules", "raises", id="a crash"),
-        pytest.param(
-            "rules.py",
-            CARD,
-            f'int("0" + {CARD[7:-1]})',
-            "replies",
-            "raises",
-            id="a crash at odd replies",
-            marks=pytest.mark.all,
-        ),
-        pytest.param(
-            "scenes.py",
-            'words = _("Prize',
-            'words = "" and _("Prize',
-            "scenes",
-            "a sentence",
-            id="no words",
-            marks=pytest.mark.all,
-        ),
-        pytest.param("terminal.py", "hand)) or", "nobody)) or", "terminal", "NameError", id="a name"),
-        pytest.param(
-            "web/board.js",
-            "draw(state) {",
-            "draw() { place.replaceChildren(); }, old(state) {",
-            "browser",
-            "drew",
-            id="empty",
-        ),
-        pytest.param(
-            "web/board.js",
-            "const rows",
-            "nothing(); const rows",
-            "browser",
-            "nothing",
-            id="a broken board",
-            marks=pytest.mark.all,
-        ),
-        pytest.param(
-            "turns.html", "macro card", "macro cards", "forms", "no macro card(", id="no macro", marks=pytest.mark.all
-        ),
-        pytest.param("forms.py", '"PLAY": _play', "", "forms", "no form for PLAY", id="no form", marks=pytest.mark.all),
-        pytest.param(
-            "training.py",
-            "= 0",
-            "= 1",
-            "training",
-            "ends in a fault: illegal",
-            id="an illegal action",
-            marks=pytest.mark.all,
-        ),
-        pytest.param(
-            "protocol.md", "`overflow`", "`long`", "protocol", "overflow", id="a fault unsaid", marks=pytest.mark.all
-        ),
-        pytest.param(
-            "locale/ko/LC_MESSAGES/messages.po",
-            'msgstr "카드"',
-            'msgstr ""',
-            "translations",
-            "messages.po has no translation of 'a card'",
-            id="no Korean",
-        ),
-        pytest.param(
-            "locale/ko/LC_MESSAGES/messages.po",
-            'msgstr "상품 %(prize)s"',
-            'msgstr "상품 %(price)s"',
-            "translations",
-            "'Prize %(prize)s' with other placeholders",
-            id="a placeholder",
-            marks=pytest.mark.all,
-        ),
-        pytest.param("__init__.py", "=None)", '=None, panel=("best",))', "names", "best, which", id="nobody's panel"),
-        pytest.param(
-            "bots/matching/main.py",
-            "return prize",
-            "return 10",
-            "bots",
-            "commits the fault",
-            id="a fault",
-            marks=pytest.mark.all,
-        ),
-        pytest.param(
-            "bots/matching/main.py",
-            "return prize",
-            "return min(self.hand)",
-            "bots",
-            "random",
-            id="weak",
-            marks=pytest.mark.all,
-        ),
-    ],
+    "defects",
+    [pytest.param(name, marks=[pytest.mark.all] if name == "another of each" else []) for name in DEFECTS],
 )
-def test_the_check_says_what_to_mend(written: Path, file: str, old: str, new: str, part: str, said: str) -> None:
-    change(written / file, old, new)
+def test_the_check_says_what_to_mend(written: Path, defects: str) -> None:
+    for file, old, new, _ in DEFECTS[defects].values():
+        change(written / file, old, new)
     code, found = parts(written)
-    assert said in " ".join(found[part]), found
-    assert code == (0 if file == "forms.py" else 1)
+    assert code == 1
+    assert [part for part, said in found.items() if not said["right"]] == list(DEFECTS[defects])
+    for part, (*_, said) in DEFECTS[defects].items():
+        assert said in " ".join(found[part]["complaints"]), found
+
+
+@pytest.mark.all
+def test_a_form_too_few_is_an_advice(written: Path) -> None:
+    change(written / "forms.py", '"PLAY": _play', "")
+    code, found = parts(written)
+    assert code == 0
+    assert "no form for PLAY" in " ".join(found["forms"]["complaints"])
 
 
 @pytest.mark.all
@@ -200,14 +141,14 @@ def test_a_game_in_english_alone_is_advised_of_it(written: Path) -> None:
     )
     code, found = parts(written)
     assert code == 0
-    assert [said.partition(":")[0] for said in found["translations"]] == [
+    assert [said.partition(":")[0] for said in found["translations"]["complaints"]] == [
         "every reader is told in English",
         "there is no locale/ko/LC_MESSAGES/messages.po",
     ]
 
 
 def test_a_folder_without_a_game_is_refused_in_a_sentence(tmp_path: Path) -> None:
-    assert "has no __init__.py" in deadheat("game", "check", str(tmp_path)).stderr
+    assert "has no __init__.py" in invoke("game", "check", str(tmp_path)).stderr
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "__init__.py").write_text("GAME = 1\n")
     done = deadheat("game", "check", str(tmp_path / "bad"))

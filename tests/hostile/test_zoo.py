@@ -12,6 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from deadheat.engine.core import STDERR_KEPT_BYTES
 from deadheat.engine.games import GAMES
@@ -62,8 +63,10 @@ def clean(
         yield
 
 
-def of_kind(kind: str) -> list[str]:
-    return [name for name in names() if load(name).kind == kind]
+def of_kind(kind: str) -> list[ParameterSet]:
+    """The cases of a kind. Variants of others are left to runs of everything."""
+    cases = {name: case for name in names() if (case := load(name)).kind == kind}
+    return [pytest.param(name, marks=[pytest.mark.all] * bool(case.like)) for name, case in cases.items()]
 
 
 def test_every_folder_is_a_case_and_every_expectation_can_be_read() -> None:
@@ -72,6 +75,7 @@ def test_every_folder_is_a_case_and_every_expectation_can_be_read() -> None:
     for name in folders:
         for runtime in ("runc", "runsc"):
             case = load(name, runtime)
+            assert not case.like or not load(case.like).like
             assert (CASES / name / ("make.py" if case.make else "bot")).exists()
             if isinstance(case, MatchCase):
                 for answers in (case.expect.faults, case.expect.commands, case.expect.ends):
@@ -101,7 +105,7 @@ def test_a_match(zoo: Zoo, clean: None, name: str) -> None:
         if case.expect.tried is not None and match.ending is not None and not match.fault:
             assert len(re.findall(r"^tried: ", said, re.MULTILINE)) == case.expect.tried, said
 
-    if Lane.everything or name == of_kind("match")[-1]:  # the next case needs an honest opponent too
+    if Lane.everything or name == of_kind("match")[-1].values[0]:  # the next case needs an honest opponent too
         assert_fit(zoo, case.game)
 
 

@@ -93,6 +93,7 @@ class BuildExpectation(_Strict):
 class _Case(_Strict):
     title: str = Field(min_length=10)
     make: bool = False  # make.py creates the upload, instead of bot/
+    like: str = ""  # the case of which this is a variant
 
 
 class MatchCase(_Case):

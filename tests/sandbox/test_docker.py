@@ -1,4 +1,4 @@
-"""What a bot finds when it looks around in its container, and what a series of runs leaves behind.
+"""What a bot notices in its container, and what a series of runs leaves behind (`test_insider`: what it finds).
 
 The bot in most of these tests evaluates the Python expression that each prompt carries, so a test reads like a
 conversation with somebody who sits inside.
@@ -46,47 +46,9 @@ for line in sys.stdin:
     print(tries(lambda: eval(line)), flush=True)
 """
 
-SOCKETS = [(2, 1), (2, 2), (10, 1), (16, 3), (17, 3), (38, 5), (40, 1)]  # inet, inet6, netlink, packet, alg, vsock
-CALLS = {  # numbers of x86-64, with arguments that would succeed, or fail otherwise, without the filter
-    "io_uring_setup": (425, "1, ctypes.create_string_buffer(120)"),
-    "memfd_create": (319, "b'x', 0"),
-    "io_setup": (206, "1, ctypes.byref(ctypes.c_ulong())"),
-    "memfd_secret": (447, "0"),
-    "userfaultfd": (323, "1"),
-    "keyctl": (250, "0, -3, 1"),
-    "add_key": (248, "b'user', b'x', b'x', 1, -2"),
-    "bpf": (321, "0, ctypes.create_string_buffer(72), 72"),
-    "perf_event_open": (298, "ctypes.create_string_buffer(128), 0, -1, -1, 0"),
-    "ptrace": (101, "0, 0, 0, 0"),
-    "process_vm_readv": (310, "os.getpid(), 0, 0, 0, 0, 0"),
-    "unshare": (272, "0x10000000"),
-    "clone with a namespace": (56, "0x10000011, 0, 0, 0, 0"),
-    "clone with a process namespace": (56, "0x20000011, 0, 0, 0, 0"),
-    "clone with a handle": (56, "0x1011, 0, ctypes.byref(ctypes.c_int()), 0, 0"),
-    "mount": (165, "b'x', b'/tmp', b'tmpfs', 0, 0"),
-    "umount": (166, "b'/tmp', 0"),
-    "pivot_root": (155, "b'/', b'/tmp'"),
-    "sysinfo": (99, "ctypes.create_string_buffer(200)"),
-    "pidfd_open": (434, "os.getpid(), 0"),
-    "the number of a socket": (
-        55,
-        "kept.append(socket.socket(1)) or kept[-1].fileno(), 1, 57, b'x' * 8, b'\\x08\\0\\0\\0'",
-    ),
-    "a handle of a socket's peer": (
-        55,
-        "kept.append(socket.socketpair()) or kept[-1][0].fileno(), 1, 77, b'x' * 4, b'\\x04\\0\\0\\0'",
-    ),
-    "setns": (308, "0, 0"),
-    "open_by_handle_at": (304, "-100, 0, 0"),
-    "shmget": (29, "0, 4096, 0o1600"),
-    "mq_open": (240, "b'x', 0o102, 0o600, 0"),
-    "settimeofday": (164, "ctypes.create_string_buffer(16), 0"),
-    "clock_settime": (227, "0, ctypes.create_string_buffer(16)"),
-    "fanotify_init": (300, "0, 0"),
-    "kcmp": (312, "1, 1, 0, 0, 0"),
-}
-
 Insider = Callable[[str], str]
+
+SMALL = Limits(memory_bytes=128 * 2**20, processes=16, tmp_bytes=2**20, tmp_inodes=50)
 
 
 @pytest.fixture
@@ -103,7 +65,7 @@ def program(tmp_path: Path) -> Program:
 
 @pytest.fixture
 def box(sandbox: DockerSandbox, program: Program) -> Iterator[Box]:
-    opened = sandbox.open(program, Limits(memory_bytes=128 * 2**20, processes=16, tmp_bytes=2**20, tmp_inodes=50))
+    opened = sandbox.open(program, SMALL)
     yield opened
     opened.close()
 
@@ -134,77 +96,6 @@ def inside(box: Box) -> Insider:
 def stop(box: Box, grace_ns: int = NS_PER_S) -> Exit:
     box.ask_stop(grace_ns)
     return box.stopped()
-
-
-@pytest.mark.parametrize(
-    ("expression", "expected"),
-    [
-        ("os.getuid() == os.getgid() >= 2**20, os.getgroups()", "(True, [])"),
-        ("os.environ.get('JUDGE_UID')", "None"),
-        ("capabilities()", "[0, 0, 0, 0, 0, 0]"),
-        ("[libc.prctl(number, 0, 0, 0, 0) for number in (21, 39)], libc.prctl(23, 0, 0, 0, 0)", "([2, 1], 0)"),
-        ("resource.getrlimit(resource.RLIMIT_NOFILE)", "(256, 256)"),
-        ("resource.getrlimit(resource.RLIMIT_CORE)", "(1, 1)"),
-        ("resource.getrlimit(resource.RLIMIT_FSIZE)", f"({64 * 2**20}, {64 * 2**20})"),
-        ("resource.getrlimit(12)", "(0, 0)"),  # message queues
-        ("signal.getsignal(signal.SIGPIPE) == signal.SIG_IGN, os.getcwd()", "(True, '/bot')"),
-        ("[fd for fd in range(256) if tries(lambda: os.fstat(fd)).startswith('os.stat')]", "[0, 1, 2]"),
-        (
-            "os.listdir('/proc'), sorted(os.listdir('/proc/self')), os.listdir('/sys')",
-            "(['self'], ['exe', 'maps'], [])",
-        ),
-        ("sorted(os.listdir('/dev'))", "['full', 'null', 'random', 'urandom', 'zero']"),
-        ("os.getpid(), os.getppid(), os.getsid(0)", "(2, 1, 2)"),
-        ("[os.path.exists(f'/usr/bin/{tool}') for tool in ('gcc', 'cc', 'ld', 'perl', 'dpkg')]", str([False] * 5)),
-        ("os.path.exists('/dev/shm')", "False"),
-        ("os.path.exists('/var/run/docker.sock')", "False"),
-        (
-            "libc.shmget(0, 4096, 0o1600) < 0, libc.msgget(0, 0o1600) < 0, libc.semget(0, 1, 0o1600) < 0",
-            "(True, True, True)",
-        ),
-    ],
-)
-def test_the_insider_finds(box: Box, expression: str, expected: str) -> None:
-    assert inside(box)(expression) == expected
-
-
-@pytest.mark.parametrize(
-    "attempt",
-    [
-        "open('/bot/x', 'w')",
-        "open('/x', 'w')",
-        "open('/etc/x', 'w')",
-        "open('/dev/x', 'w')",
-        "open('/dev/mqueue/x', 'w')",
-        "open('/judge/ctl', 'w')",
-        "os.listdir('/judge')",
-        "open('/proc/self/fd/0', 'rb+')",
-        "open('/proc/self/fd/1', 'rb')",
-        "open('/proc/1/environ')",
-        "os.listdir('/proc/1/fd')",
-        "os.kill(1, 9)",
-        "open('/judge/in')",
-        "open('/resident/complete')",
-        "os.getloadavg()",
-        "os.setuid(0)",
-        "os.chroot('/tmp')",
-        "os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))",
-        "os.nice(-1)",
-        "socket.socket().connect(('127.0.0.1', 80))",
-        "socket.socket().connect(('169.254.169.254', 80))",
-        "socket.getaddrinfo('example.org', 80)",
-        "socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)",
-        "resource.setrlimit(resource.RLIMIT_NOFILE, (9999, 9999))",
-        "open('/tmp/big', 'wb').write(bytes(2 * 2**20))",
-        "[open(f'/tmp/{i}', 'w').close() for i in range(99)]",
-        "[os.dup(1) for i in range(300)]",
-        "open('/proc/sysrq-trigger', 'w')",
-        *(f"socket.socket({family}, {kind})" for family, kind in SOCKETS),
-        *(f"call({number}, {arguments})" for number, arguments in CALLS.values()),
-    ],
-)
-def test_the_insider_cannot(box: Box, attempt: str) -> None:
-    assert "error" in inside(box)(attempt).split(":")[0].lower()
 
 
 def test_a_pinned_bot_stays_where_it_is(sandbox: DockerSandbox, program: Program) -> None:
@@ -306,7 +197,7 @@ def test_what_the_last_run_said_and_was_told_too_late_reaches_nobody(box: Box) -
 def test_a_finished_bot_may_exit_by_itself(box: Box) -> None:
     channel = box.start()
     PipeTransport([channel]).exchange([Message(0, "FINISH")])
-    end = stop(box, NS_PER_S)
+    end = stop(box, 60 * NS_PER_S)
     assert (end.exit_code, end.signal, end.lingered) == (0, None, False)
     assert end.cpu_ns and end.peak_memory_bytes
 

@@ -6,6 +6,7 @@ These tests run on shared, noisy machines, where own time makes the same verdict
 from __future__ import annotations
 
 import os
+import select
 import sys
 import threading
 import time
@@ -26,18 +27,23 @@ from deadheat.sandbox.pipes import LOOK_NS, PipeTransport
 T = TypeVar("T")
 
 LIMIT_NS = 300 * NS_PER_MS
+SETTLES_SECONDS = 60
 
 
-def ask(code: str, lines: Sequence[str] = ("ROLL",), limit_ns: int = LIMIT_NS, patience_s: float = 0.0) -> list[Reply]:
-    """Start `code` as a bot and send the lines, each as a prompt, waiting `patience_s` before each."""
+def ask(code: str, lines: Sequence[str] = ("ROLL",), limit_ns: int = LIMIT_NS, *, settled: bool = False) -> list[Reply]:
+    """Start `code` as a bot and send the lines, each as a prompt; `settled`: the last one only when the bot has written
+    something or has ended.
+    """
     box = LocalSandbox().open(Program(Path("/"), (sys.executable, "-Sc", code), "test"), Limits())
     try:
-        transport = PipeTransport([box.start()])
-        replies = [transport.exchange([Message(0, "WARM", 10_000 * NS_PER_MS)])[0]]
-        for line in lines:
-            time.sleep(patience_s)
-            replies.append(transport.exchange([Message(0, line, limit_ns)])[0])
-        return replies[1:]
+        channel = box.start()
+        transport = PipeTransport([channel])
+        transport.exchange([Message(0, "WARM", 10_000 * NS_PER_MS)])
+        *first, last = lines
+        replies = [transport.exchange([Message(0, line, limit_ns)])[0] for line in first]
+        if settled and not channel.unread:
+            assert select.select([channel.stdout_fd], [], [], SETTLES_SECONDS)[0]
+        return [*replies, transport.exchange([Message(0, last, limit_ns)])[0]]
     finally:
         box.close()
 
@@ -47,10 +53,11 @@ HELLO = "import sys,time,os\nsys.stdin.readline()\nprint('OK',flush=True)\n"
 
 def test_a_prompt_answer_is_taken_with_its_time() -> None:
     thinks = "line=sys.stdin.readline()\ntime.sleep(0.02)\nsum(range(10**5))\n"  # the referee has looked by then
-    (reply,) = ask(HELLO + thinks + "print('got',line.strip(),flush=True)\ninput()")
+    limit_ns = 60_000 * NS_PER_MS
+    (reply,) = ask(HELLO + thinks + "print('got',line.strip(),flush=True)\ninput()", limit_ns=limit_ns)
     assert reply.line == "got ROLL"
     assert reply.fault is None
-    assert 0 < reply.elapsed_ns <= LIMIT_NS
+    assert 20 * NS_PER_MS <= reply.elapsed_ns < limit_ns
     assert reply.cpu_ns is not None and reply.cpu_ns > 0
 
 
@@ -77,7 +84,7 @@ def test_exit_is_known_at_once_and_bytes_without_newline_are_no_reply() -> None:
 
 
 def test_an_answer_before_exit_counts() -> None:
-    replies = ask(HELLO + "sys.stdin.readline()\nprint('last words',flush=True)", ["A", "B"], patience_s=0.5)
+    replies = ask(HELLO + "sys.stdin.readline()\nprint('last words',flush=True)", ["A", "B"], settled=True)
     assert replies[0].line == "last words"
     assert replies[1].fault is Fault.EXITED
 
@@ -89,15 +96,13 @@ def test_closing_stdout_is_an_exit() -> None:
 
 @pytest.mark.parametrize("output", ["'a\\nb'", "'a\\n'+'b'*3"])
 def test_a_second_line_is_unexpected_at_the_next_prompt(output: str) -> None:
-    replies = ask(
-        HELLO + f"sys.stdin.readline()\nprint({output},flush=True)\ntime.sleep(9)", ["A", "B"], patience_s=0.3
-    )
+    replies = ask(HELLO + f"sys.stdin.readline()\nprint({output},flush=True)\ntime.sleep(9)", ["A", "B"], settled=True)
     assert replies[0].line == "a"
     assert replies[1].fault is Fault.UNEXPECTED
 
 
 def test_output_before_it_was_asked_for_is_unexpected() -> None:
-    (reply,) = ask(HELLO + "print('early',flush=True)\ntime.sleep(9)", patience_s=0.5)
+    (reply,) = ask(HELLO + "print('early',flush=True)\ntime.sleep(9)", settled=True)
     assert (reply.fault, reply.elapsed_ns) == (Fault.UNEXPECTED, 0)
 
 
@@ -131,7 +136,7 @@ def test_a_long_line_reaches_a_bot_that_reads_slowly() -> None:
 
 
 def test_closing_stdin_alone_is_no_fault_until_the_deadline() -> None:
-    (reply,) = ask(HELLO + "os.close(0)\ntime.sleep(9)", patience_s=0.3)
+    (reply,) = ask(HELLO.replace("print", "os.close(0)\nprint") + "time.sleep(9)")
     assert reply.fault is Fault.TIMEOUT
 
 
@@ -504,9 +509,9 @@ def watched(stolen_share: float, answer_s: float | None, limit_ms: int = 100) ->
 
 
 def test_an_answer_that_the_host_delayed_counts() -> None:
-    reply, transport = watched(0.9, answer_s=0.3)
+    reply, transport = watched(0.9, answer_s=1.1, limit_ms=1000)
     assert reply.line == "OK"
-    assert reply.elapsed_ns > 200 * NS_PER_MS and reply.own_ns <= 100 * NS_PER_MS
+    assert reply.elapsed_ns > 1000 * NS_PER_MS and reply.own_ns <= 1000 * NS_PER_MS
     assert reply.evidence is not None and reply.evidence.stolen_ns == reply.stolen_ns
     assert transport.convictions == []
 
@@ -545,7 +550,7 @@ def test_the_heartbeat_goes_on_in_a_long_watch(monkeypatch: pytest.MonkeyPatch) 
     channel.meter = ScriptedMeter(0.8)
     beats: list[float] = []
     transport = PipeTransport([channel], lambda: beats.append(time.monotonic()))
-    assert transport.exchange([Message(0, "A", 30 * NS_PER_MS)])[0].fault is Fault.TIMEOUT
+    assert transport.exchange([Message(0, "A", 200 * NS_PER_MS)])[0].fault is Fault.TIMEOUT
     assert len(beats) >= 3
 
 

@@ -120,23 +120,26 @@ def watched(browser: Browser, url: str) -> Iterator[Open]:
     assert complaints == []
 
 
-def keeps_out(page: Page) -> list[str]:
-    """Return the barriers of a page, on a desk and on a phone, in light and in dark; afterwards the page is as before.
-    Everything that can be unfolded is unfolded. All of axe's rules run on a phone, where parts scroll; in the dark,
-    only those about colours.
+def keeps_out(page: Page, *, dark: bool = True) -> list[str]:
+    """Return the barriers of a page, on a desk and on a phone, in light and in `dark`; afterwards the page is as
+    before. Everything that can be unfolded is unfolded. All of axe's rules run on a phone, where parts scroll; in the
+    dark, only those about colours.
     """
     page.wait_for_load_state()
     page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
     wide = page.viewport_size or WIDE
     problems = ["wider than a desk"] if overflows(page) else []
-    page.emulate_media(color_scheme="dark")
-    problems += barriers(page, ["color-contrast"])
-    page.emulate_media(color_scheme="light")
+    if dark:
+        page.emulate_media(color_scheme="dark")
+        problems += barriers(page, ["color-contrast"])
+        page.emulate_media(color_scheme="light")
     page.set_viewport_size(PHONE)
     problems += barriers(page) + (["wider than a phone"] if overflows(page) else [])
     page.set_viewport_size(wide)
     return problems
 
+
+AXE = Axe().axe_script
 
 IMPACTS = ("moderate", "serious", "critical")
 """Of what axe finds: all but what is merely untidy."""
@@ -148,7 +151,9 @@ UNTIDY = ("empty-table-header",)
 def barriers(page: Page, rules: Sequence[str] = ()) -> list[str]:
     """The barriers that axe finds: rule and place. `rules`: only these; none: all."""
     options = {"resultTypes": ["violations"]} | ({"runOnly": list(rules)} if rules else {})
-    found = Axe().run(page, options=options).response["violations"]
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE)
+    found = page.evaluate("(options) => axe.run(options)", options)["violations"]
     return [
         f"{violation['id']} ({violation['impact']}): {node['html'][:200]}"
         for violation in found
