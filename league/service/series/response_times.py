@@ -1,7 +1,8 @@
 """Response times by version, season and command, added up when series end, so that pages need not.
 
 Several workers finish series of the same versions at once. Each locks the rows that it adds to in the same order, so
-there is no deadlock; a missing row is first created empty.
+there is no deadlock. A missing row is created empty before any is locked: its creation may have to wait for a worker
+that waits for a lock.
 """
 
 from __future__ import annotations
@@ -51,27 +52,24 @@ def add_response_times(session: Session, season_id: int, job: SeriesJob, outcome
             parts.setdefault(key, []).append(latency)
     if not parts:
         return
-    rows = _locked(session, season_id, parts)
-    if new := sorted(parts.keys() - rows.keys()):
+    chosen = {"season_id": season_id, "version_ids": sorted({version for version, _ in parts})}
+    known = {(version, command) for version, command in session.connection().execute(_KNOWN, chosen)}
+    if new := sorted(parts.keys() - known):
         keys = [{"season_id": season_id, "version_id": version, "command": command} for version, command in new]
         session.connection().execute(_MAKE, keys)
-        rows = _locked(session, season_id, parts)
+    rows = {(row.version_id, row.command): row for row in session.connection().execute(_LOCKED, chosen)}
     changed = [_changed(rows[key], latencies) for key, latencies in sorted(parts.items())]
     set_by_key(session, ResponseTimes, ("season_id", "version_id", "command"), changed)
 
 
-def _locked(
-    session: Session, season_id: int, which: Iterable[tuple[int, str]]
-) -> dict[tuple[int, str], Row[*tuple[Any, ...]]]:
-    """The stored rows of these versions, locked."""
-    chosen = {"season_id": season_id, "version_ids": sorted({version for version, _ in which})}
-    return {(row.version_id, row.command): row for row in session.connection().execute(_LOCKED, chosen)}
-
-
+_OF_THEM = (
+    col(ResponseTimes.season_id) == bindparam("season_id"),
+    col(ResponseTimes.version_id).in_(bindparam("version_ids", expanding=True)),
+)
+_KNOWN = columns(col(ResponseTimes.version_id), col(ResponseTimes.command)).where(*_OF_THEM)
 _LOCKED = (
     columns(*ResponseTimes.__table__.c)  # type: ignore[attr-defined]
-    .where(col(ResponseTimes.season_id) == bindparam("season_id"))
-    .where(col(ResponseTimes.version_id).in_(bindparam("version_ids", expanding=True)))
+    .where(*_OF_THEM)
     .order_by(col(ResponseTimes.version_id), col(ResponseTimes.command))
     .with_for_update()
 )
