@@ -222,6 +222,7 @@ def _spawn(program: Program, environment: Mapping[str, str], files: Sequence[int
     Return its number.
 
     `subprocess` would need 60 us more. posix_spawn inherits the directory, so this process goes there and comes back.
+    Its other threads must not use relative paths meanwhile; processes that run plain bots have no such threads.
     """
     _keep_open_files()
     actions = [(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(files)]
