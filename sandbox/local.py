@@ -183,7 +183,7 @@ class _Plain:
                 break
             killed |= found
         if not wait(self.pid, REAP_TIMEOUT_S):
-            raise SandboxError("no-end", f"process {self.pid} does not end, although it was killed")
+            raise SandboxError("container-stuck", f"process {self.pid} cannot be killed")
         code = 0
         with contextlib.suppress(ChildProcessError):  # whoever started this process let it ignore SIGCHLD
             code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])

@@ -247,9 +247,10 @@ def alive(word: str) -> dict[int, str]:
     return found
 
 
-def alive_after_a_while(word: str) -> dict[int, str]:
+def alive_after_a_while(word: str, expected: int = 0) -> dict[int, str]:
+    """Return those that are alive as soon as they are as many as expected, or after five seconds."""
     for _ in range(500):
-        if not alive(word):
+        if len(alive(word)) == expected:
             break
         time.sleep(0.01)
     return alive(word)
@@ -260,7 +261,7 @@ def test_nothing_of_a_run_outlives_it(home: Path) -> None:
     try:
         transport = PipeTransport([box.start()])
         assert transport.exchange([Message(0, "GO", 20 * NS_PER_S)])[0].line == "OK"
-        assert len(alive(LONG)) == 3
+        assert len(alive_after_a_while(LONG, 3)) == 3, "setsid's child may not have become `sleep` yet"
         box.ask_stop(10 * NS_PER_MS)
         assert box.stopped().lingered
         assert alive(LONG) == {}, "at once: the kernel had ended all of them before the run counted as ended"
