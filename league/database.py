@@ -51,9 +51,7 @@ BUSY_TIMEOUT_MS = 30_000
 """How long a writer waits for the previous one; writers hold the lock for milliseconds."""
 
 MAPPED_BYTES = 2**31 - 2**16
-"""How much of a SQLite file is read through the kernel's memory instead of being copied page by page, at most what
-SQLite allows. A bot's 1,000 matches in a file of 1 GB: 6.7 ms of CPU instead of 10.
-"""
+"""How much of a SQLite file is mapped into memory: the most that SQLite allows. `docs/decisions/league.md` says why."""
 
 POOL = {"pool_size": 5, "max_overflow": 40}
 """The API's thread pool has 40 threads, and none of them should wait for a connection; few are kept when idle."""
