@@ -104,6 +104,9 @@ WHAT_IFS = (
 NEAR = 4
 """The neighbours shown above and below, among those within reach."""
 
+LOOKED_AT = 100
+"""The rows above and below in which they are looked for."""
+
 EXTREMES = 3
 """The number of best and of worst opponents shown."""
 
@@ -143,12 +146,14 @@ def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> d
     """The page's section about one season."""
     board = shared.boards.newest(session, part.season_id)
     standings = board.standings
-    row = next((row for row in standings["rows"] if row["bot_id"] == bot_id), None)
+    rows = standings["rows"]
+    place = rows.bots.index(bot_id) if bot_id in rows.bots else None
+    row = None if place is None else rows[place]
     failures = careers.failures(session, part.season_id, bot_id)
     version_ids = [] if row is None else [row["version_id"]]
     times = command_times(session, part.season_id, version_ids)
     return {
-        "near": near(standings["rows"], row),
+        "near": [] if place is None else near(rows, place),
         "compared": compared(standings, bot_id),
         "gates": careers.gates(session, part.season_id, bot_id),
         "what_ifs": [(time, [late_share(time.counts, part) for _, part in WHAT_IFS]) for time in times if time.counts],
@@ -164,18 +169,18 @@ def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> d
     }
 
 
-def near(rows: Sequence[Row], own: Row | None) -> list[tuple[Row, charts.Bar]]:
-    """The bot among the neighbours whose places' intervals overlap its own."""
-    if own is None or own["rank"] is None:
+def near(rows: Sequence[Row], place: int) -> list[tuple[Row, charts.Bar]]:
+    """The bot in this row among the neighbours whose places' intervals overlap its own."""
+    own = rows[place]
+    if own["rank"] is None:
         return []
 
     def is_near(row: Row) -> bool:
         ranked = row["division"] == own["division"] and row["rank"] is not None
         return ranked and row["rank_low"] <= own["rank_high"] and row["rank_high"] >= own["rank_low"]
 
-    at = next(place for place, row in enumerate(rows) if row is own)
-    above = [*islice(filter(is_near, reversed(rows[:at])), NEAR)][::-1]
-    found = [*above, own, *islice(filter(is_near, rows[at + 1 :]), NEAR)]
+    above = [*islice(filter(is_near, reversed(rows[max(place - LOOKED_AT, 0) : place])), NEAR)][::-1]
+    found = [*above, own, *islice(filter(is_near, rows[place + 1 : place + 1 + LOOKED_AT]), NEAR)]
     return list(zip(found, charts.bars(found), strict=True)) if len(found) > 1 else []
 
 
@@ -189,7 +194,7 @@ def extremes(met: Sequence[Opponent]) -> tuple[list[Opponent], list[Opponent]]:
 
 def compared(standings: Row, bot_id: int) -> list[tuple[Row, Row | None]]:
     """The rows of the bot's versions with games, the newest first, each with its response times."""
-    rows = [row for part in ("rows", "unranked") for row in standings[part] if row["bot_id"] == bot_id]
+    rows = [row for part in ("rows", "unranked") for row in standings[part].of([bot_id])]
     times = standings.get("latency", {})
     return [(row, times.get(str(row["version_id"]))) for row in sorted(rows, key=lambda row: -row["version"])]
 

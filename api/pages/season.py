@@ -30,6 +30,7 @@ from deadheat.league.service.evaluations.views import coming, evaluations
 from deadheat.league.service.people import announcements as league_announcements
 from deadheat.league.service.rankings.history import trends
 from deadheat.league.service.rankings.standings import Leaderboard
+from deadheat.league.service.rankings.stored import Rows
 from deadheat.league.service.seasons.participation import AbsentBot, absent_bots
 from deadheat.league.service.seasons.seasons import season_info, season_progress, season_waiting
 from deadheat.league.service.views.matches import matches
@@ -134,10 +135,9 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
     )
 
 
-def _absent(absent: Sequence[AbsentBot], rows: Sequence[Row]) -> Mapping[str, Sequence[AbsentBot]]:
+def _absent(absent: Sequence[AbsentBot], rows: Rows) -> Mapping[str, Sequence[AbsentBot]]:
     """The bots that the ranking does not show, by reason."""
-    ranked = {row["bot_id"] for row in rows}
-    unseen = [bot for bot in absent if bot.bot_id not in ranked]
+    unseen = [bot for bot in absent if bot.bot_id not in rows.bots]
     kinds = {kind.value: [bot for bot in unseen if bot.absence is kind] for kind in Absence}
     return {kind: bots for kind, bots in kinds.items() if bots}
 
@@ -156,15 +156,16 @@ def _progress(session: Session, info: Season, totals: Row | None) -> Progress:
 
 def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen, info: Season) -> Shown:
     """The requested page of the matching rows, by the name of their division, with pictures of their intervals and
-    trends; the intervals share the scale of all rows.
+    trends; the intervals of a page share a scale, those of a choice that of all rows.
     """
-    rows = board.standings["rows"]
-    found = [row for row in rows if chosen.fits(row)] if chosen.query else rows
+    rows: Rows = board.standings["rows"]
+    every = rows[:] if chosen.query else []
+    found = [row for row in every if chosen.fits(row)] if chosen.query else rows
     part = found[(chosen.page - 1) * ROWS : chosen.page * ROWS]
     ways = trends(session, info.id, [row["bot_id"] for row in part])
     names = {one.number: one.name for one in info.divisions}
     divisions: dict[str, list[tuple[Row, Bar, Trend | None]]] = {}
-    for row, bar in zip(part, bars(part, rows), strict=True):
+    for row, bar in zip(part, bars(part, every or part), strict=True):
         way = trend(ways.get(row["bot_id"], []))
         divisions.setdefault(names[row["division"]], []).append((row, bar, way))
     table = render(
@@ -174,10 +175,10 @@ def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen
         divisions=divisions,
         chosen=chosen,
         pages=-(-len(found) // ROWS),
-        tally=tally(board.config, (row["plackett_luce"] for row in rows)),
+        tally=tally(board.config, (row["plackett_luce"] for row in part)),
         latency=board.standings.get("latency", {}),
     )
-    languages = sorted({row["language"] for row in rows})
+    languages = sorted({language.strip('"') for language in rows.each("language")})
     return Shown(Markup(table), len(found), languages)  # noqa: S704  a template's, which escapes
 
 
