@@ -86,7 +86,7 @@ def courses(shared: Services, session: Session, bots: Sequence[Bot]) -> dict[int
         season_id: {row["bot_id"]: row for row in rows.of(parts) if row["rank"] is not None}
         for season_id, rows in standings.items()
     }
-    counts = {season_id: len(rows) - rows.each("rank").count("null") for season_id, rows in standings.items()}
+    counts = {season_id: rows.ranked for season_id, rows in standings.items()}
 
     def course(bot_id: int, part: careers.Part) -> tuple[careers.Part, Mapping[str, Any] | None, int]:
         season_id = part.season_id

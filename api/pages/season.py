@@ -38,10 +38,10 @@ from deadheat.league.states import SEASON_STEPS, Absence, MatchState, SeasonStat
 
 router = APIRouter(prefix="/seasons/{season_id}", include_in_schema=False)
 
-RECENT = 20
+RECENT = 10
 """The number of matches below the leaderboard."""
 
-ROWS = 100
+ROWS = 50
 """Rows on one page of the leaderboard."""
 
 Row = Mapping[str, Any]
@@ -178,8 +178,7 @@ def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen
         tally=tally(board.config, (row["plackett_luce"] for row in part)),
         latency=board.standings.get("latency", {}),
     )
-    languages = sorted({language.strip('"') for language in rows.each("language")})
-    return Shown(Markup(table), len(found), languages)  # noqa: S704  a template's, which escapes
+    return Shown(Markup(table), len(found), sorted(rows.languages))  # noqa: S704  a template's, which escapes
 
 
 def _dates(info: Season) -> list[tuple[str, str, datetime]]:

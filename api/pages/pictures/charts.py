@@ -119,20 +119,6 @@ def history(points: Sequence[HistoryPoint]) -> History | None:
     )
 
 
-def columns(heights: Sequence[int], first: int = 0) -> str:
-    """The path of columns of these heights, 0 to 9, side by side from the place `first` on."""
-    return "".join(
-        f"M{4 * place} 18v-{2 * height}h3v{2 * height}z" for place, height in enumerate(heights, first) if height
-    )
-
-
-def fault_widths(row: Mapping[str, Any]) -> tuple[str, str]:
-    """The widths of timeouts and other faults in a bar of 60, which is a tenth of the games."""
-    games = row["games"] or 1
-    late = min(600 * row["timeouts"] / games, 60)
-    return f"{late:.1f}", f"{min(600 * row['other_faults'] / games, 60 - late):.1f}"
-
-
 @dataclass(frozen=True, slots=True)
 class Way:
     """A bot's places from evaluation to evaluation; `end`: where its name is written."""

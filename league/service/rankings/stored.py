@@ -27,12 +27,17 @@ class Rows(Sequence[Row]):
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._begin = text[1 : text.find(":") + 2]  # of each row: the brace and its first key
 
     @cached_property
     def _texts(self) -> list[str]:
-        begin = self._text[1 : self._text.find(":") + 2]  # the bracket and the first key
-        rest = self._text[len(begin) + 1 : -2].split(f"}}, {begin}") if begin else []
-        return [begin + one for one in rest]
+        """What follows the beginning of each row, up to the next one."""
+        return self._text.split(self._begin)[1:] if self._begin else []
+
+    def _decoded(self, texts: Sequence[str]) -> list[Row]:
+        rows = [self._begin + text[: text.rfind("}") + 1] for text in texts]
+        found: list[Row] = decoded(f"[{', '.join(rows)}]")
+        return found
 
     def __len__(self) -> int:
         return len(self._texts)
@@ -43,26 +48,32 @@ class Rows(Sequence[Row]):
     def __getitem__(self, place: slice) -> list[Row]: ...
     def __getitem__(self, place: int | slice) -> Row | list[Row]:
         if isinstance(place, int):
-            return _rows([self._texts[place]])[0]
-        return _rows(self._texts[place])
+            return self._decoded([self._texts[place]])[0]
+        return self._decoded(self._texts[place])
 
-    def each(self, key: str) -> list[str]:
-        """The JSON of this figure of every row; `key` must not be of free text."""
-        return [text.partition(f'"{key}": ')[2].partition(",")[0] for text in self._texts]
+    @cached_property
+    def ranked(self) -> int:
+        """How many have a place."""
+        return len(self) - self._text.count('"rank": null')
 
     @cached_property
     def bots(self) -> list[int]:
         """The bot of every row."""
-        return [*map(int, self.each("bot_id"))]
+        return [*map(int, self._each('"bot_id": '))]
+
+    @property
+    def languages(self) -> set[str]:
+        """The languages of all bots."""
+        return {*map(decoded, {*self._each('"language": ')})}
+
+    def _each(self, key: str) -> list[str]:
+        """The JSON of a number or a word in every row."""
+        length = len(key)
+        return [text[(at := text.find(key) + length) : text.find(",", at)] for text in self._texts]
 
     def of(self, bot_ids: Collection[int]) -> list[Row]:
         """The rows of these bots."""
-        return _rows([*compress(self._texts, (bot_id in bot_ids for bot_id in self.bots))])
-
-
-def _rows(texts: Sequence[str]) -> list[Row]:
-    found: list[Row] = decoded("[" + "}, ".join(texts) + "}]") if texts else []
-    return found
+        return self._decoded([*compress(self._texts, (bot_id in bot_ids for bot_id in self.bots))])
 
 
 class Pieces(Mapping[str, Any]):
