@@ -147,14 +147,14 @@ def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> d
     board = shared.boards.newest(session, part.season_id)
     standings = board.standings
     rows = standings["rows"]
-    place = rows.bots.index(bot_id) if bot_id in rows.bots else None
+    place = rows.place_of(bot_id)
     row = None if place is None else rows[place]
     failures = careers.failures(session, part.season_id, bot_id)
     version_ids = [] if row is None else [row["version_id"]]
     times = command_times(session, part.season_id, version_ids)
     return {
         "near": [] if place is None else near(rows, place),
-        "compared": compared(standings, bot_id),
+        "compared": compared(standings, row, bot_id),
         "gates": careers.gates(session, part.season_id, bot_id),
         "what_ifs": [(time, [late_share(time.counts, part) for _, part in WHAT_IFS]) for time in times if time.counts],
         "row": row,
@@ -179,8 +179,10 @@ def near(rows: Sequence[Row], place: int) -> list[tuple[Row, charts.Bar]]:
         ranked = row["division"] == own["division"] and row["rank"] is not None
         return ranked and row["rank_low"] <= own["rank_high"] and row["rank_high"] >= own["rank_low"]
 
-    above = [*islice(filter(is_near, reversed(rows[max(place - LOOKED_AT, 0) : place])), NEAR)][::-1]
-    found = [*above, own, *islice(filter(is_near, rows[place + 1 : place + 1 + LOOKED_AT]), NEAR)]
+    upward = range(place - 1, max(place - LOOKED_AT, 0) - 1, -1)
+    downward = range(place + 1, min(place + LOOKED_AT + 1, len(rows)))
+    above, below = ([*islice(filter(is_near, map(rows.__getitem__, way)), NEAR)] for way in (upward, downward))
+    found = [*above[::-1], own, *below]
     return list(zip(found, charts.bars(found), strict=True)) if len(found) > 1 else []
 
 
@@ -192,11 +194,11 @@ def extremes(met: Sequence[Opponent]) -> tuple[list[Opponent], list[Opponent]]:
     return best, worst
 
 
-def compared(standings: Row, bot_id: int) -> list[tuple[Row, Row | None]]:
+def compared(standings: Row, own: Row | None, bot_id: int) -> list[tuple[Row, Row | None]]:
     """The rows of the bot's versions with games, the newest first, each with its response times."""
-    rows = [row for part in ("rows", "unranked") for row in standings[part].of([bot_id])]
-    times = standings.get("latency", {})
-    return [(row, times.get(str(row["version_id"]))) for row in sorted(rows, key=lambda row: -row["version"])]
+    rows = [own] * (own is not None) + standings["unranked"].of([bot_id])
+    times = standings["latency"].of(rows)
+    return [(row, times.get(row["version_id"])) for row in sorted(rows, key=lambda row: -row["version"])]
 
 
 def _by_cause(counts: Mapping[tuple[int, Fault], int]) -> dict[str, Counter[int]]:

@@ -14,7 +14,8 @@ from pydantic import ConfigDict
 from sqlmodel import Session
 
 from deadheat.api.deps import Id, Shared
-from deadheat.api.pages.pictures.charts import Bar, Trend, bars, trend
+from deadheat.api.pages.board import line
+from deadheat.api.pages.pictures.charts import bars, trend
 from deadheat.api.pages.render import everyones, render
 from deadheat.api.schemas import base
 from deadheat.api.schemas.base import RowId
@@ -35,6 +36,7 @@ from deadheat.league.service.seasons.participation import AbsentBot, absent_bots
 from deadheat.league.service.seasons.seasons import season_info, season_progress, season_waiting
 from deadheat.league.service.views.matches import matches
 from deadheat.league.states import SEASON_STEPS, Absence, MatchState, SeasonState, dated_steps
+from deadheat.sandbox.languages import LANGUAGES
 
 router = APIRouter(prefix="/seasons/{season_id}", include_in_schema=False)
 
@@ -81,7 +83,6 @@ class Shown:
 
     table: Markup
     found: int
-    languages: Sequence[str]
 
 
 @router.get("")
@@ -129,6 +130,7 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
         rows=standings["rows"],
         chosen=chosen,
         shown=page,
+        languages=sorted(info.languages or LANGUAGES),
         absent=_absent(absent, standings["rows"]),
         totals=standings["totals"],
         matches=recent,
@@ -163,11 +165,14 @@ def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen
     found = [row for row in every if chosen.fits(row)] if chosen.query else rows
     part = found[(chosen.page - 1) * ROWS : chosen.page * ROWS]
     ways = trends(session, info.id, [row["bot_id"] for row in part])
+    times = board.standings["latency"].of(part)
+    about = tally(board.config, (row["plackett_luce"] for row in part))
     names = {one.number: one.name for one in info.divisions}
-    divisions: dict[str, list[tuple[Row, Bar, Trend | None]]] = {}
+    divisions: dict[str, list[Markup]] = {}
     for row, bar in zip(part, bars(part, every or part), strict=True):
         way = trend(ways.get(row["bot_id"], []))
-        divisions.setdefault(names[row["division"]], []).append((row, bar, way))
+        made = line(info.id, row, bar, way, times.get(row["version_id"]), second=bool(about))
+        divisions.setdefault(names[row["division"]], []).append(made)
     table = render(
         shared,
         "board.html",
@@ -175,10 +180,9 @@ def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen
         divisions=divisions,
         chosen=chosen,
         pages=-(-len(found) // ROWS),
-        tally=tally(board.config, (row["plackett_luce"] for row in part)),
-        latency=board.standings.get("latency", {}),
+        tally=about,
     )
-    return Shown(Markup(table), len(found), sorted(rows.languages))  # noqa: S704  a template's, which escapes
+    return Shown(Markup(table), len(found))  # noqa: S704  a template's, which escapes
 
 
 def _dates(info: Season) -> list[tuple[str, str, datetime]]:

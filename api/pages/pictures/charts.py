@@ -84,9 +84,8 @@ def trend(elos: Sequence[float]) -> Trend | None:
         return None
     middle, height = (min(elos) + max(elos)) / 2, max(max(elos) - min(elos), TREND_ELO)
     step, room = TREND_WIDTH / (len(elos) - 1), TREND_HEIGHT - 2
-    line = _path(
-        [(round(place * step), round(1 + room * (0.5 - (elo - middle) / height))) for place, elo in enumerate(elos)]
-    )
+    top, rise = 1 + room * (0.5 + middle / height), room / height
+    line = " ".join([f"{number * step:.0f},{top - rise * elo:.0f}" for number, elo in enumerate(elos)])
     return Trend(line, elos[-1] - elos[0])
 
 

@@ -9,9 +9,8 @@ the punctuation before it is no part of one.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
-from itertools import compress
 from typing import Any, overload
 
 from deadheat.league.database import decoded
@@ -59,48 +58,40 @@ class Rows(Sequence[Row]):
     @cached_property
     def bots(self) -> list[int]:
         """The bot of every row."""
-        return [*map(int, self._each('"bot_id": '))]
-
-    @property
-    def languages(self) -> set[str]:
-        """The languages of all bots."""
-        return {*map(decoded, {*self._each('"language": ')})}
-
-    def _each(self, key: str) -> list[str]:
-        """The JSON of a number or a word in every row."""
-        length = len(key)
-        return [text[(at := text.find(key) + length) : text.find(",", at)] for text in self._texts]
+        key = '"bot_id": '
+        return [int(text[(at := text.find(key) + len(key)) : text.find(",", at)]) for text in self._texts]
 
     def of(self, bot_ids: Collection[int]) -> list[Row]:
         """The rows of these bots."""
-        return self._decoded([*compress(self._texts, (bot_id in bot_ids for bot_id in self.bots))])
+        return self._decoded([text for text, bot_id in zip(self._texts, self.bots, strict=True) if bot_id in bot_ids])
+
+    def place_of(self, bot_id: int) -> int | None:
+        """The place of a bot's row in the list; None: it has none."""
+        at = self._text.find(f'"bot_id": {bot_id}, ')
+        return None if at < 0 else self._text.count(self._begin, 0, at) - 1
 
 
-class Pieces(Mapping[str, Any]):
-    """Objects by key, each decoded when it is looked at. No string is in them."""
+class Times:
+    """Response times by version. No string is in them, and no further object."""
 
     def __init__(self, text: str) -> None:
         self._text = text
 
     @cached_property
     def _texts(self) -> dict[str, str]:
-        found = self._text[2:-2].split('}, "') if self._text != "{}" else []
-        return dict(one.split('": ', 1) for one in found)
+        """By version, without the brace behind them."""
+        return dict(one.split('": ', 1) for one in self._text[2:-2].split('}, "') if one)
 
-    def __getitem__(self, key: str) -> Any:
-        return decoded(self._texts[key] + "}")
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._texts)
-
-    def __len__(self) -> int:
-        return len(self._texts)
+    def of(self, rows: Iterable[Row]) -> dict[int, Any]:
+        """The times of these rows' versions, by version, where there are any."""
+        found = ((row["version_id"], self._texts.get(str(row["version_id"]))) for row in rows)
+        return {version_id: decoded(text + "}") for version_id, text in found if text}
 
 
 def standings_in(text: str) -> dict[str, Any]:
-    """The standings in a text: ``rows`` and ``unranked`` as `Rows`, ``latency`` as `Pieces`, the others decoded."""
-    lazy = {"rows": Rows, "unranked": Rows, "latency": Pieces}
-    return {name: lazy.get(name, decoded)(part) for name, part in _parts(text).items()}
+    """The standings in a text: ``rows`` and ``unranked`` as `Rows`, ``latency`` as `Times`, the others decoded."""
+    lazy = {"rows": Rows, "unranked": Rows, "latency": Times}
+    return {"latency": Times("{}")} | {name: lazy.get(name, decoded)(part) for name, part in _parts(text).items()}
 
 
 def _parts(text: str) -> dict[str, str]:
