@@ -95,7 +95,7 @@ PLACES = PARTS | {name: place for verbs in PANELS.values() for name, place in ve
 
 
 def said_of(name: str) -> str:
-    """The first paragraph of the help of a command or group, read from its source."""
+    """Return the first paragraph of the help of a command or group, read from its source."""
     module, _, attribute = PLACES[name].partition(":")
     file = Path(__file__).parent.joinpath(*module.split("."))
     source = (file / "__init__.py" if file.is_dir() else file.with_suffix(".py")).read_text("utf-8")

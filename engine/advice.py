@@ -80,7 +80,7 @@ class Advice:
 
 
 def seed_of(match: Transcript, seat: Seat) -> bytes:
-    """The seed of a session: it follows from the match, so that nobody chooses it."""
+    """Return the seed of a session: it follows from the match, so that nobody chooses it."""
     return hashlib.sha256(b"deadheat advice %d" % seat + encode(match)).digest()[:SEED_BYTES]
 
 

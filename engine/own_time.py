@@ -125,6 +125,6 @@ class Evidence(NamedTuple):
         return self.wall_ns - self.stolen_ns
 
     def as_dict(self) -> dict[str, object]:
-        """The evidence for the ledger of attempts and for the author."""
+        """Return the evidence for the ledger of attempts and for the author."""
         made = {"signal": self.signal, "waited_ns": self.waited_ns}
         return {**self._asdict(), **made, "stolen_ns": self.stolen_ns, "own_ns": self.own_ns}

@@ -46,7 +46,7 @@ class Bot(Protocol):
     """Plays one seat of one match legally."""
 
     def answer(self, line: str, /) -> str | None:
-        """The reply to a line that ends with its newline; None for a notice. FINISH is not put to it."""
+        """Return the reply to a line that ends with its newline; None for a notice. FINISH is not put to it."""
 
 
 class NotConforming(Exception):

@@ -44,8 +44,8 @@ HEAD_STARTS = {
 
 
 def _oldest(precedence: Any, games: tuple[Identity, ...]) -> Any:
-    """The new series of one precedence, in seasons of these games, that has waited longest. (`NOT IN` is evaluated for
-    each series in turn; for `IN`, a database may choose a join that reads all waiting series.)
+    """Return the new series of one precedence, in seasons of these games, that has waited longest. (`NOT IN` is
+    evaluated for each series in turn; for `IN`, a database may choose a join that reads all waiting series.)
     """
     others = select(Season.id).where(col(Season.game).not_in(same_as(games)))
     return (
@@ -60,9 +60,9 @@ def _oldest(precedence: Any, games: tuple[Identity, ...]) -> Any:
 
 @cache
 def oldest(games: tuple[Identity, ...], dialect: str) -> Select[Any] | CompoundSelect[Any]:
-    """The statement for the oldest new series of each precedence. It is built once, because building it takes longer
-    than executing it, and every claim executes it. PostgreSQL plans it again each time, so it gets one query for all
-    precedences; SQLite has no LATERAL.
+    """Return the statement for the oldest new series of each precedence. It is built once, because building it takes
+    longer than executing it, and every claim executes it. PostgreSQL plans it again each time, so it gets one query for
+    all precedences; SQLite has no LATERAL.
     """
     if dialect != "postgresql":
         return union_all(*(columns(_oldest(precedence, games).subquery()) for precedence in HEAD_STARTS))
@@ -73,7 +73,7 @@ def oldest(games: tuple[Identity, ...], dialect: str) -> Select[Any] | CompoundS
 
 
 def turn(series: Series) -> tuple[datetime, int]:
-    """The order of waiting series."""
+    """Return the order of waiting series."""
     return series.queued_at - HEAD_STARTS[Precedence(series.precedence)], series.id
 
 
@@ -87,7 +87,7 @@ def claim_next_series(session: Session, nudged_id: int, worker: str, host: Host)
 
 
 def turn_away_series(session: Session, series_id: int, host: Host) -> bool:
-    """Whether, after a failed claim, to notify another machine of the series (`turn_away`). A series that waits for
+    """Say whether, after a failed claim, to notify another machine of the series (`turn_away`). A series that waits for
     another machine because this one failed at it is enqueued again in a moment.
     """
     settings = settings_of(session)
@@ -103,9 +103,9 @@ def _unwelcome(judge_unfit: bool) -> Update:
 
 
 def _next_in_turn(session: Session) -> int | None:
-    """The new series to be played next, of the games that this process shares with the API. The query reads one row for
-    each precedence, however many wait, and skips rows that other workers are about to take, so that simultaneous
-    requests get different series.
+    """Return the new series to be played next, of the games that this process shares with the API. The query reads one
+    row for each precedence, however many wait, and skips rows that other workers are about to take, so that
+    simultaneous requests get different series.
     """
     session.flush()
     waiting = session.connection().execute(oldest(games_here(), session.get_bind().dialect.name))
