@@ -74,8 +74,8 @@ def stored_file(
     media_type: str,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """A file of the store, to be kept under that name. Most files are read completely before the answer begins, so that
-    damage gives an error rather than a truncated answer. Raises BlobsAway, BlobMissing, BlobDamaged.
+    """Answer with a file of the store, to be kept under that name. Most files are read completely before the answer
+    begins, so that damage gives an error rather than a truncated answer. Raises BlobsAway, BlobMissing, BlobDamaged.
     """
     pieces = shared.blobs.stream(sha256, most_bytes)
     first = list(islice(pieces, READ_BEFORE))

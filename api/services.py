@@ -81,7 +81,7 @@ SHOWING = 4
 """Threads that only render public pages, so that nobody who uploads or signs in can occupy them."""
 
 FITS_BYTES = 1000
-"""What fits into a packet anyway is not compressed."""
+"""Smaller answers are not compressed, because they fit into one packet anyway."""
 
 PACKED = 5
 """The level of gzip: half the time of the usual 9, and 2 % more bytes."""

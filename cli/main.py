@@ -86,7 +86,7 @@ GAMES_HELP = (
     "Begin with `deadheat new GAME --language python --folder my-bot` (`deadheat new --help` lists the games), "
     "then play it against a bot that comes with Deadheat: `deadheat play GAME my-bot house:random`."
 )
-"""Without the games' names: to import them would cost a completion a tenth of a second."""
+"""It leaves out the games' names: to import them would cost a completion a tenth of a second."""
 
 PARTS = {"jobs": "operator.deployment:jobs", "keeper": "operator.deployment:keeper"}
 """Commands that `serve` and `worker` start, and nobody types."""

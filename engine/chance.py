@@ -68,7 +68,7 @@ def seeds(text: str) -> Iterator[bytes]:
 
 
 _DIE = [byte % 6 + 1 for byte in range(252)] + [0] * 4
-"""By byte, the die that it is; 0 if it is thrown away."""
+"""The die that each byte stands for; 0 if the byte is thrown away."""
 
 
 def _blocks(seed: bytes) -> Iterator[bytes]:
@@ -96,7 +96,7 @@ class Chance:
         return byte % bound
 
     def dice(self, count: int) -> tuple[int, ...]:
-        """`count` fair six-sided dice, in the order drawn: the same as ``below(6) + 1`` as many times."""
+        """Return `count` fair six-sided dice, in the order drawn: the same as ``below(6) + 1`` as many times."""
         return tuple(islice(self._dice, count))
 
     def pick(self, choices: Sequence[T]) -> T:

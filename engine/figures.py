@@ -56,7 +56,7 @@ def span(counts: range) -> str:
 
 
 UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60))
-"""Of how far off something is, in seconds."""
+"""The units in which `away` counts, in seconds."""
 
 
 def away(seconds: float) -> str:

@@ -38,8 +38,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 NOISE_NS = 500_000
-"""Less than this is not called stolen: every wake-up costs a bot some microseconds, and some of them are its own doing.
-Verdicts 1 ms and more beside a deadline stay right."""
+"""Shorter times do not count as stolen: every wake-up costs a bot some microseconds, and some of them are its own
+doing. Verdicts 1 ms and more beside a deadline stay right."""
 
 SWAPPED_NS = 100_000_000
 """A thread neither waits nor runs for longer than time passes. Counters that say so, by more than what may lie between

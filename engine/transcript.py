@@ -46,7 +46,7 @@ MAX_TRANSCRIPT_BYTES = 64 * 1024 * 1024
 """No legal match of any game comes near; a larger file is not read."""
 
 MAX_EXCHANGES = 100_000
-"""A bound on every match: the longest game in the house ends below 30,000 exchanges."""
+"""A bound on every match: the longest built-in game ends below 30,000 exchanges."""
 
 _spelled = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 # json.dumps would create an encoder for every line; what contains itself is a RecursionError instead of a ValueError.

@@ -77,7 +77,7 @@ Clock = Callable[[], datetime]
 
 
 def utc_now() -> datetime:
-    """Return the wall clock, aware."""
+    """Return the wall clock's time, as an aware datetime."""
     return datetime.now(UTC)
 
 
@@ -99,7 +99,7 @@ def surroundings(session: Session) -> Surroundings:
 
 
 def now(session: Session) -> datetime:
-    """Return the session's clock."""
+    """Return the time by the session's clock."""
     return surroundings(session).clock()
 
 

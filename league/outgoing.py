@@ -14,7 +14,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import urlsplit
 
 MOST_URL = 500
-"""Characters of a webhook's address."""
+"""The most characters of a webhook's address."""
 
 PORTS = {"http": 80, "https": 443}
 

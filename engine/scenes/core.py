@@ -16,7 +16,7 @@ from deadheat.engine.transcript import Exchange, Transcript
 from deadheat.engine.unfinished import Unfinished
 
 MAX_SCENES = 20_000
-"""The most scenes of one match; the longest game in the house has some 3,000."""
+"""The most scenes of one match; the longest built-in game has some 3,000."""
 
 
 @dataclass(frozen=True, slots=True)

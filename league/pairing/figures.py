@@ -155,7 +155,7 @@ def figures(format_: EvaluationFormat, rules: int, chosen: Sequence[str] | None 
 
 
 def named(chosen: Sequence[str]) -> str:
-    """Return chosen figures as people read them in a sentence, the first deciding first."""
+    """Return the chosen figures as people read them in a sentence, the first deciding first."""
     return ", then ".join(CHOICE[name].heading for name in chosen)
 
 

@@ -226,7 +226,7 @@ def tables(
 
 
 def match_points(ranks: Mapping[int, int], what: Ranks) -> dict[int, Fraction]:
-    """Return points of one match: the share of opponents beaten, or (where wins count) the share of the win."""
+    """Return the points of one match: the share of opponents beaten, or (where wins count) the share of the win."""
     if what is Ranks.WINS:
         winners = [version for version, rank in ranks.items() if rank == 1]
         return {version: Fraction(1, len(winners)) for version in winners}

@@ -75,7 +75,7 @@ def score_variance(tables: Sequence[Tables], strengths: Vector, ranks: Ranks, es
 
 
 def overdispersion(tables: Tables, strengths: Vector, ranks: Ranks) -> float:
-    """Return the variance of the score over the curvature, with tables and groups as clusters: near 1 for two players."""
+    """Return the score's variance over the curvature, with tables and groups as clusters: near 1 for two players."""
     clusters = _clusters([tables], strengths, ranks)
     promised = 2 * clusters.curvature.sum() / table_factor(tables.seats, ranks)
     return max(LEAST_DISPERSION, sum(float(np.sum(alike.scores**2)) for alike in clusters.scored) / float(promised))

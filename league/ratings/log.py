@@ -106,7 +106,7 @@ def _occurrences(places: Iterable[Ints], size: int) -> Ints:
 
 
 def _sorted_used(names: Sequence[str], occurrences: Ints, least: int) -> tuple[tuple[str, ...], Ints]:
-    """Return names that occur at least so often, sorted; and the new place of each old one, -1 if it is left out."""
+    """Return the names that occur at least so often, sorted, and each old one's new place, -1 if it is left out."""
     used = sorted((int(place) for place in np.flatnonzero(occurrences >= least)), key=names.__getitem__)
     new_place: Ints = np.full(len(names), -1, np.int64)
     new_place[used] = np.arange(len(used))

@@ -38,7 +38,7 @@ def one_thread() -> Iterator[None]:
 
 @cache
 def _threads() -> tuple[Callable[[], int], Callable[[int], None]] | None:
-    """Return the functions that read and set the number of OpenBLAS's threads, or None if numpy uses another library."""
+    """Return the functions that read and set OpenBLAS's number of threads; None if numpy uses another library."""
     library = ctypes.CDLL(_umath_linalg.__file__)  # libraries that it is linked with are found through it
     for spelling in SPELLINGS:
         if hasattr(library, spelling.format("get")):

@@ -116,7 +116,7 @@ def _link(parcel: Parcel, settings: Settings, link: Link) -> str:
 
 
 def payload(parcel: Parcel, settings: Settings) -> dict[str, object]:
-    """Return the document that a webhook gets. Discord shows `content` and Slack `text`; neither may mention anybody."""
+    """Return the document that a webhook gets. Discord shows `content`, Slack `text`; neither may mention anybody."""
     if parcel.notice is None:
         text, facts = _("This is a test of your webhook at Deadheat."), {}
     else:

@@ -56,8 +56,8 @@ def qualified(session: Session, season_id: int) -> Mapping[int, int]:
 
 
 def played(session: Session, season_id: int, field: Field) -> list[Played]:
-    """Return series of the finals in which one of these versions sits. Series dropped when a bot was taken out are left
-    out: they were never played, and are due again if it comes back.
+    """Return the series of the finals in which one of these versions sits. Series dropped when a bot was taken out are
+    left out: they were never played, and are due again if it comes back.
     """
     dropped = select(Attempt.series_id).where(Attempt.season_id == season_id, Attempt.cause == Cause.ENTRY_ABSENT)
     chosen = (Series.season_id == season_id, Series.purpose == Purpose.FINALS, col(Series.id).not_in(dropped))

@@ -5,10 +5,10 @@ Theory of operation
 `plan_evaluation` reads the database each time and does what can be done next. The season is locked meanwhile, and every
 step is a row that exists or does not, so two schedulers, or one that dies between two steps, do nothing twice:
 
-1. A pairing of which all series are over is *settled*: its points are stored and never change again. Later rulings, and
-decisions about held matches, do not change an evaluation, so it waits for nobody.
-2. When everything drawn is settled, what is next is drawn from the points of all rounds (`league.pairing.tournament`).
-   A round robin is drawn as a whole.
+1. A pairing is *settled* when all its series are over: its points are stored and never change again. Later rulings, and
+   decisions about held matches, do not change an evaluation, so it waits for nobody.
+2. When everything drawn is settled, the next round is drawn from the points of all rounds
+   (`league.pairing.tournament`). A round robin is drawn as a whole.
 3. Series of drawn pairings are planned while there is room, board by board. Evaluations have room of their own beside
    the ladder and are played before it (`league.service.series.turns`).
 4. When the last round is settled, everybody has a place.
@@ -264,7 +264,7 @@ SETTLED = (
 def _short(
     session: Session, pairings: Sequence[EvaluationPairing], gone: Collection[int], matches: int
 ) -> dict[int, int]:
-    """Return, for pairings whose matches the service failed to play in full: the number of matches that replace the
+    """Return, for pairings whose matches the service failed to play in full, the number of matches that replace the
     held or abandoned ones. A pairing has at most twice its planned matches, so no failure holds up a stage.
     """
     there = [one.id for one in pairings if one.first_id not in gone and one.second_id not in gone]

@@ -31,13 +31,13 @@ SEASONS_AT_A_TIME = 64
 
 @lru_cache(SEASONS_AT_A_TIME)
 def counts(season_id: int) -> tuple[ColumnElement[bool], ...]:
-    """Return conditions under which a match is in the season's log of results."""
+    """Return the conditions under which a match is in the season's log of results."""
     return (*happened(season_id), col(Match.rated).is_(True))
 
 
 @lru_cache(SEASONS_AT_A_TIME)
 def happened(season_id: int) -> tuple[ColumnElement[bool], ...]:
-    """Return conditions under which a match counts for statistics of faults: also unrated ones, except those at an
+    """Return the conditions under which a match counts for statistics of faults: also unrated ones, except those at an
     author's request.
     """
     return (

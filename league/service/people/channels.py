@@ -47,7 +47,7 @@ OVER = "This link is no longer valid: it was used, it is too old, or the address
 
 MOST_ADDRESS = 254
 ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+", re.ASCII)
-"""What HTML's form fields accept (WHATWG), with a dot in the domain."""
+"""The addresses that HTML's form fields accept (WHATWG), with a dot in the domain."""
 
 MOST_TRIES = 10
 FIRST_PAUSE = timedelta(seconds=30)

@@ -215,7 +215,7 @@ def _figures(entry: Rating, seasonal: Rating, prior: Prior) -> Row:
 
 
 def _linked(table: RatingTable) -> dict[int, int]:
-    """Return, for each version the part of the field that its games link it to, named by the lowest number in it;
+    """Return, for each version, the part of the field that its games link it to, named by the lowest number in it;
     pairing joins the parts.
     """
     linked = dict(zip(map(int, table.players), table.posterior.fields(chained=False).tolist(), strict=True))
@@ -232,7 +232,7 @@ def _pairs(table: RatingTable, rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _totals(session: Session, season_id: int, rated: int) -> dict[str, Any]:
-    """Return totals of the season. `causes`: the causes of void attempts at matches."""
+    """Return the totals of the season. `causes`: the causes of void attempts at matches."""
     progress = season_progress(session, season_id)
     faults = _faults(session, season_id).values()
     void = select(Attempt.cause, func.count()).where(*voids_at_planned(season_id))

@@ -106,7 +106,7 @@ def refit(session: Session, season_id: int) -> bool:
 
 @cache
 def _published() -> SelectOfScalar[int]:
-    """Return seasons with final standings, in which no further rankings are made."""
+    """Return the seasons with final standings, in which no further rankings are made."""
     return select(RatingSnapshot.season_id).where(col(RatingSnapshot.final).is_(True))
 
 

@@ -114,8 +114,8 @@ def entries(session: Session, season_id: int, after_bot: int = 0, limit: int = 1
 def entries_named(
     session: Session, season_id: int, named: str, *, skip: int = 0, limit: int = 100
 ) -> tuple[list[EntryInfo], int]:
-    """Return entries with `named` in the name of their bot, author or team, by bot: those after the first `skip`, and
-    the total number. Raises NotFound.
+    """Return the entries with `named` in the name of their bot, author or team, by bot: those after the first `skip`,
+    and the total number. Raises NotFound.
     """
     existing(session, Season, season_id)
     keys = (col(Bot.name_key), col(User.name_key), col(Team.name_key))

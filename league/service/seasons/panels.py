@@ -12,8 +12,8 @@ it had; one without any is entered, and nothing is drawn for it (`Entry.waits_fo
 takes the newest version that has the points; otherwise its author chooses one by its number, also in advance.
 
 * One version of an entry is played at a time: the one that was chosen by its number, or else the newest. An older one's
-waiting series are dropped; it continues with its results when the newer one is done. * What the service fails to play,
-or an organiser voids, is played again, and a match that is held keeps the panel open.
+  waiting series are dropped; it continues with its results when the newer one is done.
+* What the service fails to play, or an organiser voids, is played again, and a match that is held keeps the panel open.
 * Results stay with the program: the same program as another upload begins with the games that it has.
 * A bot of the panel that is retired, or has no version to play, is left out, and the minimum is less in proportion.
   A bot of the panel that enters the season plays the others, and needs no points.

@@ -191,7 +191,7 @@ def season_info(session: Session, season_id: int) -> SeasonInfo:
 
 
 def season_progress(session: Session, season_id: int) -> Progress:
-    """Return counts over the whole season; the API keeps them for a moment."""
+    """Count over the whole season; the API keeps the counts for a moment."""
     entries = session.exec(select(func.count()).select_from(Entry).where(Entry.season_id == season_id)).one()
     kinds = select(Match.state, func.count(), func.sum(case((col(Match.rated), 1), else_=0)))
     found = session.exec(kinds.where(Match.season_id == season_id, PLANNED).group_by(col(Match.state))).all()
@@ -282,7 +282,7 @@ def _raise_any(found: Iterator[BadSetting]) -> None:
 
 
 def _noted(values: Mapping[str, object]) -> dict[str, object]:
-    """Return settings in the form that the audit log stores."""
+    """Return the settings in the form that the audit log stores."""
     return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in values.items()}
 
 

@@ -18,7 +18,7 @@ OPEN_PER_SLOT = 2
 
 
 def open_series_bound(session: Session) -> int:
-    """Return the most series of one season, gates aside, that may wait or run."""
+    """Return how many series of one season, gates aside, may wait or run."""
     return bound_with(judging_slots(session))
 
 

@@ -67,7 +67,7 @@ ALIVE = col(WorkerHost.last_seen_at) >= bindparam("alive_at", type_=UtcDateTime)
 IN_INCIDENT = and_(col(WorkerHost.incident_at).is_not(None), col(WorkerHost.incident_ended_at).is_(None))
 
 NO_HOST = Host("", "")
-"""For statements about all machines."""
+"""Stands for no machine, in statements about all of them."""
 
 NOT_SEEN = "its keeper has not reported lately"
 

@@ -29,7 +29,7 @@ nobody changes another's figures by asking.
 
 
 def voids_at_planned(season_id: int) -> tuple[ColumnElement[bool], ...]:
-    """Return conditions on `Attempt` that it is a void one at a match that the league planned for the season."""
+    """Return the conditions on `Attempt` that it is a void one at a match that the league planned for the season."""
     cause = col(Attempt.cause)
     void = or_(cause < Cause.PLAYED, cause > Cause.PLAYED)  # for `!=` no database would use the index
     asked = exists().where(col(Match.id) == Attempt.match_id, col(Match.asked).is_not(None))

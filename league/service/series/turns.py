@@ -20,17 +20,17 @@ from typing import Any
 
 from sqlalchemy import ARRAY, CompoundSelect, Integer, Select, Update, func, literal, union_all
 from sqlalchemy import select as columns
-from sqlmodel import Session, col, select
+from sqlmodel import Session, col
 
 from deadheat.engine.games.folder import Identity
 from deadheat.league.database import now, settings_of
 from deadheat.league.jobs import Host, SeriesJob
 from deadheat.league.service.ground.steps import update_rows, updating
 from deadheat.league.service.series.carrying_out import SERIES, claim_series
-from deadheat.league.service.series.games import games_here, same_as
+from deadheat.league.service.series.games import closed_to, games_here
 from deadheat.league.service.series.hosts import told_of, turn_away, welcome
 from deadheat.league.states import JobState, Precedence
-from deadheat.league.tables import Season, Series
+from deadheat.league.tables import Series
 
 HEAD_STARTS = {
     Precedence.PANEL: timedelta(hours=3),
@@ -44,14 +44,13 @@ HEAD_STARTS = {
 
 
 def _oldest(precedence: Any, games: tuple[Identity, ...]) -> Any:
-    """Return the new series of one precedence, in seasons of these games, that has waited longest. (`NOT IN` is
+    """Return the new series of one precedence, for processes with these games, that has waited longest. (`NOT IN` is
     evaluated for each series in turn; for `IN`, a database may choose a join that reads all waiting series.)
     """
-    others = select(Season.id).where(col(Season.game).not_in(same_as(games)))
     return (
         columns(col(Series.precedence), col(Series.queued_at), col(Series.id))
         .where(col(Series.state) == JobState.QUEUED, col(Series.precedence) == precedence, col(Series.attempt) == 0)
-        .where(col(Series.season_id).not_in(others))
+        .where(col(Series.season_id).not_in(closed_to(games)))
         .order_by(col(Series.queued_at), col(Series.id))
         .limit(1)
         .with_for_update(skip_locked=True)
@@ -60,9 +59,9 @@ def _oldest(precedence: Any, games: tuple[Identity, ...]) -> Any:
 
 @cache
 def oldest(games: tuple[Identity, ...], dialect: str) -> Select[Any] | CompoundSelect[Any]:
-    """Return the statement for the oldest new series of each precedence. It is built once, because building it takes
-    longer than executing it, and every claim executes it. PostgreSQL plans it again each time, so it gets one query for
-    all precedences; SQLite has no LATERAL.
+    """The statement for the oldest new series of each precedence. It is built once, because building it takes longer
+    than executing it, and every claim executes it. PostgreSQL plans it again each time, so it gets one query for all
+    precedences; SQLite has no LATERAL.
     """
     if dialect != "postgresql":
         return union_all(*(columns(_oldest(precedence, games).subquery()) for precedence in HEAD_STARTS))
@@ -73,7 +72,7 @@ def oldest(games: tuple[Identity, ...], dialect: str) -> Select[Any] | CompoundS
 
 
 def turn(series: Series) -> tuple[datetime, int]:
-    """Return the order of waiting series."""
+    """The order of waiting series."""
     return series.queued_at - HEAD_STARTS[Precedence(series.precedence)], series.id
 
 
@@ -87,7 +86,7 @@ def claim_next_series(session: Session, nudged_id: int, worker: str, host: Host)
 
 
 def turn_away_series(session: Session, series_id: int, host: Host) -> bool:
-    """Say whether, after a failed claim, to notify another machine of the series (`turn_away`). A series that waits for
+    """Whether, after a failed claim, to notify another machine of the series (`turn_away`). A series that waits for
     another machine because this one failed at it is enqueued again in a moment.
     """
     settings = settings_of(session)
@@ -103,9 +102,9 @@ def _unwelcome(judge_unfit: bool) -> Update:
 
 
 def _next_in_turn(session: Session) -> int | None:
-    """Return the new series to be played next, of the games that this process shares with the API. The query reads one
-    row for each precedence, however many wait, and skips rows that other workers are about to take, so that
-    simultaneous requests get different series.
+    """The new series to be played next, of the games that this process shares with the API. The query reads one row for
+    each precedence, however many wait, and skips rows that other workers are about to take, so that simultaneous
+    requests get different series.
     """
     session.flush()
     waiting = session.connection().execute(oldest(games_here(), session.get_bind().dialect.name))

@@ -108,7 +108,7 @@ def _announced(session: Session, found: Sequence[Announcement]) -> list[Item]:
 
 
 def _steps(session: Session, names: dict[int, str]) -> list[Item]:
-    """Return changes of seasons' states, and published standings."""
+    """Return the changes of seasons' states, and published standings."""
     subjects = {f"season/{season_id}": season_id for season_id in names}
     steps = (col(AuditRecord.subject).in_(list(subjects)), col(AuditRecord.action).in_(list(STEPS)))
     records = select(AuditRecord).where(*steps).order_by(col(AuditRecord.id).desc()).limit(MOST_ITEMS)

@@ -216,7 +216,7 @@ def _coming(
 
 
 def _ladder(session: Session, season: Season, fields: Sequence[int], versions: dict[int, int]) -> int:
-    """Return matches that a ladder with a bound still has to play, `versions` of them being known."""
+    """Return how many matches a ladder with a bound still has to play, `versions` of them being known."""
     assert season.games_per_pair is not None
     each = whole_groups(season.game, season.seats, season.games_per_pair)
     pairs = sum(comb(field, 2) for field in fields)
@@ -229,7 +229,7 @@ def _ladder(session: Session, season: Season, fields: Sequence[int], versions: d
 
 
 def _waiting(session: Session, season: Season) -> int:
-    """Return matches of the ladder that are planned and not played."""
+    """Return how many matches of the ladder are planned and not played."""
     if not _exists(season):
         return 0
     waiting = select(func.count()).select_from(Match).join(Series, col(Series.id) == Match.series_id)

@@ -54,7 +54,7 @@ def _rounds_and_extra(season: Season, fields: Sequence[int]) -> Iterator[Work]:
 def finals_done(
     session: Session, season: Season, machines: Machines, finals: Sequence[Sequence[Work]]
 ) -> datetime | None:
-    """Return when all of the finals is played, or the rest if they are in progress. None: nobody knows their beginning."""
+    """Return when all of the finals, or the rest of them, is played. None: nobody knows when they begin."""
     seconds = [sum(machines.seconds(work) for work in works) for works in finals]
     if not finals or season.state is not SeasonState.FINALS:
         return season.finals_at + timedelta(seconds=sum(seconds)) if finals and season.finals_at else None

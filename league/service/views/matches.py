@@ -88,7 +88,7 @@ def matches_by_id(session: Session, match_ids: Collection[int]) -> dict[int, Mat
 
 
 def _views(session: Session, rows: Sequence[Any]) -> list[MatchInfo]:
-    """Return matches with their seats and bearings. `rows`: each with the game and variant of its season."""
+    """Return these matches with their seats and bearings. `rows`: each with the game and variant of its season."""
     untold = withheld(session, [row for row, *_ in rows])
     seats = _seats(session, [row.id for row, *_ in rows], untold)
     known = bearings(session, [row for row, *_ in rows])

@@ -88,7 +88,7 @@ def _counts(life: Life) -> tuple[StrEnum, ...]:
 
 
 def _stand(life: Life) -> Iterator[Any]:
-    """Yield, for each of these states the number of rows, then the instant since when the first row waits."""
+    """Yield the number of rows in each of these states, then the instant since when the first row waits."""
     table = life.table
     for state in _counts(life):
         yield select(func.count()).select_from(table).where(col(table.state) == state).scalar_subquery()
