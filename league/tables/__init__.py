@@ -2,7 +2,7 @@
 
 What a row may be is stated here as constraints wherever SQL can say it, so that a mistake elsewhere ends as a refused
 statement and not as a wrong ranking: one seat is taken once, a version does not meet itself, work that runs has a lease
-and work that does not has none, a finished match has a transcript, and only such a match is rated.
+and work that does not has none, a played match has a transcript, and only a match with a result is rated.
 """
 
 from __future__ import annotations

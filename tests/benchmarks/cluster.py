@@ -1,15 +1,15 @@
-"""What a cluster plays, what it spends beside playing, and whether a long queue makes it slow. Needs root.
+"""How much a cluster plays, what it spends besides playing, and whether a long queue slows it down. Needs root.
 
     ./scripts/bench cluster [--short]
 
-(a) Matches a minute with one, two and three machines that play (`tests.cluster`), all of them on this one, so that more
-of them are more only as far as it has processors; series of 50, bots that think of nothing, times as shipped.
-(b) Who spent the CPU time meanwhile: containers and engine; workers with their referees, who also write the results
-down; queue, database, API and scheduler; housekeeping (tick, sweep, refit, publish), which has processes of its own
-here, as in deploy/compose.yml. All but playing is to be at most a tenth, and without housekeeping a twentieth. Bots
-that think make it less.
-(c) A queue of 100,000 series beside one of 1,000, in SQLite and PostgreSQL: what it costs to plan, to claim, to sweep
-and to tell operators how the queue stands, and to send a message to a Redis that holds as many. Both sizes take turns.
+(a) Matches a minute with one, two and three machines that play (`tests.cluster`), all on this machine, so that more of
+them help only as far as it has processors; series of 50, bots that do not think, default times. (b) Who spent the CPU
+time meanwhile: containers and engine; workers with their referees, who also write the results down; queue, database,
+API and scheduler; housekeeping (tick, sweep, refit, publish), which has processes of its own here, as in
+deploy/compose.yml. All but playing is to be at most a tenth, and without housekeeping a twentieth. Bots that think make
+it less. (c) A queue of 100,000 series beside one of 1,000, in SQLite and PostgreSQL: what it costs to plan, to claim,
+to sweep and to tell operators how the queue stands, and to send a message to a Redis that holds as many. Both sizes
+take turns.
 """
 
 from __future__ import annotations
