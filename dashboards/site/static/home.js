@@ -10,7 +10,7 @@ const AGAIN_MS = 6000;
 
 const root = document.getElementById("featured");
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
-let stopped = false; // by whoever looks
+let stopped = false; // by the reader
 
 async function begin() {
   const answer = await fetch(root.dataset.document);
