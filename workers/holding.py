@@ -1,9 +1,11 @@
 """Tools for a worker that holds a job of any kind.
 
-Theory of operation ------------------- A worker holds no database connection while it works. Between two steps, when no
-bot's clock runs, its `Heartbeat` renews the lease, and ends the work if the lease is lost (`LeaseLost`) or this process
-must stop (`stopping.Stopping`). Any other error is a failure of the service: `failure_of` names its cause and informs
-operators. Results are written with `insist`, which outlasts an unavailable database.
+Theory of operation
+-------------------
+A worker holds no database connection while it works. Between two steps, when no bot's clock runs, its `Heartbeat`
+renews the lease, and ends the work if the lease is lost (`LeaseLost`) or this process must stop (`stopping.Stopping`).
+Any other error is a failure of the service: `failure_of` names its cause and informs operators. Results are written
+with `insist`, which outlasts an unavailable database.
 """
 
 from __future__ import annotations

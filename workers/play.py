@@ -1,11 +1,12 @@
 """Play one series: claim, run, store, finish. The hot path of the product.
 
-Theory of operation ------------------- First, now and then, a canary match (`workers.canary`) shows that this machine
-still judges correctly. `claim` takes the row by compare-and-set and gives the job a new attempt number and a lease. The
-store is asked whether it accepts writes. `run` then plays without a database connection, except that the lease is
-renewed between exchanges, when no bot's clock runs: none of our threads ever competes with the referee. `store` writes
-transcripts to the blob store, where writing twice is harmless. `finish` writes all results in one transaction, and only
-if the row still has our attempt number.
+Theory of operation
+-------------------
+First, now and then, a canary match (`workers.canary`) shows that this machine still judges correctly. `claim` takes the
+row by compare-and-set and gives the job a new attempt number and a lease. The store is asked whether it accepts writes.
+`run` then plays without a database connection, except that the lease is renewed between exchanges, when no bot's clock
+runs: none of our threads ever competes with the referee. `store` writes transcripts to the blob store, where writing
+twice is harmless. `finish` writes all results in one transaction, and only if the row still has our attempt number.
 
 So a worker may die at any point: before `finish` the lease runs out and another worker plays the series again, with the
 next seeds; after it, the results are stored. There is nothing in between. A failure of the service is an exception; it

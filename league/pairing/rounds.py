@@ -81,7 +81,8 @@ def swiss(
     after that (or when some have left) searched for. The first seat is drawn at random, because a series changes seats
     with every match.
 
-    Raises: NoRound: whichever player sits out, the others cannot all meet somebody new; never in the first n/2 rounds.
+    Raises:
+        NoRound: whichever player sits out, the others cannot all meet somebody new; never in the first n/2 rounds.
     """
     place = {player: number for number, player in enumerate(players)}
     order = sorted(players, key=lambda player: (-scores.get(player, 0), place[player]))

@@ -1,8 +1,10 @@
 """The life of a job: waiting, held by a worker, given back or ended.
 
-Theory of operation ------------------- A build, a series and a person's match are carried out by workers in the same
-way. Each is a row with a state, an `attempt`, a lease, and the instant at which to notify a worker of it (`nudge_at`).
-The queue's messages may be lost, doubled or late; nothing here trusts them.
+Theory of operation
+-------------------
+A build, a series and a person's match are carried out by workers in the same way. Each is a row with a state, an
+`attempt`, a lease, and the instant at which to notify a worker of it (`nudge_at`). The queue's messages may be lost,
+doubled or late; nothing here trusts them.
 
 * `claim` turns the row from waiting into held by compare-and-set, raises `attempt` and takes a lease. A second delivery
   of the message finds the row held, and gets nothing.

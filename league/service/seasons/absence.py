@@ -1,9 +1,11 @@
 """Entries that do not take part: withdrawn by authors or taken out by organisers, and how they come back.
 
-Theory of operation ------------------- Leaving gains nothing. A program plays without its author, so a withdrawal only
-means "draw no more matches for it": waiting series are played and count, whatever the opponents. An author can reverse
-it after a pause (`Settings.rejoin_seconds`), so leaving for a moment is no way to choose opponents. After the freeze
-authors neither leave nor return: the field is fixed, and nobody's finals may depend on another author's choice.
+Theory of operation
+-------------------
+Leaving gains nothing. A program plays without its author, so a withdrawal only means "draw no more matches for it":
+waiting series are played and count, whatever the opponents. An author can reverse it after a pause
+(`Settings.rejoin_seconds`), so leaving for a moment is no way to choose opponents. After the freeze authors neither
+leave nor return: the field is fixed, and nobody's finals may depend on another author's choice.
 
 Organisers can do both at any time until the season closes, with a reason. A bot that they take out leaves at once:
 series that have not begun are dropped, and pairing forgets them, so they are drawn again if the ruling is reversed (so
