@@ -21,8 +21,9 @@ MIB = 1024 * 1024
 HEARTBEAT_SECONDS = 7
 """How often a worker renews its lease and a machine's keeper reports. A lease outlives three of these intervals."""
 
-REFIT_SECONDS = 5
-"""The shortest time between two rankings of one season; twice that while series of it are open."""
+REFIT_SECONDS = 10
+"""The shortest time between two rankings of a season while series of it are open; after the last, it is ranked at
+once."""
 
 SMTP_PORTS = {"smtp": 25, "smtp+starttls": 587, "smtps": 465}
 """The schemes of a mail server's URL, each with its default port."""

@@ -59,14 +59,14 @@ NOTHING_RANKED: Mapping[str, Any] = {
 
 
 def seasons_to_refit(session: Session) -> list[int]:
-    """Seasons whose log has grown since their newest ranking, if that is old enough: twice as old while more is
-    played, because results come all the time then.
+    """Return the seasons whose log has grown since their newest ranking. While more is played, results come all the
+    time, so a season is not ranked again within `REFIT_SECONDS`.
     """
-    at, pause = now(session), timedelta(seconds=REFIT_SECONDS)
+    before = now(session) - timedelta(seconds=REFIT_SECONDS)
     return [
         season_id
         for season_id, created_at, goes_on in session.exec(_grown())
-        if created_at is None or at - created_at >= (2 * pause if goes_on else pause)
+        if created_at is None or not goes_on or created_at <= before
     ]
 
 

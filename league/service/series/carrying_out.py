@@ -39,7 +39,7 @@ from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.life import Life, failures_before, note
 from deadheat.league.service.ground.steps import touch_log
 from deadheat.league.service.people import notices
-from deadheat.league.service.series.games import games_here, same_as
+from deadheat.league.service.series.games import closed_to, games_here
 from deadheat.league.service.series.hosts import (
     HERE,
     blame_host,
@@ -82,7 +82,7 @@ def claim_series(session: Session, series_id: int, worker: str, host: Host) -> S
 
 @cache
 def _claiming(games: tuple[Identity, ...], judge_unfit: bool) -> Update:
-    known = col(Series.season_id).in_(select(Season.id).where(col(Season.game).in_(same_as(games))))
+    known = col(Series.season_id).not_in(closed_to(games))
     return SERIES.claiming(may_judge(judge_unfit), welcome(judge_unfit), known)
 
 

@@ -25,7 +25,7 @@ from deadheat.engine.games.folder import Identity, identities
 from deadheat.league.records.hosts import SHOWN_DIGITS, GameHere
 from deadheat.league.service.ground.steps import set_values
 from deadheat.league.service.people.person import Person
-from deadheat.league.tables import LeagueGame
+from deadheat.league.tables import LeagueGame, Season
 
 
 def announce_games(session: Session) -> None:
@@ -54,6 +54,11 @@ def same_as(games: tuple[Identity, ...]) -> SelectOfScalar[str]:
         for game in games
     ]
     return select(LeagueGame.name).where(or_(false(), *same))
+
+
+def closed_to(games: tuple[Identity, ...]) -> SelectOfScalar[int]:
+    """The seasons whose series a process with these games must not claim."""
+    return select(Season.id).where(col(Season.game).not_in(same_as(games)))
 
 
 def games_here() -> tuple[Identity, ...]:
