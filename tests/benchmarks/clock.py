@@ -1,13 +1,13 @@
-"""Is the clock just, and what does it cost? Needs root and a Docker Engine.
+"""Is the clock fair, and what does it cost? Needs root and a Docker Engine.
 
     ./scripts/bench clock [--short]
 
 (a) On an idle host, answers aimed at 1 ms and more before and after the deadline: wrong verdicts. The truth is not the
-aim but what the bot's own stamps around its write say, for the host itself may be late, also where nobody in it can see
-it (a hypervisor that takes less than a tick): such answers are counted apart. (b) With twice as many spinning processes
-as CPUs: innocent bots convicted, guilty ones acquitted. (c) The referee's own lateness under that load
-over idle. (d) The referee's CPU time a request over one written with asyncio streams; see `referees`. (e) Matches of
-innocent bots decided at the first attempt under load; (f) what bots gain that want their match void; see `tricks`.
+aim but the bot's own stamps around its write, because the host itself may be late where nothing in it shows this (a
+hypervisor that takes less than a tick): such answers are counted separately. (b) With twice as many spinning processes
+as CPUs: innocent bots convicted, guilty ones acquitted. (c) The referee's own lateness under that load over idle. (d)
+The referee's CPU time a request over one written with asyncio streams; see `referees`. (e) Matches of innocent bots
+decided at the first attempt under load; (f) what bots gain that want their match void; see `tricks`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What a cluster plays, what it spends beside playing, and whether a long queue makes it slow. Needs root.
+"""How much a cluster plays, what it spends besides playing, and whether a long queue slows it down. Needs root.
 
     ./scripts/bench cluster [--short]
 
-(a) Matches a minute with one, two and three machines that play (`tests.cluster`), all of them on this one, so that more
-of them are more only as far as it has processors; series of 50, bots that think of nothing, times as shipped.
+(a) Matches a minute with one, two and three machines that play (`tests.cluster`), all on this one, so that more of them
+help only as far as it has processors; series of 50, bots that do not think, default times.
 (b) Who spent the CPU time meanwhile: containers and engine; workers with their referees, who also write the results
 down; queue, database, API and scheduler; housekeeping (tick, sweep, refit, publish), which has processes of its own
 here, as in deploy/compose.yml. All but playing is to be at most 8 %, and without housekeeping 5 %. Bots that think

@@ -1,4 +1,4 @@
-"""What the site's pages cost where a league is large: 2,000 bots and 1,000,000 matches in SQLite.
+"""What the site's pages cost in a large league: 2,000 bots and 1,000,000 matches in SQLite.
 
     ./scripts/bench site [--short] [--folder FOLDER]
 

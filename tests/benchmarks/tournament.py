@@ -1,12 +1,12 @@
-"""What a tournament's game costs beside a loop that somebody wrote by hand in an evening.
+"""What a tournament's game costs, compared with a loop written by hand in an evening.
 
     ./scripts/bench tournament [--short]
 
 Both play the C starter of Yacht Auction against itself, in the same process pair a game. The loop has two pipes a bot
 and reads lines until they come: no clock, no limits, no transcript, no record of faults and times. A tournament is
 `deadheat tournament` from its first worker to its last line of results. They take turns in one run; the figure is the
-CPU time of all processes involved, and only the ratio means anything. How much of it is the bots' own is known where
-they are this process's children, by hand; a tournament's bots are the same programs.
+CPU time of all processes involved, and only the ratio means anything. The bots' share is known in the loop, where they
+are this process's children; a tournament's bots are the same programs.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--short", action="store_true", help="fewer games, and slack")
     short = parser.parse_args().short
-    games, rounds = (80, 3) if short else (200, 5)
+    games, rounds = (200, 2) if short else (200, 5)
     costs: Costs = defaultdict(list)
     with tempfile.TemporaryDirectory(prefix="deadheat-bench-") as name:
         folder = Path(name)

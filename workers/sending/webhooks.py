@@ -30,7 +30,7 @@ MOST_ADDRESSES = 3
 MOST_READ_BYTES = 2048
 
 NOT_PUBLIC = "The host has no address on the public internet, so nothing was sent."
-"""The same for names without any address: else authors could learn which names there are inside."""
+"""Names without any address get the same sentence: otherwise authors could learn which names exist inside."""
 
 
 @dataclass(frozen=True, slots=True)
