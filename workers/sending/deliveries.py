@@ -89,9 +89,9 @@ def _reset(context: Context, parcel: Parcel) -> Letter:
     with context.database.reading() as session:
         query = link_query(session, parcel.channel_id)
     page = f"{context.settings.site_url.rstrip('/')}/reset?{query}"
-    text = _("Somebody, probably you, has forgotten your password. Choose another within an hour:")
+    text = _("Somebody, probably you, asked for a new password for your account. Choose one within an hour:")
     unsubscribe = _link(parcel, context.settings, Link.UNSUBSCRIBE)
-    subject, otherwise = _("Your password at Deadheat"), _("Otherwise do nothing.")
+    subject, otherwise = _("Your password at Deadheat"), _("If it was not you, do nothing.")
     return Letter(parcel.address, subject, f"{text}\n{page}\n\n{otherwise}\n", unsubscribe)
 
 
@@ -99,14 +99,14 @@ def letter(parcel: Parcel, settings: Settings) -> Letter:
     """Return the message that an e-mail address gets."""
     confirm, unsubscribe = (_link(parcel, settings, link) for link in (Link.CONFIRM, Link.UNSUBSCRIBE))
     if not parcel.is_confirmed:
-        subject, otherwise = _("Confirm your address at Deadheat"), _("Otherwise do nothing.")
-        text = _("Somebody, probably you, wants notices sent to this address. Confirm it within a day:")
+        subject, otherwise = _("Confirm your address at Deadheat"), _("If it was not you, do nothing.")
+        text = _("Somebody, probably you, asked for notices to be sent to this address. Confirm it within a day:")
         return Letter(parcel.address, subject, f"{text}\n{confirm}\n\n{otherwise}\n", unsubscribe)
     subject = text = _("A test of your address at Deadheat")
     if parcel.notice is not None:
         notice = notice_info(parcel.notice)
         subject, text = notice.text[:MOST_SUBJECT], f"{notice.text}\n{settings.site_url.rstrip('/')}{notice.path}"
-    end = _("No more of these: %(link)s", link=unsubscribe)
+    end = _("To stop these messages: %(link)s", link=unsubscribe)
     return Letter(parcel.address, subject, f"{text}\n\n-- \n{end}\n", unsubscribe)
 
 

@@ -79,11 +79,11 @@ def timelines(moments: Sequence[Moment], until: datetime, hours: int, names: Map
         return _drawn(title, unit, [(at, figure(some)) for at, some in binned], (until, hours), threshold)
 
     found = [
-        drawn(_("Matches that ended, a minute"), "", lambda some: _rate(some, lambda ran: ran.matches)),
+        drawn(_("Matches that ended, per minute"), "", lambda some: _rate(some, lambda ran: ran.matches)),
         drawn(_("Waiting series"), "", lambda some: some[-1].waiting),
         drawn(_("Void attempts"), "%", _void_percent, VOID_PERCENT),
-        drawn(_("Taken from bots, a minute"), "s", lambda some: _rate(some, lambda ran: ran.stolen_seconds)),
-        drawn(_("Replies saved past the deadline"), "%", _saved_percent, SAVED_PERCENT),
+        drawn(_("Taken from bots, per minute"), "s", lambda some: _rate(some, lambda ran: ran.stolen_seconds)),
+        drawn(_("Replies counted past the deadline"), "%", _saved_percent, SAVED_PERCENT),
         drawn(_("Worst wake-up delay"), "ms", lambda some: 1000 * _worst(some, lambda ran: ran.late_seconds), LATE_MS),
         drawn(_("CPU steal"), "%", lambda some: 100 * _worst(some, lambda ran: ran.steal_share), 100 * MAX_STEAL_SHARE),
         drawn(_("CPU load"), "%", lambda some: 100 * _worst(some, lambda ran: ran.busy_share)),
@@ -93,7 +93,7 @@ def timelines(moments: Sequence[Moment], until: datetime, hours: int, names: Map
         return found  # with one machine, its charts would repeat those of the league
     shown = there[:MOST_MACHINES]
     return found + [
-        drawn(_("Matches that ended on %(machine)s, a minute", machine=names[number]), "", _rate_on(number))
+        drawn(_("Matches that ended on %(machine)s, per minute", machine=names[number]), "", _rate_on(number))
         for number in shown
     ]
 

@@ -114,7 +114,9 @@ def panel_played(session: Session, run: PanelRun, most: int) -> None:
     verdict = ""
     if run.minimum is not None:
         reached = run.state is ChallengeState.PASSED
-        verdict = N_("; it needs {minimum} and has them") if reached else N_("; it needs {minimum} and does not play")
+        verdict = (
+            N_("; it needs {minimum}, so it may play") if reached else N_("; it needs {minimum}, so it does not play")
+        )
     facts = _season_facts(session, run.season_id) | {"version": version.number, "verdict": verdict}
     facts |= {"points": f"{run.points:g}", "most": most, "minimum": "" if run.minimum is None else f"{run.minimum:g}"}
     _tell_people_of(session, version.bot_id, NoticeKind.PANEL_PLAYED, f"panel/{run.id}", **facts)

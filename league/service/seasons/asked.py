@@ -6,7 +6,7 @@ They are challenges without a gate (`league.service.seasons.challenges`), played
 question that the author's own machine cannot answer. They must not affect anything that counts:
 
 * their dice are drawn one by one and not from the season's secret, so they tell nothing of any rated deal;
-* they are played after everything rated (`league.service.series.turns`), at most `OPEN_ASKED` series of a season at a
+* they are played after all rated matches (`league.service.series.turns`), at most `OPEN_ASKED` series of a season at a
   time, and of each author one challenge at a time, the oldest first;
 * they are in no log of results, no figure of a bot and no pairing;
 * an author, and all members of a team together, may ask for so many games a day (`Terms.unrated_games`, which is also

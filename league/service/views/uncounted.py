@@ -72,7 +72,7 @@ def why_not_played(attempts: Sequence[tuple[str, str]], rejudged_id: int | None)
     cause, detail = attempts[-1]
     if cause in DROPPED:
         return detail
-    return _("The service failed at every attempt, most recently by %(cause)s.", cause=cause) + again
+    return _("The service failed at every attempt (most recently: %(cause)s).", cause=cause) + again
 
 
 def _why(match: Match, purpose: Purpose, voided: VoidedMatch | None, disqualified: Sequence[str]) -> Uncounted | None:
@@ -97,7 +97,7 @@ def _why(match: Match, purpose: Purpose, voided: VoidedMatch | None, disqualifie
     if purpose is Purpose.CHALLENGE:
         return Uncounted(Uncounting.GATE, _("It was played at a promotion gate, whose matches are never rated."), None)
     if purpose is Purpose.EVALUATION:
-        sentence = _("It was played in an evaluation, which counts for nothing but its own standings.")
+        sentence = _("It was played in an evaluation, and counts only for that evaluation's standings.")
         return Uncounted(Uncounting.EVALUATION, sentence, None)
     if not match.rated:
         return Uncounted(

@@ -205,7 +205,7 @@ def _no_more(season: Season, entry: EntryInfo, version: int | None) -> str:
         text = _("Version %(version)s gets no more matches: version %(other)s plays in this season.")
         return text % {"version": version, "other": entry.version}
     if entry.rests:
-        return _("It rests, so no more matches are drawn for it: %(why)s", why=entry.rests)
+        return _("It is resting, so no more matches are drawn for it: %(why)s", why=entry.rests)
     return ""
 
 
@@ -215,8 +215,8 @@ def _undrawn(season: Season, before: int) -> str:
         return _("It has no matches yet: the season has not opened.")
     if before:
         text = ngettext(
-            "It has no match waiting. %(count)s match of other bots is; more are drawn as these are played.",
-            "It has no match waiting. %(count)s matches of other bots are; more are drawn as these are played.",
+            "It has no match waiting. %(count)s match of other bots is waiting; more are drawn as these are played.",
+            "It has no match waiting. %(count)s matches of other bots are waiting; more are drawn as these are played.",
             before,
         )
         return text % {"count": f"{before:,}"}
