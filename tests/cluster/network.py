@@ -175,7 +175,7 @@ class Machine:
                 process.poll()  # so that no zombie remains
 
     def stop(self, name: str, seconds: float = 60) -> None:
-        """Send SIGTERM and wait for the end: a worker continues for 20 s, and may take 25 more to hand its work back."""
+        """Send SIGTERM and wait for the end: a worker continues for 20 s, and may take 25 more to hand work back."""
         process = self.started.pop(name)
         process.terminate()
         process.wait(seconds)

@@ -28,7 +28,7 @@ PATIENCE_S = 60
 
 
 def make_late_bot(folder: Path) -> Path:
-    """Make a random bot that is too slow at one ROLL in thirty: often enough for a season, seldom enough for a trial."""
+    """Make a random bot, too slow at one ROLL in thirty: often enough for a season, seldom enough for a trial."""
     source = (bots_of("yacht-auction") / "random" / "main.py").read_text()
     late = 'if command == "ROLL" and random.random() < 1 / 30:\n            __import__("time").sleep(2)\n        '
     path = folder / "late.py"

@@ -178,7 +178,7 @@ class Simulator:
         self.seconds = seconds
 
     def run_until_done(self) -> None:
-        """Continue after the storm until nothing is left to do and all stopped processes are back, or the time is over."""
+        """Continue after the storm until nothing is left to do and all processes are back, or the time is over."""
         while self.seconds < self.extent.storm_seconds + CALM_SECONDS:
             self.run_until(self.seconds + LOOK_SECONDS)
             if self.at_rest():
