@@ -307,9 +307,7 @@ def _confined(directory: Path, limits: Limits) -> Iterator[str]:
 
 
 def _cure() -> str:
-    """Name what this machine's administrator can do, if the kernel reports what keeps ordinary users from
-    namespaces.
-    """
+    """Name the administrator's remedy, if the kernel reports what keeps ordinary users from namespaces."""
     for name, refusing, cure in _SWITCHES:
         with contextlib.suppress(OSError):
             if Path("/proc/sys", name).read_text().strip() == refusing:

@@ -150,9 +150,7 @@ def _record_replies(game: str, season_id: int, command: str, found: Sequence[Pro
 
 
 def _observe(histogram: Histogram, values: Sequence[float]) -> None:
-    """Observe each value as `histogram.observe` does, but with one write per bucket: the library has no call for
-    that.
-    """
+    """Observe each value as `histogram.observe` does, with one write per bucket: the library has no call for that."""
     bounds, buckets, total = histogram._upper_bounds, histogram._buckets, histogram._sum  # noqa: SLF001
     for bucket, count in Counts(bisect_left(bounds, value) for value in values).items():
         buckets[bucket].inc(count)

@@ -255,9 +255,7 @@ def _not_worse(standings: Standings, candidate: int, reference: int, against: Se
 
 
 def _compared(standings: Standings, candidate: int, reference: int, opponent: int) -> list[tuple[int, int]]:
-    """Return the half points of both bots against an opponent, in each pair of games with dice that both have
-    played.
-    """
+    """Return both bots' half points against an opponent, in each pair of games with dice that both have played."""
     own, others = (standings.deal_points.get((bot, opponent), {}) for bot in (candidate, reference))
     return [(own[group], others[group]) for group in own.keys() & others.keys()]
 

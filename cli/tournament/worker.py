@@ -221,9 +221,7 @@ class Worker:
         self._say_at = time.monotonic() + SAY_SECONDS
 
     def play(self, deal: Deal) -> None:
-        """Play a deal's games, and report each as it ends. Raises TransportError if further attempts would be
-        futile.
-        """
+        """Play a deal's games, and report each as it ends. Raises TransportError if more attempts are futile."""
         if self._hold is not None and time.monotonic() - self._held_at > TURN_SECONDS and self._processors.wanted():
             self.let_go()
         if self._hold is None:

@@ -124,9 +124,7 @@ def _wrong(season: Told, dealt: list[Dealt]) -> Iterator[str]:
 
 
 def _used_twice(season: Told, dealt: list[Dealt]) -> Iterator[str]:
-    """Yield matches that share another one's dice, unless they are the same deal of the same versions in other
-    seats.
-    """
+    """Yield matches that share dice, unless they are one deal of the same versions in other seats."""
     used: dict[int, list[Dealt]] = {}
     for match in dealt:
         if match.deal is None:

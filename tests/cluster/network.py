@@ -166,9 +166,7 @@ class Machine:
         return len(found)
 
     def kill(self, word: str = "") -> None:
-        """Kill everything as a power failure would: SIGKILL to all at once, and again to processes started
-        meanwhile.
-        """
+        """Kill everything as a power failure would: SIGKILL to all, and again to processes started meanwhile."""
         while self.signal(signal.SIGKILL, word):
             time.sleep(0.02)
             for process in self.started.values():

@@ -86,9 +86,7 @@ def set_season_state(
 def change_state(
     session: Session, season_id: int, before: SeasonState, after: SeasonState, actor: str = SYSTEM
 ) -> bool:
-    """Make the transition itself by compare-and-set, with what belongs to it. Return False if somebody else was
-    faster.
-    """
+    """Make the transition by compare-and-set, with what belongs to it. Return False if somebody else was faster."""
     cut_off = {}
     if after is SeasonState.CLOSED:
         cut_off = unfinished(session, session.get_one(Season, season_id)).noted()

@@ -37,9 +37,7 @@ log = logging.getLogger(__name__)
 BUILDS = Life("build", BotVersion, VersionState.UPLOADED, VersionState.BUILDING, longest_pause=timedelta(hours=1))
 
 FAILURES_TOLD = 5
-"""The number of failures at one build from which on operators are notified of each; the build is retried all the
-same.
-"""
+"""From this number of failures at one build on, operators are notified of each; the build is still retried."""
 
 RECENT = timedelta(hours=1)
 """How long a finished build counts against its author's next one."""

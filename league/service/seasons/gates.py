@@ -55,9 +55,7 @@ from deadheat.league.states import ChallengeState
 from deadheat.league.tables import BotVersion, Challenge, Entry, Season
 
 OPEN_CHALLENGES = 4
-"""The series at promotion gates of one season that wait or run at a time: gates must not keep the season from
-playing.
-"""
+"""How many series at a season's promotion gates may wait or run, so that gates do not hold up the season."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,9 +86,7 @@ GAMES = select(LeagueGame).order_by(col(LeagueGame.name))
 
 
 def disagreements(games: Iterable[LeagueGame], reported: Mapping[str, Any]) -> tuple[str, ...]:
-    """Say, in sentences for operators, which of the league's games a machine does not play because its copies
-    differ.
-    """
+    """Say, in sentences for operators, which games of the league a machine lacks because its copies differ."""
     told = []
     for game in games:
         other = reported.get(game.name)
