@@ -70,8 +70,7 @@ user's, so the limit of a bot would be exceeded by a browser."""
 
 _STDIN, _STDOUT, _STDERR, _INFO, _READER = 3, 4, 5, 6, 7
 _SCRIPT = 'echo && read -r _ && exec "$@" <&3 >&4 2>&5 3<&- 4>&- 5>&- 7<&-'
-"""The shell script that starts the bot; its input and output are the socket. Not every shell accepts descriptors of two
-digits.
+"""The shell script that starts the bot; its input and output are the socket. Not every shell knows descriptors above 9.
 """
 
 _CREDENTIALS = struct.Struct("3i")  # process, user and group; see unix(7)

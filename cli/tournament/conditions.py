@@ -181,9 +181,7 @@ def pairs_needed(opponents: int) -> int:
 
 
 def games_needed(opponents: int) -> int:
-    """Return the fewest games against each of so many opponents, because the other bot may score in only half of the
-    pairs.
-    """
+    """Return the fewest games against each of so many opponents: the other bot may score in only half of the pairs."""
     return 4 * pairs_needed(opponents)
 
 

@@ -206,9 +206,7 @@ class Worker:
         self.let_go()
 
     def say(self, word: Word) -> None:
-        """Queue a message for the parent. Sent at once, a hundred games a second would each wake it and disturb the
-        next.
-        """
+        """Queue a message for the parent: sent at once, a hundred games a second would wake it and disturb the next."""
         self._unsaid.append(word)
         if time.monotonic() >= self._say_at:
             self.flush()
@@ -298,9 +296,7 @@ class Worker:
             return
 
     def _is_kept(self, seated: Seated, transcript: Transcript) -> bool:
-        """Return whether a game is worth keeping; `lost` games are those that the first bot did not win, and faulty
-        ones.
-        """
+        """Return whether to keep a game; `lost` games are those that the first bot did not win, and faulty ones."""
         result, keep = transcript.result, self.job.keep
         if keep == "lost":
             return bool(result.faults) or any(

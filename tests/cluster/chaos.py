@@ -67,9 +67,7 @@ class Chaos:
             yield from names
 
     def strike(self, name: str) -> str:
-        """Cause one disturbance, check all that must hold afterwards, and return a line to print. Raises
-        AssertionError.
-        """
+        """Cause one disturbance, check what must hold afterwards, and return a line to print. Raises AssertionError."""
         cluster = self.cluster
         season_id = cluster.season(self.bots, series_length=SERIES)
         until("every machine plays", self._all_play(), BOUND_SECONDS)

@@ -91,9 +91,7 @@ def plan_finals(session: Session, season: Season) -> list[int]:
 
 
 def _qualify(session: Session, season: Season) -> bool:
-    """Choose the finalists by a ranking that includes every match of the ladder. Return False if there is no such
-    ranking yet.
-    """
+    """Choose the finalists by a ranking that includes all of the ladder. Return False if there is none yet."""
     snapshot = _current_ranking(session, season)
     if snapshot is None:
         return False

@@ -120,9 +120,7 @@ def change_state(
 
 
 def _ordered(season_id: int) -> ColumnElement[bool]:
-    """Say whether a series repeats a match by an organiser's order. Without it, a result that was ruled out would count
-    again.
-    """
+    """Say whether a series repeats a match by a ruling. Without it, a result that was ruled out would count again."""
     repeated = (VoidedMatch.season_id == season_id, col(VoidedMatch.rejudged_id).is_not(None))
     repetitions = col(Match.id).in_(select(VoidedMatch.rejudged_id).where(*repeated))
     return col(Series.id).in_(select(Match.series_id).where(repetitions))

@@ -79,9 +79,7 @@ def claim_next_build(session: Session, nudged_id: int, worker: str) -> BuildJob 
 
 
 def _next_in_fairness(session: Session) -> int | None:
-    """Return the new upload to build next. The query reads one row for each waiting author, and their uploads of the
-    last day.
-    """
+    """Return the new upload to build next. The query reads a row for each waiting author, and their recent uploads."""
     author = col(BotVersion.uploader_id)
     waits = (
         col(BotVersion.state) == VersionState.UPLOADED,

@@ -79,9 +79,7 @@ class GateTerms:
 
 
 def gate_as_json(season: Season, terms: GateTerms) -> dict[str, Any]:
-    """Return the terms in the form that an entry stores. Raises BadSetting: the season has no gates, or the terms make
-    no test.
-    """
+    """Return the terms as an entry stores them. Raises BadSetting: the season has no gates, or they make no test."""
     if season.challenge_games == 0:
         raise BadSetting("gate", "this season has no promotion gates")
     if terms.games > season.challenge_games:

@@ -98,7 +98,7 @@ def disagreements(games: Iterable[LeagueGame], reported: Mapping[str, Any]) -> t
 
 
 def games_for(session: Session, organiser: Person) -> list[GameHere]:
-    """Return every game of the league. Each machine's disagreements are listed with the machine (`hosts`). Raises
+    """Return every game of the league. Machines' disagreements are listed with the machines (`hosts`). Raises
     NotAllowed.
     """
     organiser.must_organise()
