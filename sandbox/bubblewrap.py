@@ -56,7 +56,7 @@ JAVA = "java*"  # below /etc, where Debian keeps Java's settings
 DEVICES = ("null", "zero", "full", "random", "urandom")
 INSIDE = "/bot"
 NOBODY = 1000
-"""The user and group that a bot sees as its own, whoever starts it."""
+"""The user and group that every bot sees as its own."""
 
 BUILD_TMP_BYTES = 512 * 1024 * 1024
 """A build's /tmp: compilers' caches and their output."""

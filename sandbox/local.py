@@ -184,7 +184,7 @@ class _Plain:
         if not wait(self.pid, REAP_TIMEOUT_S):
             raise SandboxError("container-stuck", f"process {self.pid} cannot be killed")
         code = 0
-        with contextlib.suppress(ChildProcessError):  # whoever started this process let it ignore SIGCHLD
+        with contextlib.suppress(ChildProcessError):  # the process that started this one let it ignore SIGCHLD
             code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         return (code, None) if code >= 0 else (None, -code)
 

@@ -57,7 +57,7 @@ class Exhibition(JobRow, table=True):
     asked_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     answer: str | None = Field(default=None, sa_column=Column(Text))
     resigned: bool = False
-    voids: int = 0  # how often a failure of ours made it begin again
+    voids: int = 0  # how often a failure of the service restarted it
     cause: str = Field(default="", max_length=MOST_WORD)  # of the last failure
 
     ranks: list[int] | None = Field(default=None, sa_column=json_column(nullable=True))

@@ -204,9 +204,9 @@ class Challenge(Staged, table=True):
     """Unrated games of a version, the candidate, against another: at an entry's promotion gate, where it plays the one
     that is active, because somebody, the asker, wants to know, or against a bot of the season's panel.
 
-    It goes on until the SPRT decides, or `games_limit` games are played; without `elo0` and the rest there is no test.
-    The counts are of the candidate's finished games; `llr` is the log-likelihood ratio that they give. `private`: who
-    sees its matches (`league.service.series.privacy`).
+    It continues until the SPRT decides, or `games_limit` games are played; without `elo0` and the rest there is no
+    test. The counts are of the candidate's finished games; `llr` is the log-likelihood ratio that they give. `private`:
+    who sees its matches (`league.service.series.privacy`).
     """
 
     __table_args__ = (

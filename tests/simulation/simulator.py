@@ -1,9 +1,11 @@
 """The play path in simulated time: workers, schedulers and keepers that are killed, stopped and cut off, by one seed.
 
-Theory of operation ------------------- The code is the product's own: `workers.tasks`, what they call,
-`league.service`, and a real (SQLite) database. What is around it is simulated: time, the queue, machines and people.
-Each process is a greenlet. It runs until it would wait or reaches a point where it may be harmed; then the simulator
-continues the process whose time has come, so minutes of a league take some milliseconds, and a seed decides everything.
+Theory of operation
+-------------------
+The code is the product's own: `workers.tasks`, what they call, `league.service`, and a real (SQLite) database. What is
+around it is simulated: time, the queue, machines and people. Each process is a greenlet. It runs until it would wait or
+reaches a point where it may be harmed; then the simulator continues the process whose time has come, so minutes of a
+league take some milliseconds, and a seed decides everything.
 
 What may happen at such a point, which is wherever the process begins or ends a transaction, writes a blob or waits: it
 is killed (in mid-transaction too, which undoes it), stopped past its lease, finds the database away, or loses the
