@@ -7,7 +7,7 @@ A season numbers its series. Each begins with one bot and then finds opponents f
 *Whose turn.* Every second series belongs to the bot that has waited longest since it was last planned, or entered. A
 new bot queues behind the others, so with n bots nobody waits for more than 2 n series, whatever the rest do. The other
 half goes to bots that nothing links to the largest part of their field, then to those being placed (new, with a wide
-interval), each in the order of waiting; a bot being placed has one series at a time, because the next opponent follows
+interval), each in the order of waiting. A bot being placed has one series at a time, because the next opponent follows
 from the last result. If nobody needs it, this half goes by waiting, too.
 
 *Against whom.* The weight of an opponent is p (1 - p) / (1 + games): what one game tells if it is won with

@@ -9,8 +9,8 @@ active. It fails, or the budget of games is spent without a verdict: the old one
 
 These games say nothing about anybody else, and both sides are one author's, so they are never rated. A ranking ties a
 version that passed less closely to its predecessor (`league.service.rankings.lineage`). With enough attempts anything
-passes, so each program has one test: a program that failed against a version is not tried again, even as another upload
-of the same archive, and a challenge that ended undecided (the season froze, the author chose another version) continues
+passes, so each program has one test. A program that failed against a version is not tried again, even as another upload
+of the same archive. A challenge that ended undecided (the season froze, the author chose another version) continues
 from its games when the same two programs meet at this gate again.
 
 How a challenge is played and counted: `league.service.seasons.challenges`.
