@@ -1,4 +1,4 @@
-"""`deadheat doctor`, `check-host`: the state of a deployment, a machine's fitness to judge, and their cures."""
+"""`deadheat doctor`, `check-host`: the state of a deployment, a machine's fitness to judge, and remedies."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class GateTerms:
 
 
 def gate_as_json(season: Season, terms: GateTerms) -> dict[str, Any]:
-    """Return the terms as an entry stores them. Raises BadSetting: the season has no gates, or they make no test."""
+    """Return the terms as an entry stores them. Raises BadSetting: there are no gates here, or these make no test."""
     if season.challenge_games == 0:
         raise BadSetting("gate", "this season has no promotion gates")
     if terms.games > season.challenge_games:
