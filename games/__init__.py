@@ -9,7 +9,7 @@ folder holds. The variable is read here and not by `league.config`, because auth
 A folder that cannot be used is left out with one sentence that says why, in `Found.problems` and in the log: the games
 beside it go on. Of two that have one name, the house's wins, then the installed one, then the variable's first.
 
-A game's rules run in our processes, with all that these may do. So only whoever runs a deployment adds one to it.
+A game's rules run in our processes, with all that these may do. So only a deployment's operator adds one to it.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Unrated matches that authors ask for: anybody may be met, nothing that counts may change, and what is private is
-nobody else's to see.
+"""Unrated matches that authors ask for: authors may meet anybody, nothing that counts changes, and nobody else sees
+private matches.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ def test_a_quota_by_author_and_day(league: League) -> None:
     with pytest.raises(errors.OverQuota) as refused:
         league.ask(41)
     assert refused.value.retry_after_seconds == 24 * 3600
-    assert str(refused.value).endswith("the limit is 100 a day, 40 of it left; try again in 24 hours.")
+    assert str(refused.value).endswith("the limit is 100 a day (40 left); try again in 24 hours.")
     stopped = league.ask(40)
     league.world.write(asked.stop, league.author, stopped.id)
     league.ask(40), "nothing of the one that was stopped had been planned"

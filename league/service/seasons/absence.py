@@ -3,7 +3,7 @@
 Theory of operation
 -------------------
 Leaving gains nothing. A program plays without its author, so a withdrawal only means "draw no more matches for it":
-waiting series are played and count, whoever the opponents. An author can reverse it after a pause
+waiting series are played and count, whatever the opponents. An author can reverse it after a pause
 (`Settings.rejoin_seconds`), so leaving for a moment is no way to choose opponents. After the freeze authors neither
 leave nor return: the field is fixed, and nobody's finals may depend on another author's choice.
 
@@ -124,7 +124,7 @@ OUT = select(AbsentEntry).where(AbsentEntry.season_id == bindparam("season"))
 
 
 def by_author(absent: AbsentEntry) -> bool:
-    """Whether it is an author's withdrawal. Those have no reason, and every ruling has one."""
+    """Say whether it is an author's withdrawal. Those have no reason, and every ruling has one."""
     return not absent.reason
 
 
@@ -185,7 +185,7 @@ def _come_back(session: Session, who: Person, season: Season, absent: AbsentEntr
 
 
 def _season_with(session: Session, season_id: int, bot_id: int, states: Collection[SeasonState], said: str) -> Season:
-    """The season, locked, if it is in one of these states and has the bot. Raises NotFound, WrongState."""
+    """Return the season, locked, if it is in one of these states and has the bot. Raises NotFound, WrongState."""
     season = lock_season(session, season_id)
     if season.state not in states:
         raise WrongState.of_season(season.state, said)
