@@ -35,7 +35,7 @@ from json.encoder import encode_basestring_ascii as _quoted
 from typing import Any, NamedTuple
 
 from deadheat.engine.chance import commitment
-from deadheat.engine.core import Event, Fault, Message, Points, Reply, Result, Seat
+from deadheat.engine.core import Event, Fault, Message, Points, Reply, Result, Seat, made
 from deadheat.engine.own_time import Evidence
 
 FORMAT_VERSION = 2
@@ -66,8 +66,7 @@ class Exchange(NamedTuple):
     events: tuple[Event, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(NamedTuple):
     """One prompt with its reply, flattened out of a transcript for metrics and summaries."""
 
     exchange: int
@@ -95,10 +94,11 @@ class Transcript:
 
     def prompts(self) -> Iterator[Prompt]:
         """Yield every prompt in the order of exchanges; all metrics are made from this fold."""
-        for number, exchange in enumerate(self.exchanges):
-            for message in exchange.messages:
-                if message.limit_ns is not None:
-                    yield Prompt(number, message, message.limit_ns, exchange.replies[message.seat])
+        for number, (messages, replies, _) in enumerate(self.exchanges):
+            for message in messages:
+                seat, _, limit_ns = message
+                if limit_ns is not None:
+                    yield made(Prompt, (number, message, limit_ns, replies[seat]))
 
     def events(self) -> Iterator[Event]:
         """Yield the events for viewers, in order."""

@@ -13,10 +13,11 @@ import hashlib
 import io
 import os
 import re
+import secrets
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
@@ -44,10 +45,22 @@ class Blobs:
     def __init__(self, url: str) -> None:
         self._store = _open(url)
         self._folder = blob_folder(url)
+        self._kept: set[Path] = set()
+        """The folders in ours that have been on the disk since this process used them first."""
 
     def put(self, data: bytes) -> str:
-        """Store the content, and return its name."""
-        return self.put_file(io.BytesIO(data))
+        """Store the content, and return its name. Raises BlobsAway."""
+        name = hashlib.sha256(data).hexdigest()
+        if self._folder is None:
+            return self.put_file(io.BytesIO(data), name)
+        try:
+            file = self._folder / _path(name)
+            if not _is_there(file):
+                _write(file, zstandard.ZstdCompressor(level=LEVEL).compress(data))
+        except OSError as error:
+            raise BlobsAway(str(error)) from error
+        self._to_disk(name)
+        return name
 
     def put_file(self, file: IO[bytes], sha256: str = "") -> str:
         """Store a seekable file's whole content in bounded memory, and return its name.
@@ -150,8 +163,11 @@ class Blobs:
             return
         file = self._folder / _path(name)
         try:
-            for path in (file, file.parent, self._folder):
-                to_disk(path)
+            to_disk(file)
+            to_disk(file.parent)
+            if file.parent not in self._kept:
+                to_disk(self._folder)
+                self._kept.add(file.parent)
         except OSError as error:
             raise BlobsAway(str(error)) from error
 
@@ -224,6 +240,28 @@ def _open(url: str) -> ObjectStore:
         folder.mkdir(parents=True, exist_ok=True)
         return LocalStore(str(folder))
     return from_url(url)
+
+
+def _is_there(file: Path) -> bool:
+    try:
+        return file.stat().st_size > 0
+    except FileNotFoundError:
+        return False
+
+
+def _write(file: Path, content: bytes) -> None:
+    """Write a file of the store, visible at once and whole, as obstore's local store does for several times the CPU
+    time. That one's lists leave out names such as the one that it has at first.
+    """
+    draft = file.with_name(f"{file.name}#{secrets.randbits(62)}")
+    file.parent.mkdir(exist_ok=True)
+    try:
+        draft.write_bytes(content)
+        draft.replace(file)
+    except BaseException:
+        with suppress(OSError):
+            draft.unlink()
+        raise
 
 
 def to_disk(path: Path) -> None:
