@@ -81,7 +81,7 @@ def check_game(game: Game, new_bot: Callable[[int], Bot]) -> None:
 
 def _check_description(game: Game) -> None:
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", game.name):
-        raise NotConforming(f"the name {game.name!r} is not of small letters, digits and single hyphens")
+        raise NotConforming(f"the name {game.name!r} must consist of lower-case letters, digits and single hyphens")
     if not game.title.strip():
         raise NotConforming(f"{game.name} has no title")
     if game.rules_version < 1:

@@ -27,7 +27,7 @@ __all__ = ["BadFolder", "write"]
 NAME = "report.html"
 
 MOST_KEPT_BYTES = 48 * 1024 * 1024
-"""Of games in the report, as they are in the file: some 10,000 short ones. A browser opens a file of that size in
+"""Bytes of games in the report, as they are in the file: some 10,000 short ones. A browser opens a file of that size in
 seconds; games past it are in the folder, and `deadheat view FILE` shows them."""
 
 MOST_LINKS = 10

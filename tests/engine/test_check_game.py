@@ -356,9 +356,9 @@ def test_a_leak_in_a_real_game_is_found(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize(
     ("attribute", "value", "sentence"),
     [
-        ("name", "Tricks", "small letters"),
-        ("name", "three tricks", "small letters"),
-        ("name", "tricks-", "small letters"),
+        ("name", "Tricks", "lower-case letters"),
+        ("name", "three tricks", "lower-case letters"),
+        ("name", "tricks-", "lower-case letters"),
         ("rules_version", 0, "not a whole number from 1"),
         ("seats", range(2, 2), "not a range of numbers of seats"),
         ("seats", range(3), "not a range of numbers of seats"),
