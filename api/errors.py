@@ -171,7 +171,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 
 def _allowed(routes: Sequence[Any], path: str) -> set[str]:
-    """Every method that this path answers; the framework names only those of the first matching route."""
+    """Return every method that this path answers; the framework names only those of the first matching route."""
     found = set[str]()
     for route in routes:
         if getattr(route, "methods", None) and route.path_regex.match(path):
@@ -234,14 +234,14 @@ def _where(location: Sequence[Any]) -> str:
 
 
 def _field(location: Sequence[Any]) -> str:
-    """The name of a field as people know it, without the part of the request that contains it: forms, commands and
-    addresses do not name that part.
+    """Return the name of a field as people know it, without the part of the request that contains it: forms, commands
+    and addresses do not name that part.
     """
     return _where(location[1:] or location)
 
 
 def _data(error: errors.LeagueError) -> dict[str, Any]:
-    """The error's attributes in JSON, without `what` and `name`, which the sentence already contains."""
+    """Return the error's attributes in JSON, without `what` and `name`, which the sentence already contains."""
     kept = {"reason", "scope", "limit_bytes", "limit", "state", "wanted", "known", "setting", "left", "mistakes"}
     kept |= {"retry_after_seconds"}
     return {name: value for name, value in vars(error).items() if name in kept}

@@ -140,7 +140,7 @@ class _Disk(Collector):
 
 
 def _of_hosts(hosts: Sequence[Worker]) -> Iterator[Metric]:
-    """The gauges of the machines that play. They reveal nothing about bots or users, so each machine may have a
+    """Yield the gauges of the machines that play. They reveal nothing about bots or users, so each machine may have a
     label.
     """
     fit = GaugeMetricFamily("deadheat_host_fit", "1: found fit to judge; 0: not, or not yet.", labels=["host"])

@@ -45,12 +45,12 @@ VERSION = 6
 
 
 def marked() -> str:
-    """The language in an ETag; nothing for English."""
+    """Return the language in an ETag; nothing for English."""
     return "" if language() == "en" else f"-{language()}"
 
 
 def transcript_of(shared: Services, played: Played) -> Transcript | None:
-    """The match's record; None if there is none, or if the store has lost it, which is logged."""
+    """Return the match's record; None if there is none, or if the store has lost it, which is logged."""
     if played.transcript_sha256 is None:
         return None
     try:
@@ -62,7 +62,7 @@ def transcript_of(shared: Services, played: Played) -> Transcript | None:
 
 
 def record_file(shared: Services, sha256: str, filename: str, headers: Mapping[str, str] | None = None) -> Response:
-    """The record itself, to be kept under that name. Raises BlobsAway, BlobMissing, BlobDamaged."""
+    """Return the record itself, to be kept under that name. Raises BlobsAway, BlobMissing, BlobDamaged."""
     return stored_file(shared, sha256, MAX_TRANSCRIPT_BYTES, filename, "application/x-ndjson", headers)
 
 
@@ -74,8 +74,8 @@ def stored_file(
     media_type: str,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """A file of the store, to be kept under that name. Most files are read completely before the answer begins, so that
-    damage gives an error rather than a truncated answer. Raises BlobsAway, BlobMissing, BlobDamaged.
+    """Answer with a file of the store, to be kept under that name. Most files are read completely before the answer
+    begins, so that damage gives an error rather than a truncated answer. Raises BlobsAway, BlobMissing, BlobDamaged.
     """
     pieces = shared.blobs.stream(sha256, most_bytes)
     first = list(islice(pieces, READ_BEFORE))

@@ -1,6 +1,6 @@
 """Sends spoilt replies to a game: each must be a fault or a move, and nothing else.
 
-Every reply of an honest match is put once more with something changed: words left out, doubled, swapped or taken from
+Every reply of an honest match is sent again with something changed: words left out, doubled, swapped or taken from
 other replies, numbers made larger, longer, negative or no numbers, odd blanks and bytes. The game must go on or call it
 a fault of that seat; a match that ends by it must verify, and no other seat may pay.
 """
@@ -47,7 +47,7 @@ ODD = (
     *("NaN", "Infinity", "null", "true", "{}", "[]", '"', "\\", ",", "9" * 9, "9" * 10, "9" * 5000, "[" * 3000),
     *('{"a":' * 500, "%s", "$(id)", "<b>", "\u202e"),
 )
-"""What takes the place of a word or is put beside one."""
+"""Texts that replace a word or stand beside one."""
 
 
 def fuzz_replies(game: Game, new_bot: Callable[[int], Bot], tries: int = 300) -> int:

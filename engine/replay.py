@@ -64,7 +64,7 @@ class RecordedTransport:
 
 
 def known_rules(transcript: Transcript) -> bool:
-    """Whether the match was played by the rules installed here."""
+    """Say whether the match was played by the rules installed here."""
     try:
         return rules_of(transcript).rules_version == transcript.rules_version
     except (KeyError, BadVariant):
@@ -72,7 +72,7 @@ def known_rules(transcript: Transcript) -> bool:
 
 
 def why_unknown(transcript: Transcript) -> str:
-    """A clause on why nothing can be said of one that was played by others."""
+    """Return a clause on why nothing can be said of one that was played by others."""
     rules = f"version {transcript.rules_version} of the rules of {transcript.game}"
     numbers = f" with {_numbers(transcript.variant)}" if transcript.variant else ""
     missing = "" if transcript.game in GAMES else f" ({SETTING} names folders of games)"

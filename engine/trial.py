@@ -29,7 +29,7 @@ from deadheat.engine.replay import Diverged, replay
 from deadheat.engine.transcript import BadTranscript, Exchange, Transcript, decode, encode
 
 MOST_EXCHANGES = 30_000
-"""Random play has come to its end by then, in any game of the house."""
+"""By then, random play has ended in every built-in game."""
 
 T = TypeVar("T")
 Place = tuple[int, Seat]
@@ -46,7 +46,7 @@ class Bot(Protocol):
     """Plays one seat of one match legally."""
 
     def answer(self, line: str, /) -> str | None:
-        """The reply to a line that ends with its newline; None for a notice. FINISH is not put to it."""
+        """Return the reply to a line that ends with its newline; None for a notice. FINISH is not put to it."""
 
 
 class NotConforming(Exception):
@@ -160,7 +160,7 @@ class Bots:
         return replies
 
     def ask_double(self, message: Message) -> str | None:
-        """The other bot has not played what it hears of, so it may be at a loss; then there is none."""
+        """Ask the other bot, which has not played what it hears of. If it is at a loss, return None."""
         double = self.doubles.get(message.seat)
         if double is None:
             return None

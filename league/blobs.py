@@ -69,8 +69,8 @@ class Blobs:
         return name
 
     def has(self, name: str) -> bool:
-        """Whether the blob is there. An empty file does not count: no blob is empty, but a power failure may leave such
-        a file.
+        """Say whether the blob is there. An empty file does not count: no blob is empty, but a power failure may leave
+        such a file.
         """
         try:
             with _answering():
@@ -79,7 +79,7 @@ class Blobs:
             return False
 
     def get(self, name: str, limit_bytes: int) -> bytes:
-        """The content, checked against its name.
+        """Return the content, checked against its name.
 
         Raises:
             BlobMissing: it is not there.
@@ -98,7 +98,7 @@ class Blobs:
             pass
 
     def whole(self, name: str) -> bool:
-        """Whether the blob is there and matches its name. Raises BlobsAway."""
+        """Say whether the blob is there and matches its name. Raises BlobsAway."""
         try:
             self.verify(name)
         except (BlobMissing, BlobDamaged):
@@ -139,7 +139,7 @@ class Blobs:
             raise BlobDamaged(_CHECK_NAME, "the store returned different content from what was written")
 
     def _pieces(self, name: str) -> Iterator[bytes]:
-        """The stored bytes of a blob. Raises BlobMissing, BlobsAway."""
+        """Return the stored bytes of a blob. Raises BlobMissing, BlobsAway."""
         try:
             with _answering():
                 return iter(obstore.get(self._store, _path(name)).stream())
@@ -188,7 +188,7 @@ def _answering() -> Iterator[None]:
 
 
 def _unreadable(name: str, error: BaseError) -> BlobDamaged:
-    """The error for a blob that exists but can be read only in part, because of a bad sector for example."""
+    """Return the error for a blob that exists but can be read only in part, because of a bad sector for example."""
     return BlobDamaged(name, f"it cannot be read ({error})")
 
 
@@ -240,6 +240,6 @@ def to_disk(path: Path) -> None:
 
 
 def _path(name: str) -> str:
-    """The path of a blob, in one of 256 folders so that none grows large."""
+    """Return the path of a blob, in one of 256 folders so that none grows large."""
     assert _NAME.fullmatch(name), f"not a blob's name: {name!r}"
     return f"{name[:2]}/{name}.zst"

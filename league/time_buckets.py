@@ -27,12 +27,12 @@ def bucket(own_ns: int, limit_ns: int) -> int:
 
 
 def edge(place: int) -> float:
-    """The largest share of the limit in a bucket."""
+    """Return the largest share of the limit in a bucket."""
     return float(2.0 ** (place / PER_DOUBLING - DOUBLINGS))
 
 
 def added(parts: Iterable[Counts]) -> Counter[int]:
-    """All of them together."""
+    """Add up the counts of several parts."""
     total: Counter[int] = Counter()
     for part in parts:
         total.update(part)
@@ -51,15 +51,15 @@ def percentile(counts: Counts, share: float) -> float | None:
 
 
 def late_share(counts: Counts, part: float) -> float:
-    """The share of the answers that would be late if only this part of the limit were given, or if everything took
-    that much longer. Buckets are counted whole, so it is too large by at most what lies within 9 % of the new limit.
+    """Return the share of the answers that would be late with this part of the limit, or if everything took that much
+    longer. Buckets are counted whole, so it is too large by at most what lies within 9 % of the new limit.
     """
     late = sum(count for place, count in counts.items() if edge(place) > part)
     return late / sum(counts.values()) if counts else 0.0
 
 
 def bars(counts: Counts) -> list[int]:
-    """One height for each doubling up to the limit and one for all above it: 0, or 1 to 9, the fullest being 9."""
+    """Return a height for each doubling up to the limit and one for all above it: 0, or 1 to 9, the fullest being 9."""
     heights = [0] * (DOUBLINGS + 2)
     for place, count in counts.items():
         heights[min(-(-place // PER_DOUBLING), DOUBLINGS + 1)] += count

@@ -1,7 +1,7 @@
 """Two lanes of tests: `pytest` runs those to pass before a commit, `pytest --all` runs everything.
 
-What the short lane leaves out is marked, and the summary counts it by folder; a test that is named by its id (FILE::TEST)
-always runs. There are three ways to leave something to `--all`:
+What the short lane leaves out is marked, and the summary counts it by folder; a test that is named by its id
+(FILE::TEST) always runs. There are three ways to leave something to `--all`:
 
 * `@pytest.mark.all` on a test: another depth or another combination of what the short lane already looks at.
 * A fixture whose parameters are databases gives the PostgreSQL one `twin`; its tests then run on SQLite only, but for

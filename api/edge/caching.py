@@ -16,7 +16,7 @@ NOWHERE = "no-store"
 """The cache policy of answers that are not for everybody."""
 
 VARIES = "Accept-Encoding"
-"""By what the answers differ that may be compressed."""
+"""The header by which answers differ that may be compressed."""
 
 _GZIP = re.compile(r"\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))")
 

@@ -26,7 +26,7 @@ MOST_TESTED = 200
 """Games of a test unless --games says otherwise, as at a promotion gate."""
 
 POLL_LOOKS = 4
-"""Half seconds between two looks at a challenge, whose series take longer."""
+"""The interval between two looks at a challenge, in half seconds: its series take longer."""
 
 WAIT_SECONDS = 86_400
 

@@ -78,7 +78,7 @@ def _winner(one: BracketTie) -> str:
 
 
 def _rounds(one: Evaluation, of: str) -> str:
-    """The round of all rounds, and how many further ones two bots at the cut have had."""
+    """Return the round of all rounds, and how many further ones two bots at the cut have had."""
     more = one.round - one.rounds
     return f"{min(one.round, one.rounds)}{of}{one.rounds}" + (f" + {more}" if more > 0 else "")
 

@@ -23,7 +23,7 @@ STARTERS = {"python": Path("random/main.py"), "c": Path("starter/main.c"), "cpp"
 
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
-"""Of a bot at a league."""
+"""The form of a bot's name in a league."""
 
 _LINK = re.compile(r"\[([^]]*)\]\((?!https?:|#)[^)]*\)")
 """A link to another page, which is not copied along; group 1 is its text."""

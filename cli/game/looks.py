@@ -36,7 +36,7 @@ from deadheat.engine.transcript import Transcript
 from deadheat.engine.unfinished import Unfinished, unfinished
 
 GAMES, FEWEST = 40, 4
-"""Of the house bots' tournament: in all, and for each table at least."""
+"""The games of the house bots' tournament: in all, and at least for each table."""
 TOURNAMENT_SECONDS = 30
 BROWSER_SECONDS = 20
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")

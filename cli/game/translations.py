@@ -65,7 +65,7 @@ def _of_language(game: GameFolder, language: str, texts: set[str]) -> Iterator[s
 
 
 def _translated(path: Path, language: str) -> dict[str, str]:
-    """Every translated message of a catalogue. Of those that depend on a count: the first form and its translation."""
+    """Return a catalogue's translated messages; of those that depend on a count, the first form and its translation."""
     from deadheat.league.locale import read
 
     found = {}

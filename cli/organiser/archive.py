@@ -33,7 +33,7 @@ from deadheat.league.words import Exported
 FORMAT = 1
 MANIFEST = "manifest.json"
 DATE = (1980, 1, 1, 0, 0, 0)
-"""What a zip says where there is no date."""
+"""The date in a zip that stands for none."""
 
 
 def archive(

@@ -42,7 +42,8 @@ from typing import Any
 from deadheat.engine.core import Game
 
 ADDRESSED_DIGITS = 12
-"""Of the folder's hash, in the addresses of its files: a changed file has another address, so browsers keep each."""
+"""How many digits of the folder's hash its files' addresses contain: a changed file has another address, so browsers
+may keep it."""
 
 SETTING = "DEADHEAT_GAMES"
 """The variable that names folders of further games."""

@@ -51,7 +51,7 @@ class Figure:
 
 
 def points(played: Sequence[Meeting]) -> Figured:
-    """The score of each player."""
+    """Return the score of each player."""
     found: defaultdict[int, float] = defaultdict(float)
     for one in played:
         found[one.first] += one.first_points
@@ -155,12 +155,12 @@ def figures(format_: EvaluationFormat, rules: int, chosen: Sequence[str] | None 
 
 
 def named(chosen: Sequence[str]) -> str:
-    """Chosen figures as people read them in a sentence, the first deciding first."""
+    """Return the chosen figures as people read them in a sentence, the first deciding first."""
     return ", then ".join(CHOICE[name].heading for name in chosen)
 
 
 def choice_faults(format_: EvaluationFormat, chosen: Sequence[str]) -> Iterator[str]:
-    """Why ties cannot be broken by these; none: by the rules. Ends of sentences."""
+    """Say why ties cannot be broken by these; none: by the rules. Ends of sentences."""
     if chosen and format_ is EvaluationFormat.KNOCKOUT:
         yield "a knock-out has no tie-breaks"
     for name in chosen:

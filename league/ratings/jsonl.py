@@ -73,7 +73,7 @@ def read(lines: Iterable[bytes]) -> Log:
 
 
 def _game(line: bytes) -> tuple[list[str], list[int], str | None] | None:
-    """A line's players, ranks and group, or None if the game is not to be rated. Raises ValueError with half a
+    """Return a line's players, ranks and group, or None if the game is not to be rated. Raises ValueError with half a
     sentence.
     """
     if len(line) > MOST_LINE_BYTES:

@@ -31,10 +31,10 @@ class Concave(Protocol):
     """A function with one maximum."""
 
     def gradient(self, at: Vector, /) -> Vector:
-        """The gradient at a point, of shape (n,)."""
+        """Return the gradient at a point, of shape (n,)."""
 
     def curvature(self, at: Vector, /) -> Matrix:
-        """(n, n): the negative Hessian; only its upper triangle is looked at."""
+        """Return the negative Hessian, (n, n); only its upper triangle is read."""
 
 
 class NoMaximum(Exception):
@@ -42,7 +42,7 @@ class NoMaximum(Exception):
 
 
 def maximum(function: Concave, start: Vector) -> Vector:
-    """The point at which the function is largest.
+    """Return the point at which the function is largest.
 
     Raises:
         NoMaximum

@@ -96,7 +96,7 @@ def _reset(context: Context, parcel: Parcel) -> Letter:
 
 
 def letter(parcel: Parcel, settings: Settings) -> Letter:
-    """The message that an e-mail address gets."""
+    """Return the message that an e-mail address gets."""
     confirm, unsubscribe = (_link(parcel, settings, link) for link in (Link.CONFIRM, Link.UNSUBSCRIBE))
     if not parcel.is_confirmed:
         subject, otherwise = _("Confirm your address at Deadheat"), _("If it was not you, do nothing.")
@@ -116,7 +116,7 @@ def _link(parcel: Parcel, settings: Settings, link: Link) -> str:
 
 
 def payload(parcel: Parcel, settings: Settings) -> dict[str, object]:
-    """The document that a webhook gets. Discord shows `content` and Slack `text`; neither may call anybody by it."""
+    """Return the document that a webhook gets. Discord shows `content`, Slack `text`; neither may mention anybody."""
     if parcel.notice is None:
         text, facts = _("This is a test of your webhook at Deadheat."), {}
     else:

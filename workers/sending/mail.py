@@ -52,7 +52,7 @@ def send(settings: Settings, letter: Letter) -> str:
 
 
 def composed(settings: Settings, letter: Letter) -> EmailMessage:
-    """The message. Its policy refuses a header with an end of line in it, so no text can add headers."""
+    """Return the message. Its policy refuses a header with an end of line in it, so no text can add headers."""
     message = EmailMessage(policy=POLICY)
     message["From"] = settings.mail_from
     message["To"] = letter.to

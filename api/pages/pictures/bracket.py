@@ -75,7 +75,7 @@ def picture(ties: Sequence[BracketTie]) -> Picture | None:
 
 
 def is_third(tie: BracketTie, rounds: int) -> bool:
-    """Whether it is the match for the third place."""
+    """Say whether it is the match for the third place."""
     return tie.round == rounds and tie.slot == 2
 
 

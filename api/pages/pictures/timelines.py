@@ -68,8 +68,8 @@ class Timeline:
 
 
 def timelines(moments: Sequence[Moment], until: datetime, hours: int, names: Mapping[int, str]) -> list[Timeline]:
-    """The league's charts, then one for each machine in `names` (by number) that played or was alive; empty if nothing
-    is known of that time.
+    """Return the league's charts, then one for each machine in `names` (by number) that played or was alive; empty if
+    nothing is known of that time.
     """
     binned = _binned(moments, until, hours)
     if not binned:
@@ -109,7 +109,7 @@ def _only(moment: Moment, number: int) -> Mapping[int, Ran]:
 
 
 def _binned(moments: Sequence[Moment], until: datetime, hours: int) -> list[tuple[datetime, list[Moment]]]:
-    """The samples of each step, with the end of the step."""
+    """Return the samples of each step, with the end of the step."""
     step, bins = STEPS[hours], dict[int, list[Moment]]()
     for moment in moments:
         bins.setdefault(int((until - moment.at) / step), []).append(moment)

@@ -84,7 +84,7 @@ class Life:
         return update_rows(session, claiming, waits, **held, **values) == 1
 
     def is_held(self, row_id: int, attempt: int) -> tuple[ColumnElement[bool], ...]:
-        """The conditions under which an attempt still holds its row."""
+        """Return the conditions under which an attempt still holds its row."""
         return col(self.table.id) == row_id, col(self.table.attempt) == attempt, col(self.table.state) == self.held
 
     def change(
@@ -121,23 +121,23 @@ class Life:
         return min(timedelta(seconds=settings_of(session).retry_seconds) * doubled, self.longest_pause)
 
     def lost(self, at: ColumnElement[datetime]) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-        """Whether any row is due to be enqueued, and whether any has an expired lease; NULL stands for no."""
+        """Say whether any row is due to be enqueued, and whether any has an expired lease; NULL stands for no."""
         # Asked whether a row with an earlier date exists, PostgreSQL reads the whole table once it plans for any date:
         # it takes a third of all rows to be due.
         due, expired = self._first("nudge_at", self.waiting), self._first("lease_until", self.held)
         return due <= at, expired < at
 
     def _first(self, date: str, state: StrEnum) -> ColumnElement[datetime]:
-        """The earliest date of the rows in a state."""
+        """Return the earliest date of the rows in a state."""
         dated = col(getattr(self.table, date))
         return select(dated).where(col(self.table.state) == state).order_by(dated).limit(1).scalar_subquery()
 
     def expired(self, session: Session) -> list[tuple[int, int, str | None]]:
-        """The id, attempt and worker of rows with an expired lease, as many as one sweep takes."""
+        """Return the id, attempt and worker of rows with an expired lease, as many as one sweep takes."""
         return list(session.exec(_expired(self), params={"at": now(session)}).all())
 
     def due(self, session: Session) -> list[int]:
-        """The rows to be enqueued now, as many as one sweep takes. Each is due again after a while."""
+        """Return the rows to be enqueued now, as many as one sweep takes. Each is due again after a while."""
         at, settings = now(session), settings_of(session)
         ids = list(session.exec(_due(self), params={"at": at}).all())
         if ids:
@@ -221,8 +221,8 @@ def note(session: Session, attempt: int, failure: Failure, at: datetime, **about
 
 
 def failures_before(session: Session, *which: ColumnElement[bool]) -> Counter[Cause]:
-    """The number of failed attempts by cause, in those lines of the ledger; attempts that were handed back do not
-    count.
+    """Return the number of failed attempts by cause, in those lines of the ledger; attempts that were handed back do
+    not count.
     """
     counted = select(Attempt.cause, func.count()).where(*which).group_by(col(Attempt.cause))
     causes: Counter[Cause] = Counter()

@@ -56,7 +56,7 @@ def store_advice(session: Session, job: AdviceJob, sha256: str | None) -> None:
 
 
 def due_advice(session: Session) -> list[int]:
-    """The matches about which to notify a worker now."""
+    """Return the matches about which to notify a worker now."""
     return list(session.exec(DUE, params={"at": now(session)}))
 
 
@@ -69,5 +69,5 @@ DUE = (
 
 
 def is_wanted(row: Exhibition, session: Session) -> bool:
-    """Whether advice may still come."""
+    """Say whether advice may still come."""
     return row.advise_at is not None and (row.advice_tries < MOST_TRIES or row.advise_at > now(session))

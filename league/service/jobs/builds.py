@@ -81,8 +81,8 @@ def claim_next_build(session: Session, nudged_id: int, worker: str) -> BuildJob 
 
 
 def _next_in_fairness(session: Session) -> int | None:
-    """The new upload to build next. The query reads one row for each waiting author, and their uploads of the last
-    day.
+    """Return the new upload to build next. The query reads one row for each waiting author, and their uploads of the
+    last day.
     """
     author = col(BotVersion.uploader_id)
     waits = (
@@ -105,7 +105,7 @@ def _next_in_fairness(session: Session) -> int | None:
 
 
 def _of_another_game(games: tuple[Identity, ...]) -> ColumnElement[bool]:
-    """Whether a version plays a game that this process does not share with the API."""
+    """Say whether a version plays a game that this process does not share with the API."""
     return (
         exists()
         .where(col(Bot.id) == col(BotVersion.bot_id), col(Bot.game).not_in(same_as(games)))

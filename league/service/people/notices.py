@@ -270,7 +270,7 @@ def inbox(
 
 
 def count_unread(session: Session, person: Person) -> int:
-    """The number of notices that somebody has not read."""
+    """Return the number of notices that somebody has not read."""
     return session.exec(UNREAD, params={"user": person.id}).one()
 
 
@@ -334,7 +334,7 @@ def _write(session: Session, rows: Iterable[dict[str, Any]]) -> None:
 
 
 def _is_told(session: Session, kind: NoticeKind, subject: str) -> bool:
-    """Whether the notice has been sent, which always happens for all its readers at once."""
+    """Say whether the notice has been sent, which always happens for all its readers at once."""
     return session.exec(TOLD, params={"kind": kind, "subject": subject}).first() is not None
 
 
@@ -342,7 +342,7 @@ TOLD = select(Notice.id).where(Notice.kind == bindparam("kind"), Notice.subject 
 
 
 def _people(session: Session, bot_ids: Collection[int]) -> dict[int, list[int]]:
-    """The people who are notified about each bot: its maker, or its team's members."""
+    """Return the people who are notified about each bot: its maker, or its team's members."""
     found: dict[int, list[int]] = {bot_id: [] for bot_id in bot_ids}
     for bot_id, user_id in session.connection().execute(_behind(), {"bot_ids": list(bot_ids)}):
         found[bot_id].append(user_id)
@@ -351,7 +351,7 @@ def _people(session: Session, bot_ids: Collection[int]) -> dict[int, list[int]]:
 
 @cache
 def _behind() -> Any:
-    """The owners and team members of the bots `bot_ids`, if their accounts are open."""
+    """Return the owners and team members of the bots `bot_ids`, if their accounts are open."""
     chosen = col(Bot.id).in_(bindparam("bot_ids", expanding=True))
     alone: Any = columns(col(Bot.id).label("bot_id"), col(Bot.owner_id).label("user_id"))
     alone = alone.where(chosen, col(Bot.team_id).is_(None))
@@ -377,7 +377,7 @@ def _season_facts(session: Session, season_id: int) -> dict[str, str | int]:
 
 
 def notice_info(row: Notice) -> NoticeInfo:
-    """A notice in words."""
+    """Return a notice in words."""
     words = {name: fact for name, fact in row.about.items() if name in KNOWN_WORDS}
     about = row.about | {name: gettext(fact).format_map(row.about) for name, fact in words.items()}
     sentence, path = gettext(row.kind.sentence).format_map(about), row.kind.path.format_map(row.about)

@@ -221,7 +221,7 @@ def _alone(session: Session, match: Match) -> None:
 
 
 def _playings(session: Session, match: Match) -> set[int]:
-    """The first match, and all matches that replaced it directly or through others."""
+    """Return the first match, and all matches that replaced it directly or through others."""
     first = match
     while first.repeats_id is not None:
         first = session.get_one(Match, first.repeats_id)

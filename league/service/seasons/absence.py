@@ -124,7 +124,7 @@ OUT = select(AbsentEntry).where(AbsentEntry.season_id == bindparam("season"))
 
 
 def by_author(absent: AbsentEntry) -> bool:
-    """Whether it is an author's withdrawal. Those have no reason, and every ruling has one."""
+    """Say whether it is an author's withdrawal. Those have no reason, and every ruling has one."""
     return not absent.reason
 
 
@@ -185,7 +185,7 @@ def _come_back(session: Session, who: Person, season: Season, absent: AbsentEntr
 
 
 def _season_with(session: Session, season_id: int, bot_id: int, states: Collection[SeasonState], said: str) -> Season:
-    """The season, locked, if it is in one of these states and has the bot. Raises NotFound, WrongState."""
+    """Return the season, locked, if it is in one of these states and has the bot. Raises NotFound, WrongState."""
     season = lock_season(session, season_id)
     if season.state not in states:
         raise WrongState.of_season(season.state, said)

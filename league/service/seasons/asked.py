@@ -191,7 +191,7 @@ def asked_challenge(session: Session, viewer: Person | None, challenge_id: int) 
 
 
 def faults_in(session: Session, challenge_id: int) -> dict[int, int]:
-    """The number of a challenge's matches that each version lost by a fault, by the version's id."""
+    """Return the number of a challenge's matches that each version lost by a fault, by the version's id."""
     statement = (
         select(Participant.version_id, func.count())
         .join(Match, col(Match.id) == Participant.match_id)
@@ -222,7 +222,7 @@ def _is_own(session: Session, author: Person, row: Challenge) -> bool:
 
 
 def _own_version(session: Session, author: Person, season: Season, bot_id: int, number: int | None) -> BotVersion:
-    """The version that the author sends. Its bot need not be in the season, unless an organiser removed it."""
+    """Return the version that the author sends. Its bot need not be in the season, unless an organiser removed it."""
     bot = own_bot(session, author, bot_id)
     must_be_active(session, bot)
     if bot.game != season.game:
@@ -236,7 +236,7 @@ def _own_version(session: Session, author: Person, season: Season, bot_id: int, 
 
 
 def _opposing(session: Session, author: Person, season: Season, question: Question) -> BotVersion:
-    """The version to play against, if the author may challenge it."""
+    """Return the version to play against, if the author may challenge it."""
     bot_id, number = question.opponent_id, question.opponent_version
     entry = session.exec(_entry(season.id, bot_id)).first()
     if is_own(session, author, bot_id) and (number is not None or entry is None):
@@ -271,7 +271,7 @@ def _check_season(session: Session, author: Person, season: Season, bot: Bot, ga
 
 
 def _by_team(bot: Bot) -> ColumnElement[bool]:
-    """The condition that a challenge's candidate belongs to the bot's team; false if the bot has no team."""
+    """Return the condition that a challenge's candidate belongs to the bot's team; false if the bot has no team."""
     team = select(BotVersion.id).join(Bot, col(Bot.id) == BotVersion.bot_id).where(Bot.team_id == bot.team_id)
     return and_(literal(bot.team_id is not None), col(Challenge.candidate_id).in_(team), ASKED)
 

@@ -93,7 +93,7 @@ def forget(session: Session, series_id: int) -> None:
 
 
 def watch(session: Session, match_id: int, viewer: Person | None = None) -> Watched:
-    """The match in its present state, for somebody who may see it. Raises NotFound."""
+    """Return the match in its present state, for somebody who may see it. Raises NotFound."""
     statement = (
         select(Match, Season.game, Season.variant, Series.state)
         .join(Season, col(Season.id) == Match.season_id)
@@ -123,7 +123,7 @@ def _watched(session: Session, row: Match, game: str, variant: Sequence[str] | N
 
 
 def live_matches(session: Session, series_ids: list[int]) -> dict[int, int]:
-    """The match of each of these series that can be watched now."""
+    """Return the match of each of these series that can be watched now."""
     statement = select(LiveMatch.series_id, Match).join(Match, col(Match.id) == LiveMatch.match_id)
     found = session.exec(statement.where(col(LiveMatch.series_id).in_(series_ids))).all()
     untold = withheld(session, [match for _, match in found])

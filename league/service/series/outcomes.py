@@ -160,7 +160,7 @@ def _write_details(session: Session, outcomes: Sequence[MatchOutcome]) -> None:
 
 
 def _columns(table: type[SQLModel], measured: Exit | Latency) -> dict[str, object]:
-    """The fields of a measured value for which a table has columns of the same names."""
+    """Return the fields of a measured value for which a table has columns of the same names."""
     kind: Any = type(measured)
     return {name: getattr(measured, name) for name in _shared(table, kind)}
 

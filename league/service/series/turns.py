@@ -44,8 +44,8 @@ HEAD_STARTS = {
 
 
 def _oldest(precedence: Any, games: tuple[Identity, ...]) -> Any:
-    """The new series of one precedence, for processes with these games, that has waited longest. (`NOT IN` is evaluated
-    for each series in turn; for `IN`, a database may choose a join that reads all waiting series.)
+    """Return the new series of one precedence, for processes with these games, that has waited longest. (`NOT IN` is
+    evaluated for each series in turn; for `IN`, a database may choose a join that reads all waiting series.)
     """
     return (
         columns(col(Series.precedence), col(Series.queued_at), col(Series.id))

@@ -88,7 +88,7 @@ def waiting(session: Session, season_id: int, bot_id: int, version: int | None =
 
 
 def _own_series(session: Session, season_id: int, bot_id: int, version: int | None) -> set[int]:
-    """The unfinished series in which the bot has a seat, except those that an author asked for."""
+    """Return the unfinished series in which the bot has a seat, except those that an author asked for."""
     statement = OWN
     if version is not None:
         known = select(BotVersion.id).where(BotVersion.bot_id == bot_id, BotVersion.number == version)
@@ -110,8 +110,8 @@ OWN = (
 
 
 def _unfinished(session: Session) -> list[_Ahead]:
-    """All unfinished series of all seasons; the waiting ones in the order of their turns. Those that an author asked
-    for are left out, because they seldom come first and may be private.
+    """Return all unfinished series of all seasons; the waiting ones in the order of their turns. Those that an author
+    asked for are left out, because they seldom come first and may be private.
     """
     rows: Sequence[Any] = session.connection().execute(LEFT).all()
     return [
@@ -134,7 +134,7 @@ LEFT = (
 
 
 def _pace(session: Session, season_ids: set[int]) -> Mapping[int, float]:
-    """The seconds that a match takes in these seasons, for those in which enough series ended lately."""
+    """Return the seconds that a match takes in these seasons, for those in which enough series ended lately."""
     found = {}
     for season_id in season_ids:
         ended = session.exec(
@@ -155,7 +155,7 @@ def _pace(session: Session, season_ids: set[int]) -> Mapping[int, float]:
 def _seconds(
     at: datetime, pace: Mapping[int, float], own: Sequence[_Ahead], ahead: Sequence[_Ahead], played: Sequence[_Ahead]
 ) -> int | None:
-    """The seconds until the first series of `own` ends. It is being played, or waits behind `ahead` and `played`."""
+    """Return the seconds until the first series of `own` ends. It is being played, or behind `ahead` and `played`."""
     wanted = [*own, *ahead, *([] if own[0].started_at else played)]
     if not played or any(series.season_id not in pace for series in wanted):
         return None
@@ -194,7 +194,7 @@ def _expected(seconds: int | None, something_played: bool) -> str:
 
 
 def _no_more(season: Season, entry: EntryInfo, version: int | None) -> str:
-    """Why no further result comes by itself; "" if one may come."""
+    """Say why no further result comes by itself; "" if one may come."""
     if not season.state.goes_on:
         return _("The season is closed, so nothing more is played.")
     if entry.absence is not None:
