@@ -160,7 +160,7 @@ class _Faulty:
 def _check_secrets(game: Game, match: Match) -> None:
     for draw in _spread(range(match.draws)):
         varied = play_match(game, match.seats, match.seed, Recorded(match, {}), draw)
-        _compare(match, varied, None, f"draw {draw} of chance been another")
+        _compare(match, varied, None, f"draw {draw} of chance been different")
     for (number, seat), other in _spread(list(match.others.items())):
         reply = match.replies[number][seat]
         if other in (None, reply.line):
@@ -168,7 +168,7 @@ def _check_secrets(game: Game, match: Match) -> None:
         else:
             change = Reply(other, reply.elapsed_ns)
         varied = play_match(game, match.seats, match.seed, Recorded(match, {(number, seat): change}))
-        what = f"seat {seat} replied {change.line!r} and not {reply.line!r} at exchange {number}"
+        what = f"seat {seat} replied {change.line!r} instead of {reply.line!r} at exchange {number}"
         _compare(match, varied, seat, what)
 
 

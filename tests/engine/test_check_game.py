@@ -314,7 +314,7 @@ BUGS = {
         for fault in Fault
         if fault not in FOUND_BY_RULES
     },
-    "a fault by another name": "fault (exited|overflow) is kept as timeout",
+    "a fault by another name": "fault (exited|overflow) is recorded as timeout",
     "a fault of both": r"faults of seats \[0\] end as",
     "a winner who failed": "seat 0 has failed, and yet the ranks are",
     "ranks after everybody has failed": "all have failed: all must rank 1 and score None",
