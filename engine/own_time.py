@@ -30,7 +30,7 @@ The larger one of the first two counts, for they see the same waits. But a threa
 one's place and brings along all that it ever waited, and a wait may have begun before the prompt. The pressure knows
 neither trick, so where there is one the delay exceeds it by no more than it may have missed.
 
-Pure: a transcript keeps the evidence, and whoever verifies it applies this rule again.
+Pure: a transcript keeps the evidence, and verifying it applies this rule again.
 """
 
 from __future__ import annotations

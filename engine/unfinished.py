@@ -1,7 +1,7 @@
 """A match in progress.
 
-The rules, the seed and the replies so far determine every line and every event up to now, so that is all a worker
-has to report: whoever shows a running match recomputes the rest from them, as `engine.replay` does with a finished one.
+The rules, the seed and the replies so far determine every line and every event up to now, so that is all a worker has
+to report: a viewer of a running match recomputes the rest from them, as `engine.replay` does with a finished one.
 
 What a viewer may see of it follows from the barrier: the events of a step are yielded after every seat that was asked
 before it has answered, so an unanswered bid is in no event. Only their own seat may see events marked ``private``

@@ -147,8 +147,8 @@ class Blobs:
             raise BlobMissing(name) from error
 
     def _to_disk(self, name: str) -> None:
-        """Write a file of ours through to the disk, so that it survives a power failure. Other stores confirm only what
-        is safe.
+        """Write one of our files through to the disk, so that it survives a power failure. Other stores confirm only
+        what is safe.
         """
         if self._folder is None:
             return

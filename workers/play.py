@@ -5,13 +5,13 @@ Theory of operation
 First, now and then, a canary match (`workers.canary`) shows that this machine still judges correctly. `claim` takes the
 row by compare-and-set and gives the job a new attempt number and a lease. The store is asked whether it accepts writes.
 `run` then plays without a database connection, except that the lease is renewed between exchanges, when no bot's clock
-runs: no thread of ours ever competes with the referee. `store` writes transcripts to the blob store, where writing
+runs: none of our threads ever competes with the referee. `store` writes transcripts to the blob store, where writing
 twice is harmless. `finish` writes all results in one transaction, and only if the row still has our attempt number.
 
 So a worker may die at any point: before `finish` the lease runs out and another worker plays the series again, with the
-next seeds; after it, the results are stored. There is nothing in between. A failure of ours is an exception; it voids a
-match or fails the series. Either ends the work here: matches played before are stored and finished, and the others go
-back to the queue in the same transaction, for new boxes and the next seeds. It never becomes a result.
+next seeds; after it, the results are stored. There is nothing in between. A failure of the service is an exception; it
+voids a match or fails the series. Either ends the work here: matches played before are stored and finished, and the
+others go back to the queue in the same transaction, for new boxes and the next seeds. It never becomes a result.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Conditional answers: 304 if the client already has the same content, and compressed for whoever reads gzip."""
+"""Conditional answers: 304 if the client already has the same content, and compressed for clients that read gzip."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ A game declares them as the fields of its class, a frozen dataclass, and reads t
     dice: Annotated[int, Parameter(1, 5, "Dice of a player at the beginning")] = 5
 
 Its defaults are the rules. A *variant* names those that differ, with their numbers; an empty one is the game itself. A
-transcript carries its variant, so whoever replays it plays by the same numbers (`rules_of`).
+transcript carries its variant, so everybody replays it by the same numbers (`rules_of`).
 """
 
 from __future__ import annotations

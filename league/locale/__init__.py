@@ -42,7 +42,7 @@ def catalogue(language: str) -> NullTranslations:
         if (path := game.translations(language)).is_file():
             try:
                 found.add_fallback(_compiled(path, language))
-            except Exception:  # whatever is wrong in one game's file, the site goes on
+            except Exception:  # whatever is wrong in one game's file, the site continues
                 log.exception("%s cannot be read; its game is shown in English", path)
     return found
 

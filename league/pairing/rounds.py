@@ -31,8 +31,8 @@ def berger(players: Sequence[int], cycles: int = 1) -> list[Round]:
     """Draw a full round robin: in each cycle everybody meets everybody once, and sits out at most once.
 
     The tables that carry Berger's name, as chess federations print them: place i meets place j in the round that
-    follows from i + j, and whoever sits first follows from whether i + j is odd. Within a cycle of an odd field each
-    player has both seats equally often, of an even one with a difference of one; every second cycle changes all seats.
+    follows from i + j, and who sits first follows from whether i + j is odd. Within a cycle of an odd field each player
+    has both seats equally often, of an even one with a difference of one; every second cycle changes all seats.
     """
     places = len(players) + len(players) % 2  # in an odd field the last place is empty
     if len(players) < 2:
@@ -82,7 +82,7 @@ def swiss(
     with every match.
 
     Raises:
-        NoRound: whoever sits out, all the others cannot meet somebody new; never in the first n/2 rounds.
+        NoRound: whichever player sits out, the others cannot all meet somebody new; never in the first n/2 rounds.
     """
     place = {player: number for number, player in enumerate(players)}
     order = sorted(players, key=lambda player: (-scores.get(player, 0), place[player]))

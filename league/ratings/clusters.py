@@ -1,7 +1,7 @@
 """The score of results that are not independent: the pairs of one table, the games of one group.
 
 A cluster's score is the gradient of its part of the log likelihood: for every player the sum of results less what was
-expected. Clusters are independent of each other, whatever goes on inside, so the sum of their squared scores estimates
+expected. Clusters are independent of each other, whatever happens inside, so the sum of their squared scores estimates
 the variance of the whole score.
 """
 

@@ -44,8 +44,8 @@ class ResponseTimes(SQLModel, table=True):
 
 
 class RatingSnapshot(SQLModel, table=True):
-    """A ranking as it was computed: from which log (by hash), with which configuration. Never changed, but for one
-    thing: of old ones that are not `whole` any more, `standings` are empty (see `league.service.rankings.snapshots`).
+    """A ranking as it was computed: from which log (by hash), with which configuration. It never changes, except that
+    `standings` of old ones that are no longer `whole` are emptied (see `league.service.rankings.snapshots`).
 
     `final`: the published standings of a closed season; there is one, and triggers refuse to change or remove it.
     """

@@ -1,4 +1,4 @@
-"""Organisers' hands and appeals over HTTP."""
+"""Organisers' rulings and authors' appeals over HTTP."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ uploads (`tests.cluster.uploading`) and somebody plays against a bot (`tests.clu
 Then every machine must play again, the upload be ready, the person's match be over with all moves that were taken, and
 as much be played as before, within `BOUND_SECONDS`; the season is closed, and once what runs is played and standings
 are published, every invariant must hold, no match may be given up on, no innocent bot convicted or called broken, and
-nothing may be left on the machines. A failing run is made again by its seed, as far as a cluster repeats itself.
+nothing may be left on the machines. A failing run is repeated by its seed, as far as a cluster repeats itself.
 """
 
 from __future__ import annotations

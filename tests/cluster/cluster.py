@@ -5,7 +5,7 @@
 
 Blobs are a small file system that all machines see, as a shared store would be. The machines that play use one Docker
 Engine and share the processors of this one, but know nothing of each other: each has its own name, boot, slots and
-FIFOs. Times are short so that what is lost is found soon; everything else is as it is shipped.
+FIFOs. Times are short so that lost work is found soon; everything else is as shipped.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One cluster for all tests of this folder: to start it takes longer than most of them."""
+"""One cluster for all tests of this folder: starting it takes longer than most of them."""
 
 from __future__ import annotations
 

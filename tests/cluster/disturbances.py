@@ -1,6 +1,6 @@
-"""What befalls a cluster: each function strikes, lasts as long as it lasts, and sees to it that the cause is gone.
+"""Disturbances of a cluster: each function causes one, and has removed the cause when it returns.
 
-What must be so afterwards is none of their business (`tests.cluster.chaos`). `chance` decides who is struck and when.
+`tests.cluster.chaos` checks what must hold afterwards. `chance` decides what is disturbed, and when.
 """
 
 from __future__ import annotations

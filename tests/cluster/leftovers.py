@@ -1,4 +1,4 @@
-"""What a cluster at rest must not have left on the machines: containers, processes, mounts, folders."""
+"""Finds what a cluster at rest must not leave on the machines: containers, processes, mounts, folders."""
 
 from __future__ import annotations
 

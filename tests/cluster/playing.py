@@ -1,8 +1,8 @@
-"""Somebody who plays against a bot while something befalls the cluster: in a browser without scripts, with patience.
+"""A person who plays against a bot while the cluster is disturbed, in a browser without scripts, with patience.
 
-A page that does not come is asked for again, a form that was not taken is sent again; that is all a person can do, and
-all that may be needed. Every answer is another line (no two bids are the same, nor two categories), so afterwards it is
-plain whether those that were taken are in the transcript, each once and in order, and no others.
+A missing page is requested again and a form that was not accepted is sent again; that is all a person can do, and all
+that may be needed. No two answers are the same line (no two bids, no two categories), so the transcript shows whether
+each accepted answer is in it once and in order, and no other.
 """
 
 from __future__ import annotations

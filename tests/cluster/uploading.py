@@ -1,4 +1,4 @@
-"""Somebody who uploads a new version while something befalls the cluster, and does not give up."""
+"""An author who uploads a new version while the cluster is disturbed, and does not give up."""
 
 from __future__ import annotations
 

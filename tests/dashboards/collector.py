@@ -1,4 +1,4 @@
-"""Where traces arrive: as much of an OpenTelemetry collector as it takes to look at them."""
+"""A collector of traces: as much of OpenTelemetry's as it takes to inspect them."""
 
 from __future__ import annotations
 

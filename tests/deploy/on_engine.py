@@ -1,7 +1,7 @@
 """The production deployment as it is described, on this machine's engine: brought up, played on, brought down.
 
-Started by ./scripts/deploy-check, which builds the images; the ordinary tests do not collect this file, for it takes
-minutes and ten services. What it plays is short: that nothing is lost whatever fails is the business of tests/cluster.
+Started by ./scripts/deploy-check, which builds the images; the ordinary tests do not collect this file, because it
+takes minutes and ten services. It plays little: tests/cluster shows that nothing is lost whatever fails.
 """
 
 from __future__ import annotations

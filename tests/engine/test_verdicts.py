@@ -1,4 +1,4 @@
-"""What is told of a reply's own time (ruling C-03), the same on every surface."""
+"""What people are told about a reply's own time (ruling C-03): the same everywhere."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Unrated matches that authors ask for: anybody may be met, nothing that counts may change, and what is private is
-nobody else's to see.
+"""Unrated matches that authors ask for: authors may meet anybody, nothing that counts changes, and nobody else sees
+private matches.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether machines suffice: reckoned, and held against what the simulated machines take."""
+"""Whether machines suffice: the forecast, compared with what simulated machines take."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operator's charts show what was played in each minute, and say nothing of a time in which nobody looked."""
+"""The operator's charts show what was played in each minute, and nothing for a time without samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a match does not count, told for people: the same answer as the log of results gives."""
+"""Why a match does not count, explained to people: it agrees with the log of results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small league to test with: a clock that is turned by hand, bots that are ready, and results at will."""
+"""A small league to test with: a clock that tests set, bots that are ready, and results of any kind."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A small league full of secrets, each of which can be recognised wherever it turns up.
+"""A small league full of secrets that can be recognised wherever they turn up.
 
-Ada is the author whose things the routes are asked for; Bob plays against her and has secrets of his own, which are
-nobody's but his (and organisers', where he appealed). Carl has nothing to do with either.
+Ada is the author whose data the routes are asked for. Bob plays against her and has secrets that only he may see (and
+organisers, where he appealed). Carl has nothing to do with either.
 """
 
 from __future__ import annotations

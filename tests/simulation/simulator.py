@@ -4,18 +4,18 @@ Theory of operation
 -------------------
 The code is the product's own: `workers.tasks`, what they call, `league.service`, and a real (SQLite) database. What is
 around it is simulated: time, the queue, machines and people. Each process is a greenlet. It runs until it would wait or
-comes to a point where it may take harm; then the simulator lets the one go on whose time has come, so minutes of a
+reaches a point where it may be harmed; then the simulator continues the process whose time has come, so minutes of a
 league take some milliseconds, and a seed decides everything.
 
-What may happen at such a point, which is wherever the process begins or ends a transaction, writes a blob or waits:
-it is killed (in mid-transaction too, which undoes it), stopped past its lease, finds the database away, or loses the
+What may happen at such a point, which is wherever the process begins or ends a transaction, writes a blob or waits: it
+is killed (in mid-transaction too, which undoes it), stopped past its lease, finds the database away, or loses the
 answer to a commit that took place. Messages are lost, doubled and late, clocks are wrong, blobs cannot be written,
-matches and builds fail by our doing, workers are told to end, machines are found unfit, and an organiser interferes.
-Meanwhile authors upload and a guest plays against a bot. After a while the storm is over; then everything must be in
-order again within a stated time.
+matches and builds fail through the service, workers are told to end, machines are found unfit, and an organiser
+interferes. Meanwhile authors upload and a guest plays against a bot. After a while the storm is over; then everything
+must be in order again within a stated time.
 
-`storm` says how bad it is and how much there is to harm, `stage` is the league, `machines` and `people` are what is
-simulated of them; here is time, the queue, and who runs.
+`storm` says how bad it is and how much there is to harm, `stage` is the league, `machines` and `people` are simulated;
+this module has time, the queue, and the choice of who runs.
 """
 
 from __future__ import annotations

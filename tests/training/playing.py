@@ -1,4 +1,4 @@
-"""What the tests of training share: random matches, and games whose dice are told."""
+"""What the tests of training share: random matches, and games with known dice."""
 
 from __future__ import annotations
 

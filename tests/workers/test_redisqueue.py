@@ -1,4 +1,4 @@
-"""The queue in Redis, when that dies."""
+"""The queue when its Redis dies."""
 
 from __future__ import annotations
 

@@ -30,14 +30,14 @@ AT_ONCE = 8
 """Requests under way at a time; each ends within seconds, long before its lease."""
 
 MOST_SUBJECT = 100
-"""Characters of a message's subject."""
+"""The most characters of a message's subject."""
 
 TURN_SECONDS = 30.0
-"""How long one call goes on taking what is due; the next call is never far."""
+"""How long one call keeps taking due deliveries; the next call follows soon."""
 
 
 def send_due(context: Context) -> int:
-    """Send what is due; how many deliveries were tried."""
+    """Send what is due, and return how many deliveries were tried."""
     database, tried, until = context.database, 0, time.monotonic() + TURN_SECONDS
     with ThreadPoolExecutor(AT_ONCE) as pool:
         while time.monotonic() < until:

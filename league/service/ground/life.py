@@ -3,13 +3,13 @@
 Theory of operation
 -------------------
 A build, a series and a person's match are carried out by workers in the same way. Each is a row with a state, an
-`attempt`, a lease, and the instant at which a worker is to be told of it (`nudge_at`). The queue's messages may be
-lost, doubled or late; nothing here trusts them.
+`attempt`, a lease, and the instant at which to notify a worker of it (`nudge_at`). The queue's messages may be lost,
+doubled or late; nothing here trusts them.
 
 * `claim` turns the row from waiting into held by compare-and-set, raises `attempt` and takes a lease. A second delivery
   of the message finds the row held, and gets nothing.
 * The worker renews the lease while it works. When it dies, the sweep (`league.service.jobs.sweep`) finds the lease
-  expired and gives the row back; whoever claims it next has a higher attempt.
+  expired and gives the row back; the next claim has a higher attempt.
 * Everything else that a worker reports names its attempt, and changes the row only while that attempt holds it:
   `change`, `end` and `give_back`. A worker that was paused and comes late changes nothing.
 * A row that was given back waits for a pause that doubles with each failure of the service (`pause`). A job handed back
@@ -141,7 +141,7 @@ class Life:
         at, settings = now(session), settings_of(session)
         ids = list(session.exec(_due(self), params={"at": at}).all())
         if ids:
-            # This may also change a row that was claimed just now: whoever gives it back sets the date anew. (With a
+            # This may also change a row that was claimed just now: giving it back sets the date again. (With a
             # condition on the state, SQLite reads all waiting rows instead of these.)
             again = at + timedelta(seconds=settings.requeue_seconds)
             session.connection().execute(_told(self), {"told": ids, "again": again})

@@ -56,7 +56,7 @@ def _ended(session: Session, season: Season) -> dict[int, tuple[int, float, floa
     """Say how each bot ended the previous season: its version, rating and error. Final standings never change.
 
     These are always ratings by the whole season's log. Finals that alone rank the finalists rate everybody from the
-    centre anew: those ratings have a scale of their own, and cannot be compared with the ratings of other bots.
+    centre again: those ratings have a scale of their own, and cannot be compared with the ratings of other bots.
     """
     if season.previous_id is None:
         return {}

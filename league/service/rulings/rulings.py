@@ -91,7 +91,7 @@ def rejudge_match(session: Session, organiser: Person, match_id: int, reason: st
     """Play a finished match, which becomes void, or an unplayed one again, with the same versions and seats and new
     dice. Return the new match's number.
 
-    The dice committed to for any attempt at the old match may be known by now, from the deal's other rotations or to
+    The dice committed to for any attempt at the old match may already be known, from the deal's other rotations or to
     the person who rules. New dice are as secret as those of any planned match.
 
     Raises:

@@ -3,7 +3,7 @@
 Theory of operation
 -------------------
 Leaving gains nothing. A program plays without its author, so a withdrawal only means "draw no more matches for it":
-waiting series are played and count, whoever the opponents. An author can reverse it after a pause
+waiting series are played and count, whatever the opponents. An author can reverse it after a pause
 (`Settings.rejoin_seconds`), so leaving for a moment is no way to choose opponents. After the freeze authors neither
 leave nor return: the field is fixed, and nobody's finals may depend on another author's choice.
 

@@ -27,7 +27,7 @@ from deadheat.league.tables import Attempt, LatencySummary, Machine, Sample, Ser
 
 KEPT = timedelta(hours=25)
 GAP = timedelta(minutes=5)
-"""After a longer pause without a sample, counting begins anew, because nothing is known of the time between."""
+"""After a longer pause without a sample, counting starts again, because nothing is known of the time between."""
 
 
 @dataclass(frozen=True, slots=True)
