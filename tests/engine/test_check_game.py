@@ -290,7 +290,7 @@ BUGS = {
     "a long line": "not one line of printable ASCII",
     "a prompt in small letters": "does not begin with a word in capitals",
     "an unknown prompt": "the prompt 'GUESS' is none of its commands: READY, PLAY",
-    "a limit below nothing": "the limit -1 is no time",
+    "a limit below nothing": "the limit -1 is not a time",
     "a tuple in an event": "is not JSON with a type",
     "a number as a key": "is not JSON with a type",
     "an event that is no JSON": "is not JSON with a type",
