@@ -108,9 +108,7 @@ def _check_with(game: Game, new_bot: Callable[[int], Bot], seats: int) -> None:
 
 
 def _check_side_by_side(game: Game, *matches: Match) -> None:
-    """Interleave matches: state kept on the game object or in its module is shared by all matches that a worker
-    plays.
-    """
+    """Interleave matches: a worker's matches share all state of the game object and its module."""
     plays = [game.play(match.seats, Chance(match.seed)) for match in matches]
     come: list[Step | Result] = [next(play) for play in plays]
     for number in range(max(len(match.steps) for match in matches)):

@@ -1,10 +1,10 @@
 """Verification: play a transcript again, with the recorded replies, and demand equality at every exchange.
 
-Nothing of the original run is needed: the rules, the seed and the replies determine every line that was sent,
-every event, and the result. Exchanges are compared as written, because Python treats 1, 1.0 and True as equal, and
-so objects with their keys in another order. Measured times are part of the replies, so a game with a time bank replays
-too, and they must agree with the verdict: a counted answer came within its limit of own time, a timeout did not,
-and the time that the host is said to have taken follows from the evidence (`engine.own_time`).
+Nothing of the original run is needed: the rules, the seed and the replies determine every line that was sent, every
+event, and the result. Exchanges are compared as written, because Python treats 1, 1.0 and True as equal, and so objects
+with their keys in another order. Measured times are part of the replies, so a game with a time bank replays too. They
+must agree with the verdict: a counted answer came within its limit of own time, a timeout did not, and the time that
+the host is said to have taken follows from the evidence (`engine.own_time`).
 """
 
 from __future__ import annotations

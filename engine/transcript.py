@@ -17,9 +17,8 @@ line can be changed, dropped or inserted unnoticed. Bytes of a bot's output that
 surrogates (Python's ``surrogateescape``), written as ``\udcXX``.
 
 A transcript has exactly one spelling: `decode` refuses what `encode` would have written differently (another order,
-blanks, a number with a point, an unknown or repeated key), so equal matches have equal content addresses. The last
-line has no successor to carry its hash: `engine.replay` finds an altered result, and an altered
-line with a repaired chain.
+blanks, a number with a point, an unknown or repeated key), so equal matches have equal content addresses. The last line
+has no successor to carry its hash: `engine.replay` finds an altered result, and an altered line with a repaired chain.
 
 Version 1 is still read: it has no ``attempt`` (its dice are those of the first) and no replies with eight items.
 """
@@ -36,7 +35,7 @@ from json.encoder import encode_basestring_ascii as _quoted
 from typing import Any, NamedTuple
 
 from deadheat.engine.chance import commitment
-from deadheat.engine.core import Event, Fault, Message, Points, Reply, Result, Seat
+from deadheat.engine.core import Event, Fault, Message, Points, Reply, Result, Seat, made
 from deadheat.engine.own_time import Evidence
 
 FORMAT_VERSION = 2
@@ -67,8 +66,7 @@ class Exchange(NamedTuple):
     events: tuple[Event, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(NamedTuple):
     """One prompt with its reply, flattened out of a transcript for metrics and summaries."""
 
     exchange: int
@@ -96,10 +94,11 @@ class Transcript:
 
     def prompts(self) -> Iterator[Prompt]:
         """Yield every prompt in the order of exchanges; all metrics are made from this fold."""
-        for number, exchange in enumerate(self.exchanges):
-            for message in exchange.messages:
-                if message.limit_ns is not None:
-                    yield Prompt(number, message, message.limit_ns, exchange.replies[message.seat])
+        for number, (messages, replies, _) in enumerate(self.exchanges):
+            for message in messages:
+                seat, _, limit_ns = message
+                if limit_ns is not None:
+                    yield made(Prompt, (number, message, limit_ns, replies[seat]))
 
     def events(self) -> Iterator[Event]:
         """Yield the events for viewers, in order."""

@@ -93,9 +93,7 @@ def past_deadline(prompt: Prompt) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The time that the host took from bots: the total, the number of replies, and how many of these counted past the
-    deadline.
-    """
+    """The time that the host took from bots: the total, how many replies, and how many counted past the deadline."""
 
     stolen_ns: int = 0
     replies: int = 0

@@ -20,9 +20,10 @@ Counts = Mapping[int, int]
 
 def bucket(own_ns: int, limit_ns: int) -> int:
     """Return the bucket of an answer that took that much own time."""
-    if own_ns <= 0:
+    most_ns = max(1, limit_ns)
+    if own_ns << DOUBLINGS <= most_ns:  # most answers: their share needs no logarithm
         return 0
-    place = PER_DOUBLING * (log2(own_ns / max(1, limit_ns)) + DOUBLINGS)
+    place = PER_DOUBLING * (log2(own_ns / most_ns) + DOUBLINGS)
     return min(max(ceil(place), 0), LAST)
 
 

@@ -37,8 +37,7 @@ BUILD_LIMITS = Limits(
 )
 
 NOT_IN_IMAGE_CODE, NOT_HERE_CODE = 113, 114
-"""The script's exit codes for an image, or a machine of one's own, without the language; none of the author's code has
-run."""
+"""The script's exit codes if image or machine lacks the language; none of the author's code has run."""
 
 # Compilers keep caches below HOME. A container has no place for them but /build. Without /build the tools are this
 # machine's own: HOME is that of the user who runs it, or in `sandbox.bubblewrap` a /tmp that is large enough.

@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections import Counter as Counts
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import product
 
 from prometheus_client import Counter, Histogram
@@ -142,7 +143,7 @@ def _record_replies(game: str, season_id: int, command: str, found: Sequence[Pro
     stolen = [reply.stolen_ns / NS_PER_S for reply in replies if reply.stolen_ns]  # only times above zero
     _observe(stolen_seconds.labels(game, command), stolen)
     _observe(reply_seconds.labels(game, command), [reply.own_ns / NS_PER_S for reply in replies])
-    _observe(deadline_used_ratio.labels(game, command), [verdicts.used(prompt) for prompt in found])
+    _observe(deadline_used_ratio.labels(game, command), [*map(verdicts.used, found)])
     if used := [reply.cpu_ns / NS_PER_S for reply in replies if reply.cpu_ns is not None]:
         _observe(reply_cpu_seconds.labels(game, command), used)
     if late := [reply.late_ns / NS_PER_S for reply in replies if reply.fault is Fault.TIMEOUT]:
@@ -150,11 +151,9 @@ def _record_replies(game: str, season_id: int, command: str, found: Sequence[Pro
 
 
 def _observe(histogram: Histogram, values: Sequence[float]) -> None:
-    """Observe each value as `histogram.observe` does, but with one write per bucket: the library has no call for
-    that.
-    """
+    """Observe each value as `histogram.observe` does, with one write per bucket: the library has no call for that."""
     bounds, buckets, total = histogram._upper_bounds, histogram._buckets, histogram._sum  # noqa: SLF001
-    for bucket, count in Counts(bisect_left(bounds, value) for value in values).items():
+    for bucket, count in Counts(map(partial(bisect_left, bounds), values)).items():
         buckets[bucket].inc(count)
     total.inc(sum(values))
 

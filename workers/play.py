@@ -29,7 +29,7 @@ from deadheat.league.jobs import AttemptRecord, Failure, MatchJob, MatchOutcome,
 from deadheat.league.service.series.carrying_out import SERIES, finish_series, renew_series
 from deadheat.league.service.series.turns import claim_next_series, turn_away_series
 from deadheat.league.telemetry import doing
-from deadheat.sandbox.arena import Arena, Played
+from deadheat.sandbox.arena import Arena, Played, uncollected
 from deadheat.sandbox.box import Program, bot_limits
 from deadheat.workers import metrics, stopping
 from deadheat.workers.canary import play_canary_when_due
@@ -54,7 +54,14 @@ class Run:
 def play_series(context: Context, series_id: int) -> int | None:
     """Carry out the series that is next, after a message about this one. Return its id, or the message's if nothing was
     left to do; None: something is, but for another machine.
+
+    What a series leaves behind is no garbage until all of it is, so nobody searches it for some in between.
     """
+    with uncollected():
+        return _play_series(context, series_id)
+
+
+def _play_series(context: Context, series_id: int) -> int | None:
     with context.slots.take() as cpus:
         play_canary_when_due(context, cpus)
         job = claim(context, series_id)

@@ -191,7 +191,7 @@ class Provider:
         return found
 
     def _kept(self, name: str, seconds: float, ask: Callable[[], Any]) -> Any:
-        """Return the stored value if it is not older than `seconds`, or else ask the provider. Raises ProviderAway,
+        """Return the value if it is not older than `seconds`, or ask the provider. Raises ProviderAway,
         ProviderRefused.
         """
         if not self._asking.acquire(timeout=WAIT_SECONDS):

@@ -103,9 +103,7 @@ def submit(
 
 
 def _season_of(client: Client, game: str, name: str) -> int:
-    """Return the one open season that the bot is in, or else the one that is scheduled; end the command if there is not
-    exactly one.
-    """
+    """Return the one open season of the bot, or else the scheduled one; end the command unless there is exactly one."""
     bot = next((bot.id for bot in client.bots() if bot.game == game and bot.name.lower() == name.lower()), None)
     states = {
         season.id: season.state

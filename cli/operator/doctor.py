@@ -1,6 +1,4 @@
-"""`deadheat doctor`, `check-host`: the state of a deployment, a machine's fitness to judge, and what to do about
-faults.
-"""
+"""`deadheat doctor`, `check-host`: the state of a deployment, a machine's fitness to judge, and remedies."""
 
 from __future__ import annotations
 

@@ -74,9 +74,7 @@ def fork(words: Sequence[str]) -> Forked | None:
 
 
 def _show(words: Sequence[str]) -> None:
-    """Make `ps`, and processes that wait for our processors, show these words in place of the parent's, as far as they
-    fit.
-    """
+    """Make `ps`, and processes that wait for processors, show these words, not the parent's, as far as they fit."""
     fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
     start, end = int(fields[ARG_START]), int(fields[ARG_END])
     if room := end - start:  # 0: the kernel does not let us know

@@ -66,9 +66,7 @@ def archive(
 
 
 def _logged(client: Client, season_id: int, digest: str) -> bool | None:
-    """Return whether the audit log has this hash. If the log has none, an organiser adds this one; anybody else gets
-    None.
-    """
+    """Return whether the audit log has this hash. If it has none, an organiser adds this one; others get None."""
     known = {json.loads(one.data)["sha256"] for one in client.audit(f"archive/{season_id}")}
     if not known:
         try:

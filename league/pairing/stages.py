@@ -1,6 +1,6 @@
 """The stages of a season's finals, as an organiser declares them: each is a line such as `swiss rounds=50 keep=100`.
 
-The first word is the format, then come, in any order: `rounds` (of a Swiss), `matches` (of a pair; of a Swiss, in a
+The first word is the format. Then come, in any order: `rounds` (of a Swiss), `matches` (of a pair; of a Swiss, in a
 round), `keep` (how many advance; left out in the last stage, which has a winner), `further` (the most further matches
 between the two at the cut, or between two that are level in a knock-out), `ties` (what breaks them, joined by `+`) and
 `third-place` (of a knock-out).

@@ -73,9 +73,7 @@ def read(lines: Iterable[bytes]) -> Log:
 
 
 def _game(line: bytes) -> tuple[list[str], list[int], str | None] | None:
-    """Return a line's players, ranks and group, or None if the game is not to be rated. Raises ValueError with half a
-    sentence.
-    """
+    """Return a line's players, ranks and group; None: the game is not rated. Raises ValueError with half a sentence."""
     if len(line) > MOST_LINE_BYTES:
         raise ValueError(f"it is longer than {MOST_LINE_BYTES} bytes")
     try:

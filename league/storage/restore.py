@@ -248,9 +248,7 @@ def _continue_numbers(target: Connection, table: Table) -> None:
 
 
 def _replay_some(store: Blobs, file: Path) -> tuple[int, list[str]]:
-    """Re-simulate a few transcripts from the league's whole life. Return their number, and those with a different
-    result.
-    """
+    """Re-simulate a few transcripts of the league's whole life. Return their number, and which end differently."""
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
         found = connection.execute(
             "SELECT id, transcript_sha256 FROM match WHERE transcript_sha256 <> '' ORDER BY id"

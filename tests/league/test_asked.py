@@ -1,6 +1,4 @@
-"""Unrated matches that authors ask for: authors may meet anybody, nothing that counts changes, and nobody else sees
-private matches.
-"""
+"""Unrated matches that authors ask for: against anybody, without effect on what counts, and private if they wish."""
 
 from __future__ import annotations
 

@@ -136,9 +136,7 @@ def end_asked(session: Session, season_id: int, reason: str) -> None:
 
 
 def plan_asked(session: Session, season: Season) -> list[int]:
-    """Decide the challenges that can be decided, plan the next series of each author's oldest one, and return the new
-    series.
-    """
+    """Decide challenges that can be decided, plan the next series of each author's oldest one, and return these."""
     if season.unrated_games == 0:
         end_asked(session, season.id, "The season's organisers have switched unrated matches off.")
         return []

@@ -238,9 +238,7 @@ def _score(challenge: Challenge) -> tuple[int, int, int]:
 def _count(
     session: Session, season: Season, run: PanelRun, challenges: Sequence[Challenge]
 ) -> list[tuple[Challenge, Count]] | None:
-    """Record the score of a run. Return the opponents whose next series may be planned, or None if all games are
-    played.
-    """
+    """Record a run's score. Return the opponents whose next series may be planned; None: all games are played."""
     tests = _tests(session, run, challenges)
     everything = [test for several in tests.values() for test in several]
     counts = counts_of(session, season.id, everything)
