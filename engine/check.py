@@ -81,7 +81,7 @@ def check_game(game: Game, new_bot: Callable[[int], Bot]) -> None:
 
 def _check_description(game: Game) -> None:
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", game.name):
-        raise NotConforming(f"the name {game.name!r} is not of small letters, digits and single hyphens")
+        raise NotConforming(f"the name {game.name!r} must consist of lower-case letters, digits and single hyphens")
     if not game.title.strip():
         raise NotConforming(f"{game.name} has no title")
     if game.rules_version < 1:
@@ -158,7 +158,7 @@ class _Faulty:
 def _check_secrets(game: Game, match: Match) -> None:
     for draw in _spread(range(match.draws)):
         varied = play_match(game, match.seats, match.seed, Recorded(match, {}), draw)
-        _compare(match, varied, None, f"draw {draw} of chance been another")
+        _compare(match, varied, None, f"draw {draw} of chance been different")
     for (number, seat), other in _spread(list(match.others.items())):
         reply = match.replies[number][seat]
         if other in (None, reply.line):
@@ -166,7 +166,7 @@ def _check_secrets(game: Game, match: Match) -> None:
         else:
             change = Reply(other, reply.elapsed_ns)
         varied = play_match(game, match.seats, match.seed, Recorded(match, {(number, seat): change}))
-        what = f"seat {seat} replied {change.line!r} and not {reply.line!r} at exchange {number}"
+        what = f"seat {seat} replied {change.line!r} instead of {reply.line!r} at exchange {number}"
         _compare(match, varied, seat, what)
 
 

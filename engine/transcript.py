@@ -217,7 +217,7 @@ def _encode_points(value: Points) -> int | str:
 def _decode_points(value: int | str) -> Points:
     if isinstance(value, str):
         if not _FRACTION.fullmatch(value):
-            raise ValueError(f"{value[:50]!r} are no points")
+            raise ValueError(f"{value[:50]!r} are not points")
         return Fraction(value)
     return _whole(value)
 

@@ -87,7 +87,7 @@ def build(
     """Build the sources in `sources` by the recipe; `between` is called a few times a second, `hear` about once.
 
     Raises:
-        BuildFailed: the author's failure. SandboxError: ours.
+        BuildFailed: the author's fault. SandboxError: the service's.
     """
     script = _SCRIPT.replace("{tools}", shlex.join(recipe.tools)).replace("{build}", recipe.build)
     program = Program(sources, ("/bin/sh", "-c", script), f"build of {recipe.name}")

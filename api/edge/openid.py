@@ -215,7 +215,7 @@ class Provider:
     def _document(self) -> dict[str, Any]:
         found = self._asked("GET", f"{self.issuer.rstrip('/')}/.well-known/openid-configuration")
         if found.get("issuer") != self.issuer:
-            raise ProviderRefused("The provider calls itself by another name than the operator's setting.")
+            raise ProviderRefused("The provider's own name is not the one in the operator's setting.")
         return found
 
     def _keys(self, where: str) -> KeySet:

@@ -34,7 +34,7 @@ class Forked:
         self.returncode: int | None = None
 
     def poll(self) -> int | None:
-        """Return its exit code, or minus the number of the signal that ended it; None: it runs."""
+        """Return its exit code, or minus the number of the signal that ended it; None: it is still running."""
         return self._look(os.WNOHANG)
 
     def wait(self) -> int | None:

@@ -59,7 +59,7 @@ def archive(
     members = counted(len(recording.names), "answer")
     logged = _logged(client, season_id, digest)
     answer = {"season_id": season_id, "file": str(output), "sha256": digest, "members": len(recording.names)}
-    told = " The audit log has the same." if logged else ""
+    told = " The audit log has the same hash." if logged else ""
     yield Output(answer | {"logged": logged}, f"{output}: season {season_id}, {members}, SHA-256 {digest}.{told}")
     if logged is False:
         fail(f"{output}: the audit log has another archive of season {season_id}")

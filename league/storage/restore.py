@@ -177,8 +177,8 @@ def _must_be_known(backup: Backup, lost: Mapping[str, str], allow_missing: bool)
     if new and not allow_missing:
         first = owners(backup.database, new[:1])[new[0]]
         raise BadBackup(
-            f"{plural(len(new), 'blob')} of it {'is' if len(new) == 1 else 'are'} lost, the first is the {first}. "
-            f"{lost[new[0]]} (`--allow-missing` continues without.)"
+            f"{plural(len(new), 'blob')} of it {'is' if len(new) == 1 else 'are'} lost; the first is the {first}. "
+            f"{lost[new[0]]} (`--allow-missing` continues without them.)"
         )
 
 

@@ -295,8 +295,8 @@ def _decide(session: Session, challenge: Challenge, count: Count) -> bool:
     if verdict is sprt.Verdict.REJECT:
         return _end(session, challenge, ChallengeState.FAILED, f"It is not stronger by {between}.")
     if count.played >= limit:
-        played = f"All {plural(limit, 'game')} are played" if limit > 1 else "The game is played"
-        undecided = ", without a verdict" if tested else ""
+        played = f"All {plural(limit, 'game')} have been played" if limit > 1 else "The game has been played"
+        undecided = " without a verdict" if tested else ""
         return _end(session, challenge, ChallengeState.ENDED, f"{played}{undecided}.")
     if count.abandoned >= limit:
         return _end(session, challenge, ChallengeState.ENDED, unplayable(count))

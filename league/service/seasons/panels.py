@@ -308,7 +308,7 @@ def _end(session: Session, run: PanelRun, state: ChallengeState, reason: str, po
         return False
     session.refresh(run)
     for challenge in _challenges(session, run.id):
-        end_challenge(session, challenge, ChallengeState.ENDED, reason or "All its games are played.")
+        end_challenge(session, challenge, ChallengeState.ENDED, reason or "All its games have been played.")
     version = session.get_one(BotVersion, run.version_id)
     data = {"bot": version.bot_id, "version": version.number, "points": points, "minimum": run.minimum}
     record(session, SYSTEM, f"panel-{state.value}", f"season/{run.season_id}", {**data, "reason": reason})
