@@ -19,8 +19,8 @@ Row = Mapping[str, Any]
 
 
 def line(season_id: int, row: Row, bar: Bar, way: Trend | None, times: Row | None, second: bool) -> Markup:
-    """The line of a bot. `times`: its response times, if it has any; `second`: whether the table has the column of the
-    second model's ratings.
+    """Write the line of a bot. `times`: its response times, if it has any; `second`: whether the table has a column for
+    the second model's ratings.
     """
     author = _text(row["author"])
     team = _note(_text(row["team"])) if row["team"] else ""
@@ -59,7 +59,7 @@ def _version(row: Row) -> str:
 
 
 def _results(season_id: int, row: Row) -> Iterator[str]:
-    """Its games, how they ended, and its faults."""
+    """Yield the cells of its games, how they ended, and its faults."""
     games, faults = row["games"], row["timeouts"] + row["other_faults"]
     before = _note(escape(_("of %(count)s", count=number(row["bot_games"])))) if row["bot_games"] > games else ""
     yield f'<td class="number">{number(games)}{before}</td>'

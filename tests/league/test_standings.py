@@ -76,14 +76,14 @@ def test_the_winner_is_first(world: World) -> None:
 
 
 def test_a_ranking_is_stored_once_for_each_log(world: World) -> None:
-    season_id = world.season(2, series_length=2, games_per_pair=4)
+    season_id = world.season(2, series_length=2, games_per_pair=6)
     play(world, 1, 2)
     assert due(world) == [season_id]
     assert refit(world, season_id)
     assert due(world) == []
     assert not refit(world, season_id)
     play(world, 1, 1)
-    assert due(world) == []  # too early
+    assert due(world) == []  # too early, because more is played
     world.clock.turn(REFIT_SECONDS)
     assert due(world) == [season_id]
     assert refit(world, season_id)
@@ -91,6 +91,8 @@ def test_a_ranking_is_stored_once_for_each_log(world: World) -> None:
     assert board.snapshot_id == 2
     assert board.log_sha256 is not None
     assert board.config == RatingConfig().as_json()
+    play(world, 2, 2)
+    assert due(world) == [season_id]  # at once, because that was the last
 
 
 def test_matches_that_both_spoiled_or_nobody_played_are_not_rated(world: World) -> None:

@@ -51,9 +51,9 @@ class History:
 
 
 def bars(rows: Sequence[Mapping[str, Any]], scale: Sequence[Mapping[str, Any]] | None = None) -> list[Bar]:
-    """Each row's interval on the common scale of `scale` (None: of the rows themselves), with room for the median
-    interval at either end. Wider intervals of newcomers are cut off, because they would shrink everybody else's to
-    points.
+    """Return each row's interval on the common scale of `scale` (None: of the rows themselves), with room for the
+    median interval at either end. Wider intervals of newcomers are cut off, because they would shrink everybody else's
+    to points.
     """
     scale = rows if scale is None else scale
     if not rows:

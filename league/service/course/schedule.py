@@ -61,13 +61,11 @@ CENTRE_ELO = 1500.0
 """The expected rating of an unknown version."""
 
 MARGIN = timedelta(minutes=2)
-"""A series that finished so shortly before a ranking may be missing in it: the log was read earlier, and clocks
-differ.
-"""
+"""A series that finished so shortly before a ranking may be missing in it: its log is older, and clocks differ."""
 
 
 def seasons_going_on(session: Session) -> dict[int, str]:
-    """All seasons that are not closed, the oldest first, each with its game."""
+    """Return all seasons that are not closed, the oldest first, each with its game."""
     going_on = select(Season.id, Season.game).where(col(Season.state).in_(GOING_ON))
     return dict(session.exec(going_on.order_by(col(Season.id))).all())
 
@@ -139,7 +137,7 @@ def _plan(session: Session, season: Season) -> list[int]:
 
 
 def has_unplayed(session: Session, season: Season) -> bool:
-    """Whether a season's ladder has matches that nobody has planned yet."""
+    """Say whether a season's ladder has matches that nobody has planned yet."""
     if season.state not in ON_LADDER or past_its_close(season, now(session)):
         return False
     if not _ladder_goes_on(session, season):
@@ -152,13 +150,13 @@ def has_unplayed(session: Session, season: Season) -> bool:
 
 
 def _ladder_goes_on(session: Session, season: Season) -> bool:
-    """Whether the ladder is played, and does not wait for an evaluation."""
+    """Say whether the ladder is played, and does not wait for an evaluation."""
     waits = not season.ladder_during_evaluations and running_evaluation(session, season.id) is not None
     return season.ladder and not waits
 
 
 def _precedence(proposal: Proposal, placing: Set[int]) -> Precedence:
-    """The precedence of a planned series. `placing`: the versions that are being placed."""
+    """Return the precedence of a planned series. `placing`: the versions that are being placed."""
     if placing.isdisjoint(proposal.versions):
         return Precedence.ORDINARY
     return Precedence.NEW_VERSION if proposal.reason is Reason.TURN else Precedence.PLACEMENT
@@ -168,7 +166,7 @@ def _precedence(proposal: Proposal, placing: Set[int]) -> Precedence:
 
 
 def _ready(session: Session, season: Season) -> dict[int, Entry]:
-    """The entries whose version may play and that do not rest, by version."""
+    """Return the entries whose version may play and that do not rest, by version."""
     statement = (
         select(Entry)
         .join(BotVersion, col(BotVersion.id) == Entry.version_id)
@@ -179,7 +177,7 @@ def _ready(session: Session, season: Season) -> dict[int, Entry]:
 
 
 def _players(session: Session, season: Season) -> dict[int, Entry]:
-    """The entries that may play, by version; newcomers get their place in the order of waiting."""
+    """Return the entries that may play, by version; newcomers get their place in the order of waiting."""
     players = _ready(session, season)
     for entry in players.values():
         if entry.waiting_since is None:  # a newcomer goes behind all others
@@ -188,7 +186,7 @@ def _players(session: Session, season: Season) -> dict[int, Entry]:
 
 
 def _through(session: Session, season_id: int, players: Mapping[int, Entry], games_per_pair: int | None) -> set[int]:
-    """The versions that have played all their games against everybody who now plays in their division."""
+    """Return the versions that have played all their games against everybody who now plays in their division."""
     if games_per_pair is None:
         return set()
     found: set[int] = set()
@@ -200,7 +198,7 @@ def _through(session: Session, season_id: int, players: Mapping[int, Entry], gam
 
 
 def _opponents_done(session: Session, season_id: int, division: int, games_per_pair: int) -> Counter[int]:
-    """For each version of a division, the number of present opponents against which it has played all games.
+    """Return, for each version of a division, the number of present opponents against which it has played all games.
 
     The query reads each pair of the division once. With a join on entries, SQLite read all entries for every pair: 56 s
     of CPU a tick with 2,000 bots and 50,000 pairs, against 0.4 s now. Without the `+ 0` it would look up every possible
@@ -253,7 +251,7 @@ def _entrants(
 def _links(
     session: Session, season_id: int, versions: Mapping[int, Entry], snapshot: RatingSnapshot | None
 ) -> tuple[dict[int, int], Counter[int]]:
-    """The part of the field that each version belongs to, and the number of its open series.
+    """Return the part of the field that each version belongs to, and the number of its open series.
 
     The newest ranking contains the parts according to its log; series that are open or ended later link versions too.
     """
@@ -281,7 +279,7 @@ def _links(
 
 
 def _met(session: Session, season_id: int, versions: Mapping[int, int], player: Entry) -> dict[int, Met]:
-    """A player's planned and played games against every opponent that may play now; `versions` by bot.
+    """Return a player's planned and played games against every opponent that may play now; `versions` by bot.
 
     Games between earlier versions of the two bots are counted separately: they show which bots have met, but not how
     often these two versions have.

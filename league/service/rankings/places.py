@@ -33,7 +33,7 @@ class Field:
 
 
 def fields_of(session: Session, season_id: int) -> tuple[Field, ...]:
-    """The active versions of all bots that take part: by division, finalists first."""
+    """Return the active versions of all bots that take part: by division, finalists first."""
     statement = select(Entry).where(Entry.season_id == season_id, taking_part(season_id))
     members: dict[tuple[int, bool, int], list[int]] = {}
     for row in session.exec(statement.order_by(col(Entry.version_id))):
@@ -45,8 +45,8 @@ def fields_of(session: Session, season_id: int) -> tuple[Field, ...]:
 
 
 def set_apart(fields: Sequence[Field], played: Collection[int], in_finals: Collection[int] | None) -> list[Field]:
-    """The fields as they are ranked: in each division, those in `played` come first, and the others follow without
-    places.
+    """Return the fields as they are ranked: in each division, those in `played` come first, and the others follow
+    without places.
 
     `in_finals`: if the finals alone rank the finalists, the versions with games in them. Finalists that we failed to
     let play there come after the others, ranked by the whole season.

@@ -36,7 +36,7 @@ Row = dict[str, Any]
 
 
 def ranking(session: Session, season_id: int, config: RatingConfig | None = None) -> RatingSnapshot:
-    """The ranking that the log gives now, not stored; `config` None: with the present settings."""
+    """Return the ranking that the log gives now, not stored; `config` None: with the present settings."""
     season = session.get_one(Season, season_id)
     config = config or _config(season)
     return _ranked(session, season, config, season_log(session, season_id), fields_of(session, season_id))
@@ -60,7 +60,7 @@ def _config(season: Season) -> RatingConfig:
 
 
 def _rules(season: Season) -> dict[str, object]:
-    """The season's settings that a ranking depends on, apart from those of the model."""
+    """Return the season's settings that a ranking depends on, apart from those of the model."""
     return {"finals_log": season.finals_log.value} if season.finals_log is FinalsLog.FINALS else {}
 
 
@@ -128,7 +128,7 @@ def _players(field: Field) -> list[str]:
 
 
 def _played(session: Session, active: Set[int], results: Log) -> set[int]:
-    """The active versions whose bots have played, with this or an earlier version."""
+    """Return the active versions whose bots have played, with this or an earlier version."""
     logged = {int(player) for player in results.players}
     statement = select(BotVersion.id, BotVersion.bot_id).where(col(BotVersion.id).in_(active | logged))
     bots = dict(session.exec(statement).all())
@@ -148,7 +148,7 @@ def _by_the_finals_alone(finals: Log, config: RatingConfig, fields: Sequence[Fie
 
 
 def _placed(field: Field, before: int, ratings: Mapping[str, Rating], known: Mapping[int, Row]) -> list[Row]:
-    """The rows of a field with their places, best first. `before`: places of its division that are taken already."""
+    """Return the rows of a field with their places, best first. `before`: places of its division already taken."""
     entries = sorted((ratings[player] for player in _players(field)), key=by_rating)
     shared = Counter(entry.place.rank for entry in entries if entry.place is not None)
     rows = []
@@ -176,7 +176,7 @@ def _known(
     ratings: Mapping[str, Rating],
     priors: Mapping[str, Prior],
 ) -> dict[int, Row]:
-    """The row of each version, without its place."""
+    """Return the row of each version, without its place."""
     versions = _versions(session, [int(player) for player in table.players])
     teams = team_names(session, list({version["bot_id"] for version in versions.values()}))
     faults = _faults(session, season_id)
@@ -200,8 +200,8 @@ def _known(
 
 
 def _figures(entry: Rating, seasonal: Rating, prior: Prior) -> Row:
-    """The figures of a rating and its prior. A rating by the finals alone has the season's rating beside it, because
-    the two have no common scale.
+    """Return the figures of a rating and its prior. A rating by the finals alone has the season's rating beside it,
+    because the two have no common scale.
     """
     apart = entry is not seasonal
     return {
@@ -215,8 +215,8 @@ def _figures(entry: Rating, seasonal: Rating, prior: Prior) -> Row:
 
 
 def _linked(table: RatingTable) -> dict[int, int]:
-    """For each version the part of the field that its games link it to, named by the lowest number in it; pairing joins
-    the parts.
+    """Return, for each version, the part of the field that its games link it to, named by the lowest number in it;
+    pairing joins the parts.
     """
     linked = dict(zip(map(int, table.players), table.posterior.fields(chained=False).tolist(), strict=True))
     lowest: dict[int, int] = {}
@@ -226,13 +226,13 @@ def _linked(table: RatingTable) -> dict[int, int]:
 
 
 def _pairs(table: RatingTable, rows: Sequence[Row]) -> dict[str, Any]:
-    """The points that the first bots of the ranking took from each other."""
+    """Return the points that the first bots of the ranking took from each other."""
     version_ids = [row["version_id"] for row in rows[:PAIR_TABLE_PLAYERS]]
     return {"version_ids": version_ids, **asdict(table.pairs([str(version_id) for version_id in version_ids]))}
 
 
 def _totals(session: Session, season_id: int, rated: int) -> dict[str, Any]:
-    """Totals of the season. `causes`: the causes of void attempts at matches."""
+    """Return the totals of the season. `causes`: the causes of void attempts at matches."""
     progress = season_progress(session, season_id)
     faults = _faults(session, season_id).values()
     void = select(Attempt.cause, func.count()).where(*voids_at_planned(season_id))
@@ -271,7 +271,7 @@ NO_FAULTS = {"timeouts": 0, "other_faults": 0}
 
 
 def _faults(session: Session, season_id: int) -> dict[int, dict[str, int]]:
-    """The time-outs and other faults of each version, separately for rated and unrated matches."""
+    """Return the time-outs and other faults of each version, separately for rated and unrated matches."""
     timeouts = func.sum(case((col(Participant.fault) == Fault.TIMEOUT, 1), else_=0))
     statement = (
         select(Participant.version_id, timeouts, func.count())

@@ -28,7 +28,7 @@ AT_A_TIME = 20_000
 
 
 def season_log(session: Session, season_id: int, purpose: Purpose | None = None) -> Log:
-    """The matches that count, or those of series with that purpose. Players are versions' ids as text.
+    """Return the matches that count, or those of series with that purpose. Players are versions' ids as text.
 
     Matches with one seed share their dice: they are a group, named by the seed's commitment.
     """
@@ -60,7 +60,7 @@ def _codes(session: Session, season_id: int, purpose: Purpose | None) -> Ints:
 
 
 def _groups(session: Session, season_id: int, purpose: Purpose | None) -> tuple[Ints, list[str]]:
-    """For each match, the index of its commitment; nothing if no two matches share a seed."""
+    """Return, for each match, the index of its commitment; nothing if no two matches share a seed."""
     shared = _counted(select(Match.commitment), season_id, purpose).group_by(col(Match.commitment))
     if session.execute(shared.having(func.count() > 1).limit(1)).first() is None:
         return np.zeros(0, np.int64), []

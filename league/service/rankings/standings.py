@@ -62,20 +62,20 @@ NOTHING_RANKED: dict[str, Any] = {
 
 
 def seasons_to_refit(session: Session) -> list[int]:
-    """Seasons whose log has grown since their newest ranking, if that is old enough: twice as old while more is
-    played, because results come all the time then.
+    """Return the seasons whose log has grown since their newest ranking. While more is played, results come all the
+    time, so a season is not ranked again within `REFIT_SECONDS`.
     """
-    at, pause = now(session), timedelta(seconds=REFIT_SECONDS)
+    before = now(session) - timedelta(seconds=REFIT_SECONDS)
     return [
         season_id
         for season_id, created_at, goes_on in session.exec(_grown())
-        if created_at is None or at - created_at >= (2 * pause if goes_on else pause)
+        if created_at is None or not goes_on or created_at <= before
     ]
 
 
 @cache
 def _grown() -> Select[int, Any, bool]:
-    """The seasons whose log has grown, with the time of the newest ranking, and whether more is played."""
+    """Return the seasons whose log has grown, with the time of the newest ranking, and whether more is played."""
     newest = select(func.max(RatingSnapshot.created_at)).where(RatingSnapshot.season_id == Season.id).scalar_subquery()
     played = exists().where(col(Series.season_id) == Season.id, col(Series.state).in_(UNFINISHED))
     return select(Season.id, newest, played).where(
@@ -109,12 +109,12 @@ def refit(session: Session, season_id: int) -> bool:
 
 @cache
 def _published() -> SelectOfScalar[int]:
-    """Seasons with final standings, in which no further rankings are made."""
+    """Return the seasons with final standings, in which no further rankings are made."""
     return select(RatingSnapshot.season_id).where(col(RatingSnapshot.final).is_(True))
 
 
 def leaderboard(session: Session, season_id: int) -> Leaderboard:
-    """The newest ranking. Raises NotFound."""
+    """Return the newest ranking. Raises NotFound."""
     newest = _newest(session, season_id)
     if newest is None:
         return Leaderboard(season_id, None, None, None, {}, dict(NOTHING_RANKED))
@@ -122,7 +122,7 @@ def leaderboard(session: Session, season_id: int) -> Leaderboard:
 
 
 def stored_ranking(session: Session, season_id: int, snapshot_id: int | None) -> Leaderboard:
-    """A season's ranking that is decoded as it is looked at (see `league.service.rankings.stored`)."""
+    """Return a season's ranking that is decoded as it is looked at (see `league.service.rankings.stored`)."""
     if snapshot_id is None:
         return Leaderboard(season_id, None, None, None, {}, standings_in(json.dumps(NOTHING_RANKED)))
     row = session.connection().execute(STORED, {"id": snapshot_id}).one()

@@ -1,9 +1,9 @@
-"""Reads a stored ranking without decoding what nobody looks at: a page shows some of thousands of rows.
+"""Reads a stored ranking without decoding what no page shows: decoding all of 2,000 rows takes 10 ms.
 
 The text is what `json.dumps` makes of standings (see `league.service.rankings.ranking`), on every database. It is cut
-where its parts and their rows begin, and never inside a string. Within a string each quotation mark follows a
-backslash, and behind its end stands punctuation. So a quotation mark before a letter or a digit begins a string, and
-the punctuation before it is no part of one.
+where its parts and rows begin, and never inside a string: within a string a backslash precedes each quotation mark,
+and punctuation follows the closing one. So a quotation mark after a brace or a comma and before a letter opens a
+string, and what precedes it lies outside of any.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Rows(Sequence[Row]):
 
     @cached_property
     def ranked(self) -> int:
-        """How many have a place."""
+        """The number of rows with a place."""
         return len(self) - self._text.count('"rank": null')
 
     @cached_property
@@ -62,11 +62,11 @@ class Rows(Sequence[Row]):
         return [int(text[(at := text.find(key) + len(key)) : text.find(",", at)]) for text in self._texts]
 
     def of(self, bot_ids: Collection[int]) -> list[Row]:
-        """The rows of these bots."""
+        """Return the rows of these bots."""
         return self._decoded([text for text, bot_id in zip(self._texts, self.bots, strict=True) if bot_id in bot_ids])
 
     def place_of(self, bot_id: int) -> int | None:
-        """The place of a bot's row in the list; None: it has none."""
+        """Return the place of a bot's row in the list; None: it has none."""
         at = self._text.find(f'"bot_id": {bot_id}, ')
         return None if at < 0 else self._text.count(self._begin, 0, at) - 1
 
@@ -83,13 +83,13 @@ class Times:
         return dict(one.split('": ', 1) for one in self._text[2:-2].split('}, "') if one)
 
     def of(self, rows: Iterable[Row]) -> dict[int, Any]:
-        """The times of these rows' versions, by version, where there are any."""
+        """Return the times of these rows' versions, by version, where there are any."""
         found = ((row["version_id"], self._texts.get(str(row["version_id"]))) for row in rows)
         return {version_id: decoded(text + "}") for version_id, text in found if text}
 
 
 def standings_in(text: str) -> dict[str, Any]:
-    """The standings in a text: ``rows`` and ``unranked`` as `Rows`, ``latency`` as `Times`, the others decoded."""
+    """Return a text's standings: ``rows`` and ``unranked`` as `Rows`, ``latency`` as `Times`, the others decoded."""
     lazy = {"rows": Rows, "unranked": Rows, "latency": Times}
     return {"latency": Times("{}")} | {name: lazy.get(name, decoded)(part) for name, part in _parts(text).items()}
 
