@@ -150,9 +150,7 @@ async def league_error(request: Request, error: Exception) -> Response:
 
 
 async def _database_away(request: Request, error: Exception) -> Response:
-    """Answer 503: the database is restarting, or all its connections are in use. This passes and is not the client's
-    mistake.
-    """
+    """Answer 503: the database is restarting, or has no free connection. This passes, and no client caused it."""
     cause = getattr(error, "orig", None) or error
     if getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR:  # a statement that it does not understand
         return await _unexpected(request, error)
@@ -180,9 +178,7 @@ def _allowed(routes: Sequence[Any], path: str) -> set[str]:
 
 
 async def _invalid_request(request: Request, error: Exception) -> Response:
-    """Answer 400 to malformed JSON, and 422 with every complaint to well-formed but invalid JSON. The input is not
-    repeated.
-    """
+    """Answer 400 to malformed JSON, and 422 with every complaint to invalid JSON. The input is not repeated."""
     assert isinstance(error, RequestValidationError)
     complaints = error.errors()
     if _of_a_page(request) and any(complaint["loc"][0] == "path" for complaint in complaints):

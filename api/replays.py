@@ -102,7 +102,7 @@ def made_of(shared: Services, played: Played, what: str, make: Callable[[Transcr
         return body
     transcript = transcript_of(shared, played)
     if transcript is None:
-        raise WrongState("lost", "The transcript cannot be read from the store; an operator has been told.")
+        raise WrongState("lost", "The transcript cannot be read from the store; an operator has been notified.")
     content = json.dumps(make(transcript), separators=(",", ":")).encode()
     etag = f'"{what}-{VERSION}{marked()}-{played.transcript_sha256}"'
     return shared.bodies.keep(key, Body(version, etag, content, "application/json"))

@@ -281,9 +281,7 @@ class Services:
             log.warning("could not note the use of token %d", token_id, exc_info=True)
 
     def nudge(self, life: Life, row_id: int) -> None:
-        """Tell a worker of a committed row. An unreachable broker must not fail the request, because the sweeper finds
-        the row.
-        """
+        """Tell a worker of a committed row. An unreachable broker must not fail a request: the sweeper finds it."""
         try:
             self.queue.enqueue(life, row_id)
         except Exception:  # brokers raise all sorts of exceptions, which do not concern the author

@@ -69,9 +69,7 @@ def make_folder(folder: Path) -> None:
 
 
 def visible(text: str) -> str:
-    """Escape unprintable characters (controls, directions, marks without a width) in one line of untrusted text, as the
-    site does.
-    """
+    """Escape unprintable characters (controls, directions, marks without a width) in a line of untrusted text."""
     return "".join(
         mark if mark.isprintable() or mark == "\t" else mark.encode("unicode_escape").decode() for mark in text
     )

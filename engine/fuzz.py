@@ -103,9 +103,7 @@ def _numbers_changed(word: str, chance: random.Random) -> str:
 
 
 def _put(game: Game, honest: Match, place: Place, line: str) -> bool:
-    """Repeat the match up to the place, reply with the line there, and continue with the honest replies while they
-    fit.
-    """
+    """Repeat the match up to the place, reply with the line there, and continue honestly while the replies fit."""
     try:
         match = play_match(game, honest.seats, honest.seed, _Instead(honest, place, line))
     except NotConforming as wrong:
@@ -124,9 +122,7 @@ def _put(game: Game, honest: Match, place: Place, line: str) -> bool:
 
 
 class _Instead:
-    """Gives the replies of an honest match up to the replaced one, and none after it, because they may no longer
-    fit.
-    """
+    """Gives the replies of an honest match up to the replaced one; later ones might not fit."""
 
     def __init__(self, honest: Match, place: Place, line: str) -> None:
         self.honest = honest

@@ -17,9 +17,8 @@ line can be changed, dropped or inserted unnoticed. Bytes of a bot's output that
 surrogates (Python's ``surrogateescape``), written as ``\udcXX``.
 
 A transcript has exactly one spelling: `decode` refuses what `encode` would have written differently (another order,
-blanks, a number with a point, an unknown or repeated key), so equal matches have equal content addresses. The last
-line has no successor to carry its hash: `engine.replay` finds an altered result, and an altered
-line with a repaired chain.
+blanks, a number with a point, an unknown or repeated key), so equal matches have equal content addresses. The last line
+has no successor to carry its hash: `engine.replay` finds an altered result, and an altered line with a repaired chain.
 
 Version 1 is still read: it has no ``attempt`` (its dice are those of the first) and no replies with eight items.
 """
@@ -218,7 +217,7 @@ def _encode_points(value: Points) -> int | str:
 def _decode_points(value: int | str) -> Points:
     if isinstance(value, str):
         if not _FRACTION.fullmatch(value):
-            raise ValueError(f"{value[:50]!r} are no points")
+            raise ValueError(f"{value[:50]!r} are not points")
         return Fraction(value)
     return _whole(value)
 

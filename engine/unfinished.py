@@ -66,7 +66,9 @@ def unfinished(game: Game, seats: int, seed: bytes, replies: Replies) -> Unfinis
     for given in replies:
         asked = {message.seat for message in step.messages if message.limit_ns is not None}
         if asked != given.keys():
-            raise ValueError(f"exchange {len(exchanges)} asks seats {sorted(asked)}, replied have {sorted(given)}")
+            raise ValueError(
+                f"exchange {len(exchanges)} asks seats {sorted(asked)}, but there are replies of {sorted(given)}"
+            )
         exchanges.append(Exchange(step.messages, given, step.events))
         try:
             step = play.send(given)

@@ -25,12 +25,12 @@ class Verdict:
 VERDICTS: Mapping[Fault, Verdict] = {
     Fault.TIMEOUT: Verdict(
         N_("no complete line within the limit of your own time"),
-        N_("compute less; if your CPU time is small, you did not flush"),
+        N_("compute less; if your CPU time is small, flush your output"),
     ),
     Fault.EXITED: Verdict(
-        N_("your program ended, or closed its output, before its answer"), N_("read the stderr of that match")
+        N_("your program ended, or closed its output, before answering"), N_("read the stderr of that match")
     ),
-    Fault.OVERFLOW: Verdict(N_("a line of more than 4,096 bytes"), N_("something prints without newlines")),
+    Fault.OVERFLOW: Verdict(N_("a line of more than 4,096 bytes"), N_("end every line with a newline")),
     Fault.MALFORMED: Verdict(
         N_("a line that is not in the protocol"),
         N_("compare it with the game's protocol; the reason says what does not fit"),
@@ -39,8 +39,8 @@ VERDICTS: Mapping[Fault, Verdict] = {
         N_("a well-formed line that the rules forbid"),
         N_("the reason names the rule; watch the match to see where your program lost track"),
     ),
-    Fault.UNEXPECTED: Verdict(N_("output that nobody asked for"), N_("debug output belongs on stderr")),
-    Fault.MEMORY: Verdict(N_("killed for using more than its memory"), N_("use less")),
+    Fault.UNEXPECTED: Verdict(N_("output that nobody asked for"), N_("write debug output to stderr")),
+    Fault.MEMORY: Verdict(N_("killed for using more than its memory"), N_("use less memory")),
 }
 
 COMPUTED = 0.5  # share of the limit; a bot that used more CPU time was thinking
@@ -93,9 +93,7 @@ def past_deadline(prompt: Prompt) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The time that the host took from bots: the total, the number of replies, and how many of these counted past the
-    deadline.
-    """
+    """The time that the host took from bots: the total, how many replies, and how many counted past the deadline."""
 
     stolen_ns: int = 0
     replies: int = 0

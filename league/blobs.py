@@ -82,9 +82,7 @@ class Blobs:
         return name
 
     def has(self, name: str) -> bool:
-        """Say whether the blob is there. An empty file does not count: no blob is empty, but a power failure may leave
-        such a file.
-        """
+        """Say whether the blob is there. An empty file is none: a power failure may leave one, and no blob is empty."""
         try:
             with _answering():
                 return obstore.head(self._store, _path(name))["size"] > 0
@@ -160,9 +158,7 @@ class Blobs:
             raise BlobMissing(name) from error
 
     def _to_disk(self, name: str) -> None:
-        """Write one of our files through to the disk, so that it survives a power failure. Other stores confirm only
-        what is safe.
-        """
+        """Write one of our files to the disk, against power failures. Other stores confirm only what is safe."""
         if self._folder is None:
             return
         file = self._folder / _path(name)

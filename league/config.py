@@ -212,7 +212,7 @@ class Settings(BaseSettings):
         if self.openid_issuer and (parts.query or parts.fragment or "@" in parts.netloc):
             raise ValueError("openid_issuer must be an address without a user, a query or a fragment")
         if self.openid_issuer and not (self.openid_client_id and self.site_url):
-            raise ValueError("openid_issuer needs openid_client_id, and site_url for the way back")
+            raise ValueError("openid_issuer needs openid_client_id, and site_url, to which it sends people back")
         return self
 
     @property

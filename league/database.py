@@ -234,9 +234,7 @@ def _begin(connection: Connection) -> None:
 
 
 class _Session(Session):
-    """A session that sends BEGIN itself: any listener on its engine would make each statement up to half as long
-    again.
-    """
+    """A session that sends BEGIN itself: a listener on its engine would slow each statement by up to a half."""
 
 
 class _Reader(_Session):

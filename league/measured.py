@@ -73,9 +73,7 @@ def fold(folder: Path) -> None:
 
 
 def told_alone(folder: Path) -> bool:
-    """Say whether no other process reports this folder's sum. If so, this process does from now on, for as long as it
-    lives.
-    """
+    """Say whether no other process reports this folder's sum. If so, this process does, for as long as it lives."""
     folder.mkdir(parents=True, exist_ok=True)
     lock = os.open(folder / "told", os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)  # held until the process ends
     try:

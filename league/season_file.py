@@ -247,7 +247,7 @@ def write(season: Mapping[str, Any]) -> str:
     """Return a file that declares a season: the values by their keys, `divisions` as pairs of a name and a size, and
     `evaluations` as they are declared.
     """
-    lines = ["# A season of Deadheat: `deadheat season apply FILE --season NUMBER` makes it so.", ""]
+    lines = ["# A season of Deadheat: `deadheat season apply FILE --season NUMBER` applies it.", ""]
     for table, names in TABLES.items():
         lines.append(f"[{table}]")
         for name in names:

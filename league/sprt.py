@@ -47,9 +47,7 @@ MOST_ELO = 1000
 """The largest difference: beyond it, a mean is so close to 0 or 1 that no number of games can show it."""
 
 STRIDE_T = 0.25
-"""The longest step of the iteration for normalized Elo, which may otherwise leave its domain when it starts far
-away.
-"""
+"""The longest step of the iteration for normalized Elo, which might leave its domain from far away."""
 
 CONVERGED = 1e-10
 """The largest change of a probability in the last step; ten steps are usual, and `MOST_STEPS` is the limit."""

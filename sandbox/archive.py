@@ -46,8 +46,7 @@ RATIO_FROM_BYTES = 1024 * 1024
 """The size from which the ratio counts: smaller archives of very repetitive files are no threat."""
 
 MAX_DIRECTORY_BYTES_PER_FILE = 46 + 2 * MAX_NAME_BYTES
-"""Bytes per file in a zip's central directory: the fixed part, the name, and the extra fields that common tools
-write."""
+"""Bytes per file in a zip's central directory: the fixed part, the name, and extra fields that common tools write."""
 
 MAX_PROGRAM_FILES = 20_000
 """The most files of a program: a build may add a compiled file to each source, and more."""

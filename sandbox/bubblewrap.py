@@ -70,8 +70,7 @@ user's, so the limit of a bot would be exceeded by a browser."""
 
 _STDIN, _STDOUT, _STDERR, _INFO, _READER = 3, 4, 5, 6, 7
 _SCRIPT = 'echo && read -r _ && exec "$@" <&3 >&4 2>&5 3<&- 4>&- 5>&- 7<&-'
-"""The shell script that starts the bot; its input and output are the socket. Not every shell accepts descriptors of two
-digits.
+"""The shell script that starts the bot; its input and output are the socket. Not every shell knows descriptors above 9.
 """
 
 _CREDENTIALS = struct.Struct("3i")  # process, user and group; see unix(7)
@@ -307,9 +306,7 @@ def _confined(directory: Path, limits: Limits) -> Iterator[str]:
 
 
 def _cure() -> str:
-    """Name what this machine's administrator can do, if the kernel reports what keeps ordinary users from
-    namespaces.
-    """
+    """Name the administrator's remedy, if the kernel reports what keeps ordinary users from namespaces."""
     for name, refusing, cure in _SWITCHES:
         with contextlib.suppress(OSError):
             if Path("/proc/sys", name).read_text().strip() == refusing:

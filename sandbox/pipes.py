@@ -15,8 +15,8 @@ machine's failure, with no conclusion about any bot).
 *No seat pays for our lateness.* We may be kept from running anywhere, even between waking up and reading the clock. The
 kernel says for how long (our run-queue delay), and the seat whose answer waited meanwhile gets it back. Past a deadline
 the benefit of the doubt reaches back to the last instant at which the seat was certainly silent: a time noted *before*
-the call that then found nothing. We look halfway to a deadline, halfway of what is left, and so on, so that this is at
-most twice the time for which we were kept from running; then every `LOOK_NS`, so that a bot which aims at its deadline
+the call that then found nothing. We look halfway to a deadline, halfway of what is left, and so on, so this is at most
+twice the time for which we were kept from running. Past it we look every `LOOK_NS`, so a bot that aims at its deadline
 gains less than NOISE_NS unless this host really stood still.
 
 *No bot can hold us at another's cost.* Descriptors are non-blocking, a line is at most MAX_LINE_BYTES, and one read
@@ -299,7 +299,7 @@ class PipeTransport:
         if blame is Blame.BOT:
             return self._timeout(prompt, stamp_ns, evidence)
         if blame is not None:
-            raise self._unjudged(prompt, evidence, blame)
+            raise self._unjudged(prompt, evidence, blame, waiting_ns)
         prompt.note(evidence)
         if stamp_ns - max(prompt.beat_ns, prompt.deadline_ns) > BEAT_NS:
             prompt.beat_ns = stamp_ns
@@ -310,11 +310,11 @@ class PipeTransport:
         self.convictions.append({"seat": prompt.seat, "limit_ns": prompt.limit_ns, **evidence.as_dict()})
         return _reply(prompt, stamp_ns, evidence, fault=Fault.TIMEOUT)
 
-    def _unjudged(self, prompt: _Open, evidence: Evidence, blame: Blame) -> TransportError:
+    def _unjudged(self, prompt: _Open, evidence: Evidence, blame: Blame, waiting_ns: int = 0) -> TransportError:
         seat = f"seat {seat_number(prompt.seat)}"
         told = {"seat": prompt.seat, "limit_ns": prompt.limit_ns, **evidence.as_dict()}
         if blame is Blame.HOST:
-            taken_ms = evidence.stolen_ns / NS_PER_MS
+            taken_ms = (evidence.stolen_ns + waiting_ns) / NS_PER_MS
             return TransportError("watch-ended", f"{seat} was kept from running for {taken_ms:.1f} ms", **told)
         why = "its container was frozen" if evidence.frozen else "no counter tells whether it was kept from running"
         return TransportError("host-unknown", f"{seat} missed its deadline, and {why}", **told)

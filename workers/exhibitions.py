@@ -77,8 +77,7 @@ LOOK_SECONDS = 0.2
 """The interval between looks for the person's answer: as short as a person notices, and five short reads a second."""
 
 VOID_PAUSE_SECONDS = 0.25
-"""The pause after a match's first void attempt, doubled with each further one: four seconds in all after five
-attempts."""
+"""The pause after a match's first void attempt, doubled with each further one: four seconds in all after five."""
 
 
 def play_exhibition(context: Context, exhibition_id: int) -> bool:

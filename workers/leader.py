@@ -99,9 +99,7 @@ def lease_of(settings: Settings) -> Lease:
 
 
 class LedScheduler(Scheduler):
-    """Celery's scheduler, which beats only while it leads. Due times are not kept on disk, because intervals are
-    seconds.
-    """
+    """Celery's scheduler, which beats only while it leads. Due times are not on disk, because intervals are seconds."""
 
     def __init__(self, *arguments: Any, lease: Lease, alive_file: Path | None = None, **options: Any) -> None:
         """`alive_file` is touched at every beat, leader or not."""

@@ -179,7 +179,7 @@ def play_match(
     except (LeaseLost, stopping.Stopping):
         raise
     except Exception as error:  # our mistake; a bot may have triggered it, so only this match pays for it
-        log.exception("match %d is void by a mistake of ours", match.match_id)
+        log.exception("match %d is void because of a mistake in Deadheat", match.match_id)
         detail = str(error)[:MAX_DETAIL]
         return Run(match, None, AttemptRecord(started_at_ns, time.time_ns(), cause_of(error), detail, {}))
     broadcast.end()

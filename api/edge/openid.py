@@ -191,7 +191,7 @@ class Provider:
         return found
 
     def _kept(self, name: str, seconds: float, ask: Callable[[], Any]) -> Any:
-        """Return the stored value if it is not older than `seconds`, or else ask the provider. Raises ProviderAway,
+        """Return the value if it is not older than `seconds`, or ask the provider. Raises ProviderAway,
         ProviderRefused.
         """
         if not self._asking.acquire(timeout=WAIT_SECONDS):
@@ -215,7 +215,7 @@ class Provider:
     def _document(self) -> dict[str, Any]:
         found = self._asked("GET", f"{self.issuer.rstrip('/')}/.well-known/openid-configuration")
         if found.get("issuer") != self.issuer:
-            raise ProviderRefused("The provider calls itself by another name than the operator's setting.")
+            raise ProviderRefused("The provider's own name is not the one in the operator's setting.")
         return found
 
     def _keys(self, where: str) -> KeySet:

@@ -59,9 +59,7 @@ def team(shared: Shared, team_id: Id) -> str:
 
 
 def evaluated(session: Session, found: Mapping[int, Course]) -> list[tuple[Part, charts.Courses]]:
-    """Return the newest `PICTURES` seasons in which these bots were in two evaluations, each with the picture of their
-    courses.
-    """
+    """Return the newest `PICTURES` seasons in which these bots were in two evaluations, each with their courses."""
     in_season: dict[int, tuple[Part, list[int]]] = {}
     for bot_id, parts in found.items():
         for part, _, _ in parts:

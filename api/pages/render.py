@@ -169,9 +169,7 @@ def instant(at: datetime) -> str:
 
 
 def moment(at: datetime) -> Markup:
-    """Format an instant as an element: UTC to the minute for everybody, which `times.js` turns into the reader's own
-    time.
-    """
+    """Format an instant as an element: UTC to the minute, which `times.js` turns into the reader's own time."""
     return Markup(f'<time datetime="{at:%Y-%m-%dT%H:%M:%SZ}">{at:%Y-%m-%d %H:%M} UTC</time>')  # noqa: S704  figures only
 
 

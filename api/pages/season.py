@@ -143,9 +143,7 @@ def _absent(absent: Sequence[AbsentBot], rows: Sequence[Row]) -> Mapping[str, Se
 
 
 def _progress(session: Session, info: Season, totals: Row | None) -> Progress:
-    """Return the matches as the ranking counted them, because counting takes a second in a large season; the rest as it
-    is now.
-    """
+    """Return the matches as the ranking counted them, because counting takes a second; the rest as it is now."""
     if totals is None:
         return season_progress(session, info.id)
     scheduled, held = season_waiting(session, info.id)

@@ -81,9 +81,7 @@ def matrix(season_id: Id) -> RedirectResponse:
 
 
 def points(standings: Row) -> list[tuple[Row, list[Cell | None]]]:
-    """Return the first bots, as many as were counted, each with the points that it took from the others; None if two
-    did not meet.
-    """
+    """Return the counted bots, each with the points that it took from the others; None if two did not meet."""
     pairs = standings["pairs"]
     if pairs is None or len(standings["rows"]) < 2:
         return []

@@ -1,4 +1,4 @@
-"""An author's commands for unrated matches on the league's machines: ask for them, see how they stand, stop them."""
+"""An author's commands for unrated matches on the league's machines: ask for them, look at them, stop them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def challenge(
 ) -> Output:
     """Ask the league for unrated matches of your bot against another. They are played after all rated matches."""
     if not games and not sprt:
-        fail("say how many games with --games N, or let a test decide with --sprt ELO0,ELO1", USAGE)
+        fail("give the number of games with --games N, or let a test decide with --sprt ELO0,ELO1", USAGE)
     test = _bounds(sprt) if sprt else None
     where, own = _where(client, season, bot)
     body: dict[str, Any] = {

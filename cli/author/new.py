@@ -105,7 +105,7 @@ def _steps(game: str, folder: Path, rules: Path | None) -> tuple[tuple[str, str]
         *([] if USUAL == Backend.LOCAL else [("the same without Docker", command(*play, "--sandbox", "local"))]),
         *([("read the rules and the protocol", shlex.join(["less", nearby(rules)]))] if rules else []),
         *([] if logged_in() else [("create an account with your league's server (here: this machine)", sign_up)]),
-        ("send it in", command("submit", bot, "--game", game, "--name", name)),
+        ("upload it", command("submit", bot, "--game", game, "--name", name)),
         ("list the seasons", command("season", "list")),
         ("enter one, for example number 1", command("enter", name, "--season", "1")),
     )

@@ -148,9 +148,7 @@ CHOICE: Mapping[str, Figure] = {
 
 
 def figures(format_: EvaluationFormat, rules: int, chosen: Sequence[str] | None = None) -> tuple[Figure, ...]:
-    """Return the figures in the order in which they decide: those that were chosen, or a format's under a version of
-    the rules.
-    """
+    """Return the figures in the order in which they decide: the chosen ones, or a format's by the rules' version."""
     return RULES[rules - 1][format_] if chosen is None else tuple(CHOICE[name] for name in chosen)
 
 

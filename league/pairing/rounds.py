@@ -99,9 +99,7 @@ def swiss(
 
 
 def _sitting_out(order: Sequence[int], sat_out: Counter[int]) -> list[int] | list[None]:
-    """Return the players who may sit out, the first choice first: the last of those who sat out least. [None] for an
-    even field.
-    """
+    """Return the players who may sit out, first the last of those who sat out least; [None] for an even field."""
     if len(order) % 2 == 0:
         return [None]
     return [player for _, _, player in sorted((sat_out[player], -rank, player) for rank, player in enumerate(order))]

@@ -68,9 +68,7 @@ def rotations(versions: Sequence[int], deals: int, *, seed: bytes) -> list[list[
 
 
 def _order(versions: Sequence[int], turn: int, seed: bytes) -> list[int]:
-    """Return the order at the start of a turn round the table. Two players need no lots, because their turns follow
-    each other.
-    """
+    """Return the order at the start of a turn round the table. Two players need no lots, because they alternate."""
     return list(versions) if len(versions) == 2 else sorted(versions, key=lambda version: lot(seed, turn, version))
 
 

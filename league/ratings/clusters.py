@@ -19,9 +19,7 @@ from deadheat.league.ratings.pairs import comparisons, expected_results
 from deadheat.league.states import Ranks
 
 LEAST_DISPERSION = 0.1
-"""A log of nothing but draws would leave no error at all, and a hundred draws exclude only that one game in thirty is
-decided.
-"""
+"""A log of draws alone would leave no error, yet a hundred draws exclude only that one game in thirty is decided."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,8 +13,8 @@ curvature, Q the prior's part in it, B the sum of the clusters' squared scores).
 
 Both estimates rest on residuals and are unreliable with few of them (a sandwich covered only .79 to .91 below 20
 games). So a player with fewer than `ESTABLISHED_GAMES`, and every cluster with such a player, counts by the model
-alone: the plain curvature for independent results; for a table `table_factor` times the curvature, which is the exact
-variance of a table's score among equals; for a group besides times its dispersion where that is above 1.
+alone. Independent results count by the plain curvature, and a table by `table_factor` times the curvature, which is the
+exact variance of a table's score among equals; a group is also multiplied by its dispersion, if that is above 1.
 
 Games show only differences. Only the prior says how far the field as a whole is from the centre, and the centre is a
 convention anyway. So an error is that of the distance to the mean of the field, weighted by games, and a new bot widens

@@ -131,9 +131,7 @@ def _tables(parts: Sequence[Games], place: Ints, players: int, group_place: Ints
 
 
 def _distinct(columns: Sequence[Ints], bases: Sequence[int]) -> tuple[list[Ints], Ints]:
-    """Return the distinct rows in ascending order, by columns, and how often each occurs. Each column's values are
-    below its base.
-    """
+    """Return the distinct rows in ascending order, by columns, and their counts. Values are below a column's base."""
     packing = _packing(bases)
     keys = [_packed(columns[start:end], bases[start:end]) for start, end in packing]
     found, counts = _distinct_key(keys[0], bases) if len(keys) == 1 else _distinct_keys(keys)

@@ -22,9 +22,7 @@ and costs a tenth.
 """
 
 CONVERGED = 1e-10
-"""The length of the last step; the remaining error is smaller by the factor `NEAR`, below the precision of floating
-point.
-"""
+"""The length of the last step; the remaining error is smaller by `NEAR`, below the precision of floating point."""
 
 
 class Concave(Protocol):

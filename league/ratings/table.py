@@ -140,9 +140,7 @@ def _nats(players: Sequence[str], start: Mapping[str, float], config: RatingConf
 
 
 def _renumbered(log: Log, index: Mapping[str, int]) -> tuple[Tables, ...]:
-    """Return the log's tables with each player replaced by its place among all players. Both are sorted, so the rows
-    stay in order.
-    """
+    """Return the log's tables with players' places among all players. Both are sorted, so the rows stay in order."""
     place = np.array([index[player] for player in log.players], np.int64)
     return tuple(Tables(place[table.players], table.ranks, table.groups, table.counts) for table in log.tables)
 

@@ -20,9 +20,7 @@ SPELLINGS = ("scipy_openblas_{}_num_threads64_", "openblas_{}_num_threads64_", "
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Make numpy multiply matrices with one thread inside the block, if its library is OpenBLAS; other libraries are
-    left alone.
-    """
+    """Make numpy multiply matrices with one thread inside the block, if its library is OpenBLAS."""
     threads = _threads()
     if threads is None:
         yield

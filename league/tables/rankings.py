@@ -69,9 +69,7 @@ class RatingSnapshot(SQLModel, table=True):
 
 
 class RatingPoint(SQLModel, table=True):
-    """A bot's rating at one time of a season, for its history; thinned as it ages (see
-    `league.service.rankings.history`).
-    """
+    """A bot's rating at one time of a season, thinned as the season ages (see `league.service.rankings.history`)."""
 
     __tablename__ = "rating_point"
     __table_args__ = (Index(None, "bot_id", "season_id"),)

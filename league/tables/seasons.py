@@ -103,9 +103,7 @@ class Division(SQLModel, table=True):
 
 
 class SeasonRules(SQLModel, table=True):
-    """A version of its game's rules under which matches of a season were played (`Game.rules_version`), and since
-    when.
-    """
+    """A version of the game's rules under which a season was played (`Game.rules_version`), and since when."""
 
     __tablename__ = "season_rules"
     __table_args__ = (CheckConstraint("rules_version >= 1", name="rules_version"),)

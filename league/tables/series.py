@@ -214,9 +214,7 @@ class Attempt(SQLModel, table=True):
 
 
 class LiveMatch(SQLModel, table=True):
-    """The progress of the match that a running series plays now (see `league.service.series.live`); removed with the
-    series.
-    """
+    """The progress of the match that a running series plays (see `league.service.series.live`); removed with it."""
 
     __tablename__ = "live_match"
 

@@ -16,9 +16,7 @@ GENESIS = "0" * 64
 
 
 def record_sha256(record: AuditRecord) -> str:
-    """Return the `sha256` that a record must have: SHA-256 of the canonical JSON of its other fields, without the
-    number.
-    """
+    """Return the `sha256` that a record must have: of the canonical JSON of its other fields, without the number."""
     fields = {
         "at": record.at,
         "actor": record.actor,

@@ -62,9 +62,7 @@ class DiceCheck:
 
 
 def told(game: str, commitment_hex: str | None, secret: str | None, records: Iterable[tuple[str, str]]) -> Told:
-    """Return the season's published facts about its dice; `records` has action and data (JSON) of each audit record
-    about it.
-    """
+    """Return a season's published facts about its dice; `records`: action and data (JSON) of its audit records."""
     found = [(action, json.loads(data)) for action, data in records]
     opened = [data.get("dice_commitment") for action, data in found if action == "season-open"]
     skipped = [(data["after"], data["to"]) for action, data in found if action == SKIPPED]
@@ -72,9 +70,7 @@ def told(game: str, commitment_hex: str | None, secret: str | None, records: Ite
 
 
 def check_dice(season: Told, matches: Iterable[Dealt]) -> DiceCheck:
-    """Recompute every seed of a season from its secret if that is published; otherwise check what can be seen without
-    it.
-    """
+    """Recompute every seed of a season from its secret if it is published; otherwise check what can be seen."""
     dealt = list(matches)
     wrong = tuple(islice(_wrong(season, dealt), MOST_DIFFERENCES))
     return DiceCheck(_sentence(season, dealt), wrong)
@@ -124,9 +120,7 @@ def _wrong(season: Told, dealt: list[Dealt]) -> Iterator[str]:
 
 
 def _used_twice(season: Told, dealt: list[Dealt]) -> Iterator[str]:
-    """Yield matches that share another one's dice, unless they are the same deal of the same versions in other
-    seats.
-    """
+    """Yield matches that share dice, unless they are one deal of the same versions in other seats."""
     used: dict[int, list[Dealt]] = {}
     for match in dealt:
         if match.deal is None:

@@ -212,9 +212,7 @@ def _opened(path: Path) -> int:
 
 
 def _locks() -> Iterator[tuple[int, int]]:
-    """Yield the inode and the process of every flock; see proc_locks(5). Lines of waiting processes begin with an
-    arrow.
-    """
+    """Yield inode and process of every flock; see proc_locks(5). Lines of waiting processes begin with an arrow."""
     try:
         lines = Path("/proc/locks").read_text().splitlines()
     except OSError:

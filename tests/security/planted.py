@@ -57,12 +57,12 @@ GENEROUS = {
 
 
 def planted(what: str, who: str) -> str:
-    """A text that says what it is and whose, and stands nowhere by accident."""
+    """Return a text that names its kind and owner and occurs nowhere by accident."""
     return f"planted-{what}-{who}"
 
 
 class PlantedLeague:
-    """The site, who asks, what may be asked for (`named`), and what must not be told (`secrets`)."""
+    """The site, the people who ask, what may be requested (`named`), and what must not be revealed (`secrets`)."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

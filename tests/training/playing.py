@@ -43,7 +43,7 @@ def moves(env: Environment, number: int, seed: int | None = None) -> Iterator[in
 
 
 class Told:
-    """Liar's Dice with dice that fall as told."""
+    """Liar's Dice with given dice."""
 
     name = "liars-dice"
     title = "Liar's Dice"

@@ -64,9 +64,7 @@ log = logging.getLogger(__name__)
 
 
 def plan_finals(session: Session, season: Season) -> list[int]:
-    """Do what can be done next for a season in its finals, and return the new series. The caller has locked the
-    season.
-    """
+    """Do what can be done next in a season's finals, and return the new series. The caller has locked the season."""
     assert season.state is SeasonState.FINALS
     if season.finals_done_at is not None:
         return []
@@ -93,9 +91,7 @@ def plan_finals(session: Session, season: Season) -> list[int]:
 
 
 def _qualify(session: Session, season: Season) -> bool:
-    """Choose the finalists by a ranking that includes every match of the ladder. Return False if there is no such
-    ranking yet.
-    """
+    """Choose the finalists by a ranking that includes all of the ladder. Return False if there is none yet."""
     snapshot = _current_ranking(session, season)
     if snapshot is None:
         return False
@@ -131,9 +127,7 @@ def _current_ranking(session: Session, season: Season) -> RatingSnapshot | None:
 
 
 def _plan_division(session: Session, season: Season, field: Field, finalists: int, room: int) -> tuple[list[int], bool]:
-    """Plan the next series of one division, and say whether it has played enough. `finalists`: how many bots
-    qualified.
-    """
+    """Plan a division's next series, and say whether it has played enough. `finalists`: how many bots qualified."""
     before = played(session, season.id, field)
     rounds = _next_tables(session, season, field, finalists, before)
     if rounds:

@@ -86,9 +86,7 @@ def set_season_state(
 def change_state(
     session: Session, season_id: int, before: SeasonState, after: SeasonState, actor: str = SYSTEM
 ) -> bool:
-    """Make the transition itself by compare-and-set, with what belongs to it. Return False if somebody else was
-    faster.
-    """
+    """Make the transition by compare-and-set, with what belongs to it. Return False if somebody else was faster."""
     cut_off = {}
     if after is SeasonState.CLOSED:
         cut_off = unfinished(session, session.get_one(Season, season_id)).noted()
@@ -122,9 +120,7 @@ def change_state(
 
 
 def _ordered(season_id: int) -> ColumnElement[bool]:
-    """Say whether a series repeats a match by an organiser's order. Without it, a result that was ruled out would count
-    again.
-    """
+    """Say whether a series repeats a match by a ruling. Without it, a result that was ruled out would count again."""
     repeated = (VoidedMatch.season_id == season_id, col(VoidedMatch.rejudged_id).is_not(None))
     repetitions = col(Match.id).in_(select(VoidedMatch.rejudged_id).where(*repeated))
     return col(Series.id).in_(select(Match.series_id).where(repetitions))

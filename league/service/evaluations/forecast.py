@@ -26,9 +26,7 @@ from deadheat.league.states import EvaluationFormat
 from deadheat.league.timetable import DeclaredEvaluation
 
 TURN_SECONDS = 0.06
-"""The time from the end of a series to the start of the next in its slot, on an idle machine; under load 9 it was 2.7
-s.
-"""
+"""The time between two series in a slot, on an idle machine; under load 9 it was 2.7 s."""
 
 MOST_TURN = timedelta(minutes=1)
 """If nothing started for this long, nothing was waiting to be played."""
@@ -37,9 +35,7 @@ FEWEST_MEASURED = 10
 """The number of played series from which the measured pace replaces the estimate."""
 
 POOL_SECONDS = 0.5
-"""The measured time from the last result of a pool to the first start of the next: settling, drawing, notifying
-workers.
-"""
+"""The measured time from a pool's last result to the next one's first start: settling, drawing, notifying workers."""
 
 MOST_FORESEEN = 300
 """The most evaluations to foresee."""
@@ -125,9 +121,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Machines:
-    """The machines that play. `ladder_seconds`: how long one of the ladder's series holds a slot; 0: the ladder waits
-    meanwhile.
-    """
+    """The machines that play. `ladder_seconds`: how long a series of the ladder holds a slot; 0: the ladder waits."""
 
     slots: int
     pace: Pace

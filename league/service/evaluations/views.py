@@ -112,9 +112,7 @@ DONE = (
 
 
 def _first(session: Session, newest: Sequence[Evaluation]) -> list[int]:
-    """Return the first `TOP` bots of the newest evaluation. A stage may have fewer; then bots of the evaluations before
-    it follow.
-    """
+    """Return the first `TOP` bots of the newest evaluation; if it has fewer, bots of earlier evaluations follow."""
     found: dict[int, None] = {}
     for row in newest:
         best = select(EvaluationPlayer.bot_id).where(EvaluationPlayer.evaluation_id == row.id)

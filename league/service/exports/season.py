@@ -83,9 +83,7 @@ def teams(session: Session, scope: Scope, after: int, limit: int) -> Page:
 
 
 def gates(session: Session, scope: Scope, after: int, limit: int) -> Page:
-    """Return one row for each version at a promotion gate, without the terms of its test, which are its author's
-    affair.
-    """
+    """Return one row for each version at a promotion gate, without the terms of its test, which are private."""
     candidate, incumbent = aliased(BotVersion), aliased(BotVersion)
     statement = (
         select(Challenge, Bot, candidate, incumbent)

@@ -75,7 +75,5 @@ def taking_part(season_id: int) -> ColumnElement[bool]:
 
 @lru_cache(SEASONS_AT_A_TIME)
 def may_be_drawn(season_id: int) -> ColumnElement[bool]:
-    """Return the condition on `Entry` that its bot takes part, and has a version with the points that the season's
-    panel asks for.
-    """
+    """Return the condition on `Entry` that its bot takes part, and has the points that the season's panel asks for."""
     return and_(taking_part(season_id), col(Entry.waits_for_panel).is_(False))

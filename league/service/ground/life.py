@@ -99,8 +99,8 @@ class Life:
         return self.change(session, row_id, attempt, lease_until=_lease_until(session), **values)
 
     def end(self, session: Session, row_id: int, attempt: int, after: StrEnum, **values: object) -> bool:
-        """Move the row on from its attempt, for good or back to waiting. Return False if it is too late; nothing was
-        changed then.
+        """Move the row on from its attempt, for good or back to waiting. Return False, without changes, if it is too
+        late.
         """
         mine = {"attempt": attempt}
         return move(session, self.table, row_id, self.held, after, where=mine, lease_until=None, **values)
@@ -221,9 +221,7 @@ def note(session: Session, attempt: int, failure: Failure, at: datetime, **about
 
 
 def failures_before(session: Session, *which: ColumnElement[bool]) -> Counter[Cause]:
-    """Return the number of failed attempts by cause, in those lines of the ledger; attempts that were handed back do
-    not count.
-    """
+    """Count failed attempts by cause, in those lines of the ledger; attempts that were handed back do not count."""
     counted = select(Attempt.cause, func.count()).where(*which).group_by(col(Attempt.cause))
     causes: Counter[Cause] = Counter()
     for word, count in session.exec(counted):

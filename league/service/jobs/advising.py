@@ -48,9 +48,7 @@ def claim_advice(session: Session, exhibition_id: int) -> AdviceJob | None:
 
 
 def store_advice(session: Session, job: AdviceJob, sha256: str | None) -> None:
-    """Store the advice; None: this match cannot be advised on. If two workers try at the same time, both say the
-    same.
-    """
+    """Store the advice; None: this match cannot be advised on. Two workers at a time would say the same."""
     values = {"advise_at": None, "advice_sha256": sha256}
     set_values(session, Exhibition, col(Exhibition.id) == job.exhibition_id, **values)
 

@@ -37,9 +37,7 @@ log = logging.getLogger(__name__)
 BUILDS = Life("build", BotVersion, VersionState.UPLOADED, VersionState.BUILDING, longest_pause=timedelta(hours=1))
 
 FAILURES_TOLD = 5
-"""The number of failures at one build from which on operators are notified of each; the build is retried all the
-same.
-"""
+"""From this number of failures at one build on, operators are notified of each; the build is still retried."""
 
 RECENT = timedelta(hours=1)
 """How long a finished build counts against its author's next one."""
@@ -81,9 +79,7 @@ def claim_next_build(session: Session, nudged_id: int, worker: str) -> BuildJob 
 
 
 def _next_in_fairness(session: Session) -> int | None:
-    """Return the new upload to build next. The query reads one row for each waiting author, and their uploads of the
-    last day.
-    """
+    """Return the new upload to build next. The query reads a row for each waiting author, and their recent uploads."""
     author = col(BotVersion.uploader_id)
     waits = (
         col(BotVersion.state) == VersionState.UPLOADED,

@@ -92,9 +92,7 @@ class ExhibitionInfo:
 
     @property
     def names(self) -> list[str]:
-        """Return the names by seat: copies of the bot are numbered, and a bot with the person's name is marked as a
-        bot.
-        """
+        """Return the names by seat: copies of the bot are numbered, and one with the person's name is marked."""
         copies = self.seats - 1
         bot = f"{self.bot} (bot)" if self.bot.lower() == self.person.lower() else self.bot
         names = [bot] if copies == 1 else [f"{bot} {number}" for number in range(1, copies + 1)]

@@ -207,9 +207,7 @@ def evaluation_done(session: Session, evaluation: Evaluation) -> None:
 
 
 def deadlines_near(session: Session, season: Season) -> None:
-    """Tell everybody who has a bot in the season of dates that are near. Each is told once, although every tick calls
-    this.
-    """
+    """Tell everybody with a bot in the season of near dates, each once, although every tick calls this."""
     at = now(session)
     for state, _, date in dated_steps(season, season.state):
         subject = f"season/{season.id}/{state.value}/{date:%Y%m%dT%H%M%S}"
@@ -223,9 +221,7 @@ def deadlines_near(session: Session, season: Season) -> None:
 
 
 def falls_behind(session: Session, season: Season, late: ForecastEvaluation, successor: datetime) -> None:
-    """Tell all organisers that an evaluation will not be done before the next is due; at most once a day for each
-    season.
-    """
+    """Tell all organisers that an evaluation will be late; at most once a day for each season."""
     subject = f"season/{season.id}/behind/{now(session):%Y%m%d}"
     if _is_told(session, NoticeKind.BEHIND, subject):
         return
@@ -282,9 +278,7 @@ UNREAD = (
 
 
 def mark_read(session: Session, person: Person, up_to: int) -> int:
-    """Note that somebody has read all notices up to that id, and return the number of unread ones. Later notices stay
-    unread.
-    """
+    """Note that somebody has read all notices up to that id, and return the number of unread, later ones."""
     mine = (col(Notice.user_id) == person.id, col(Notice.id) <= up_to, col(Notice.read_at).is_(None))
     set_values(session, Notice, *mine, read_at=now(session))
     return count_unread(session, person)

@@ -35,9 +35,7 @@ MAX_TEAMS = 10
 
 
 def owned_by(person: Person | User) -> ColumnElement[bool]:
-    """Return the condition on `Bot` that it is this person's: made by them and not a team's, or a bot of one of their
-    teams.
-    """
+    """Return the condition on `Bot` that it is this person's: made by them and not a team's, or one of their teams'."""
     theirs = select(TeamMember.team_id).where(TeamMember.user_id == person.id, col(TeamMember.joined_at).is_not(None))
     alone = and_(col(Bot.team_id).is_(None), col(Bot.owner_id) == person.id)
     return or_(alone, col(Bot.team_id).in_(theirs))

@@ -93,9 +93,7 @@ def disqualify(session: Session, organiser: Person, season_id: int, bot_id: int,
 
 
 def withdraw_everywhere(session: Session, who: Person, bot_ids: Collection[int], reason: str) -> None:
-    """Take bots whose owners are gone out of every current season, as an organiser would; only an organiser can bring
-    them back.
-    """
+    """Take bots without owners out of every current season, as an organiser would; only one can bring them back."""
     entered = select(Entry.season_id, Entry.bot_id).join(Season, col(Season.id) == Entry.season_id)
     entered = entered.where(col(Entry.bot_id).in_(bot_ids), col(Season.state).in_(GOING_ON))
     for season_id, bot_id in session.exec(entered.order_by(col(Entry.season_id), col(Entry.bot_id))).all():
@@ -136,9 +134,7 @@ def check_pause(session: Session, season: Season, since: datetime, what: str, st
 
 
 def must_take_part(session: Session, season_id: int, bot_id: int) -> None:
-    """Raise WrongState if the bot was taken out of the season, or is withdrawn; the sentence says who can bring it
-    back.
-    """
+    """Raise WrongState if the bot was taken out or is withdrawn; the sentence says who can bring it back."""
     absent = session.get(AbsentEntry, (season_id, bot_id))
     if absent is None:
         return

@@ -136,9 +136,7 @@ def end_asked(session: Session, season_id: int, reason: str) -> None:
 
 
 def plan_asked(session: Session, season: Season) -> list[int]:
-    """Decide the challenges that can be decided, plan the next series of each author's oldest one, and return the new
-    series.
-    """
+    """Decide challenges that can be decided, plan the next series of each author's oldest one, and return these."""
     if season.unrated_games == 0:
         end_asked(session, season.id, "The season's organisers have switched unrated matches off.")
         return []
@@ -297,8 +295,8 @@ def _decide(session: Session, challenge: Challenge, count: Count) -> bool:
     if verdict is sprt.Verdict.REJECT:
         return _end(session, challenge, ChallengeState.FAILED, f"It is not stronger by {between}.")
     if count.played >= limit:
-        played = f"All {plural(limit, 'game')} are played" if limit > 1 else "The game is played"
-        undecided = ", without a verdict" if tested else ""
+        played = f"All {plural(limit, 'game')} have been played" if limit > 1 else "The game has been played"
+        undecided = " without a verdict" if tested else ""
         return _end(session, challenge, ChallengeState.ENDED, f"{played}{undecided}.")
     if count.abandoned >= limit:
         return _end(session, challenge, ChallengeState.ENDED, unplayable(count))

@@ -62,9 +62,7 @@ MOST_NAMES = 10
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The changes that a file asks for. `now` and `then` have a value for each key; `row` is None if the file creates a
-    season.
-    """
+    """The changes that a file asks for. `now` and `then` have a value for each key; `row` None: it creates a season."""
 
     row: Season | None
     declared: Declaration
@@ -343,9 +341,7 @@ def _otherwise(name: str, then: Mapping[str, Any]) -> str:
 
 
 def _stage_dates(then: Mapping[str, Any]) -> list[DeclaredDate]:
-    """Return the stages of the finals: the first begins with the finals, and each of the others when the previous one
-    is over.
-    """
+    """Return the stages of the finals: the first begins with the finals, each other one after the previous one."""
     first, later = (then["finals_at"], N_("with the finals")), (None, N_("when the one before is over"))
     return [
         DeclaredDate(PATHS["stages"], f"Stage {number}: {stage.words}", *(first if number == 1 else later))

@@ -34,9 +34,7 @@ SINGLE: Sequence[tuple[str, int | None]] = (("Division 1", None),)
 def make_divisions(
     session: Session, season_id: int, wanted: Sequence[tuple[str, int | None]], previous_id: int | None
 ) -> None:
-    """Make the divisions of a new season: the given ones, those of the previous season, or a single one. Raises
-    BadSetting.
-    """
+    """Make the divisions of a new season: the given, the previous season's, or a single one. Raises BadSetting."""
     if previous_id is not None:
         before = select(Division.name, Division.size).where(Division.season_id == previous_id)
         wanted = [(name, size) for name, size in session.exec(before.order_by(col(Division.number)))]

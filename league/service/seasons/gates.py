@@ -9,8 +9,8 @@ active. It fails, or the budget of games is spent without a verdict: the old one
 
 These games say nothing about anybody else, and both sides are one author's, so they are never rated. A ranking ties a
 version that passed less closely to its predecessor (`league.service.rankings.lineage`). With enough attempts anything
-passes, so each program has one test: a program that failed against a version is not tried again, even as another upload
-of the same archive, and a challenge that ended undecided (the season froze, the author chose another version) continues
+passes, so each program has one test. A program that failed against a version is not tried again, even as another upload
+of the same archive. A challenge that ended undecided (the season froze, the author chose another version) continues
 from its games when the same two programs meet at this gate again.
 
 How a challenge is played and counted: `league.service.seasons.challenges`.
@@ -55,9 +55,7 @@ from deadheat.league.states import ChallengeState
 from deadheat.league.tables import BotVersion, Challenge, Entry, Season
 
 OPEN_CHALLENGES = 4
-"""The series at promotion gates of one season that wait or run at a time: gates must not keep the season from
-playing.
-"""
+"""How many series at a season's promotion gates may wait or run, so that gates do not hold up the season."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +79,7 @@ class GateTerms:
 
 
 def gate_as_json(season: Season, terms: GateTerms) -> dict[str, Any]:
-    """Return the terms in the form that an entry stores. Raises BadSetting: the season has no gates, or the terms make
-    no test.
-    """
+    """Return the terms as an entry stores them. Raises BadSetting: there are no gates here, or these make no test."""
     if season.challenge_games == 0:
         raise BadSetting("gate", "this season has no promotion gates")
     if terms.games > season.challenge_games:

@@ -109,9 +109,7 @@ def _rated_in_season(session: Session, season: Season, version_ids: Collection[i
 
 
 def _log(challenges: Sequence[Challenge]) -> Log:
-    """Return the games of challenges as results of candidates against opponents. Games that both lost by a fault are
-    left out.
-    """
+    """Return challenges' games as candidates' results against opponents, without those that both lost by a fault."""
     ids = sorted({one for row in challenges for one in (row.candidate_id, row.incumbent_id)})
     place = {version_id: number for number, version_id in enumerate(ids)}
     pairs, ranks = [], []

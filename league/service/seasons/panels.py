@@ -238,9 +238,7 @@ def _score(challenge: Challenge) -> tuple[int, int, int]:
 def _count(
     session: Session, season: Season, run: PanelRun, challenges: Sequence[Challenge]
 ) -> list[tuple[Challenge, Count]] | None:
-    """Record the score of a run. Return the opponents whose next series may be planned, or None if all games are
-    played.
-    """
+    """Record a run's score. Return the opponents whose next series may be planned; None: all games are played."""
     tests = _tests(session, run, challenges)
     everything = [test for several in tests.values() for test in several]
     counts = counts_of(session, season.id, everything)
@@ -310,7 +308,7 @@ def _end(session: Session, run: PanelRun, state: ChallengeState, reason: str, po
         return False
     session.refresh(run)
     for challenge in _challenges(session, run.id):
-        end_challenge(session, challenge, ChallengeState.ENDED, reason or "All its games are played.")
+        end_challenge(session, challenge, ChallengeState.ENDED, reason or "All its games have been played.")
     version = session.get_one(BotVersion, run.version_id)
     data = {"bot": version.bot_id, "version": version.number, "points": points, "minimum": run.minimum}
     record(session, SYSTEM, f"panel-{state.value}", f"season/{run.season_id}", {**data, "reason": reason})

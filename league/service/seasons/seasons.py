@@ -1,6 +1,4 @@
-"""Seasons: their settings, and when these may change. `league.service.course.states` says how they go from state to
-state.
-"""
+"""Seasons: their settings, and when these may change. `league.service.course.states` moves them on."""
 
 from __future__ import annotations
 

@@ -86,9 +86,7 @@ GAMES = select(LeagueGame).order_by(col(LeagueGame.name))
 
 
 def disagreements(games: Iterable[LeagueGame], reported: Mapping[str, Any]) -> tuple[str, ...]:
-    """Say, in sentences for operators, which of the league's games a machine does not play because its copies
-    differ.
-    """
+    """Say, in sentences for operators, which games of the league a machine lacks because its copies differ."""
     told = []
     for game in games:
         other = reported.get(game.name)
@@ -100,7 +98,7 @@ def disagreements(games: Iterable[LeagueGame], reported: Mapping[str, Any]) -> t
 
 
 def games_for(session: Session, organiser: Person) -> list[GameHere]:
-    """Return every game of the league. Each machine's disagreements are listed with the machine (`hosts`). Raises
+    """Return every game of the league. Machines' disagreements are listed with the machines (`hosts`). Raises
     NotAllowed.
     """
     organiser.must_organise()

@@ -181,7 +181,7 @@ def blame_host(session: Session, host: Host, cause: str, detail: str, match_id: 
     if Trait.MACHINE in traits:
         _become(session, host, Fitness.UNCHECKED, (), now(session))
     if Trait.CONDEMNS in traits:
-        reasons = [storable(f"A bot got almost no processor time there, so its match was given up: {detail}")]
+        reasons = [storable(f"A bot got almost no processor time there, so its match was abandoned: {detail}")]
         found: dict[str, Any] = {"fitness": Fitness.UNFIT, "reasons": reasons, "check_due_at": now(session)}
         _change(session, host, col(WorkerHost.fitness) != Fitness.UNFIT, since_at=now(session))
         _begin_incident(session, host, reasons, match_id)

@@ -33,9 +33,7 @@ from deadheat.league.states import Asked, JobState, MatchState
 from deadheat.league.tables import LiveMatch, Match, Participant, Season, Series
 
 MOST_SHOWN_BYTES = 512 * 1024
-"""The most bytes of one match's replies; a longer match is shown up to that point. A long match of six players takes
-some 100 kB.
-"""
+"""The most bytes of a match's replies; a longer match is shown up to that point. A long match of six takes 100 kB."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,9 +177,7 @@ def _tail(stderr: bytes, limit_bytes: int) -> str:
 def _write_ledger(
     session: Session, job: SeriesJob, worker: str, season_id: int, outcomes: Sequence[MatchOutcome]
 ) -> None:
-    """Add attempts at matches to the ledger, each with the number of its seed. After a void attempt, a match uses the
-    next seed.
-    """
+    """Add attempts at matches to the ledger, each with its seed's number. After a void one, the next seed is used."""
     judge: Mapping[str, object] = {Cause.HOST_UNFIT: list(job.unfit)} if job.unfit else {}
     seeds = {match.match_id: match.attempt for match in job.matches}
     ledger = [

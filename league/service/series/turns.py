@@ -5,11 +5,11 @@ Theory of operation
 A message says that something waits, not what (as with builds): each series sends one, and its receiver plays the next
 series by this order. So a newcomer's first match does not wait for everything planned before.
 
-Next is the series that has waited longest, after a head start has been added to its waiting: three hours for series
-of a version that has just arrived against its season's panel, two for those of evaluations, which have a timetable, one
-for series that place a version, half an hour for others of new versions, none for the rest of the rated ones. Unrated
-series at an author's request give all others a start of two minutes. So nothing is overtaken by series planned 182
-minutes later, and nothing starves, but a request delays no rated match that was planned before it or soon after.
+Next is the series that has waited longest, after a head start has been added to its waiting. That is three hours for a
+newly arrived version against its season's panel, two for evaluations, which have a timetable, one for placing a
+version, half an hour for other series of new versions, and none for the rest of the rated ones. Unrated series at an
+author's request give all others a start of two minutes. So nothing is overtaken by series planned 182 minutes later,
+and nothing starves, but a request delays no rated match that was planned before it or soon after.
 """
 
 from __future__ import annotations
@@ -77,9 +77,7 @@ def turn(series: Series) -> tuple[datetime, int]:
 
 
 def claim_next_series(session: Session, nudged_id: int, worker: str, host: Host) -> SeriesJob | None:
-    """Claim the next series on receipt of a message about `nudged_id`; None if nothing waits that this machine may
-    play.
-    """
+    """Claim the next series on receipt of a message about `nudged_id`; None: nothing waits for this machine."""
     return SERIES.claim_next(
         session, nudged_id, _next_in_turn, lambda chosen: claim_series(session, chosen, worker, host)
     )

@@ -218,9 +218,7 @@ VERSIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The games of a version against the previous one at a promotion gate that has ended; the counts are the newer
-    version's.
-    """
+    """A version's games against the previous one at a promotion gate that has ended; counts are the newer version's."""
 
     number: int
     against: int

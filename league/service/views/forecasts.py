@@ -135,9 +135,7 @@ def _goes_on_beside(season: Season) -> bool:
 
 
 def pace_of(session: Session, season: Season) -> Pace:
-    """Return the measured pace of the season's game: in this season if enough was played, or else in the last one with
-    enough.
-    """
+    """Return the measured pace of the season's game, in this season or else in the last one with enough matches."""
     others = select(Season.id).where(Season.game == season.game, Season.id != (season.id or 0))
     newest = session.exec(others.order_by(col(Season.id).desc()).limit(5)).all()
     estimate, slots = _estimate(season.game), max(1, judging_slots(session))

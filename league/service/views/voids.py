@@ -119,9 +119,7 @@ def excesses(shares: Sequence[Share]) -> list[Excess]:
 
 
 def _binomial(trials: int, odds: float) -> NDArray[np.float64]:
-    """Return the chances of 0 to `trials` successes, (trials + 1,). Each is computed from its likelier neighbour, so
-    none overflows.
-    """
+    """Return the chances of 0 to `trials` successes, (trials + 1,), each from its likelier neighbour: no overflow."""
     likeliest = min(trials, int((trials + 1) * odds))
     more, fewer = np.arange(likeliest + 1, trials + 1), np.arange(likeliest, 0, -1)
     above = np.cumprod((trials - more + 1) * odds / (more * (1 - odds)))
@@ -173,9 +171,7 @@ def _season_voids(session: Session, failed: Sequence[Any], season_id: int, least
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """A failure attributed to a version. With `series_id`, a series failed as a whole and `match_id` is one of its
-    matches.
-    """
+    """A failure attributed to a version. With `series_id`, a series failed, and `match_id` is one of its matches."""
 
     version_id: int
     worker: str

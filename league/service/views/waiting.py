@@ -59,9 +59,7 @@ class _Ahead:
 
 
 def waiting(session: Session, season_id: int, bot_id: int, version: int | None = None) -> Waiting:
-    """Describe a bot's wait for its next result. Raises NotFound: the bot is not in that season, or has no such
-    version.
-    """
+    """Describe a bot's wait for its next result. Raises NotFound: it is not in that season, or has no such version."""
     entry = entry_info(session, season_id, bot_id)
     season = session.get_one(Season, season_id)
     own = _own_series(session, season_id, bot_id, version)
