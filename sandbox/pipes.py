@@ -293,7 +293,7 @@ class PipeTransport:
         if blame is Blame.BOT:
             return self._timeout(prompt, stamp_ns, evidence)
         if blame is not None:
-            raise self._unjudged(prompt, evidence, blame)
+            raise self._unjudged(prompt, evidence, blame, waiting_ns)
         prompt.note(evidence)
         if stamp_ns - max(prompt.beat_ns, prompt.deadline_ns) > BEAT_NS:
             prompt.beat_ns = stamp_ns
@@ -304,11 +304,11 @@ class PipeTransport:
         self.convictions.append({"seat": prompt.seat, "limit_ns": prompt.limit_ns, **evidence.as_dict()})
         return _reply(prompt, stamp_ns, evidence, fault=Fault.TIMEOUT)
 
-    def _unjudged(self, prompt: _Open, evidence: Evidence, blame: Blame) -> TransportError:
+    def _unjudged(self, prompt: _Open, evidence: Evidence, blame: Blame, waiting_ns: int = 0) -> TransportError:
         seat = f"seat {seat_number(prompt.seat)}"
         told = {"seat": prompt.seat, "limit_ns": prompt.limit_ns, **evidence.as_dict()}
         if blame is Blame.HOST:
-            taken_ms = evidence.stolen_ns / NS_PER_MS
+            taken_ms = (evidence.stolen_ns + waiting_ns) / NS_PER_MS
             return TransportError("watch-ended", f"{seat} was kept from running for {taken_ms:.1f} ms", **told)
         why = "its container was frozen" if evidence.frozen else "no counter tells whether it was kept from running"
         return TransportError("host-unknown", f"{seat} missed its deadline, and {why}", **told)
