@@ -9,6 +9,7 @@ string, and what precedes it lies outside of any.
 from __future__ import annotations
 
 import json
+from bisect import bisect
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from typing import Any, overload
@@ -22,24 +23,26 @@ PARTS = ("rows", "unranked", "totals", "fit", "seats", "pairs", "rules", "latenc
 
 
 class Rows(Sequence[Row]):
-    """Rows of a ranking, each decoded anew when it is looked at."""
+    """Rows of a ranking, each decoded anew when it is looked at: a list between two places of a text."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._begin = text[1 : text.find(":") + 2]  # of each row: the brace and its first key
+    def __init__(self, text: str, begin: int, end: int) -> None:
+        self._text, self._begin, self._end = text, begin + 1, end - 1  # within the brackets
 
     @cached_property
-    def _texts(self) -> list[str]:
-        """What follows the beginning of each row, up to the next one."""
-        return self._text.split(self._begin)[1:] if self._begin else []
-
-    def _decoded(self, texts: Sequence[str]) -> list[Row]:
-        rows = [self._begin + text[: text.rfind("}") + 1] for text in texts]
-        found: list[Row] = decoded(f"[{', '.join(rows)}]")
-        return found
+    def _places(self) -> list[int]:
+        """Where each row begins, and the end."""
+        text, begin, end = self._text, self._begin, self._end
+        first = text[begin : text.find(":", begin) + 2]  # the brace and the first key
+        found = []
+        while begin < end:
+            found.append(begin)
+            begin = text.find(first, begin + 1, end)
+            if begin < 0:
+                break
+        return [*found, end]
 
     def __len__(self) -> int:
-        return len(self._texts)
+        return len(self._places) - 1
 
     @overload
     def __getitem__(self, place: int) -> Row: ...
@@ -47,28 +50,33 @@ class Rows(Sequence[Row]):
     def __getitem__(self, place: slice) -> list[Row]: ...
     def __getitem__(self, place: int | slice) -> Row | list[Row]:
         if isinstance(place, int):
-            return self._decoded([self._texts[place]])[0]
-        return self._decoded(self._texts[place])
+            return self._between(place, place + 1)[0]
+        begin, end, _step = place.indices(len(self))
+        return self._between(begin, max(begin, end))
+
+    def _between(self, first: int, end: int) -> list[Row]:
+        found: list[Row] = decoded(f"[{self._text[self._places[first] : self._places[end]].rstrip(', ')}]")
+        return found
 
     @cached_property
     def ranked(self) -> int:
         """The number of rows with a place."""
-        return len(self) - self._text.count('"rank": null')
+        return len(self) - self._text.count('"rank": null', self._begin, self._end)
 
     @cached_property
     def bots(self) -> list[int]:
         """The bot of every row."""
-        key = '"bot_id": '
-        return [int(text[(at := text.find(key) + len(key)) : text.find(",", at)]) for text in self._texts]
+        key, text = '"bot_id": ', self._text
+        return [int(text[(at := text.find(key, row) + len(key)) : text.find(",", at)]) for row in self._places[:-1]]
 
     def of(self, bot_ids: Collection[int]) -> list[Row]:
         """Return the rows of these bots."""
-        return self._decoded([text for text, bot_id in zip(self._texts, self.bots, strict=True) if bot_id in bot_ids])
+        return [self[place] for place, bot_id in enumerate(self.bots) if bot_id in bot_ids]
 
     def place_of(self, bot_id: int) -> int | None:
         """Return the place of a bot's row in the list; None: it has none."""
-        at = self._text.find(f'"bot_id": {bot_id}, ')
-        return None if at < 0 else self._text.count(self._begin, 0, at) - 1
+        at = self._text.find(f'"bot_id": {bot_id}, ', self._begin, self._end)
+        return None if at < 0 else bisect(self._places, at) - 1
 
 
 class Times:
@@ -90,18 +98,24 @@ class Times:
 
 def standings_in(text: str) -> dict[str, Any]:
     """Return a text's standings: ``rows`` and ``unranked`` as `Rows`, ``latency`` as `Times`, the others decoded."""
-    lazy = {"rows": Rows, "unranked": Rows, "latency": Times}
-    return {"latency": Times("{}")} | {name: lazy.get(name, decoded)(part) for name, part in _parts(text).items()}
-
-
-def _parts(text: str) -> dict[str, str]:
     if not text.startswith('{"rows": ['):  # something else wrote it
         whole = decoded(text)
         text = json.dumps({name: whole[name] for name in PARTS if name in whole})
+    found: dict[str, Any] = {"latency": Times("{}")}
+    for name, (begin, end) in _parts(text).items():
+        if name in ("rows", "unranked"):
+            found[name] = Rows(text, begin, end)
+        else:
+            found[name] = Times(text[begin:end]) if name == "latency" else decoded(text[begin:end])
+    return found
+
+
+def _parts(text: str) -> dict[str, tuple[int, int]]:
+    """Where each part begins and ends."""
     begins, at = [], 0
     for name in PARTS:
         found = text.find(f'"{name}": ', at)
         if found >= 0:
             begins.append((name, at := found))
     ends = [*(begin - 2 for _, begin in begins[1:]), len(text) - 1]
-    return {name: text[begin + len(name) + 4 : end] for (name, begin), end in zip(begins, ends, strict=True)}
+    return {name: (begin + len(name) + 4, end) for (name, begin), end in zip(begins, ends, strict=True)}
