@@ -9,7 +9,7 @@ string, and what precedes it lies outside of any.
 from __future__ import annotations
 
 import json
-from bisect import bisect
+import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from typing import Any, overload
@@ -27,22 +27,28 @@ class Rows(Sequence[Row]):
 
     def __init__(self, text: str, begin: int, end: int) -> None:
         self._text, self._begin, self._end = text, begin + 1, end - 1  # within the brackets
+        self._first = text[begin + 1 : text.find(":", begin, end) + 2]  # of each row: the brace and the first key
+        self._known = [begin + 1]
+
+    def _places(self, number: int) -> list[int]:
+        """Where the first rows begin, so many and one more; behind the last one, the end. Threads share what is known
+        and never change it.
+        """
+        known = self._known
+        if len(known) <= number:
+            known = [*known]
+            while len(known) <= number:
+                at = self._text.find(self._first, known[-1] + 1, self._end)
+                known.append(at if at >= 0 else self._end)
+            self._known = known
+        return known
 
     @cached_property
-    def _places(self) -> list[int]:
-        """Where each row begins, and the end."""
-        text, begin, end = self._text, self._begin, self._end
-        first = text[begin : text.find(":", begin) + 2]  # the brace and the first key
-        found = []
-        while begin < end:
-            found.append(begin)
-            begin = text.find(first, begin + 1, end)
-            if begin < 0:
-                break
-        return [*found, end]
+    def _count(self) -> int:
+        return self._text.count(self._first, self._begin, self._end) if self._begin < self._end else 0
 
     def __len__(self) -> int:
-        return len(self._places) - 1
+        return self._count
 
     @overload
     def __getitem__(self, place: int) -> Row: ...
@@ -52,10 +58,11 @@ class Rows(Sequence[Row]):
         if isinstance(place, int):
             return self._between(place, place + 1)[0]
         begin, end, _step = place.indices(len(self))
-        return self._between(begin, max(begin, end))
+        return self._between(begin, end) if begin < end else []
 
     def _between(self, first: int, end: int) -> list[Row]:
-        found: list[Row] = decoded(f"[{self._text[self._places[first] : self._places[end]].rstrip(', ')}]")
+        places = self._places(end)
+        found: list[Row] = decoded(f"[{self._text[places[first] : places[end]].rstrip(', ')}]")
         return found
 
     @cached_property
@@ -66,8 +73,7 @@ class Rows(Sequence[Row]):
     @cached_property
     def bots(self) -> list[int]:
         """The bot of every row."""
-        key, text = '"bot_id": ', self._text
-        return [int(text[(at := text.find(key, row) + len(key)) : text.find(",", at)]) for row in self._places[:-1]]
+        return [*map(int, _BOT.findall(self._text, self._begin, self._end))]
 
     def of(self, bot_ids: Collection[int]) -> list[Row]:
         """Return the rows of these bots."""
@@ -76,7 +82,10 @@ class Rows(Sequence[Row]):
     def place_of(self, bot_id: int) -> int | None:
         """Return the place of a bot's row in the list; None: it has none."""
         at = self._text.find(f'"bot_id": {bot_id}, ', self._begin, self._end)
-        return None if at < 0 else bisect(self._places, at) - 1
+        return None if at < 0 else self._text.count(self._first, self._begin, at) - 1
+
+
+_BOT = re.compile(r'"bot_id": (\d+)')
 
 
 class Times:
