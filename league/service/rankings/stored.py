@@ -23,7 +23,7 @@ PARTS = ("rows", "unranked", "totals", "fit", "seats", "pairs", "rules", "latenc
 
 
 class Rows(Sequence[Row]):
-    """Rows of a ranking, each decoded anew when it is looked at: a list between two places of a text."""
+    """Rows of a ranking, a list between two places of a text. They are decoded whenever they are looked at."""
 
     def __init__(self, text: str, begin: int, end: int) -> None:
         self._text, self._begin, self._end = text, begin + 1, end - 1  # within the brackets
