@@ -255,7 +255,7 @@ class _Session(Session):
 def _selects_columns(statement: Any) -> bool:
     if not isinstance(statement, Select) or statement.get_execution_options():
         return False
-    return all(isinstance(chosen, ColumnElement) for chosen in statement._raw_columns)
+    return all(isinstance(chosen, ColumnElement) for chosen in statement._raw_columns)  # noqa: SLF001  there is no other way to tell
 
 
 class _Reader(_Session):

@@ -133,7 +133,7 @@ def the_log_grows_unnoticed(bug: pytest.MonkeyPatch) -> None:
 def dice_are_thrown_again(bug: pytest.MonkeyPatch) -> None:
     """A void attempt is played again with what may have been learnt in it."""
     for module in (carrying_out, outcomes):
-        bug.setattr(module, "next_seed", lambda *_: None)
+        bug.setattr(module, "next_seed", lambda *_, **__: None)
 
 
 def test_where_nothing_is_planted_the_same_search_finds_nothing(stage: Stage) -> None:

@@ -208,13 +208,13 @@ def _note_failure(
     series = session.get_one(Series, series_id, populate_existing=True)
     about = {"season_id": series.season_id, "series_id": series_id, "started_at": series.started_at}
     note(session, attempt, failure, at, worker=worker, **about)
-    left = (col(Match.series_id) == series_id, col(Match.state) == MatchState.SCHEDULED)
-    next_seed(session, 1, *left)
+    next_seed(session, 1, series_id=series_id, state=MatchState.SCHEDULED)
     if after is JobState.ABANDONED:
         data = {"cause": failure.cause, "attempts": attempt}
         record(session, SYSTEM, "series-abandoned", f"series/{series_id}", data)
         log.error("series %d abandoned after %d attempts: %s: %s", series_id, attempt, failure.cause, failure.detail)
-        _hold(session, session.exec(select(Match.id).where(*left)).all())
+        left = select(Match.id).where(Match.series_id == series_id, Match.state == MatchState.SCHEDULED)
+        _hold(session, session.exec(left).all())
         touch_log(session, series.season_id)
 
 
