@@ -30,6 +30,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, bindparam
+from sqlalchemy import select as columns
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, exists, or_, select, update
 
@@ -360,9 +361,9 @@ def _match(row: Exhibition) -> Unfinished | None:
 
 
 PLAYER = aliased(User)
-INFO = (
-    select(Exhibition, PLAYER.name, Bot.id, Bot.name, User.name, BotVersion.number)
-    .join(PLAYER, PLAYER.id == Exhibition.user_id)
+INFO: Any = (
+    columns(Exhibition, col(PLAYER.name), col(Bot.id), col(Bot.name), col(User.name), col(BotVersion.number))
+    .join(PLAYER, col(PLAYER.id) == Exhibition.user_id)
     .join(BotVersion, col(BotVersion.id) == Exhibition.version_id)
     .join(Bot, col(Bot.id) == BotVersion.bot_id)
     .join(User, col(User.id) == Bot.owner_id)

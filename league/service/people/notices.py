@@ -91,11 +91,16 @@ Facts = Mapping[str, str | int]
 
 def version_settled(session: Session, version_id: int) -> None:
     """Tell a bot's people that a build is over."""
-    version = session.get_one(BotVersion, version_id, populate_existing=True)
-    ready = version.state is VersionState.READY
+    state, why, number, bot_id = session.exec(SETTLED, params={"version_id": version_id}).one()
+    ready = state is VersionState.READY
     kind = NoticeKind.VERSION_READY if ready else NoticeKind.VERSION_BROKEN
-    reason = {} if ready else {"reason": version.reason}
-    _tell_people_of(session, version.bot_id, kind, f"version/{version_id}", version=version.number, **reason)
+    reason = {} if ready else {"reason": why}
+    _tell_people_of(session, bot_id, kind, f"version/{version_id}", version=number, **reason)
+
+
+SETTLED = select(BotVersion.state, BotVersion.reason, BotVersion.number, BotVersion.bot_id).where(
+    col(BotVersion.id) == bindparam("version_id")
+)
 
 
 def gate_decided(session: Session, challenge: Challenge, bot_id: int) -> None:
@@ -139,6 +144,7 @@ def version_failed(session: Session, season_id: int, version_id: int, match_id: 
         return
     which = {"season_id": season_id, "version_id": version_id}
     season, rest_faults, number, bot_id = session.exec(FAILING, params=which).one()
+    facts: dict[str, str | int]
     facts = {"season_id": season_id, "season": season, "version": number, "match_id": match_id}
     _tell_people_of(session, bot_id, NoticeKind.FAULT, subject, fault=fault.value, **facts)
     if rest_faults is not None:

@@ -87,7 +87,9 @@ def _unchanged(
         for field in fields
         for version_id in field.version_ids
     }
-    return ranked == wanted and newest.standings["totals"] == _totals(session, season.id, results.games)
+    return ranked == wanted and newest.standings["totals"] == _totals(
+        session, season.id, results.games, _faults(session, season.id)
+    )
 
 
 def _ranked(
@@ -107,7 +109,8 @@ def _ranked(
     ratings = {entry.player: entry for entry in table.entries}
     if apart is not None:
         ratings |= _by_the_finals_alone(apart, config, fields)
-    known = _known(session, season.id, table, ratings, priors)
+    faults = _faults(session, season.id)
+    known = _known(session, faults, table, ratings, priors)
     rows = [row for field, before in with_places_before(fields) for row in _placed(field, before, ratings, known)]
     others = [known[int(entry.player)] for entry in table.entries if int(entry.player) not in active]
     return RatingSnapshot(
@@ -117,7 +120,7 @@ def _ranked(
         standings={
             "rows": rows,
             "unranked": others,
-            "totals": _totals(session, season.id, results.games),
+            "totals": _totals(session, season.id, results.games, faults),
             "fit": asdict(table.fit()),
             "seats": [asdict(effect) for effect in table.seats()],
             "pairs": _pairs(table, rows),
@@ -177,7 +180,7 @@ def _placed(field: Field, before: int, ratings: Mapping[str, Rating], known: Map
 
 def _known(
     session: Session,
-    season_id: int,
+    faults: Mapping[int, Mapping[str, int]],
     table: RatingTable,
     ratings: Mapping[str, Rating],
     priors: Mapping[str, Prior],
@@ -185,7 +188,6 @@ def _known(
     """The row of each version, without its place."""
     versions = _versions(session, [int(player) for player in table.players])
     teams = team_names(session, list({version["bot_id"] for version in versions.values()}))
-    faults = _faults(session, season_id)
     linked = _linked(table)
     seasonal = {entry.player: entry for entry in table.entries}
     bot_games: Counter[int] = Counter()
@@ -237,19 +239,18 @@ def _pairs(table: RatingTable, rows: Sequence[Row]) -> dict[str, Any]:
     return {"version_ids": version_ids, **asdict(table.pairs([str(version_id) for version_id in version_ids]))}
 
 
-def _totals(session: Session, season_id: int, rated: int) -> dict[str, Any]:
+def _totals(session: Session, season_id: int, rated: int, faults: Mapping[int, Mapping[str, int]]) -> dict[str, Any]:
     """Totals of the season. `causes`: the causes of void attempts at matches."""
     by_state = {state: count for state, count, _ in session.exec(planned_by_state(season_id))}
     causes = dict(session.exec(_void_causes(season_id)).all())
-    faults = _faults(session, season_id).values()
     return {
         "rated": rated,
         "matches": sum(by_state.get(state, 0) for state in WITH_RESULT),
         "abandoned": by_state.get(MatchState.ABANDONED, 0),
         "voids": sum(causes.values()),
         "causes": causes,
-        "timeouts": sum(found["timeouts"] for found in faults),
-        "other_faults": sum(found["other_faults"] for found in faults),
+        "timeouts": sum(found["timeouts"] for found in faults.values()),
+        "other_faults": sum(found["other_faults"] for found in faults.values()),
     }
 
 
@@ -266,7 +267,9 @@ def _versions(session: Session, version_ids: Sequence[int]) -> dict[int, Row]:
 
 
 VERSIONS = (
-    columns(col(BotVersion.id), col(BotVersion.number), col(BotVersion.language), col(Bot.id), col(Bot.name), User.name)
+    columns(
+        col(BotVersion.id), col(BotVersion.number), col(BotVersion.language), col(Bot.id), col(Bot.name), col(User.name)
+    )
     .join(Bot, col(Bot.id) == BotVersion.bot_id)
     .join(User, col(User.id) == Bot.owner_id)
     .where(col(BotVersion.id).in_(bindparam("versions", expanding=True)))

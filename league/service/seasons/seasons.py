@@ -212,7 +212,7 @@ def season_progress(session: Session, season_id: int) -> Progress:
 
 
 @lru_cache(SEASONS_AT_A_TIME)
-def planned_by_state(season_id: int) -> Select[MatchState, int, int]:
+def planned_by_state(season_id: int) -> Select[str, int, Any]:
     """The statement for the numbers of planned matches, and of rated ones, in each state."""
     kinds = select(Match.state, func.count(), func.sum(case((col(Match.rated), 1), else_=0)))
     return kinds.where(Match.season_id == season_id, PLANNED).group_by(col(Match.state))
