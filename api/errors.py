@@ -150,9 +150,7 @@ async def league_error(request: Request, error: Exception) -> Response:
 
 
 async def _database_away(request: Request, error: Exception) -> Response:
-    """Answer 503: the database is restarting, or all its connections are in use. This passes and is not the client's
-    mistake.
-    """
+    """Answer 503: the database is restarting, or has no free connection. This passes, and no client caused it."""
     cause = getattr(error, "orig", None) or error
     if getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR:  # a statement that it does not understand
         return await _unexpected(request, error)
@@ -171,7 +169,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 
 def _allowed(routes: Sequence[Any], path: str) -> set[str]:
-    """Every method that this path answers; the framework names only those of the first matching route."""
+    """Return every method that this path answers; the framework names only those of the first matching route."""
     found = set[str]()
     for route in routes:
         if getattr(route, "methods", None) and route.path_regex.match(path):
@@ -180,9 +178,7 @@ def _allowed(routes: Sequence[Any], path: str) -> set[str]:
 
 
 async def _invalid_request(request: Request, error: Exception) -> Response:
-    """Answer 400 to malformed JSON, and 422 with every complaint to well-formed but invalid JSON. The input is not
-    repeated.
-    """
+    """Answer 400 to malformed JSON, and 422 with every complaint to invalid JSON. The input is not repeated."""
     assert isinstance(error, RequestValidationError)
     complaints = error.errors()
     if _of_a_page(request) and any(complaint["loc"][0] == "path" for complaint in complaints):
@@ -234,14 +230,14 @@ def _where(location: Sequence[Any]) -> str:
 
 
 def _field(location: Sequence[Any]) -> str:
-    """The name of a field as people know it, without the part of the request that contains it: forms, commands and
-    addresses do not name that part.
+    """Return the name of a field as people know it, without the part of the request that contains it: forms, commands
+    and addresses do not name that part.
     """
     return _where(location[1:] or location)
 
 
 def _data(error: errors.LeagueError) -> dict[str, Any]:
-    """The error's attributes in JSON, without `what` and `name`, which the sentence already contains."""
+    """Return the error's attributes in JSON, without `what` and `name`, which the sentence already contains."""
     kept = {"reason", "scope", "limit_bytes", "limit", "state", "wanted", "known", "setting", "left", "mistakes"}
     kept |= {"retry_after_seconds"}
     return {name: value for name, value in vars(error).items() if name in kept}

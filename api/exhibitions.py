@@ -48,7 +48,7 @@ def told_of(info: ExhibitionInfo, is_own: bool) -> str:
             return _("It was not played: %(person)s left before it began.", person=info.person)
         if info.cause == Cause.NO_WORKER:
             return _("It was not played: no worker was free.")
-        return _("It was not played: the service failed too often, most recently by %(cause)s.", cause=info.cause)
+        return _("It was not played: the service failed too often (most recently: %(cause)s).", cause=info.cause)
     if info.fault is Fault.EXITED:
         return _("%(person)s resigned.", person=info.person)
     if info.fault is Fault.TIMEOUT:

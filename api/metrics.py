@@ -140,9 +140,7 @@ class _Disk(Collector):
 
 
 def _of_hosts(hosts: Sequence[Worker]) -> Iterator[Metric]:
-    """The gauges of the machines that play. They reveal nothing about bots or users, so each machine may have a
-    label.
-    """
+    """Yield the gauges of the machines that play. They reveal nothing about bots or users, so machines are labels."""
     fit = GaugeMetricFamily("deadheat_host_fit", "1: found fit to judge; 0: not, or not yet.", labels=["host"])
     judges = GaugeMetricFamily("deadheat_host_judges", "1: it would get a series now.", labels=["host"])
     seen = GaugeMetricFamily("deadheat_host_seen_timestamp_seconds", "When it last reported.", labels=["host"])

@@ -45,12 +45,12 @@ VERSION = 6
 
 
 def marked() -> str:
-    """The language in an ETag; nothing for English."""
+    """Return the language in an ETag; nothing for English."""
     return "" if language() == "en" else f"-{language()}"
 
 
 def transcript_of(shared: Services, played: Played) -> Transcript | None:
-    """The match's record; None if there is none, or if the store has lost it, which is logged."""
+    """Return the match's record; None if there is none, or if the store has lost it, which is logged."""
     if played.transcript_sha256 is None:
         return None
     try:
@@ -62,7 +62,7 @@ def transcript_of(shared: Services, played: Played) -> Transcript | None:
 
 
 def record_file(shared: Services, sha256: str, filename: str, headers: Mapping[str, str] | None = None) -> Response:
-    """The record itself, to be kept under that name. Raises BlobsAway, BlobMissing, BlobDamaged."""
+    """Return the record itself, to be kept under that name. Raises BlobsAway, BlobMissing, BlobDamaged."""
     return stored_file(shared, sha256, MAX_TRANSCRIPT_BYTES, filename, "application/x-ndjson", headers)
 
 
@@ -74,8 +74,8 @@ def stored_file(
     media_type: str,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """A file of the store, to be kept under that name. Most files are read completely before the answer begins, so that
-    damage gives an error rather than a truncated answer. Raises BlobsAway, BlobMissing, BlobDamaged.
+    """Answer with a file of the store, to be kept under that name. Most files are read completely before the answer
+    begins, so that damage gives an error rather than a truncated answer. Raises BlobsAway, BlobMissing, BlobDamaged.
     """
     pieces = shared.blobs.stream(sha256, most_bytes)
     first = list(islice(pieces, READ_BEFORE))
@@ -102,7 +102,7 @@ def made_of(shared: Services, played: Played, what: str, make: Callable[[Transcr
         return body
     transcript = transcript_of(shared, played)
     if transcript is None:
-        raise WrongState("lost", "The transcript cannot be read from the store; an operator has been told.")
+        raise WrongState("lost", "The transcript cannot be read from the store; an operator has been notified.")
     content = json.dumps(make(transcript), separators=(",", ":")).encode()
     etag = f'"{what}-{VERSION}{marked()}-{played.transcript_sha256}"'
     return shared.bodies.keep(key, Body(version, etag, content, "application/json"))

@@ -81,7 +81,7 @@ SHOWING = 4
 """Threads that only render public pages, so that nobody who uploads or signs in can occupy them."""
 
 FITS_BYTES = 1000
-"""What fits into a packet anyway is not compressed."""
+"""Smaller answers are not compressed, because they fit into one packet anyway."""
 
 PACKED = 5
 """The level of gzip: half the time of the usual 9, and 2 % more bytes."""
@@ -110,7 +110,7 @@ class Body:
         return worth_packing(len(self.content), self.media_type)
 
     def packed(self) -> bytes:
-        """The content compressed with gzip, once."""
+        """Return the content compressed with gzip, once."""
         if self._packed is None:
             self._packed = gzip.compress(self.content, PACKED, mtime=0)
         return self._packed
@@ -143,7 +143,7 @@ class Bodies:
             _put_last(self._addresses, _address(scope), (key, scope["route"]))
 
     def at(self, scope: Scope) -> Body | None:
-        """The answer to a request for this address, if it was checked a moment ago. `scope` is told the route."""
+        """Return the answer to a request for this address, if it was checked a moment ago. `scope` gets the route."""
         found = self._addresses.get(_address(scope))
         body = None if found is None else self.fresh(found[0])
         if found is not None and body is not None:
@@ -151,14 +151,14 @@ class Bodies:
         return body
 
     def fresh(self, key: object) -> Body | None:
-        """The answer, if it was checked a moment ago."""
+        """Return the answer, if it was checked a moment ago."""
         found = self._kept.get(key)
         if found is None or self._seconds() - found[0] > FRESH_SECONDS:
             return None
         return found[1]
 
     def current(self, key: object, version: object) -> Body | None:
-        """The answer, if it was made from this version; it then counts as checked now."""
+        """Return the answer, if it was made from this version; it then counts as checked now."""
         found = self._kept.get(key)
         if found is None or found[1].version != version:
             return None
@@ -199,7 +199,7 @@ class Boards:
         self._parts: OrderedDict[Hashable, Any] = OrderedDict()
 
     def newest(self, session: Session, season_id: int) -> Leaderboard:
-        """The newest ranking. If it is kept, the database is asked only for its number. Raises NotFound."""
+        """Return the newest ranking. If it is kept, the database is asked only for its number. Raises NotFound."""
         newest = newest_snapshot(session, season_id)
         board = self._kept.get(season_id)
         if board is None or board.snapshot_id != newest:
@@ -240,7 +240,7 @@ class Choice:
         self._kept: tuple[float, int | None] | None = None
 
     def number(self, choose: Callable[[], int | None]) -> int | None:
-        """The number as it was last chosen; if two threads choose at once, the later one's stays."""
+        """Return the number as it was last chosen; if two threads choose at once, the later one's stays."""
         kept = self._kept
         if kept is None or self._seconds() - kept[0] > self.KEPT_SECONDS:
             self._kept = kept = (self._seconds(), choose())
@@ -281,9 +281,7 @@ class Services:
             log.warning("could not note the use of token %d", token_id, exc_info=True)
 
     def nudge(self, life: Life, row_id: int) -> None:
-        """Tell a worker of a committed row. An unreachable broker must not fail the request, because the sweeper finds
-        the row.
-        """
+        """Tell a worker of a committed row. An unreachable broker must not fail a request: the sweeper finds it."""
         try:
             self.queue.enqueue(life, row_id)
         except Exception:  # brokers raise all sorts of exceptions, which do not concern the author

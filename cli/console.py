@@ -35,7 +35,7 @@ REFUSED, USAGE, NO_ANSWER, INTERRUPTED = 1, 2, 3, 130
 """Exit codes (docs/client.md); 130 is a shell's code for a command that Ctrl-C stopped."""
 
 AGAIN_SECONDS = 0.02
-"""After which Ctrl-C is raised again where it was ignored."""
+"""The pause before an ignored Ctrl-C is raised again."""
 
 
 def say(*parts: RenderableType) -> None:
@@ -69,9 +69,7 @@ def make_folder(folder: Path) -> None:
 
 
 def visible(text: str) -> str:
-    """Escape unprintable characters (controls, directions, marks without a width) in one line of untrusted text, as the
-    site does.
-    """
+    """Escape unprintable characters (controls, directions, marks without a width) in a line of untrusted text."""
     return "".join(
         mark if mark.isprintable() or mark == "\t" else mark.encode("unicode_escape").decode() for mark in text
     )

@@ -1,7 +1,7 @@
 """`deadheat`: play and verify on this machine, talk to a server, run one.
 
 A command's module is imported when the command is called or asked for its help: importing all of them takes most of a
-second, and each key of a completion would wait for that. Lists show what a command says of itself, read from its
+second, and each completion would wait for that. Lists show what a command says of itself, read from its
 source.
 """
 
@@ -86,7 +86,7 @@ GAMES_HELP = (
     "Begin with `deadheat new GAME --language python --folder my-bot` (`deadheat new --help` lists the games), "
     "then play it against a bot that comes with Deadheat: `deadheat play GAME my-bot house:random`."
 )
-"""Without the games' names: to import them would cost a completion a tenth of a second."""
+"""It leaves out the games' names: to import them would cost a completion a tenth of a second."""
 
 PARTS = {"jobs": "operator.deployment:jobs", "keeper": "operator.deployment:keeper"}
 """Commands that `serve` and `worker` start, and nobody types."""
@@ -95,7 +95,7 @@ PLACES = PARTS | {name: place for verbs in PANELS.values() for name, place in ve
 
 
 def said_of(name: str) -> str:
-    """The first paragraph of the help of a command or group, read from its source."""
+    """Return the first paragraph of the help of a command or group, read from its source."""
     module, _, attribute = PLACES[name].partition(":")
     file = Path(__file__).parent.joinpath(*module.split("."))
     source = (file / "__init__.py" if file.is_dir() else file.with_suffix(".py")).read_text("utf-8")

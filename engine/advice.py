@@ -29,11 +29,11 @@ LIMIT_NS = 5 * NS_PER_S
 """The limit of each answer. A match's limits do not matter here, but no bot may think for ever."""
 
 MAX_PROMPTS = 400
-"""After so many, nothing more is asked. Matches of six have a tenth of them; by the rules they may have many more."""
+"""The most questions about one match. Matches of six players have a tenth of these; the rules allow many more."""
 
 MAX_REPLAYED = 20_000
-"""Exchanges that are replayed to see which answers the rules take, some 7 us each: a page must not cost more. A seat
-among six of the house's bots needs at most 11,300 (measured in 12 matches); the longest match would take 6 s.
+"""The most exchanges that a page replays, at some 7 us each, to see which answers the rules accept. A seat among six
+house bots needs at most 11,300 (measured in 12 matches); the longest match would take 6 s.
 """
 
 
@@ -63,7 +63,7 @@ class Adviser:
 
 
 ADVISERS: Mapping[str, Adviser] = Parts("advice", "ADVICE")
-"""Advisers by game, of the games that have one."""
+"""The advisers, by game."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Advice:
 
 
 def seed_of(match: Transcript, seat: Seat) -> bytes:
-    """The seed of a session: it follows from the match, so that nobody chooses it."""
+    """Return the seed of a session: it follows from the match, so that nobody chooses it."""
     return hashlib.sha256(b"deadheat advice %d" % seat + encode(match)).digest()[:SEED_BYTES]
 
 
@@ -98,7 +98,7 @@ class Session:
         self._seat = seat
 
     def play(self, _seats: int, _chance: Chance) -> Generator[Step, Mapping[Seat, Reply], Result]:
-        """Ask all that the seat answered; end where it failed, or where the adviser does."""
+        """Ask every question that the seat answered; stop where the seat or the adviser fails."""
         waiting = [Message(0, f"ADVISE {int.from_bytes(seed_of(self._match, self._seat)[:4])}")]
         for _, lines, line in islice(_asked(self._match, self._seat), MAX_PROMPTS):
             *notices, prompt = lines

@@ -10,7 +10,7 @@ of seeds: a void attempt is replayed with the next one (`attempt_seed`, ruling C
 learnt in it helps a bot.
 
 A season's seeds follow from one secret (`season_seed`), whose commitment is published when the season opens, before
-anybody knows who will play whom, and which is itself published at the end. Whoever keeps the secret can foresee the
+anybody knows who will play whom, and which is itself published at the end. The keeper of the secret can foresee the
 dice but cannot choose them.
 """
 
@@ -28,21 +28,21 @@ SECRET_BYTES = 32
 
 
 def commitment(seed: bytes) -> str:
-    """SHA-256 of a seed or secret in hexadecimal, published before the matches are played."""
+    """Return SHA-256 of a seed or secret in hexadecimal, published before the matches are played."""
     return hashlib.sha256(seed).hexdigest()
 
 
 def season_seed(secret: bytes, deal: int) -> bytes:
-    """The seed of the n-th deal of a season, n from 1: the first `SEED_BYTES` bytes of
-    ``SHA-256("deadheat deal n" || secret)``, n in decimal.
+    """Return the seed of the n-th deal of a season, n from 1: the first `SEED_BYTES` bytes of ``SHA-256("deadheat deal
+    n" || secret)``, n in decimal.
     """
     assert deal >= 1
     return hashlib.sha256(b"deadheat deal %d" % deal + secret).digest()[:SEED_BYTES]
 
 
 def attempt_seed(seed: bytes, attempt: int) -> bytes:
-    """The seed of a match's n-th attempt, n from 1: the first one's is the committed seed itself, the n-th one's the
-    first `SEED_BYTES` bytes of ``SHA-256("deadheat attempt n" || seed)``, n in decimal.
+    """Return the seed of a match's n-th attempt, n from 1: the first one's is the committed seed itself, the n-th one's
+    the first `SEED_BYTES` bytes of ``SHA-256("deadheat attempt n" || seed)``, n in decimal.
     """
     assert attempt >= 1
     if attempt == 1:
@@ -68,7 +68,7 @@ def seeds(text: str) -> Iterator[bytes]:
 
 
 _DIE = [byte % 6 + 1 for byte in range(252)] + [0] * 4
-"""By byte, the die that it is; 0 if it is thrown away."""
+"""The die that each byte stands for; 0 if the byte is thrown away."""
 
 
 def _blocks(seed: bytes) -> Iterator[bytes]:
@@ -87,7 +87,7 @@ class Chance:
         self._dice = filter(None, map(_DIE.__getitem__, stream))
 
     def below(self, bound: int) -> int:
-        """A uniform integer in [0, bound), 1 <= bound <= 256."""
+        """Return a uniform integer in [0, bound), 1 <= bound <= 256."""
         assert 1 <= bound <= 256
         limit = 256 - 256 % bound
         byte = self._next()
@@ -96,9 +96,9 @@ class Chance:
         return byte % bound
 
     def dice(self, count: int) -> tuple[int, ...]:
-        """`count` fair six-sided dice, in the order drawn: the same as ``below(6) + 1`` as many times."""
+        """Return `count` fair six-sided dice, in the order drawn: the same as ``below(6) + 1`` as many times."""
         return tuple(islice(self._dice, count))
 
     def pick(self, choices: Sequence[T]) -> T:
-        """One of at most 256 choices, each equally likely."""
+        """Return one of at most 256 choices, each equally likely."""
         return choices[self.below(len(choices))]

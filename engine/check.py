@@ -81,7 +81,7 @@ def check_game(game: Game, new_bot: Callable[[int], Bot]) -> None:
 
 def _check_description(game: Game) -> None:
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", game.name):
-        raise NotConforming(f"the name {game.name!r} is not of small letters, digits and single hyphens")
+        raise NotConforming(f"the name {game.name!r} must consist of lower-case letters, digits and single hyphens")
     if not game.title.strip():
         raise NotConforming(f"{game.name} has no title")
     if game.rules_version < 1:
@@ -108,9 +108,7 @@ def _check_with(game: Game, new_bot: Callable[[int], Bot], seats: int) -> None:
 
 
 def _check_side_by_side(game: Game, *matches: Match) -> None:
-    """Interleave matches: state kept on the game object or in its module is shared by all matches that a worker
-    plays.
-    """
+    """Interleave matches: a worker's matches share all state of the game object and its module."""
     plays = [game.play(match.seats, Chance(match.seed)) for match in matches]
     come: list[Step | Result] = [next(play) for play in plays]
     for number in range(max(len(match.steps) for match in matches)):
@@ -160,7 +158,7 @@ class _Faulty:
 def _check_secrets(game: Game, match: Match) -> None:
     for draw in _spread(range(match.draws)):
         varied = play_match(game, match.seats, match.seed, Recorded(match, {}), draw)
-        _compare(match, varied, None, f"draw {draw} of chance been another")
+        _compare(match, varied, None, f"draw {draw} of chance been different")
     for (number, seat), other in _spread(list(match.others.items())):
         reply = match.replies[number][seat]
         if other in (None, reply.line):
@@ -168,7 +166,7 @@ def _check_secrets(game: Game, match: Match) -> None:
         else:
             change = Reply(other, reply.elapsed_ns)
         varied = play_match(game, match.seats, match.seed, Recorded(match, {(number, seat): change}))
-        what = f"seat {seat} replied {change.line!r} and not {reply.line!r} at exchange {number}"
+        what = f"seat {seat} replied {change.line!r} instead of {reply.line!r} at exchange {number}"
         _compare(match, varied, seat, what)
 
 

@@ -40,10 +40,10 @@ NS_PER_MS = 1_000_000
 NS_PER_S = 1_000_000_000
 
 READY_LIMIT_NS = 3 * NS_PER_S
-"""For READY, which every game asks of all seats at once before anything else (ruling C-11)."""
+"""The limit of READY, which every game asks of all seats at once before anything else (ruling C-11)."""
 
 STDERR_KEPT_BYTES = 56 * 1024 + 80
-"""What a box keeps of what a program writes to stderr in one match; the same in every backend (see images/init.c)."""
+"""How much of a program's stderr in one match a box keeps, in every backend (see images/init.c)."""
 
 
 made = tuple.__new__
@@ -168,7 +168,7 @@ class Transport(Protocol):
 
 
 class TransportError(Exception):
-    """We failed: the attempt is void, no bot pays.
+    """The service failed: the attempt is void, and no bot pays.
 
     `cause` is a short stable word for metrics (``host-memory``, ``container-died``, ...); `evidence` goes into the
     record of the attempt, with the ``seat`` whose prompt was open, if any.

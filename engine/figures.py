@@ -21,7 +21,7 @@ STORED = re.compile(r"-?[0-9]{1,64}(/[1-9][0-9]{0,63})?")
 
 
 def duration(value_ns: int) -> str:
-    """A duration as people read it, at most 8 characters up to a quarter of an hour."""
+    """Return a duration as people read it, at most 8 characters up to a quarter of an hour."""
     if value_ns >= NS_PER_S:
         return _("%(seconds)s s", seconds=f"{value_ns / NS_PER_S:.2f}")
     if value_ns >= 100 * NS_PER_MS:
@@ -32,54 +32,54 @@ def duration(value_ns: int) -> str:
 
 
 def limit(value_ns: int) -> str:
-    """A limit as its rules spell it."""
+    """Return a limit as its rules spell it."""
     if value_ns >= NS_PER_S:
         return _("%(seconds)s s", seconds=f"{value_ns / NS_PER_S:.3g}")
     return f"{value_ns / NS_PER_MS:.3g} ms"
 
 
 def plural(count: int, one: str, more: str = "") -> str:
-    """A count with its noun, always in English: for stored texts and English sentences. `more` is the plural if it is
-    not `one` with an s.
+    """Return a count with its noun, always in English: for stored texts and English sentences. `more` is the plural if
+    it is not `one` with an s.
     """
     return f"{count:,} {one if count == 1 else more or f'{one}s'}"
 
 
 def counted(count: int, one: str, more: str = "") -> str:
-    """A count with its noun in the reader's language: "1 match", "2 matches"."""
+    """Return a count with its noun in the reader's language: "1 match", "2 matches"."""
     return ngettext(f"%(count)s {one}", f"%(count)s {more or f'{one}s'}", count) % {"count": f"{count:,}"}
 
 
 def span(counts: range) -> str:
-    """The counts from a range's first to its last: "2", or "3 to 6"."""
+    """Return the counts from a range's first to its last: "2", or "3 to 6"."""
     return str(counts[0]) if len(counts) == 1 else _("%(first)s to %(last)s", first=counts[0], last=counts[-1])
 
 
 UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60))
-"""Of how far off something is, in seconds."""
+"""The units in which `away` counts, in seconds."""
 
 
 def away(seconds: float) -> str:
-    """How far off an instant is, in its largest whole unit: "in 3 days", "2 hours ago"."""
+    """Say how far off an instant is, in its largest whole unit: "in 3 days", "2 hours ago"."""
     found = next(((int(abs(seconds) // length), name) for name, length in UNITS if abs(seconds) >= length), None)
     spelled = counted(*found) if found else _("less than a minute")
     return _("in %(time)s", time=spelled) if seconds > 0 else _("%(time)s ago", time=spelled)
 
 
 def wait(seconds: int) -> str:
-    """How long to wait, rounded up, in the largest unit of which it is more than one: "90 s", "24 hours"."""
+    """Say how long to wait, rounded up, in the largest unit of which it is more than one: "90 s", "24 hours"."""
     found = next(((-(-seconds // length), name) for name, length in UNITS if seconds > length), None)
     return counted(*found) if found else f"{seconds} s"
 
 
 def seat_number(seat: Seat) -> int:
-    """A seat as people read and type it, from 1; protocols, transcripts, JSON and logs count from 0."""
+    """Return a seat as people read and type it, from 1; protocols, transcripts, JSON and logs count from 0."""
     return seat + 1
 
 
 @lru_cache(maxsize=4096)  # a list of matches has the same few again and again
 def points(value: Points | str) -> str:
-    """Points as a decimal: 91/2 as 45.5, 100/3 as 33.333. Text is read as results are stored; what is none stays."""
+    """Return points as a decimal: 91/2 as 45.5, 100/3 as 33.333. A stored result's text is read; other text stays."""
     if isinstance(value, str) and not STORED.fullmatch(value):
         return value
     exact = Fraction(value)
@@ -90,7 +90,7 @@ def points(value: Points | str) -> str:
 
 
 def signed(value: float) -> str:
-    """A difference: +1,500, -2.5, 0."""
+    """Return a difference: +1,500, -2.5, 0."""
     return f"{value:+,.12g}" if value else "0"
 
 

@@ -1,6 +1,6 @@
 """Sends spoilt replies to a game: each must be a fault or a move, and nothing else.
 
-Every reply of an honest match is put once more with something changed: words left out, doubled, swapped or taken from
+Every reply of an honest match is sent again with something changed: words left out, doubled, swapped or taken from
 other replies, numbers made larger, longer, negative or no numbers, odd blanks and bytes. The game must go on or call it
 a fault of that seat; a match that ends by it must verify, and no other seat may pay.
 """
@@ -47,7 +47,7 @@ ODD = (
     *("NaN", "Infinity", "null", "true", "{}", "[]", '"', "\\", ",", "9" * 9, "9" * 10, "9" * 5000, "[" * 3000),
     *('{"a":' * 500, "%s", "$(id)", "<b>", "\u202e"),
 )
-"""What takes the place of a word or is put beside one."""
+"""Texts that replace a word or stand beside one."""
 
 
 def fuzz_replies(game: Game, new_bot: Callable[[int], Bot], tries: int = 300) -> int:
@@ -103,9 +103,7 @@ def _numbers_changed(word: str, chance: random.Random) -> str:
 
 
 def _put(game: Game, honest: Match, place: Place, line: str) -> bool:
-    """Repeat the match up to the place, reply with the line there, and continue with the honest replies while they
-    fit.
-    """
+    """Repeat the match up to the place, reply with the line there, and continue honestly while the replies fit."""
     try:
         match = play_match(game, honest.seats, honest.seed, _Instead(honest, place, line))
     except NotConforming as wrong:
@@ -124,9 +122,7 @@ def _put(game: Game, honest: Match, place: Place, line: str) -> bool:
 
 
 class _Instead:
-    """Gives the replies of an honest match up to the replaced one, and none after it, because they may no longer
-    fit.
-    """
+    """Gives the replies of an honest match up to the replaced one; later ones might not fit."""
 
     def __init__(self, honest: Match, place: Place, line: str) -> None:
         self.honest = honest

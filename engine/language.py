@@ -28,17 +28,17 @@ def reading(catalogue: NullTranslations) -> Iterator[None]:
 
 
 def language() -> str:
-    """The reader's language, such as "en"."""
+    """Return the reader's language, such as "en"."""
     return _catalogue.get().info().get("language", "en")
 
 
 def gettext(message: str) -> str:
-    """The message in the reader's language, placeholders unfilled."""
+    """Return the message in the reader's language, placeholders unfilled."""
     return _catalogue.get().gettext(message) if message else ""  # an empty message would return the catalogue's header
 
 
 def ngettext(one: str, more: str, count: int) -> str:
-    """The one of two messages that is about so many, in the reader's language, placeholders unfilled."""
+    """Return the one of two messages that is about so many, in the reader's language, placeholders unfilled."""
     return _catalogue.get().ngettext(one, more, count)
 
 

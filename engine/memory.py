@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from deadheat.engine.core import MAX_LINE_BYTES, Fault, Message, Reply, Seat, made
 
 SHORT = MAX_LINE_BYTES // 4
-"""Characters of a line that cannot be too long: in UTF-8 each has at most four bytes."""
+"""A line of so many characters cannot be too long: in UTF-8 each has at most four bytes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ The larger one of the first two counts, for they see the same waits. But a threa
 one's place and brings along all that it ever waited, and a wait may have begun before the prompt. The pressure knows
 neither trick, so where there is one the delay exceeds it by no more than it may have missed.
 
-Pure: a transcript keeps the evidence, and whoever verifies it applies this rule again.
+Pure: a transcript keeps the evidence, and verifying it applies this rule again.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 NOISE_NS = 500_000
-"""Less than this is not called stolen: every wake-up costs a bot some microseconds, and some of them are its own doing.
-Verdicts 1 ms and more beside a deadline stay right."""
+"""Shorter times do not count as stolen: every wake-up costs a bot some microseconds, and some of them are its own
+doing. Verdicts 1 ms and more beside a deadline stay right."""
 
 SWAPPED_NS = 100_000_000
 """A thread neither waits nor runs for longer than time passes. Counters that say so, by more than what may lie between
@@ -125,6 +125,6 @@ class Evidence(NamedTuple):
         return self.wall_ns - self.stolen_ns
 
     def as_dict(self) -> dict[str, object]:
-        """The evidence for the ledger of attempts and for the author."""
+        """Return the evidence for the ledger of attempts and for the author."""
         made = {"signal": self.signal, "waited_ns": self.waited_ns}
         return {**self._asdict(), **made, "stolen_ns": self.stolen_ns, "own_ns": self.own_ns}

@@ -1,10 +1,10 @@
 """Verification: play a transcript again, with the recorded replies, and demand equality at every exchange.
 
-Nothing of the original run is needed: the rules, the seed and the replies determine every line that was sent,
-every event, and the result. Exchanges are compared as written, because Python treats 1, 1.0 and True as equal, and
-so objects with their keys in another order. Measured times are part of the replies, so a game with a time bank replays
-too, and they must agree with the verdict: a counted answer came within its limit of own time, a timeout did not,
-and the time that the host is said to have taken follows from the evidence (`engine.own_time`).
+Nothing of the original run is needed: the rules, the seed and the replies determine every line that was sent, every
+event, and the result. Exchanges are compared as written, because Python treats 1, 1.0 and True as equal, and so objects
+with their keys in another order. Measured times are part of the replies, so a game with a time bank replays too. They
+must agree with the verdict: a counted answer came within its limit of own time, a timeout did not, and the time that
+the host is said to have taken follows from the evidence (`engine.own_time`).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class RecordedTransport:
             raise Diverged(number, _difference(messages, recorded.messages))
         limits = {message.seat: message.limit_ns for message in messages if message.limit_ns is not None}
         if limits.keys() != recorded.replies.keys():
-            raise Diverged(number, f"{_seats(limits)} asked, and there are replies of {_seats(recorded.replies)}")
+            raise Diverged(number, f"{_seats(limits)} asked, but replies of {_seats(recorded.replies)} recorded")
         for seat, reply in recorded.replies.items():
             doubt = _doubt(reply, limits[seat])
             if doubt is not None:
@@ -64,7 +64,7 @@ class RecordedTransport:
 
 
 def known_rules(transcript: Transcript) -> bool:
-    """Whether the match was played by the rules installed here."""
+    """Say whether the match was played by the rules installed here."""
     try:
         return rules_of(transcript).rules_version == transcript.rules_version
     except (KeyError, BadVariant):
@@ -72,7 +72,7 @@ def known_rules(transcript: Transcript) -> bool:
 
 
 def why_unknown(transcript: Transcript) -> str:
-    """A clause on why nothing can be said of one that was played by others."""
+    """Return a clause on why nothing can be said of one that was played by others."""
     rules = f"version {transcript.rules_version} of the rules of {transcript.game}"
     numbers = f" with {_numbers(transcript.variant)}" if transcript.variant else ""
     missing = "" if transcript.game in GAMES else f" ({SETTING} names folders of games)"
@@ -103,7 +103,8 @@ def replay(game: Game, transcript: Transcript) -> Transcript:
         raise Diverged(len(again.exchanges), "the game ends here, but the transcript continues")
     if again.result != transcript.result:
         raise Diverged(
-            len(again.exchanges), f"the rules end with {_words(again.result)}, recorded was {_words(transcript.result)}"
+            len(again.exchanges),
+            f"the rules end with {_words(again.result)}, the record with {_words(transcript.result)}",
         )
     return again
 
@@ -131,7 +132,7 @@ def _doubt(reply: Reply, limit_ns: int) -> str | None:
         try:
             written = reply.line.encode("utf-8", "surrogateescape")
         except UnicodeEncodeError:
-            return "is no text that bytes can have been read as"
+            return "is not a text that can have been read from bytes"
         if len(written) > MAX_LINE_BYTES or b"\n" in written:
             return "is longer than a line may be"
     return None
@@ -140,8 +141,8 @@ def _doubt(reply: Reply, limit_ns: int) -> str | None:
 def _difference(asked: Sequence[Message], recorded: Sequence[Message]) -> str:
     for new, old in zip(asked, recorded, strict=False):
         if new != old:
-            return f"the rules send {_line(new)}, recorded was {_line(old)}"
-    return f"the rules send {plural(len(asked), 'line')}, recorded were {len(recorded)}"
+            return f"the rules send {_line(new)}, but the record has {_line(old)}"
+    return f"the rules send {plural(len(asked), 'line')}, but the record has {len(recorded)}"
 
 
 def _seats(seats: Iterable[Seat]) -> str:

@@ -17,9 +17,8 @@ line can be changed, dropped or inserted unnoticed. Bytes of a bot's output that
 surrogates (Python's ``surrogateescape``), written as ``\udcXX``.
 
 A transcript has exactly one spelling: `decode` refuses what `encode` would have written differently (another order,
-blanks, a number with a point, an unknown or repeated key), so equal matches have equal content addresses. The last
-line has no successor to carry its hash: `engine.replay` finds an altered result, and an altered
-line with a repaired chain.
+blanks, a number with a point, an unknown or repeated key), so equal matches have equal content addresses. The last line
+has no successor to carry its hash: `engine.replay` finds an altered result, and an altered line with a repaired chain.
 
 Version 1 is still read: it has no ``attempt`` (its dice are those of the first) and no replies with eight items.
 """
@@ -36,7 +35,7 @@ from json.encoder import encode_basestring_ascii as _quoted
 from typing import Any, NamedTuple
 
 from deadheat.engine.chance import commitment
-from deadheat.engine.core import Event, Fault, Message, Points, Reply, Result, Seat
+from deadheat.engine.core import Event, Fault, Message, Points, Reply, Result, Seat, made
 from deadheat.engine.own_time import Evidence
 
 FORMAT_VERSION = 2
@@ -46,7 +45,7 @@ MAX_TRANSCRIPT_BYTES = 64 * 1024 * 1024
 """No legal match of any game comes near; a larger file is not read."""
 
 MAX_EXCHANGES = 100_000
-"""A bound on every match: the longest game in the house ends below 30,000 exchanges."""
+"""A bound on every match: the longest built-in game ends below 30,000 exchanges."""
 
 _spelled = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 # json.dumps would create an encoder for every line; what contains itself is a RecursionError instead of a ValueError.
@@ -67,8 +66,7 @@ class Exchange(NamedTuple):
     events: tuple[Event, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(NamedTuple):
     """One prompt with its reply, flattened out of a transcript for metrics and summaries."""
 
     exchange: int
@@ -95,19 +93,20 @@ class Transcript:
     variant: Mapping[str, int] = field(default_factory=dict)
 
     def prompts(self) -> Iterator[Prompt]:
-        """Every prompt in the order of exchanges; all metrics are made from this fold."""
-        for number, exchange in enumerate(self.exchanges):
-            for message in exchange.messages:
-                if message.limit_ns is not None:
-                    yield Prompt(number, message, message.limit_ns, exchange.replies[message.seat])
+        """Yield every prompt in the order of exchanges; all metrics are made from this fold."""
+        for number, (messages, replies, _) in enumerate(self.exchanges):
+            for message in messages:
+                seat, _, limit_ns = message
+                if limit_ns is not None:
+                    yield made(Prompt, (number, message, limit_ns, replies[seat]))
 
     def events(self) -> Iterator[Event]:
-        """The events for viewers, in order."""
+        """Yield the events for viewers, in order."""
         for exchange in self.exchanges:
             yield from exchange.events
 
     def last_prompt(self, seat: Seat) -> Prompt | None:
-        """The last prompt of a seat: where its fault, if it has one, was committed."""
+        """Return the last prompt of a seat: where its fault, if it has one, was committed."""
         found = None
         for prompt in self.prompts():
             if prompt.message.seat == seat:
@@ -116,7 +115,7 @@ class Transcript:
 
 
 def encode(transcript: Transcript) -> bytes:
-    """The transcript as chained JSON Lines. Equal transcripts give equal bytes."""
+    """Return the transcript as chained JSON Lines. Equal transcripts give equal bytes."""
     return _encode(transcript, FORMAT_VERSION)
 
 
@@ -194,14 +193,14 @@ def decode(data: bytes) -> Transcript:
 
 
 def encode_result(result: Result) -> dict[str, Any]:
-    """The result as a JSON object (the transcript's last line, without its chain)."""
+    """Return the result as a JSON object (the transcript's last line, without its chain)."""
     points = None if result.points is None else [_encode_points(value) for value in result.points]
     faults = {str(seat): fault.value for seat, fault in sorted(result.faults.items())}
     return {"ranks": list(result.ranks), "points": points, "faults": faults}
 
 
 def decode_result(item: Mapping[str, Any]) -> Result:
-    """The inverse of `encode_result`; raises KeyError, TypeError, ValueError or AttributeError on anything else."""
+    """Decode what `encode_result` wrote; raises KeyError, TypeError, ValueError or AttributeError on anything else."""
     points = None if item["points"] is None else tuple(_decode_points(value) for value in item["points"])
     faults = {int(seat): Fault(fault) for seat, fault in item["faults"].items()}
     return Result(tuple(_whole(rank) for rank in item["ranks"]), points, faults)
@@ -218,13 +217,13 @@ def _encode_points(value: Points) -> int | str:
 def _decode_points(value: int | str) -> Points:
     if isinstance(value, str):
         if not _FRACTION.fullmatch(value):
-            raise ValueError(f"{value[:50]!r} are no points")
+            raise ValueError(f"{value[:50]!r} are not points")
         return Fraction(value)
     return _whole(value)
 
 
 def encode_exchange(number: int, exchange: Exchange) -> str:
-    """One line of a transcript, without its chain.
+    """Return one line of a transcript, without its chain.
 
     Spelled out here: building an object for the general encoder takes twice as long, and this is a tenth of what a
     request costs the referee.
@@ -238,7 +237,7 @@ def encode_exchange(number: int, exchange: Exchange) -> str:
 
 
 def encode_reply(seat: Seat, reply: Reply) -> str:
-    """One seat's reply as a JSON array."""
+    """Return one seat's reply as a JSON array."""
     line = "null" if reply.line is None else _quoted(reply.line)
     fault = "null" if reply.fault is None else _quoted(reply.fault.value)
     taken = "" if reply.evidence is None else f",{reply.stolen_ns},{_encode_evidence(reply.evidence)}"
@@ -268,7 +267,7 @@ def _decode_exchange(item: Mapping[str, Any]) -> Exchange:
 
 
 def decode_reply(item: Sequence[Any]) -> tuple[Seat, Reply]:
-    """The inverse of `encode_reply`; raises TypeError or ValueError on anything else."""
+    """Decode what `encode_reply` wrote; raises TypeError or ValueError on anything else."""
     seat, line, elapsed_ns, fault, cpu_ns, late_ns, *taken = item
     stolen_ns, shown = taken or (0, None)
     return _whole(seat), Reply(

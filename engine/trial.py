@@ -29,7 +29,7 @@ from deadheat.engine.replay import Diverged, replay
 from deadheat.engine.transcript import BadTranscript, Exchange, Transcript, decode, encode
 
 MOST_EXCHANGES = 30_000
-"""Random play has come to its end by then, in any game of the house."""
+"""By then, random play has ended in every built-in game."""
 
 T = TypeVar("T")
 Place = tuple[int, Seat]
@@ -46,7 +46,7 @@ class Bot(Protocol):
     """Plays one seat of one match legally."""
 
     def answer(self, line: str, /) -> str | None:
-        """The reply to a line that ends with its newline; None for a notice. FINISH is not put to it."""
+        """Return the reply to a line that ends with its newline; None for a notice. FINISH is not put to it."""
 
 
 class NotConforming(Exception):
@@ -160,7 +160,7 @@ class Bots:
         return replies
 
     def ask_double(self, message: Message) -> str | None:
-        """The other bot has not played what it hears of, so it may be at a loss; then there is none."""
+        """Ask the other bot, which has not played what it hears of. If it is at a loss, return None."""
         double = self.doubles.get(message.seat)
         if double is None:
             return None
@@ -201,7 +201,7 @@ def _check_step(step: Step, commands: Sequence[str], seats: int, number: int) ->
         if message.limit_ns is not None:
             prompted.add(message.seat)
             if type(message.limit_ns) is not int or message.limit_ns < 0:
-                raise NotConforming(f"{where} the limit {message.limit_ns!r} is no time in whole nanoseconds")
+                raise NotConforming(f"{where} the limit {message.limit_ns!r} is not a time in whole nanoseconds")
             if not re.fullmatch(r"[A-Z][A-Z0-9_]*", message.command):
                 raise NotConforming(f"{where} the prompt {message.line!r} does not begin with a word in capitals")
     asked = [(message.seat, message.command, message.limit_ns) for message in step.messages]
@@ -222,7 +222,9 @@ def _check_event(event: Event, seats: int, where: str) -> None:
     except (TypeError, ValueError):
         again = None
     if again != event or not isinstance(event.get("type"), str):
-        raise NotConforming(f"{where} the event {event!r} is not JSON with a type: lists, texts as keys, no tuples")
+        raise NotConforming(
+            f"{where} the event {event!r} is not JSON with a type: use lists instead of tuples, and only texts as keys"
+        )
     if event.get("private", False) not in (True, False) or (event.get("private") and not _owner(event, seats)):
         raise NotConforming(f"{where} the event {event!r} is private and does not say whose: it needs a seat")
 
@@ -237,10 +239,10 @@ def check_result(match: Match, faults: Mapping[Seat, Fault | None]) -> None:
     assert result is not None
     if result.faults.keys() != faults.keys():
         told = [dict(event) for step in match.steps for event in step.events if event["type"] == "fault"]
-        raise NotConforming(f"faults of seats {sorted(faults)} end as {dict(result.faults)}; it told of {told}")
+        raise NotConforming(f"faults of seats {sorted(faults)} end as {dict(result.faults)}; its events report {told}")
     for seat, fault in faults.items():
         if result.faults[seat] not in ((fault,) if fault else FOUND_BY_RULES):
-            raise NotConforming(f"seat {seat}'s fault {fault or 'of a bad line'} is kept as {result.faults[seat]}")
+            raise NotConforming(f"seat {seat}'s fault {fault or 'of a bad line'} is recorded as {result.faults[seat]}")
     ranks = list(result.ranks)
     if len(ranks) != match.seats or any(rank != 1 + sum(other < rank for other in ranks) for rank in ranks):
         raise NotConforming(f"the ranks {result.ranks} do not say for each seat how many are before it, and 1")

@@ -1,7 +1,7 @@
 """A match in progress.
 
-The rules, the seed and the replies so far determine every line and every event up to now, so that is all a worker
-has to report: whoever shows a running match recomputes the rest from them, as `engine.replay` does with a finished one.
+The rules, the seed and the replies so far determine every line and every event up to now, so that is all a worker has
+to report: a viewer of a running match recomputes the rest from them, as `engine.replay` does with a finished one.
 
 What a viewer may see of it follows from the barrier: the events of a step are yielded after every seat that was asked
 before it has answered, so an unanswered bid is in no event. Only their own seat may see events marked ``private``
@@ -31,19 +31,19 @@ class Unfinished:
     result: Result | None = None
 
     def events(self) -> Iterator[Event]:
-        """The events so far, in order."""
+        """Yield the events so far, in order."""
         for exchange in self.exchanges:
             yield from exchange.events
 
     def prompt(self, seat: Seat) -> str | None:
-        """The line that this seat has to answer now; None: nothing is asked of it."""
+        """Return the line that this seat has to answer now; None: nothing is asked of it."""
         for message in self.exchanges[-1].messages if self.result is None else ():
             if message.seat == seat and message.limit_ns is not None:
                 return message.line
         return None
 
     def seen_by(self, seat: Seat | None) -> Unfinished:
-        """The match as `seat` may see it, or as a spectator may if `seat` is None."""
+        """Return the match as `seat` may see it, or as a spectator may if `seat` is None."""
         shown = [exchange._replace(events=tuple(_shown(exchange.events, seat))) for exchange in self.exchanges]
         return replace(self, exchanges=tuple(shown))
 
@@ -66,7 +66,9 @@ def unfinished(game: Game, seats: int, seed: bytes, replies: Replies) -> Unfinis
     for given in replies:
         asked = {message.seat for message in step.messages if message.limit_ns is not None}
         if asked != given.keys():
-            raise ValueError(f"exchange {len(exchanges)} asks seats {sorted(asked)}, replied have {sorted(given)}")
+            raise ValueError(
+                f"exchange {len(exchanges)} asks seats {sorted(asked)}, but there are replies of {sorted(given)}"
+            )
         exchanges.append(Exchange(step.messages, given, step.events))
         try:
             step = play.send(given)
@@ -78,7 +80,7 @@ def unfinished(game: Game, seats: int, seed: bytes, replies: Replies) -> Unfinis
 
 
 def objection(game: Game, seats: int, seed: bytes, replies: Replies, seat: Seat, line: str) -> str | None:
-    """Why the rules would refuse this line as the seat's next reply; None: they take it.
+    """Say why the rules would refuse this line as the seat's next reply; None: they take it.
 
     The others are taken to fail in that exchange, for what they answer is not known yet; all replies are looked at
     before anything is decided (ruling C-01), so that does not touch this seat. Asked of a seat that is to answer.
@@ -100,13 +102,13 @@ def said(replies: Replies) -> list[dict[Seat, tuple[str | None, Fault | None]]]:
 
 
 def write_replies(replies: Replies) -> str:
-    """The replies as JSON: a list for each exchange, encoded as in transcripts (`engine.transcript.encode_reply`)."""
+    """Return the replies as JSON: a list for each exchange, with each reply as in transcripts (`encode_reply`)."""
     exchanges = (",".join(encode_reply(seat, reply) for seat, reply in given.items()) for given in replies)
     return f"[{','.join(f'[{exchange}]' for exchange in exchanges)}]"
 
 
 def read_replies(text: str) -> list[dict[Seat, Reply]]:
-    """The replies that `write_replies` wrote. Raises BadTranscript."""
+    """Return the replies that `write_replies` wrote. Raises BadTranscript."""
     try:
         return [dict(map(decode_reply, given)) for given in json.loads(text)]
     except (ValueError, TypeError) as error:

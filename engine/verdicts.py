@@ -25,12 +25,12 @@ class Verdict:
 VERDICTS: Mapping[Fault, Verdict] = {
     Fault.TIMEOUT: Verdict(
         N_("no complete line within the limit of your own time"),
-        N_("compute less; if your CPU time is small, you did not flush"),
+        N_("compute less; if your CPU time is small, flush your output"),
     ),
     Fault.EXITED: Verdict(
-        N_("your program ended, or closed its output, before its answer"), N_("read the stderr of that match")
+        N_("your program ended, or closed its output, before answering"), N_("read the stderr of that match")
     ),
-    Fault.OVERFLOW: Verdict(N_("a line of more than 4,096 bytes"), N_("something prints without newlines")),
+    Fault.OVERFLOW: Verdict(N_("a line of more than 4,096 bytes"), N_("end every line with a newline")),
     Fault.MALFORMED: Verdict(
         N_("a line that is not in the protocol"),
         N_("compare it with the game's protocol; the reason says what does not fit"),
@@ -39,22 +39,22 @@ VERDICTS: Mapping[Fault, Verdict] = {
         N_("a well-formed line that the rules forbid"),
         N_("the reason names the rule; watch the match to see where your program lost track"),
     ),
-    Fault.UNEXPECTED: Verdict(N_("output that nobody asked for"), N_("debug output belongs on stderr")),
-    Fault.MEMORY: Verdict(N_("killed for using more than its memory"), N_("use less")),
+    Fault.UNEXPECTED: Verdict(N_("output that nobody asked for"), N_("write debug output to stderr")),
+    Fault.MEMORY: Verdict(N_("killed for using more than its memory"), N_("use less memory")),
 }
 
 COMPUTED = 0.5  # share of the limit; a bot that used more CPU time was thinking
 
 
 def ending(transcript: Transcript, seat: Seat) -> str:
-    """The outcome for a seat, in a few words."""
+    """Return the outcome for a seat, in a few words."""
     if seat in transcript.result.faults and not transcript.result.rated:
         return _("nobody wins, because the others committed faults too")
     return place(transcript.result.ranks, seat)
 
 
 def place(ranks: Sequence[int], seat: Seat) -> str:
-    """A seat's place among the others, in a few words."""
+    """Return a seat's place among the others, in a few words."""
     rank = ranks[seat]
     if ranks.count(rank) > 1:
         return _("a draw") if rank == 1 else _("place %(rank)s, shared", rank=rank)
@@ -64,38 +64,36 @@ def place(ranks: Sequence[int], seat: Seat) -> str:
 
 
 def shown_points(points: Sequence[Points]) -> str:
-    """Everybody's points, seat by seat."""
+    """Return everybody's points, seat by seat."""
     return " : ".join(map(figures.points, points))
 
 
 def why(transcript: Transcript, seat: Seat) -> str | None:
-    """The referee's own sentence on the seat's fault, without its full stop."""
+    """Return the referee's own sentence on the seat's fault, without its full stop."""
     event = next((e for e in transcript.events() if e.get("type") == "fault" and e.get("seat") == seat), {})
     return str(event["why"]) if event.get("why") else None
 
 
 def slowest(transcript: Transcript, seat: Seat, count: int = 5) -> list[Prompt]:
-    """A seat's slowest answers by the share of their limits that was own time."""
+    """Return a seat's slowest answers by the share of their limits that was own time."""
     prompts = [p for p in transcript.prompts() if p.message.seat == seat]
     prompts.sort(key=used, reverse=True)
     return prompts[:count]
 
 
 def used(prompt: Prompt) -> float:
-    """The share of its limit that an answer used, by own time; more than 1 is too late."""
+    """Return the share of its limit that an answer used, by own time; more than 1 is too late."""
     return prompt.reply.own_ns / max(1, prompt.limit_ns)
 
 
 def past_deadline(prompt: Prompt) -> bool:
-    """Whether an answer counted although the clock's deadline had passed, because the host had taken the excess."""
+    """Say whether an answer counted although the clock's deadline had passed, because the host had taken the excess."""
     return prompt.reply.line is not None and prompt.reply.elapsed_ns > prompt.limit_ns
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The time that the host took from bots: the total, the number of replies, and how many of these counted past the
-    deadline.
-    """
+    """The time that the host took from bots: the total, how many replies, and how many counted past the deadline."""
 
     stolen_ns: int = 0
     replies: int = 0
@@ -127,7 +125,7 @@ class Taken:
 
 
 def took(reply: Reply) -> str:
-    """An answer's own time, and what its host took beside it."""
+    """Return an answer's own time, and what its host took beside it."""
     taken = _(" (the host took %(time)s more)", time=duration(reply.stolen_ns)) if reply.stolen_ns else ""
     return f"{duration(reply.own_ns)}{taken}"
 
@@ -149,8 +147,8 @@ _TIMES = {
 
 
 def evidence_words(evidence: Mapping[str, object]) -> str:
-    """The counters beside an answer, as `engine.own_time.Evidence.as_dict` or the ledger has them: how much of the time
-    was the bot's own, and who took the rest.
+    """Return the counters beside an answer, as `engine.own_time.Evidence.as_dict` or the ledger has them: how much of
+    the time was the bot's own, and who took the rest.
     """
     known = {key: value for key, value in evidence.items() if type(value) is int}
     said = [_("limit %(time)s", time=limit(known["limit_ns"]))] if "limit_ns" in known else []
@@ -163,7 +161,7 @@ def evidence_words(evidence: Mapping[str, object]) -> str:
 
 
 def last_exchanges(transcript: Transcript, seat: Seat, count: int) -> list[int]:
-    """The numbers of the last exchanges that a seat heard of, up to its last prompt, and of the one after it."""
+    """Return the numbers of the last exchanges that a seat heard of, up to its last prompt, and of the one after it."""
     last = transcript.last_prompt(seat)
     numbers = [n for n, exchange in enumerate(transcript.exchanges) if _speaks(exchange, seat)]
     if last is None:
@@ -177,7 +175,7 @@ def _speaks(exchange: Exchange, seat: Seat) -> bool:
 
 
 def hint(fault: Fault, prompt: Prompt) -> str | None:
-    """A hint about the fault from the last prompt's own time and CPU time, or None."""
+    """Return a hint about the fault from the last prompt's own time and CPU time, or None."""
     reply = prompt.reply
     if fault is not Fault.TIMEOUT:
         return None

@@ -6,10 +6,11 @@ Nothing is registered. A game is found in this package, in an installed distribu
 of the group ``deadheat.games``, or in a folder that ``DEADHEAT_GAMES`` names; `engine.games.folder` says what its
 folder holds. The variable is read here and not by `league.config`, because authors need it without a server.
 
-A folder that cannot be used is left out with one sentence that says why, in `Found.problems` and in the log: the games
-beside it go on. Of two that have one name, the house's wins, then the installed one, then the variable's first.
+A folder that cannot be used is left out with one sentence that says why, in `Found.problems` and in the log; the other
+games are not affected. Of two games with the same name, the built-in one wins, then the installed one, then the
+variable's first.
 
-A game's rules run in our processes, with all that these may do. So only whoever runs a deployment adds one to it.
+A game's rules run in our processes, with all their rights, so only the people who run a deployment can add one to it.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def find() -> Found:
             other = found.setdefault(game.rules.name, game)
             if other.package != game.package:
                 raise _Unusable(f"the name {game.rules.name} is taken by the game in {other.path}")
-        except (Exception, SystemExit) as error:  # noqa: BLE001  whatever its code raises, the other games go on
+        except (Exception, SystemExit) as error:  # noqa: BLE001  whatever its code raises, the other games are not affected
             why = str(error) if isinstance(error, _Unusable) else f"{type(error).__name__}: {error}"
             problems.append(f"{where} is left out: {why}")
             log.error("%s", problems[-1])
@@ -144,11 +145,13 @@ def _game_of(module: ModuleType) -> Any:
 def _checked(game: Any) -> GameFolder:
     """Return the game if it can be used. Raises _Unusable."""
     if not isinstance(game, GameFolder):
-        raise _Unusable("its GAME is no GameFolder")
+        raise _Unusable("its GAME is not a GameFolder")
     rules: Any = game.rules  # untyped: others wrote it, and nobody has checked its types
     version = rules.rules_version
     if not isinstance(rules.name, str) or not NAME.fullmatch(rules.name) or len(rules.name) > MOST_NAME:
-        raise _Unusable(f"its name {rules.name!r} must be small letters and digits, parted by hyphens")
+        raise _Unusable(
+            f"its name {rules.name!r} must consist of lower-case letters and digits, separated by single hyphens"
+        )
     if type(version) is not int or version < 1:
         raise _Unusable(f"its rules_version is {version!r} and must be a whole number from 1")
     if not isinstance(rules.seats, range) or not rules.seats or min(rules.seats) < 2:

@@ -13,10 +13,11 @@ import hashlib
 import io
 import os
 import re
+import secrets
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
@@ -44,10 +45,22 @@ class Blobs:
     def __init__(self, url: str) -> None:
         self._store = _open(url)
         self._folder = blob_folder(url)
+        self._kept: set[Path] = set()
+        """The folders in ours that have been on the disk since this process used them first."""
 
     def put(self, data: bytes) -> str:
-        """Store the content, and return its name."""
-        return self.put_file(io.BytesIO(data))
+        """Store the content, and return its name. Raises BlobsAway."""
+        name = hashlib.sha256(data).hexdigest()
+        if self._folder is None:
+            return self.put_file(io.BytesIO(data), name)
+        try:
+            file = self._folder / _path(name)
+            if not _is_there(file):
+                _write(file, zstandard.ZstdCompressor(level=LEVEL).compress(data))
+        except OSError as error:
+            raise BlobsAway(str(error)) from error
+        self._to_disk(name)
+        return name
 
     def put_file(self, file: IO[bytes], sha256: str = "") -> str:
         """Store a seekable file's whole content in bounded memory, and return its name.
@@ -70,9 +83,7 @@ class Blobs:
         return name
 
     def has(self, name: str) -> bool:
-        """Whether the blob is there. An empty file does not count: no blob is empty, but a power failure may leave such
-        a file.
-        """
+        """Say whether the blob is there. An empty file is none: a power failure may leave one, and no blob is empty."""
         try:
             with _answering():
                 return obstore.head(self._store, _path(name))["size"] > 0
@@ -80,7 +91,7 @@ class Blobs:
             return False
 
     def get(self, name: str, limit_bytes: int) -> bytes:
-        """The content, checked against its name.
+        """Return the content, checked against its name.
 
         Raises:
             BlobMissing: it is not there.
@@ -99,7 +110,7 @@ class Blobs:
             pass
 
     def whole(self, name: str) -> bool:
-        """Whether the blob is there and matches its name. Raises BlobsAway."""
+        """Say whether the blob is there and matches its name. Raises BlobsAway."""
         try:
             self.verify(name)
         except (BlobMissing, BlobDamaged):
@@ -140,7 +151,7 @@ class Blobs:
             raise BlobDamaged(_CHECK_NAME, "the store returned different content from what was written")
 
     def _pieces(self, name: str) -> Iterator[bytes]:
-        """The stored bytes of a blob. Raises BlobMissing, BlobsAway."""
+        """Return the stored bytes of a blob. Raises BlobMissing, BlobsAway."""
         try:
             with _answering():
                 return iter(obstore.get(self._store, _path(name)).stream())
@@ -148,15 +159,16 @@ class Blobs:
             raise BlobMissing(name) from error
 
     def _to_disk(self, name: str) -> None:
-        """Write a file of ours through to the disk, so that it survives a power failure. Other stores confirm only what
-        is safe.
-        """
+        """Write one of our files to the disk, against power failures. Other stores confirm only what is safe."""
         if self._folder is None:
             return
         file = self._folder / _path(name)
         try:
-            for path in (file, file.parent, self._folder):
-                to_disk(path)
+            to_disk(file)
+            to_disk(file.parent)
+            if file.parent not in self._kept:
+                to_disk(self._folder)
+                self._kept.add(file.parent)
         except OSError as error:
             raise BlobsAway(str(error)) from error
 
@@ -189,7 +201,7 @@ def _answering() -> Iterator[None]:
 
 
 def _unreadable(name: str, error: BaseError) -> BlobDamaged:
-    """The error for a blob that exists but can be read only in part, because of a bad sector for example."""
+    """Return the error for a blob that exists but can be read only in part, because of a bad sector for example."""
     return BlobDamaged(name, f"it cannot be read ({error})")
 
 
@@ -231,6 +243,28 @@ def _open(url: str) -> ObjectStore:
     return from_url(url)
 
 
+def _is_there(file: Path) -> bool:
+    try:
+        return file.stat().st_size > 0
+    except FileNotFoundError:
+        return False
+
+
+def _write(file: Path, content: bytes) -> None:
+    """Write a file of the store, visible at once and whole, as obstore's local store does for several times the CPU
+    time. That one's lists leave out names such as the one that it has at first.
+    """
+    draft = file.with_name(f"{file.name}#{secrets.randbits(62)}")
+    file.parent.mkdir(exist_ok=True)
+    try:
+        draft.write_bytes(content)
+        draft.replace(file)
+    except BaseException:
+        with suppress(OSError):
+            draft.unlink()
+        raise
+
+
 def to_disk(path: Path) -> None:
     """Wait until a file's content, or a folder's list of names, is on the disk. Raises OSError."""
     fd = os.open(path, os.O_RDONLY)
@@ -241,6 +275,6 @@ def to_disk(path: Path) -> None:
 
 
 def _path(name: str) -> str:
-    """The path of a blob, in one of 256 folders so that none grows large."""
+    """Return the path of a blob, in one of 256 folders so that none grows large."""
     assert _NAME.fullmatch(name), f"not a blob's name: {name!r}"
     return f"{name[:2]}/{name}.zst"

@@ -23,7 +23,7 @@ class Trait(Flag):
     """Properties of a cause."""
 
     TOLD = auto()  # its details are in our own words, and public
-    BLAMELESS = auto()  # the job would have succeeded elsewhere or later, so the attempt is not counted against it
+    BLAMELESS = auto()  # the job would have succeeded elsewhere or later, so the attempt does not count against it
     MACHINE = auto()  # the machine can play nothing at present, so it gets nothing until it is checked
     CONDEMNS = auto()  # a watch on that machine reached its end, so the machine is unfit until its check passes
     BY_BOTS = auto()  # a bot may have caused it, although it counts against no series
@@ -116,9 +116,9 @@ class Cause(StrEnum):
     )
     BLOB_MISSING = (
         "BlobMissing",
-        N_("the store does not have the program"),
+        N_("the program is missing from the store"),
         Trait(0),
-        N_("The store does not have a program."),
+        N_("A program is missing from the store."),
     )
     DATABASE_AWAY = (
         "database-away",
@@ -155,7 +155,7 @@ class Cause(StrEnum):
 
 BLAMELESS = Cause.having(Trait.BLAMELESS)
 """Causes that say nothing about the job. It waits until they have passed, however long that takes. Any other
-failure may be the job's own, so the job is given up after some attempts."""
+failure may be the job's own, so the job is abandoned after some attempts."""
 
 ELSEWHERE = BLAMELESS | Cause.having(Trait.CONDEMNS)
 """Causes after which trying again on the same machine is useless."""

@@ -42,7 +42,7 @@ def plainly(complaint: Mapping[str, Any]) -> str:
 
 
 def _stage(line: str) -> str:
-    """What is wrong with a line of `stages`."""
+    """Return what is wrong with a line of `stages`."""
     form, *words = line.split() or [""]
     if form not in FORMATS:
         return f"It begins with {', '.join(FORMATS[:-1])} or {FORMATS[-1]}."

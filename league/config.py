@@ -80,7 +80,7 @@ class Settings(BaseSettings):
     openid_issuer: str = Field(
         default="",
         description="OpenID Connect provider through which people may sign in, e.g. `https://id.example`; empty: none. "
-        "It needs the client's id and the site's address; people come back to `/sign-in/openid/callback` there.",
+        "It needs the client's id and the site's address, and sends people back to `/sign-in/openid/callback` there.",
     )
     openid_client_id: str = Field(default="", description="This league's client id at the provider.")
     openid_client_secret: str = Field(
@@ -130,7 +130,7 @@ class Settings(BaseSettings):
         default=60,
         gt=0,
         description="A queued job is sent again if no worker has taken it for this long. After a failure of the "
-        "service, a job waits a twelfth of it, and twice as long after each further one.",
+        "service, a job waits a twelfth of this time, and twice as long after each further failure.",
     )
     match_attempts: int = Field(
         default=MATCH_ATTEMPTS, ge=1, description="Void attempts at a match after which an organiser decides."
@@ -212,7 +212,7 @@ class Settings(BaseSettings):
         if self.openid_issuer and (parts.query or parts.fragment or "@" in parts.netloc):
             raise ValueError("openid_issuer must be an address without a user, a query or a fragment")
         if self.openid_issuer and not (self.openid_client_id and self.site_url):
-            raise ValueError("openid_issuer needs openid_client_id, and site_url for the way back")
+            raise ValueError("openid_issuer needs openid_client_id, and site_url, to which it sends people back")
         return self
 
     @property

@@ -79,7 +79,7 @@ Clock = Callable[[], datetime]
 
 
 def utc_now() -> datetime:
-    """The wall clock, aware."""
+    """Return the wall clock's time, as an aware datetime."""
     return datetime.now(UTC)
 
 
@@ -101,12 +101,12 @@ def surroundings(session: Session) -> Surroundings:
 
 
 def now(session: Session) -> datetime:
-    """The session's clock."""
+    """Return the time by the session's clock."""
     return surroundings(session).clock()
 
 
 def settings_of(session: Session) -> Settings:
-    """The session's settings."""
+    """Return the session's settings."""
     return surroundings(session).settings
 
 
@@ -120,7 +120,7 @@ class ServerClock:
         self._told_at = 0.0
 
     def __call__(self) -> datetime:
-        """The time now: late by at most the time that the answer took, never early."""
+        """Return the time now: late by at most the time that the answer took, never early."""
         with self._lock:
             asked_at = time.monotonic()
             if self._told is None or asked_at - self._told_at > ASK_CLOCK_SECONDS:
@@ -151,14 +151,14 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[Session]:
-        """A session that may write; commits at the end of the block unless an exception leaves it."""
+        """Open a session that may write; it commits at the end of the block unless an exception leaves it."""
         with self._session(self._writers, _Session) as session:
             yield session
             session.commit()
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
-        """A session that only reads one instant of the database, and never waits for a writer."""
+        """Open a session that reads one instant of the database and never waits for a writer."""
         with self._session(self._readers, _Reader) as session:
             yield session
 
@@ -188,7 +188,7 @@ class Database:
 
 
 def is_there(url: str) -> bool:
-    """Whether a database exists. It does not connect first, because that would make SQLite create the file."""
+    """Say whether a database exists. It does not connect first, because that would make SQLite create the file."""
     parsed = make_url(url)
     return parsed.get_backend_name() != "sqlite" or not parsed.database or Path(parsed.database).exists()
 
@@ -236,9 +236,7 @@ def _begin(connection: Connection) -> None:
 
 
 class _Session(Session):
-    """A session that sends BEGIN itself: any listener on its engine would make each statement up to half as long
-    again.
-    """
+    """A session that sends BEGIN itself: a listener on its engine would slow each statement by up to a half."""
 
     def exec(self, statement: Any, *, params: Any = None, **options: Any) -> Any:
         """See `Session.exec`. Columns are read past the ORM, which takes as long again to load no objects."""

@@ -1,7 +1,7 @@
 """Errors of the league that others cause. Our own mistakes are assertions, not errors.
 
-Every error has a stable `code` (a word for programs, from the name of its class) and, as attributes, the data that
-programs are told; its text is a sentence for people. The HTTP status of each is in `api.errors`.
+Every error has a stable `code` (a word for programs, from the name of its class) and, as attributes, data for programs;
+its text is a sentence for people. The HTTP status of each is in `api.errors`.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class LeagueError(Exception):
 
 
 class NotFound(LeagueError):
-    """The thing does not exist, or the caller may not know that it does. `said` replaces a sentence that people would
-    not understand.
+    """The thing does not exist, or the caller must not learn that it does. `said` replaces the usual sentence where
+    people would not understand it.
     """
 
     def __init__(self, what: str, name: object, said: str = "") -> None:
@@ -98,7 +98,7 @@ class AlreadyLinked(LeagueError):
     """Each account has one identity at the provider, and each identity one account."""
 
     def __init__(self) -> None:
-        super().__init__(_("That identity opens another account, or this account is linked to another one."))
+        super().__init__(_("That identity belongs to another account, or this account is linked to another identity."))
 
 
 class SignInAgain(LeagueError):
@@ -229,7 +229,7 @@ class NoPlace(LeagueError):
     """All places to play against bots are taken, or there are none."""
 
     def __init__(self, limit: int) -> None:
-        full = _("All %(places)s to play against a bot are taken. Try again later.", places=counted(limit, "place"))
+        full = _("All %(places)s for playing against a bot are taken. Try again later.", places=counted(limit, "place"))
         super().__init__(full if limit else _("Playing against bots is switched off here."))
         self.limit = limit
 
@@ -242,14 +242,14 @@ class IllegalMove(LeagueError):
 
 
 class OverQuota(LeagueError):
-    """A quota for a period is used up, or has fewer left (`left`) than were asked for; more are free after
+    """A quota for a period is used up, or has fewer left (`left`) than were asked for; there are more after
     `retry_after_seconds`.
     """
 
     def __init__(self, what: str, limit: int, window: str, retry_after_seconds: int, left: int = 0) -> None:
-        of_it = f", {left} of it left" if left else ""
+        unused = f" ({left} left)" if left else ""
         again = wait(retry_after_seconds)
-        super().__init__(f"Too many {what}: the limit is {limit} {window}{of_it}; try again in {again}.")
+        super().__init__(f"Too many {what}: the limit is {limit} {window}{unused}; try again in {again}.")
         self.limit = limit
         self.retry_after_seconds = retry_after_seconds
 
@@ -283,8 +283,8 @@ class BadSetting(LeagueError):
 
 
 class BadSeasonFile(LeagueError):
-    """A season's file has mistakes, or asks for what cannot be; `mistakes` are all of them, each with its key's path
-    (empty: it is about the whole file) and why.
+    """A season's file has mistakes, or asks for something impossible; `mistakes` has all of them, each with its key's
+    path (empty: it is about the whole file) and the reason.
     """
 
     def __init__(self, mistakes: Sequence[tuple[str, str]]) -> None:

@@ -73,9 +73,7 @@ def fold(folder: Path) -> None:
 
 
 def told_alone(folder: Path) -> bool:
-    """Whether no other process reports this folder's sum. If so, this process does from now on, for as long as it
-    lives.
-    """
+    """Say whether no other process reports this folder's sum. If so, this process does, for as long as it lives."""
     folder.mkdir(parents=True, exist_ok=True)
     lock = os.open(folder / "told", os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)  # held until the process ends
     try:
@@ -97,7 +95,7 @@ def _add(file: Path, total: Path) -> None:
 
 
 def _process(file: Path) -> int | None:
-    """The number of the process that writes to a file, taken from the end of its name; None if no process does."""
+    """Return the number of the process that writes to a file, from the end of its name; None if no process does."""
     number = file.stem.rpartition("_")[2]
     return int(number) if number.isdigit() else None
 

@@ -14,7 +14,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import urlsplit
 
 MOST_URL = 500
-"""Characters of a webhook's address."""
+"""The most characters of a webhook's address."""
 
 PORTS = {"http": 80, "https": 443}
 
@@ -69,7 +69,7 @@ def _is_address(host: str) -> bool:
 
 
 def is_public(address: str) -> bool:
-    """Whether this is the address of one host on the public internet. Raises ValueError if it is not an address."""
+    """Say whether this is the address of one host on the public internet. Raises ValueError if it is not an address."""
     found = ip_address(address.partition("%")[0])
     return all(
         one.is_global and not (one.is_multicast or one.is_reserved or getattr(one, "is_site_local", False))
@@ -78,7 +78,7 @@ def is_public(address: str) -> bool:
 
 
 def is_inside(host: str) -> bool:
-    """Whether a host is certainly not public, as far as can be told without resolving its name."""
+    """Say whether a host is certainly not public, as far as can be told without resolving its name."""
     if host.lower().rstrip(".").rpartition(".")[2] in {"localhost", "local", "internal"}:
         return True
     try:
@@ -88,7 +88,7 @@ def is_inside(host: str) -> bool:
 
 
 def _wrapped(address: IPv4Address | IPv6Address) -> list[IPv4Address]:
-    """The IPv4 addresses that are embedded in an IPv6 address."""
+    """Return the IPv4 addresses that are embedded in an IPv6 address."""
     if isinstance(address, IPv4Address):
         return []
     return [one for one in (address.ipv4_mapped, address.sixtofour, *(address.teredo or ())) if one is not None]

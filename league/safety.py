@@ -160,7 +160,7 @@ _LOOKS: tuple[Callable[[Settings], Iterator[Unsafe]], ...] = (
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a server that listens at this address."""
+    """Say whether only this machine can reach a server that listens at this address."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

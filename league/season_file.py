@@ -191,7 +191,7 @@ def _plain(given: Mapping[str, Any], zone: ZoneInfo | None, mistakes: list[Mista
 
 
 def _plain_evaluation(number: int, given: object, zone: ZoneInfo | None, mistakes: list[Mistake]) -> object:
-    """One of the evaluations, with its dates in the form of JSON."""
+    """Return one of the evaluations, with its dates in the form of JSON."""
     if not isinstance(given, dict):
         return given
     plain = dict(given)
@@ -207,7 +207,7 @@ def _plain_evaluation(number: int, given: object, zone: ZoneInfo | None, mistake
 
 
 def _date(value: object, zone: ZoneInfo | None) -> datetime | str:
-    """The date, or what is wrong with it."""
+    """Return the date, or what is wrong with it."""
     if not isinstance(value, datetime):
         day = f"{value}" if isinstance(value, date) else "2026-12-01"
         return f"write date and time without quotation marks, such as {day}T18:00:00+09:00"
@@ -244,10 +244,10 @@ def _clause(sentence: str) -> str:
 
 
 def write(season: Mapping[str, Any]) -> str:
-    """A file that declares a season: the values by their keys, `divisions` as pairs of a name and a size, and
+    """Return a file that declares a season: the values by their keys, `divisions` as pairs of a name and a size, and
     `evaluations` as they are declared.
     """
-    lines = ["# A season of Deadheat: `deadheat season apply FILE --season NUMBER` makes it so.", ""]
+    lines = ["# A season of Deadheat: `deadheat season apply FILE --season NUMBER` applies it.", ""]
     for table, names in TABLES.items():
         lines.append(f"[{table}]")
         for name in names:
@@ -268,7 +268,7 @@ def write(season: Mapping[str, Any]) -> str:
 
 
 def _spelled(value: object) -> str:
-    """A value in TOML. A text is written as JSON, which is also TOML if the text has no control characters."""
+    """Return a value in TOML. A text is written as JSON, which is also TOML if the text has no control characters."""
     match value:
         case None:
             return _spelled(NONE)

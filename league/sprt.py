@@ -47,9 +47,7 @@ MOST_ELO = 1000
 """The largest difference: beyond it, a mean is so close to 0 or 1 that no number of games can show it."""
 
 STRIDE_T = 0.25
-"""The longest step of the iteration for normalized Elo, which may otherwise leave its domain when it starts far
-away.
-"""
+"""The longest step of the iteration for normalized Elo, which might leave its domain from far away."""
 
 CONVERGED = 1e-10
 """The largest change of a probability in the last step; ten steps are usual, and `MOST_STEPS` is the limit."""
@@ -152,7 +150,8 @@ def _games_of_one_result(counts: Sequence[int]) -> int:
 
 
 def _given_mean(values: Vector, observed: Vector, mean: float) -> Vector:
-    """The most likely distribution with that mean: p = observed / (1 + x (value - mean)), with x from the constraint.
+    """Return the most likely distribution with that mean: p = observed / (1 + x (value - mean)); the constraint gives
+    x.
 
     x is the only root of a decreasing function on the interval in which every probability is positive. Near an end of
     the interval, a value that was hardly observed decides, so the root is measured from the nearer end: x is -(1 - z) /
@@ -167,8 +166,8 @@ def _given_mean(values: Vector, observed: Vector, mean: float) -> Vector:
 
 
 def _root(chances: Sequence[float], ratios: Sequence[float]) -> float:
-    """The z in (0, 1] at which the sum of chance x ratio / (1 - ratio + z x ratio) is 0. The sum decreases in z; it is
-    unbounded at 0 (some ratio is 1, none is above) and not above 0 at 1.
+    """Return the z in (0, 1] at which the sum of chance x ratio / (1 - ratio + z x ratio) is 0. The sum decreases in z;
+    it is unbounded at 0 (some ratio is 1, none is above) and not above 0 at 1.
 
     Steps are Newton's for 1 / z, in which the sum is nearly straight close to 0; a step that would leave the interval
     halves it instead.
@@ -195,7 +194,7 @@ def _root(chances: Sequence[float], ratios: Sequence[float]) -> float:
 
 
 def _given_t(scores: Vector, observed: Vector, t: float) -> Vector:
-    """The most likely distribution whose mean is t deviations above 1/2.
+    """Return the most likely distribution whose mean is t deviations above 1/2.
 
     At the maximum it equals the distribution with a given mean of other values, which depend on its own mean and
     deviation: the iteration of Van den Bergh's section 4.1.

@@ -99,7 +99,7 @@ class MatchState(StrEnum):
 
     SCHEDULED = "scheduled"
     DONE = "done"
-    HELD = "held"  # we failed at it too often; it waits for an organiser
+    HELD = "held"  # the service failed to play it too often; it waits for an organiser
     DECIDED = "decided"  # by an organiser: there is a result but no transcript
     ABANDONED = "abandoned"  # it is not played: nobody wants it any longer, or an organiser decided so
 
@@ -191,7 +191,7 @@ class Purpose(StrEnum):
 
 
 class Asked(StrEnum):
-    """The visibility of a match at an author's request. It is never rated, and counts in no figure of a bot."""
+    """The visibility of a match that an author asked for. It is never rated, and appears in no statistics of a bot."""
 
     PUBLIC = "public"
     PRIVATE = "private"  # only the people behind the bot that asked, and organisers
@@ -243,7 +243,7 @@ class AppealState(StrEnum):
 
 
 class ChannelKind(StrEnum):
-    """A way by which notices are sent to somebody."""
+    """A way in which notices are sent to somebody."""
 
     WEBHOOK = "webhook"
     MAIL = "mail"
@@ -287,12 +287,12 @@ GOING_ON = (SeasonState.SCHEDULED, *IN_PLAY)
 
 @dataclass(frozen=True, slots=True)
 class SeasonStep:
-    """How a season comes into a state.
+    """How a season reaches a state.
 
-    `verb` is what an organiser does, `done` what the audit log says of it, `meaning` the help of the command that does
-    it (closing has its own), and `becomes` what has become of the season then. `date` is the setting of `league.terms`
-    that does it instead; None: it is only done by hand. `past` is said of a date that has passed, and `note` by the
-    season's page while it is in the state.
+    `verb` is what an organiser does, `done` the audit log's phrase for it, and `meaning` the help of its command
+    (closing has its own). `becomes` completes "the season was". `date` is the setting of `league.terms` that takes the
+    step on its own; None: organisers take it by hand. `past` labels a date that has passed, and `note` is shown on the
+    season's page while the season is in the state.
     """
 
     verb: str
@@ -330,7 +330,7 @@ SEASON_STEPS: Mapping[SeasonState, SeasonStep] = {
     SeasonState.FINALS: SeasonStep(
         "Begin the finals",
         N_("began the finals of {}"),
-        "brought to its finals",
+        "advanced to its finals",
         "Finals began",
         "finals_at",
         "Begin the finals. Running series finish; waiting ones are dropped.",
@@ -367,7 +367,7 @@ OF_CHALLENGES = (Purpose.PANEL, Purpose.CHALLENGE)
 """The purposes of series of challenges."""
 
 UNRATED = (*OF_CHALLENGES, Purpose.EVALUATION)
-"""The purposes whose matches are never rated, and which pairing does not know of."""
+"""The purposes whose matches are never rated, and which pairing ignores."""
 
 WITH_RESULT = (MatchState.DONE, MatchState.DECIDED)
 """Matches whose seats have ranks."""

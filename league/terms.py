@@ -43,9 +43,9 @@ def _named(marks: str, name: str) -> str:
         kind = unicodedata.category(char)[0]
         unfit = char in FILLERS or len(char.lower()) > 1  # its key would be too long for its column
         if unfit or (kind not in "LN" and (not at or (kind != "M" and char not in marks))):
-            has = "It has" if at else "It begins with"
+            has = "It contains" if at else "It begins with"
             raise ValueError(
-                f"{has} {char!r}. Use letters, digits, spaces and {marks.strip()}, a letter or digit first."
+                f"{has} {char!r}. Use letters, digits, spaces and {marks.strip()}; begin with a letter or digit."
             )
     return name
 
@@ -100,14 +100,14 @@ class Setting:
 
 
 class Terms(BaseModel, use_attribute_docstrings=True):
-    """An organiser's settings; those left out stay as they are, or have their defaults."""
+    """An organiser's settings. Those left out stay as they are; in a new season they have their defaults."""
 
     variant: Annotated[
         list[Annotated[str, StringConstraints(pattern=WORD, max_length=42)]] | None,
         Field(min_length=1, max_length=20),
         Setting(Group.MATCHES, "Variant of the game", SeasonState.SCHEDULED),
     ] = None
-    """Numbers of the game that differ from its rules, such as "dice=3"; null: none."""
+    """Numbers that this season sets differently from the game's rules, such as "dice=3"; null: none."""
 
     ranks: Annotated[
         Ranks,
@@ -125,14 +125,14 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     """Seats at a table; by default the fewest that the game allows."""
 
     series_length: Annotated[int, Field(ge=1, le=1000), Setting(Group.MATCHES, "Matches per series")] = 10
-    """Matches played in one go. If each deal is played from every seat, whole turns: with 10 and four seats, 8."""
+    """Matches played in one go. If each deal is played from every seat, only whole turns: of 10 with four seats, 8."""
 
     ladder: Annotated[
         bool,
         Setting(
             Group.MATCHES,
             "The ladder",
-            options={"true": "is played", "false": "is not: only evaluations and finals are"},
+            options={"true": "is played", "false": "is not played: only evaluations and finals are"},
         ),
     ] = True
     """Whether the ladder is played, beside evaluations and finals."""
@@ -161,7 +161,7 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     """Opening date; null: manual."""
 
     freezes_at: Annotated[Date | None, Setting(Group.DATES, "Freezes")] = None
-    """Freezing date, from which entries and versions are fixed; null: manual."""
+    """Freezing date, after which entries and versions are fixed; null: manual."""
 
     finals_at: Annotated[Date | None, Setting(Group.DATES, "Finals begin")] = None
     """Start of the finals; null: manual."""
@@ -220,7 +220,7 @@ class Terms(BaseModel, use_attribute_docstrings=True):
         bool,
         Setting(
             Group.FINALS,
-            "When they are over",
+            "When the finals are over",
             SeasonState.FINALS,
             options={"true": "the season closes", "false": "it is closed by date or manually"},
         ),
@@ -228,7 +228,7 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     """Whether the season closes when its finals are over."""
 
     promoted: Annotated[int, Field(ge=0, le=1000), Setting(Group.FINALS, "Promoted bots", SeasonState.FINALS)] = 0
-    """Bots that swap places between neighbouring divisions in the season that continues this one."""
+    """How many bots swap places between neighbouring divisions in the season that continues this one."""
 
     admission: Annotated[
         Admission,
@@ -243,9 +243,9 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     entries_per_author: Annotated[int | None, Field(ge=1, le=1000), Setting(Group.ENTRY, "Entries per author")] = None
     """Entries per author, alone and in teams; null: unlimited."""
 
-    teams_only: Annotated[bool, Setting(Group.ENTRY, "Bots of", options={"false": "anybody", "true": "teams only"})] = (
-        False
-    )
+    teams_only: Annotated[
+        bool, Setting(Group.ENTRY, "Owners of bots", options={"false": "anybody", "true": "teams only"})
+    ] = False
     """Whether only bots of teams may enter."""
 
     languages: Annotated[
@@ -253,7 +253,7 @@ class Terms(BaseModel, use_attribute_docstrings=True):
         Field(min_length=1, max_length=50),
         Setting(Group.ENTRY, "Languages"),
     ] = None
-    """Languages that may enter; null: all that the judge image has."""
+    """Languages that bots may use; null: all that the judge image has."""
 
     upload_kib: Annotated[
         int | None, Field(ge=1, le=1_000_000), Setting(Group.ENTRY, "Largest upload that may enter, in KiB")
@@ -265,7 +265,7 @@ class Terms(BaseModel, use_attribute_docstrings=True):
         Field(min_length=1, max_length=50),
         Setting(Group.ENTRY, "Panel of sample bots"),
     ] = None
-    """Bots, as AUTHOR/BOT or TEAM/BOT, that each version plays when it arrives; null: none."""
+    """Bots, as AUTHOR/BOT or TEAM/BOT, that each new version plays as soon as it is ready; null: none."""
 
     panel_games: Annotated[int, Field(ge=1, le=1000), Setting(Group.ENTRY, "Matches against each of them")] = 2
     """Unrated matches of a version against each bot of the panel, from both sides in turn."""

@@ -20,19 +20,20 @@ Counts = Mapping[int, int]
 
 def bucket(own_ns: int, limit_ns: int) -> int:
     """Return the bucket of an answer that took that much own time."""
-    if own_ns <= 0:
+    most_ns = max(1, limit_ns)
+    if own_ns << DOUBLINGS <= most_ns:  # most answers: their share needs no logarithm
         return 0
-    place = PER_DOUBLING * (log2(own_ns / max(1, limit_ns)) + DOUBLINGS)
+    place = PER_DOUBLING * (log2(own_ns / most_ns) + DOUBLINGS)
     return min(max(ceil(place), 0), LAST)
 
 
 def edge(place: int) -> float:
-    """The largest share of the limit in a bucket."""
+    """Return the largest share of the limit in a bucket."""
     return float(2.0 ** (place / PER_DOUBLING - DOUBLINGS))
 
 
 def added(parts: Iterable[Counts]) -> Counter[int]:
-    """All of them together."""
+    """Add up the counts of several parts."""
     total: Counter[int] = Counter()
     for part in parts:
         total.update(part)
@@ -51,15 +52,15 @@ def percentile(counts: Counts, share: float) -> float | None:
 
 
 def late_share(counts: Counts, part: float) -> float:
-    """The share of the answers that would be late if only this part of the limit were given, or if everything took
-    that much longer. Buckets are counted whole, so it is too large by at most what lies within 9 % of the new limit.
+    """Return the share of the answers that would be late with this part of the limit, or if everything took that much
+    longer. Buckets are counted whole, so it is too large by at most what lies within 9 % of the new limit.
     """
     late = sum(count for place, count in counts.items() if edge(place) > part)
     return late / sum(counts.values()) if counts else 0.0
 
 
 def bars(counts: Counts) -> list[int]:
-    """One height for each doubling up to the limit and one for all above it: 0, or 1 to 9, the fullest being 9."""
+    """Return a height for each doubling up to the limit and one for all above it: 0, or 1 to 9, the fullest being 9."""
     heights = [0] * (DOUBLINGS + 2)
     for place, count in counts.items():
         heights[min(-(-place // PER_DOUBLING), DOUBLINGS + 1)] += count

@@ -95,7 +95,7 @@ class DeclaredEvaluation(BaseModel):
             yield "it needs times: either at, or every_minutes with from and until"
 
     def newest_due(self, since: datetime, at: datetime) -> datetime | None:
-        """The last of its times after `since` that has come; None: there is none."""
+        """Return the last of its times after `since` that has come; None: there is none."""
         due = [time for time in self.at if since < time <= at]
         if self.every_minutes is not None and self.first_at and self.last_at and self.first_at <= at:
             step = timedelta(minutes=self.every_minutes)
@@ -104,7 +104,7 @@ class DeclaredEvaluation(BaseModel):
         return max(due, default=None)
 
     def next_due(self, at: datetime) -> datetime | None:
-        """The first of its times that is still to come."""
+        """Return the first of its times that is still to come."""
         due = [time for time in self.at if time > at]
         if self.every_minutes is not None and self.first_at and self.last_at:
             step = timedelta(minutes=self.every_minutes)

@@ -1,4 +1,4 @@
-"""Words of requests that API, command and services share."""
+"""Enumerations that the API, the command line and the services share."""
 
 from __future__ import annotations
 
@@ -91,14 +91,14 @@ class NoticeKind(StrEnum):
     RESTED = (
         "rested",
         N_(
-            "{bot} rests in {season}: {reason} It plays again when you bring it back, after a pause, or when you "
+            "{bot} is resting in {season}: {reason} It plays again when you bring it back, after a pause, or when you "
             "choose another version."
         ),
         "/bots/{bot_id}/upload",
     )
     EVALUATION_DONE = (
         "evaluation-done",
-        N_("{bot} is number {place} of {players} in evaluation {number} of {season}; it was seed {seed}."),
+        N_("{bot} took place {place} of {players} in evaluation {number} of {season}; it was seed {seed}."),
         "/evaluations/{evaluation_id}",
     )
     APPEAL_OPENED = (  # for organisers
@@ -115,7 +115,10 @@ class NoticeKind(StrEnum):
     DEADLINE = "deadline", N_("{season} will be {becomes} on {date}."), "/seasons/{season_id}"
     BEHIND = (  # for organisers: an evaluation will not be done before its successor
         "behind",
-        N_("{season} falls behind its timetable: {evaluation} of {due} will be done at {done}, after {successor}."),
+        N_(
+            "{season} is falling behind its timetable: {evaluation}, due at {due}, will be done only at {done}, but "
+            "the timetable continues at {successor}."
+        ),
         "/desk/seasons/{season_id}#forecast",
     )
     UNFIT = "unfit", N_("{machine} is unfit to judge: {reason}"), "/operator#workers"  # for administrators

@@ -5,7 +5,8 @@ Theory of operation
 Authors send zips, and builds of their code produce tars; both are untrusted, under the same rules. An entry is a
 regular file or a directory, has a plain relative path of printable text, and appears once. Links, devices, absolute
 paths, ``..``, backslashes and control characters are refused, not repaired, so what is unpacked is exactly what was
-inspected. Because no link is ever created and every file is created anew, nothing can be written outside the directory.
+inspected. Because no link is ever created and every file is newly created, nothing can be written outside the
+directory.
 
 Sizes are bounded three times: the sizes declared in the archive's directory, the ratio to the size sent, and the bytes
 that really come out. No two entries may share bytes; otherwise bytes sent once could be unpacked a thousand times (D.
@@ -45,8 +46,7 @@ RATIO_FROM_BYTES = 1024 * 1024
 """The size from which the ratio counts: smaller archives of very repetitive files are no threat."""
 
 MAX_DIRECTORY_BYTES_PER_FILE = 46 + 2 * MAX_NAME_BYTES
-"""Bytes per file in a zip's central directory: the fixed part, the name, and the extra fields that common tools
-write."""
+"""Bytes per file in a zip's central directory: the fixed part, the name, and extra fields that common tools write."""
 
 MAX_PROGRAM_FILES = 20_000
 """The most files of a program: a build may add a compiled file to each source, and more."""

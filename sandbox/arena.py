@@ -1,7 +1,7 @@
 """A series: the same programs in their boxes, match after match. Judge and local kit share this code.
 
-A box is opened when it is first needed, and kept; every match starts fresh processes in it. After a failure of ours all
-boxes are discarded.
+A box is opened when it is first needed, and kept; every match starts fresh processes in it. After a failure of the
+service all boxes are discarded.
 
 The referee stays away from the bots' processors. If a kernel is not preemptible, a bot can hold its processor for tens
 of milliseconds with one system call (unmapping 64,000 mappings: 34 ms), and a referee that waits there at a deadline
@@ -31,7 +31,7 @@ FINISH_GRACE_NS = NS_PER_S
 """How long a bot may take to exit after FINISH (ruling C-10)."""
 
 REALTIME_PRIORITY = 1
-"""The lowest real-time priority. It is above all normal ones, and nothing else of ours uses one."""
+"""The lowest real-time priority. It is above all normal ones, and none of our other processes uses one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +308,7 @@ def _pinned(cpus: Collection[int]) -> Iterator[None]:
 def _realtime() -> Iterator[None]:
     before, parameter = os.sched_getscheduler(0), os.sched_getparam(0)
     try:
-        # RESET_ON_FORK: no bot and no child of ours may inherit it.
+        # RESET_ON_FORK: no bot and no child process may inherit it.
         os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(REALTIME_PRIORITY))
     except PermissionError:
         yield

@@ -6,17 +6,17 @@ bubblewrap starts a program in namespaces of its own (user, processes, files, ne
 privilege where the kernel lets ordinary users make them. A run is three processes: bwrap, which waits for the end;
 process 1 of the namespace, which is bwrap's too; process 2, first a shell with `_SCRIPT`, then the bot.
 
-* The shell says one byte over a socket, and the kernel adds from which process it came (SO_PASSCRED): that is the bot's
-  number on this host, which the meter measures. It waits for one byte, so the bot begins only after all is set up, and
-  with its limits. The time that the sandbox took is nobody's.
+* The shell writes one byte to a socket, and the kernel adds from which process it came (SO_PASSCRED): that is the bot's
+  number on this host, which the meter measures. The shell then waits for one byte, so the bot begins only when
+  everything is set up, with its limits. Nobody is charged for the time that the sandbox took.
 * The bot's three descriptors pass through bwrap as numbers above 2, because bwrap keeps its own 0 to 2 open. So if the
-  bot closes its output or ends, we see it at once, as with plain programs. By its own stderr we hear what bwrap says.
-* To end a run is to kill process 1. The kernel then kills whatever is in the namespace, daemons too, and process 1 has
-  only ended when all others have. If we die, bwrap does (`--die-with-parent`), and everything with it.
+  bot closes its output or ends, we see it at once, as with plain programs. bwrap reports on its own stderr.
+* Killing process 1 ends a run. The kernel then kills everything in the namespace, daemons too, and process 1 ends last.
+  If we die, bwrap does (`--die-with-parent`), and everything with it.
 * If we die before the bot has begun, the shell finds its socket closed and ends. Process 1 first waits for bwrap, and
-  would for ever if bwrap died then: so bwrap has a reader of its own for what it tells us, and signals wait meanwhile.
-  What remains is to be killed within the microseconds between bwrap's tie to us and its sign to process 1: of 200
-  kills aimed at the beginning, one left such a process (85 before). No bot has begun in it.
+  would wait for ever if bwrap died then: so bwrap has a reader of its own for what it tells us, and signals wait
+  meanwhile. Only a kill within the microseconds between bwrap's tie to us and its signal to process 1 can still leave
+  that process, with no bot begun in it: one of 200 kills aimed at the beginning did.
 
 Root may not use it: without any capability, the kernel still lets root's processes exceed a limit on their number.
 
@@ -56,7 +56,7 @@ JAVA = "java*"  # below /etc, where Debian keeps Java's settings
 DEVICES = ("null", "zero", "full", "random", "urandom")
 INSIDE = "/bot"
 NOBODY = 1000
-"""The user and group that a bot sees as its own, whoever starts it."""
+"""The user and group that every bot sees as its own."""
 
 BUILD_TMP_BYTES = 512 * 1024 * 1024
 """A build's /tmp: compilers' caches and their output."""
@@ -70,8 +70,7 @@ user's, so the limit of a bot would be exceeded by a browser."""
 
 _STDIN, _STDOUT, _STDERR, _INFO, _READER = 3, 4, 5, 6, 7
 _SCRIPT = 'echo && read -r _ && exec "$@" <&3 >&4 2>&5 3<&- 4>&- 5>&- 7<&-'
-"""The shell script that starts the bot; its input and output are the socket. Not every shell accepts descriptors of two
-digits.
+"""The shell script that starts the bot; its input and output are the socket. Not every shell knows descriptors above 9.
 """
 
 _CREDENTIALS = struct.Struct("3i")  # process, user and group; see unix(7)
@@ -307,9 +306,7 @@ def _confined(directory: Path, limits: Limits) -> Iterator[str]:
 
 
 def _cure() -> str:
-    """Name what this machine's administrator can do, if the kernel reports what keeps ordinary users from
-    namespaces.
-    """
+    """Name the administrator's remedy, if the kernel reports what keeps ordinary users from namespaces."""
     for name, refusing, cure in _SWITCHES:
         with contextlib.suppress(OSError):
             if Path("/proc/sys", name).read_text().strip() == refusing:

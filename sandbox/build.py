@@ -37,8 +37,7 @@ BUILD_LIMITS = Limits(
 )
 
 NOT_IN_IMAGE_CODE, NOT_HERE_CODE = 113, 114
-"""The script's exit codes for an image, or a machine of one's own, without the language; none of the author's code has
-run."""
+"""The script's exit codes if image or machine lacks the language; none of the author's code has run."""
 
 # Compilers keep caches below HOME. A container has no place for them but /build. Without /build the tools are this
 # machine's own: HOME is that of the user who runs it, or in `sandbox.bubblewrap` a /tmp that is large enough.
@@ -88,7 +87,7 @@ def build(
     """Build the sources in `sources` by the recipe; `between` is called a few times a second, `hear` about once.
 
     Raises:
-        BuildFailed: the author's failure. SandboxError: ours.
+        BuildFailed: the author's fault. SandboxError: the service's.
     """
     script = _SCRIPT.replace("{tools}", shlex.join(recipe.tools)).replace("{build}", recipe.build)
     program = Program(sources, ("/bin/sh", "-c", script), f"build of {recipe.name}")

@@ -9,10 +9,11 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-import time
 from collections.abc import Collection
 from dataclasses import replace
+from os import pread
 from pathlib import Path
+from time import monotonic_ns
 
 from deadheat.sandbox.attribution import Blame, Counters
 from deadheat.sandbox.box import Exit
@@ -22,6 +23,12 @@ _SHORT_BYTES = 400
 """Enough for what is read at every prompt. Python allocates up to this size without asking the system, which saves a
 tenth of a read.
 """
+_STAT_BYTES = 64 * 1024
+"""Enough of /proc/stat for the lines of many hundred CPUs, which come first."""
+
+_NONE = -1
+"""No descriptor: reading it fails."""
+
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 SLACK_BYTES = 1024 * 1024
 """How near its limit a container's peak counts as reaching it, because charges come in batches."""
@@ -59,7 +66,8 @@ class Cgroup:
         paths = _paths((proc / str(pid) / "cgroup").read_text(), root)
         self._pid = pid
         self._proc = proc
-        self._leader: Leader | None = None
+        self._leader = Leader(None)
+        self._stat = self._open(proc, "stat")
         unified = _own(paths.get(""), pid)
         self._pressure = self._open(unified, "cpu.pressure")
         self._frozen_time = self._open(unified, "cgroup.stat.local")
@@ -67,19 +75,19 @@ class Cgroup:
         self._events = self._open(unified, "cgroup.events")
         self._throttled_v1 = self._open(paths.get("cpu"), "cpu.stat")
         self._weight = paths["cpu"] / "cpu.shares" if "cpu" in paths else unified and unified / "cpu.weight"
-        self._throttled_v2 = self._open(unified, "cpu.stat") if self._throttled_v1 is None else None
+        self._throttled_v2 = self._open(unified, "cpu.stat") if self._throttled_v1 == _NONE else _NONE
         self._tasks = self._open(unified or paths.get("cpuacct"), "cgroup.procs")
         self._cpu = self._open(paths.get("cpuacct"), "cpuacct.usage")
-        self._cpu_in_ns = self._cpu is not None  # version 2 counts microseconds, among other things
-        if self._cpu is None:
+        self._cpu_in_ns = self._cpu != _NONE  # version 2 counts microseconds, among other things
+        if self._cpu == _NONE:
             self._cpu = self._open(unified, "cpu.stat")
         self._oom = self._open(paths.get("memory"), "memory.oom_control")
-        if self._oom is None:
+        if self._oom == _NONE:
             self._oom = self._open(unified, "memory.events")
         self._limit = self._open(paths.get("memory"), "memory.limit_in_bytes")
-        self._memory_v1 = paths.get("memory") if self._limit is not None else None
         self._peak = self._open(paths.get("memory"), "memory.max_usage_in_bytes")
-        if self._peak is None:
+        self._reset = str(paths["memory"] / "memory.max_usage_in_bytes") if "memory" in paths else ""
+        if self._peak == _NONE:
             self._peak = self._open(unified, "memory.peak")
 
     def favour(self, yes: bool) -> None:
@@ -100,9 +108,12 @@ class Cgroup:
 
     def begin_run(self) -> None:
         """Begin a new run: CPU time and memory used and processes killed before no longer count."""
-        if self._memory_v1 is not None:
-            with contextlib.suppress(OSError):
-                (self._memory_v1 / "memory.max_usage_in_bytes").write_text("0")
+        with contextlib.suppress(OSError):  # this kernel cannot, or we may not
+            fd = os.open(self._reset, os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC)
+            try:
+                os.write(fd, b"0")
+            finally:
+                os.close(fd)
         self._kills, self._limit_hits = self._memory_events()
         self._begun_ns = self.cpu_ns()
 
@@ -123,7 +134,7 @@ class Cgroup:
         """Return how many processes were killed for lack of memory, and how often the container's own limit was hit.
         Version 1 counts no reliable hits (its failcnt stays 0 on some kernels), but the peak then is at the limit.
         """
-        if self._limit is None:
+        if self._limit == _NONE:
             hits = _field(self._oom, b"oom") or 0
         else:
             limit_bytes, peak_bytes = _integer(self._limit), self.peak_memory_bytes()
@@ -132,7 +143,7 @@ class Cgroup:
 
     def peak_memory_bytes(self) -> int | None:
         """Return the peak memory use; only of this run if the kernel allows a reset (version 1)."""
-        return None if self._peak is None else _integer(self._peak)
+        return _integer(self._peak)
 
     def counters(self, fresh: bool = True) -> Counters:
         """See `sandbox.box.Meter`."""
@@ -142,7 +153,14 @@ class Cgroup:
         """See `sandbox.box.Meter`. The files' content is kept unparsed: few deadlines are missed, and parsing costs as
         much again as reading.
         """
-        self._mark = self._texts(fresh=False)
+        if monotonic_ns() - self._slow_at_ns > SLOW_AGE_NS:
+            self._slow_counters(fresh=True)
+        try:  # `_texts`, without a call for each file
+            leader = pread(self._leader.fd, _SHORT_BYTES, 0)
+            cpu, pressure = pread(self._cpu, _SHORT_BYTES, 0), pread(self._pressure, _SHORT_BYTES, 0)
+            self._mark = cpu, pressure, leader, self._slow
+        except OSError:  # not all of them are there
+            self._mark = self._texts(fresh=False)
 
     def marked(self) -> Counters:
         """See `sandbox.box.Meter`."""
@@ -154,7 +172,7 @@ class Cgroup:
 
     def spent_ns(self) -> int | None:
         """See `sandbox.box.Meter`."""
-        before_ns, now_ns = self._cpu_ns(self._mark[0]), self.cpu_ns()
+        before_ns, now_ns = self._cpu_ns(self._mark[0]), self._cpu_ns(_read(self._cpu, _SHORT_BYTES))
         return None if before_ns is None or now_ns is None else now_ns - before_ns
 
     def _texts(self, fresh: bool) -> _Texts:
@@ -162,8 +180,7 @@ class Cgroup:
         to SLOW_AGE_NS old, which makes a reading cost 5 instead of 40 microseconds.
         """
         slow = self._slow_counters(fresh)
-        leader = b"" if self._leader is None else self._leader.text()
-        return (_read(self._cpu, _SHORT_BYTES), _read(self._pressure, _SHORT_BYTES), leader, slow)
+        return (_read(self._cpu, _SHORT_BYTES), _read(self._pressure, _SHORT_BYTES), self._leader.text(), slow)
 
     def _counters(self, texts: _Texts) -> Counters:
         cpu, pressure, leader, slow = texts
@@ -179,12 +196,11 @@ class Cgroup:
         """Find the bot's first process, this many generations below the container's own first. Return its process id on
         this host; None: it has already ended.
         """
-        if self._leader is not None:
-            self._leader.close()
+        self._leader.close()
         leader: int | None = self._pid
         for _ in range(generation):
             leader = None if leader is None else self._first_child(leader)
-        self._leader = None if leader is None else Leader(leader, self._proc)
+        self._leader = Leader(leader, self._proc)
         return leader
 
     def _first_child(self, pid: int) -> int | None:
@@ -192,50 +208,52 @@ class Cgroup:
         oldest process that started after this one.
         """
         try:
-            found = [int(word) for word in (self._proc / f"{pid}/task/{pid}/children").read_text().split()]
+            fd = os.open(f"{self._proc}/{pid}/task/{pid}/children", os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
-            found = sorted(other for other in self._pids() if other > pid)
-        return found[0] if found else None
+            return min((other for other in self._pids() if other > pid), default=None)
+        try:
+            found = _read(fd).split(None, 1)
+        finally:
+            os.close(fd)
+        return int(found[0]) if found else None
 
     def _slow_counters(self, fresh: bool) -> Counters:
-        now_ns = time.monotonic_ns()
+        now_ns = monotonic_ns()
         if fresh or now_ns - self._slow_at_ns > SLOW_AGE_NS:
             self._slow_at_ns = now_ns
             self._slow = Counters(
                 throttled_ns=self._throttled_ns(),
-                steal_ns=steal_ns((self._proc / "stat").read_bytes(), self._cpus),
+                steal_ns=steal_ns(_read(self._stat, _STAT_BYTES), self._cpus),
                 frozen_ns=(_field(self._frozen_time, b"frozen_usec") or 0) * 1000,
                 frozen=self._frozen(),
             )
         return self._slow
 
     def _frozen(self) -> bool:
-        by_v1 = self._freezer is not None and _read(self._freezer).strip() not in (b"THAWED", b"")
+        by_v1 = _read(self._freezer).strip() not in (b"THAWED", b"")
         return by_v1 or _field(self._events, b"frozen") == 1
 
     def _throttled_ns(self) -> int:
-        if self._throttled_v1 is not None:
+        if self._throttled_v1 != _NONE:
             return _field(self._throttled_v1, b"throttled_time") or 0
         return (_field(self._throttled_v2, b"throttled_usec") or 0) * 1000
 
     def _pids(self) -> list[int]:
-        return [] if self._tasks is None else [int(pid) for pid in _read(self._tasks).split()]
+        return [int(pid) for pid in _read(self._tasks).split()]
 
     def close(self) -> None:
         """Close the files; idempotent."""
-        if self._leader is not None:
-            self._leader.close()
-            self._leader = None
+        self._leader.close()
         while self._fds:
             os.close(self._fds.pop())
 
-    def _open(self, directory: Path | None, name: str) -> int | None:
+    def _open(self, directory: Path | None, name: str) -> int:
         if directory is None:
-            return None
+            return _NONE
         try:
             fd = os.open(directory / name, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
-            return None
+            return _NONE
         self._fds.append(fd)
         return fd
 
@@ -297,11 +315,11 @@ def _own(directory: Path | None, pid: int) -> Path | None:
     return directory if str(pid) in members else None
 
 
-def _read(fd: int | None, size_bytes: int = _READ_BYTES) -> bytes:
-    if fd is None:
+def _read(fd: int, size_bytes: int = _READ_BYTES) -> bytes:
+    if fd == _NONE:
         return b""
     try:
-        return os.pread(fd, size_bytes, 0)
+        return pread(fd, size_bytes, 0)
     except OSError:  # ENODEV: the container is gone, and its control groups with it
         return b""
 
@@ -332,30 +350,26 @@ def steal_ns(stat: bytes, cpus: Collection[int]) -> int:
     return ticks * TICK_NS
 
 
-_NONE = -1
-"""No descriptor: reading it fails."""
-
-
 class Leader:
-    """A process's first thread: its CPU time, and how long it waited for a CPU."""
+    """A process's first thread: its CPU time, and how long it waited for a CPU. None: it has already ended."""
 
-    def __init__(self, pid: int, proc: Path = Path("/proc")) -> None:
-        self._fd = _NONE
+    def __init__(self, pid: int | None, proc: Path = Path("/proc")) -> None:
+        self.fd = _NONE
         with contextlib.suppress(OSError):  # it may have ended, or this kernel does not count
-            self._fd = os.open(f"{proc}/{pid}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
+            self.fd = os.open(f"{proc}/{pid}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
 
     def text(self) -> bytes:
         """Return the kernel's text, which `leader_times` parses."""
         try:
-            return os.pread(self._fd, _SHORT_BYTES, 0)
+            return pread(self.fd, _SHORT_BYTES, 0)
         except OSError:
             return b""
 
     def close(self) -> None:
         """Close the files; may be called repeatedly."""
-        if self._fd != _NONE:
-            os.close(self._fd)
-            self._fd = _NONE
+        if self.fd != _NONE:
+            os.close(self.fd)
+            self.fd = _NONE
 
 
 _this_thread = threading.local()
@@ -392,7 +406,7 @@ def leader_times(text: bytes) -> tuple[int | None, int | None]:
     return (int(words[0]), int(words[1]))
 
 
-def _field(fd: int | None, name: bytes) -> int | None:
+def _field(fd: int, name: bytes) -> int | None:
     return _value(_read(fd), name)
 
 

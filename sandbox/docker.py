@@ -19,7 +19,7 @@ machine's keeper removes it (`DockerSandbox.sweep`), because a pool that lives o
 channel between opponents.
 
 *A match remembers nothing.* Bots play in a tree in memory (`sandbox.resident`) without the kernel's own file systems;
-init makes /tmp and the process numbers anew for each run. For this it mounts, which AppArmor's usual profile forbids,
+init makes a new /tmp and new process numbers for each run. For this it mounts, which AppArmor's usual profile forbids,
 so a box has no profile: it would guard /proc and /sys, and a bot sees neither. Builds and gVisor have no such tree;
 their containers serve one run each (`DockerBox.start` opens another).
 """

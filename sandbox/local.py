@@ -1,8 +1,7 @@
 """Boxes without isolation: plain subprocesses, for development and for the local kit.
 
 NOT A SANDBOX. A bot runs as the current user, with that user's files, network and memory, but little of the environment
-(`KEPT`); only the clock and the
-protocol are the judge's. Nothing uses this backend unless it is requested by name.
+(`KEPT`); only the clock and the protocol are the judge's. Nothing uses this backend unless it is requested by name.
 
 At its end a run's processes are killed: the bot's process group, whatever else is in its session, and what carries the
 run's mark in its environment, as children do that made a session of their own. If this process is killed first,
@@ -185,7 +184,7 @@ class _Plain:
         if not wait(self.pid, REAP_TIMEOUT_S):
             raise SandboxError("container-stuck", f"process {self.pid} cannot be killed")
         code = 0
-        with contextlib.suppress(ChildProcessError):  # whoever started this process let it ignore SIGCHLD
+        with contextlib.suppress(ChildProcessError):  # the process that started this one let it ignore SIGCHLD
             code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         return (code, None) if code >= 0 else (None, -code)
 

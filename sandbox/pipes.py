@@ -15,8 +15,8 @@ machine's failure, with no conclusion about any bot).
 *No seat pays for our lateness.* We may be kept from running anywhere, even between waking up and reading the clock. The
 kernel says for how long (our run-queue delay), and the seat whose answer waited meanwhile gets it back. Past a deadline
 the benefit of the doubt reaches back to the last instant at which the seat was certainly silent: a time noted *before*
-the call that then found nothing. We look halfway to a deadline, halfway of what is left, and so on, so that this is at
-most twice the time for which we were kept from running; then every `LOOK_NS`, so that a bot which aims at its deadline
+the call that then found nothing. We look halfway to a deadline, halfway of what is left, and so on, so this is at most
+twice the time for which we were kept from running. Past it we look every `LOOK_NS`, so a bot that aims at its deadline
 gains less than NOISE_NS unless this host really stood still.
 
 *No bot can hold us at another's cost.* Descriptors are non-blocking, a line is at most MAX_LINE_BYTES, and one read
@@ -36,9 +36,9 @@ from __future__ import annotations
 import os
 import select
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from operator import attrgetter
 from time import monotonic_ns
+from typing import NamedTuple
 
 from deadheat.engine.core import MAX_LINE_BYTES, NS_PER_MS, NS_PER_S, Fault, Message, Reply, Seat, TransportError, made
 from deadheat.engine.figures import seat_number
@@ -66,26 +66,24 @@ BEAT_NS = 5 * NS_PER_S
 """How often the heartbeat is called during a watch, which may be long. It is well within every lease."""
 
 
-@dataclass
 class _Open:
     """A prompt that is not answered yet. `wake_ns`: when to check it next, even if it is silent. `silent_ns`: the last
     instant at which it certainly had no answer. `earlier_ns`: the stolen time according to the counters when they were
     last read before that. `referee_ns`: how long we waited for a CPU while writing it.
     """
 
-    seat: Seat
-    channel: Channel
-    ear: select.poll
-    started_ns: int
-    limit_ns: int
-    wake_ns: int
-    write_ns: int
-    silent_ns: int
-    referee_ns: int = field(default=0, init=False)
-    late_ns: int = field(default=0, init=False)
-    weigh_ns: int = field(default=0, init=False)
-    beat_ns: int = field(default=0, init=False)
-    earlier_ns: int = field(default=0, init=False)
+    referee_ns = late_ns = weigh_ns = beat_ns = earlier_ns = 0
+
+    def __init__(
+        self, seat: Seat, channel: Channel, ear: select.poll, started_ns: int, limit_ns: int, write_ns: int
+    ) -> None:
+        self.seat = seat
+        self.channel = channel
+        self.ear = ear
+        self.started_ns = self.silent_ns = started_ns
+        self.limit_ns = limit_ns
+        self.write_ns = write_ns
+        self.wake_ns = _next_look(started_ns, started_ns + limit_ns)
 
     @property
     def deadline_ns(self) -> int:
@@ -107,8 +105,7 @@ class _Open:
 _silent_ns, _wake_ns, _unsent = attrgetter("silent_ns"), attrgetter("wake_ns"), attrgetter("channel.unsent")
 
 
-@dataclass(slots=True)  # not frozen: that would double the time to create one
-class _Round:
+class _Round(NamedTuple):
     """One round of listening. `found`: descriptors that were ready at once after we had been away. `delay_ns`: how long
     we waited for a CPU meanwhile.
     """
@@ -192,8 +189,7 @@ class PipeTransport:
         started_ns = monotonic_ns()
         _flush(channel)
         write_ns = monotonic_ns() - started_ns
-        wake_ns = _next_look(started_ns, started_ns + limit_ns)
-        prompt = _Open(seat, channel, ear, started_ns, limit_ns, wake_ns, write_ns, started_ns)
+        prompt = _Open(seat, channel, ear, started_ns, limit_ns, write_ns)
         waiting.append(prompt)
         if write_ns > NOISE_NS:
             self._slow[seat] = write_ns
@@ -210,11 +206,11 @@ class PipeTransport:
                 if prompt.channel.stdout_fd not in found:
                     prompt.silent_ns = now_ns
             if found:
-                return _Round(found, found, now_ns, 0)
+                return made(_Round, (found, found, now_ns, 0))
         ready = _sleep(waiting, now_ns, self._all_ears if len(waiting) == len(self._channels) else None)
         woke_ns = monotonic_ns()
         delay_ns = self._waited_ns() if woke_ns - now_ns > NOISE_NS else 0
-        return _Round(ready, (), woke_ns, delay_ns)
+        return made(_Round, (ready, (), woke_ns, delay_ns))
 
     def _waited_ns(self) -> int:
         """Return how long this thread was ready but did not run since the last call."""
@@ -297,7 +293,7 @@ class PipeTransport:
         if blame is Blame.BOT:
             return self._timeout(prompt, stamp_ns, evidence)
         if blame is not None:
-            raise self._unjudged(prompt, evidence, blame)
+            raise self._unjudged(prompt, evidence, blame, waiting_ns)
         prompt.note(evidence)
         if stamp_ns - max(prompt.beat_ns, prompt.deadline_ns) > BEAT_NS:
             prompt.beat_ns = stamp_ns
@@ -308,11 +304,11 @@ class PipeTransport:
         self.convictions.append({"seat": prompt.seat, "limit_ns": prompt.limit_ns, **evidence.as_dict()})
         return _reply(prompt, stamp_ns, evidence, fault=Fault.TIMEOUT)
 
-    def _unjudged(self, prompt: _Open, evidence: Evidence, blame: Blame) -> TransportError:
+    def _unjudged(self, prompt: _Open, evidence: Evidence, blame: Blame, waiting_ns: int = 0) -> TransportError:
         seat = f"seat {seat_number(prompt.seat)}"
         told = {"seat": prompt.seat, "limit_ns": prompt.limit_ns, **evidence.as_dict()}
         if blame is Blame.HOST:
-            taken_ms = evidence.stolen_ns / NS_PER_MS
+            taken_ms = (evidence.stolen_ns + waiting_ns) / NS_PER_MS
             return TransportError("watch-ended", f"{seat} was kept from running for {taken_ms:.1f} ms", **told)
         why = "its container was frozen" if evidence.frozen else "no counter tells whether it was kept from running"
         return TransportError("host-unknown", f"{seat} missed its deadline, and {why}", **told)

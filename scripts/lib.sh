@@ -51,7 +51,7 @@ need_packages() {
         return 1
     fi
     if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
-        say "Debian packages are missing: ${missing[*]} ($reason). Run this again as root to have them installed."
+        say "Debian packages are missing: ${missing[*]} ($reason). Run this again as root to install them."
         return 1
     fi
     say "Installing Debian packages: ${missing[*]} ($reason)"
@@ -154,7 +154,7 @@ start_engine() {
 }
 
 # Without a service manager. Bots have no network, so this engine gets no bridge and leaves the host's packet filter
-# and forwarding alone; it then needs nothing of them either, and can stand beside another engine.
+# and forwarding alone; it then needs nothing of them either, and can run beside another engine.
 start_engine_by_hand() {
     local record
     if ! mountpoint -q /sys/fs/cgroup; then

@@ -1,7 +1,7 @@
 """What is common to all tests: those marked `containers` need a Docker Engine and the judge image.
 
-What is missing must never look like a pass. On a laptop a test may be skipped, for want of an engine or of anything
-else, and the summary then says so in capitals; with CI=true a skipped test is a failed one.
+What is missing must never look like a pass. On a laptop a test may be skipped because an engine or something else is
+missing, and the summary then says so in capitals; with CI=true a skipped test is a failed one.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def environment_as_before() -> Iterator[None]:
 
 @cache
 def engine_problem() -> str | None:
-    """Why no container can be had here, as a sentence without its full stop; None when one can be."""
+    """Say why no container can run here, as a sentence without its full stop; None: one can."""
     # ./scripts/test tried to start an engine and knows better than we why it failed.
     if told := os.environ.get("DEADHEAT_ENGINE_PROBLEM"):
         return told
@@ -81,14 +81,14 @@ def docker_succeeds(*arguments: str) -> bool:
 
 
 def require_engine() -> None:
-    """Skip the running test when containers cannot be had."""
+    """Skip the running test if containers cannot run here."""
     if problem := engine_problem():
         pytest.skip(problem)
 
 
 class Together(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
-    """For runs in several processes: the tests of a file stay together, for what they share is made once. So do those
-    of a folder that share running servers.
+    """Schedules runs in several processes: the tests of a file stay together, because what they share is made once. So
+    do those of a folder that share running servers.
     """
 
     def _split_scope(self, nodeid: str) -> str:
@@ -134,7 +134,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture(scope="session")
 def engine_required() -> None:
-    """For fixtures of a wider scope that start containers: they are set up before a test's own marker is seen."""
+    """Skip in fixtures of a wider scope that start containers: they are set up before a test's own marker is seen."""
     require_engine()
 
 

@@ -1,10 +1,10 @@
-"""What must hold of a league's database and transcripts, whatever was killed, cut off, stopped or doubled meanwhile.
+"""What must hold for a league's database and transcripts, whatever was killed, cut off, stopped or doubled meanwhile.
 
 Each function here yields sentences, one for each thing that is wrong; `broken` is all of them. The simulation of the
-play path (`tests/simulation`) and the tests of a cluster look with the same eyes.
+play path (`tests/simulation`) and the tests of a cluster use the same checks.
 
-The statements stand outside the functions: thousands of storms end here, and to make a statement takes longer than to
-ask a small database.
+The statements stand outside the functions: thousands of storms end here, and building a statement takes longer than
+querying a small database.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ Row = TypeVar("Row", bound=SQLModel)
 
 
 def every(session: Session, table: type[Row]) -> Sequence[Row]:
-    """All rows of a table. They are read once, because a session that reads sees one instant."""
+    """Return all rows of a table. They are read once, because a session that reads sees one instant."""
     read = session.info.setdefault("every", {})
     if table not in read:
         read[table] = session.exec(_all(table)).all()

@@ -1,6 +1,6 @@
-"""Two lanes of tests: `pytest` runs what protects the product from a commit, `pytest --all` runs everything.
+"""Two lanes of tests: `pytest` runs those to pass before a commit, `pytest --all` runs everything.
 
-What the short lane leaves out is marked, and the summary says how much it was and where; a test that is named by its id
+What the short lane leaves out is marked, and the summary counts it by folder; a test that is named by its id
 (FILE::TEST) always runs. There are three ways to leave something to `--all`:
 
 * `@pytest.mark.all` on a test: another depth or another combination of what the short lane already looks at.

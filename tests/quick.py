@@ -1,8 +1,8 @@
-"""What tests do cheaper than the product, where nothing but time is lost by it. It was nearly half of the time of
-the league's tests.
+"""What tests do more cheaply than the product, without losing anything. It was nearly half of the time of the league's
+tests.
 
 SQLite does not wait for the disk after each commit: no power fails here, and that was up to a third of such a test.
-Passwords are hashed as cheaply as argon2 can (`real_passwords` for who tests the hashing itself). Statements are
+Passwords are hashed as cheaply as argon2 can (`real_passwords` is for tests of the hashing itself). Statements are
 compiled to SQL once in a process and not once for each database, of which nearly every test has its own. What the
 modules made is left out of every garbage collection, and while they are imported there is none. Processes that tests
 start are the product, with none of this.

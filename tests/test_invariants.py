@@ -1,4 +1,4 @@
-"""The invariants of builds and of people's matches see what they are there to see."""
+"""The invariants of builds and of people's matches find what they should find."""
 
 from __future__ import annotations
 

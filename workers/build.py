@@ -47,8 +47,8 @@ from deadheat.workers.outcomes import fault_records
 log = logging.getLogger(__name__)
 
 HOUSE_BOT = "random"
-"""The opponent of every trial match; each game has one (bots/GAME/random), written in Python. It tries every command of
-the game sooner or later; a better bot would keep to a few."""
+"""The opponent of every trial match; each game has one (`bots/random` in its folder), written in Python. It tries every
+command of the game sooner or later; a better bot would keep to a few."""
 
 TRIAL_ATTEMPTS = 3
 

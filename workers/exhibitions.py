@@ -17,13 +17,13 @@ answered. READY is answered for the person.
 recorded as `exited`, running out of time as `timeout`. Answers that the rules refuse do not get here
 (`league.service.jobs.exhibitions`). A person who has resigned is free at once; the bots play on for the record.
 
-*A failure of ours* makes an attempt void, as always, and the match restarts, here with the same dice: this benefits
-nobody and costs the person least. The person's answers, including one given between attempts, are repeated as long as
-the bots say the same as before, so a restart usually goes unnoticed. Voids are counted in the row, whatever their cause
-and whichever machine failed. After as many as end a match of bots, the person is told and free. A worker that must stop
-releases a match at once, and another one continues it. As with series, an unavailable database is waited for
-(`insist`). So is the store once a match is over, because a bot may not play it again in the same way: only the person
-waits meanwhile.
+*A failure of the service* makes an attempt void, as always, and the match restarts, here with the same dice: this
+benefits nobody and costs the person least. The person's answers, including one given between attempts, are repeated as
+long as the bots say the same as before, so a restart usually goes unnoticed. Voids are counted in the row, whatever
+their cause and whichever machine failed. After as many as end a match of bots, the person is told and free. A worker
+that must stop releases a match at once, and another one continues it. As with series, an unavailable database is waited
+for (`insist`). So is the store once a match is over, because a bot may not play it again in the same way: only the
+person waits meanwhile.
 """
 
 from __future__ import annotations
@@ -77,8 +77,7 @@ LOOK_SECONDS = 0.2
 """The interval between looks for the person's answer: as short as a person notices, and five short reads a second."""
 
 VOID_PAUSE_SECONDS = 0.25
-"""The pause after a match's first void attempt, doubled with each further one: four seconds in all after five
-attempts."""
+"""The pause after a match's first void attempt, doubled with each further one: four seconds in all after five."""
 
 
 def play_exhibition(context: Context, exhibition_id: int) -> bool:

@@ -3,9 +3,9 @@
 Theory of operation
 -------------------
 A worker holds no database connection while it works. Between two steps, when no bot's clock runs, its `Heartbeat`
-renews the lease, and ends the work if the lease is lost (`LeaseLost`) or this process must stop
-(`stopping.Stopping`). Any other error is a failure of ours: `failure_of` names its cause and informs operators. Results
-are written with `insist`, which outlasts an unavailable database.
+renews the lease, and ends the work if the lease is lost (`LeaseLost`) or this process must stop (`stopping.Stopping`).
+Any other error is a failure of the service: `failure_of` names its cause and informs operators. Results are written
+with `insist`, which outlasts an unavailable database.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def failure_of(life: Life, what: str, error: Exception) -> Failure:
     cause, detail = cause_of(error), detail_of(error)
     metrics.task_failures.labels(life.queue, cause).inc()
     if not isinstance(error, TransportError):
-        # Log a traceback only for what may be a mistake of ours, and not for a full store.
+        # Log a traceback only for what may be our own mistake, and not for a full store.
         log.error("%s failed: %s: %s", what, cause, detail, exc_info=None if isinstance(error, BlobsAway) else error)
         return Failure(cause, detail)
     broken = Trait.MACHINE in Cause(cause).traits

@@ -99,7 +99,7 @@ class Keeper:
             known = host_seen(session, self._context.host, steal_share, max(self._late), busy_share)
         self._beat_at = time.monotonic() + HEARTBEAT_SECONDS
         if not known:
-            log.warning("machine %s arrives: the database does not know it", self._context.host.name)
+            log.warning("machine %s is new to the database", self._context.host.name)
             arrive(self._context)
 
     def sweep(self) -> None:

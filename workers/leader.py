@@ -99,12 +99,10 @@ def lease_of(settings: Settings) -> Lease:
 
 
 class LedScheduler(Scheduler):
-    """Celery's scheduler, which beats only while it leads. Due times are not kept on disk, because intervals are
-    seconds.
-    """
+    """Celery's scheduler, which beats only while it leads. Due times are not on disk, because intervals are seconds."""
 
     def __init__(self, *arguments: Any, lease: Lease, alive_file: Path | None = None, **options: Any) -> None:
-        """`alive_file` is touched at every beat, whoever leads."""
+        """`alive_file` is touched at every beat, leader or not."""
         self._lease = lease
         self._alive_file = alive_file
         self._led: bool | None = None
@@ -129,8 +127,8 @@ class LedScheduler(Scheduler):
         return min(float(super().tick(*arguments, **options)), LEASE_SECONDS / 3)
 
     def _follow_the_clock(self) -> None:
-        """Start anew if the clock was set back. Celery notes due times by the wall clock, so setting it back by an hour
-        would delay everything by that hour.
+        """Start again if the clock was set back. Celery notes due times by the wall clock, so setting it back by an
+        hour would delay everything by that hour.
         """
         before, self._ahead = self._ahead, _ahead()
         if self._ahead < before - CLOCK_STEP_SECONDS:

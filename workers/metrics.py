@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections import Counter as Counts
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import product
 
 from prometheus_client import Counter, Histogram
@@ -48,7 +49,7 @@ stolen_seconds = Histogram(
 )
 past_deadline = Counter(
     "deadheat_replies_past_deadline_total",
-    "Replies that counted past the deadline of the clock: the host had taken what was over.",
+    "Replies that counted past the deadline of the clock: the host had taken the excess.",
     ["game", "command"],
 )
 referee_late_seconds = Histogram(
@@ -68,7 +69,7 @@ builds = Counter("deadheat_builds_total", "Builds by outcome.", ["language", "ou
 canaries = Counter("deadheat_canaries_total", "Canary matches by outcome: right, wrong, void.", ["outcome"])
 host_checks = Counter("deadheat_host_checks_total", "Checks of this machine by outcome.", ["fitness"])
 turned_away = Counter("deadheat_turned_away_total", "Jobs left to another machine because this one may not judge.")
-task_failures = Counter("deadheat_task_failures_total", "Tasks that failed by our doing.", ["task", "cause"])
+task_failures = Counter("deadheat_task_failures_total", "Tasks that failed because of the service.", ["task", "cause"])
 tasks_done = Counter("deadheat_tasks_done_total", "Scheduled tasks that were carried out.", ["task"])
 
 HOST_CAUSES = (Cause.WATCH_ENDED, Cause.HOST_UNKNOWN, Cause.HOST_MEMORY)
@@ -142,7 +143,7 @@ def _record_replies(game: str, season_id: int, command: str, found: Sequence[Pro
     stolen = [reply.stolen_ns / NS_PER_S for reply in replies if reply.stolen_ns]  # only times above zero
     _observe(stolen_seconds.labels(game, command), stolen)
     _observe(reply_seconds.labels(game, command), [reply.own_ns / NS_PER_S for reply in replies])
-    _observe(deadline_used_ratio.labels(game, command), [verdicts.used(prompt) for prompt in found])
+    _observe(deadline_used_ratio.labels(game, command), [*map(verdicts.used, found)])
     if used := [reply.cpu_ns / NS_PER_S for reply in replies if reply.cpu_ns is not None]:
         _observe(reply_cpu_seconds.labels(game, command), used)
     if late := [reply.late_ns / NS_PER_S for reply in replies if reply.fault is Fault.TIMEOUT]:
@@ -150,11 +151,9 @@ def _record_replies(game: str, season_id: int, command: str, found: Sequence[Pro
 
 
 def _observe(histogram: Histogram, values: Sequence[float]) -> None:
-    """Observe each value as `histogram.observe` does, but with one write per bucket: the library has no call for
-    that.
-    """
+    """Observe each value as `histogram.observe` does, with one write per bucket: the library has no call for that."""
     bounds, buckets, total = histogram._upper_bounds, histogram._buckets, histogram._sum  # noqa: SLF001
-    for bucket, count in Counts(bisect_left(bounds, value) for value in values).items():
+    for bucket, count in Counts(map(partial(bisect_left, bounds), values)).items():
         buckets[bucket].inc(count)
     total.inc(sum(values))
 

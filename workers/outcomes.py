@@ -21,6 +21,8 @@ def evidence(played: Played) -> dict[str, object]:
 
 def fault_records(transcript: Transcript) -> tuple[FaultRecord, ...]:
     """Return where each fault was committed, after how much own time, and the game's words for it."""
+    if not transcript.result.faults:
+        return ()
     reasons = {event["seat"]: str(event["why"]) for event in transcript.events() if event.get("type") == "fault"}
     records = []
     for seat, fault in sorted(transcript.result.faults.items()):
@@ -33,15 +35,12 @@ def fault_records(transcript: Transcript) -> tuple[FaultRecord, ...]:
 
 def latencies(transcript: Transcript) -> tuple[Latency, ...]:
     """Return response times by seat and command, in own time, which limits bound."""
-    times: dict[tuple[int, str], list[int]] = {}
-    limits: dict[tuple[int, str], int] = {}
-    counts: dict[tuple[int, str], Counter[int]] = {}
-    for prompt in transcript.prompts():
-        key = (prompt.message.seat, prompt.message.command)
-        times.setdefault(key, []).append(prompt.reply.own_ns)
-        limits[key] = max(limits.get(key, 0), prompt.limit_ns)
-        counts.setdefault(key, Counter())[bucket(prompt.reply.own_ns, prompt.limit_ns)] += 1
+    taken: dict[tuple[int, str], tuple[list[int], list[int]]] = {}
+    for _, message, limit_ns, reply in transcript.prompts():
+        own_ns, limits_ns = taken.setdefault((message.seat, message.command), ([], []))
+        own_ns.append(reply.own_ns)
+        limits_ns.append(limit_ns)
     return tuple(
-        Latency(*key, limits[key], len(taken), sum(taken), max(taken), counts[key])
-        for key, taken in sorted(times.items())
+        Latency(*key, max(limits_ns), len(own_ns), sum(own_ns), max(own_ns), Counter(map(bucket, own_ns, limits_ns)))
+        for key, (own_ns, limits_ns) in sorted(taken.items())
     )

@@ -5,13 +5,13 @@ Theory of operation
 First, now and then, a canary match (`workers.canary`) shows that this machine still judges correctly. `claim` takes the
 row by compare-and-set and gives the job a new attempt number and a lease. The store is asked whether it accepts writes.
 `run` then plays without a database connection, except that the lease is renewed between exchanges, when no bot's clock
-runs: no thread of ours ever competes with the referee. `store` writes transcripts to the blob store, where writing
+runs: none of our threads ever competes with the referee. `store` writes transcripts to the blob store, where writing
 twice is harmless. `finish` writes all results in one transaction, and only if the row still has our attempt number.
 
 So a worker may die at any point: before `finish` the lease runs out and another worker plays the series again, with the
-next seeds; after it, the results are stored. There is nothing in between. A failure of ours is an exception; it voids a
-match or fails the series. Either ends the work here: matches played before are stored and finished, and the others go
-back to the queue in the same transaction, for new boxes and the next seeds. It never becomes a result.
+next seeds; after it, the results are stored. There is nothing in between. A failure of the service is an exception; it
+voids a match or fails the series. Either ends the work here: matches played before are stored and finished, and the
+others go back to the queue in the same transaction, for new boxes and the next seeds. It never becomes a result.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from deadheat.league.jobs import AttemptRecord, Failure, MatchJob, MatchOutcome,
 from deadheat.league.service.series.carrying_out import SERIES, finish_series, renew_series
 from deadheat.league.service.series.turns import claim_next_series, turn_away_series
 from deadheat.league.telemetry import doing
-from deadheat.sandbox.arena import Arena, Played
+from deadheat.sandbox.arena import Arena, Played, uncollected
 from deadheat.sandbox.box import Program, bot_limits
 from deadheat.workers import metrics, stopping
 from deadheat.workers.canary import play_canary_when_due
@@ -54,7 +54,14 @@ class Run:
 def play_series(context: Context, series_id: int) -> int | None:
     """Carry out the series that is next, after a message about this one. Return its id, or the message's if nothing was
     left to do; None: something is, but for another machine.
+
+    What a series leaves behind is no garbage until all of it is, so nobody searches it for some in between.
     """
+    with uncollected():
+        return _play_series(context, series_id)
+
+
+def _play_series(context: Context, series_id: int) -> int | None:
     with context.slots.take() as cpus:
         play_canary_when_due(context, cpus)
         job = claim(context, series_id)
@@ -172,7 +179,7 @@ def play_match(
     except (LeaseLost, stopping.Stopping):
         raise
     except Exception as error:  # our mistake; a bot may have triggered it, so only this match pays for it
-        log.exception("match %d is void by a mistake of ours", match.match_id)
+        log.exception("match %d is void because of a mistake in Deadheat", match.match_id)
         detail = str(error)[:MAX_DETAIL]
         return Run(match, None, AttemptRecord(started_at_ns, time.time_ns(), cause_of(error), detail, {}))
     broadcast.end()

@@ -147,7 +147,7 @@ def ask_for_more(series_id: int) -> None:
         if season_id is not None:
             enqueue_plan(season_id)
     except Exception:  # the matches played are stored; brokers may raise anything, and the next tick plans anyway
-        log.warning("no more series were asked for after series %d; the next tick will", series_id, exc_info=True)
+        log.warning("more series could not be requested after series %d; the next tick will", series_id, exc_info=True)
 
 
 @app.task(name=task_name(EXHIBITIONS), base=Guarded)
@@ -248,7 +248,7 @@ def apart(task: str, season_ids: Iterable[int], act: Callable[[Session, int], To
         except Exception as error:
             if isinstance(error, AWAY):
                 context().database.check()  # raises if it is unavailable
-            log.exception("%s of season %d failed; the other seasons go on", task, season_id)
+            log.exception("%s of season %d failed; the other seasons are not affected", task, season_id)
             metrics.task_failures.labels(task, type(error).__name__).inc()
             continue
         yield told

@@ -1,4 +1,4 @@
-"""Conditional answers: 304 if the client already has the same content, and compressed for whoever reads gzip."""
+"""Conditional answers: 304 if the client already has the same content, and compressed for clients that read gzip."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOWHERE = "no-store"
 """The cache policy of answers that are not for everybody."""
 
 VARIES = "Accept-Encoding"
-"""By what the answers differ that may be compressed."""
+"""The header by which answers differ that may be compressed."""
 
 _GZIP = re.compile(r"\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))")
 

@@ -48,7 +48,7 @@ class ReadersLanguage(Around):
 
 
 def _named(scope: Scope) -> str:
-    """The language that a document's address names, or English."""
+    """Return the language that a document's address names, or English."""
     if scope["path"].endswith(_IN_WORDS):
         query: bytes = scope["query_string"]
         for name, value in parse_qsl(query.decode("latin-1")):
@@ -58,7 +58,7 @@ def _named(scope: Scope) -> str:
 
 
 def of_reader(scope: Scope) -> str:
-    """The language in which a request is answered."""
+    """Return the language in which a request is answered."""
     liked = b""
     for name, value in scope["headers"]:
         if name == b"cookie":

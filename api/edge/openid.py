@@ -168,7 +168,7 @@ class Provider:
         return str(claims["sub"])
 
     def _verified(self, token: str) -> dict[str, Any]:
-        """The claims of a token with the signature of one of the provider's keys. Raises JoseError, ValueError."""
+        """Return the claims of a token that one of the provider's keys has signed. Raises JoseError, ValueError."""
         registry = JWSRegistry(algorithms=ALGORITHMS)
         try:
             return jwt.decode(token, self._key_set(KEPT_SECONDS), ALGORITHMS, registry).claims
@@ -185,13 +185,13 @@ class Provider:
         return found
 
     def _key_set(self, seconds: float) -> KeySet:
-        """The provider's keys, read at most so many seconds ago."""
+        """Return the provider's keys, read at most so many seconds ago."""
         where = self._endpoint("jwks_uri")
         found: KeySet = self._kept("keys", seconds, lambda: self._keys(where))
         return found
 
     def _kept(self, name: str, seconds: float, ask: Callable[[], Any]) -> Any:
-        """Return the stored value if it is not older than `seconds`, or else ask the provider. Raises ProviderAway,
+        """Return the value if it is not older than `seconds`, or ask the provider. Raises ProviderAway,
         ProviderRefused.
         """
         if not self._asking.acquire(timeout=WAIT_SECONDS):
@@ -215,11 +215,11 @@ class Provider:
     def _document(self) -> dict[str, Any]:
         found = self._asked("GET", f"{self.issuer.rstrip('/')}/.well-known/openid-configuration")
         if found.get("issuer") != self.issuer:
-            raise ProviderRefused("The provider calls itself by another name than the operator's setting.")
+            raise ProviderRefused("The provider's own name is not the one in the operator's setting.")
         return found
 
     def _keys(self, where: str) -> KeySet:
-        """The keys of the kinds that `ALGORITHMS` need, without any that cannot be read."""
+        """Return the keys of the kinds that `ALGORITHMS` need, without any that cannot be read."""
         listed = self._asked("GET", where).get("keys")
         keys = []
         for key in listed if isinstance(listed, list) else ():
@@ -229,7 +229,7 @@ class Provider:
         return KeySet(keys)
 
     def _endpoint(self, name: str) -> str:
-        """An address from the provider's document. Raises ProviderRefused for an address that we must not contact."""
+        """Return an address from the provider's document. Raises ProviderRefused if we must not contact it."""
         where = self._discovered().get(name)
         if not isinstance(where, str):
             raise ProviderRefused(REFUSED)

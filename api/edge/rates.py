@@ -60,8 +60,8 @@ _Answer = TypeVar("_Answer")
 
 
 class _Memory(MemoryStorage):
-    """Counts in this process, of which those that are over are removed once a minute. The library starts a thread for
-    that a hundredth of a second after nearly every request, which reads them all.
+    """Counts in this process. Expired ones are removed once a minute; the library itself would start a thread for this
+    after nearly every request, which reads all counts.
     """
 
     @property

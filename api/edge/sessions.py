@@ -8,7 +8,7 @@ cookie is sent over nothing else (Secure, with the prefix __Host-, so that no si
 always makes a new secret and ends the one that the browser sent, so a planted cookie never becomes its victim's
 session.
 
-A request that changes something and is authenticated by the cookie must prove twice that a page of ours sent it:
+A request that changes something and is authenticated by the cookie must prove twice that one of our pages sent it:
 
 * It carries the session's token, in the header `X-CSRF-Token` or the form field `csrf`. The token is a hash of the
   cookie's secret: only our pages contain it, and nothing has to be stored.

@@ -188,9 +188,7 @@ class Room:
         self._let_in()
 
     def _let_in(self) -> None:
-        """Admit all uploads that fit. An upload that lacks disk space stops the queue, so that large ones get their
-        turn too.
-        """
+        """Admit all uploads that fit. One that lacks disk space stops the queue, so that large ones get their turn."""
         left: deque[_Waiter] = deque()
         while self._line:
             waiter = self._line.popleft()

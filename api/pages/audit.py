@@ -95,7 +95,7 @@ def audit(
 
 
 def _subjects(session: Session, about: str) -> list[str]:
-    """The subjects that somebody means: ``season/1``, "season 1" in the reader's language, or a name."""
+    """Return the subjects that somebody means: ``season/1``, "season 1" in the reader's language, or a name."""
     kind, _, number = about.replace("/", " ").partition(" ")
     kinds = {word: one for one in PAGES for word in (one, gettext(one))}
     numbered = [f"{kinds[kind.lower()]}/{int(number)}"] if kind.lower() in kinds and number.isdecimal() else []
@@ -103,7 +103,7 @@ def _subjects(session: Session, about: str) -> list[str]:
 
 
 def _data(record: AuditRecord) -> dict[str, object]:
-    """The record's figures; of a setting that was changed both values, where the record has the old one."""
+    """Return the record's figures; of a setting that was changed both values, where the record has the old one."""
     data = json.loads(record.data)
     was = data.pop("was") if isinstance(data.get("was"), dict) else {}
     data |= {key: f"{_shown(old)} → {_shown(data.get(key))}" for key, old in was.items()}

@@ -140,7 +140,7 @@ def _chosen(parts: Sequence[Part], season_id: int | None) -> Part | None:
 
 
 def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> dict[str, Any]:
-    """The page's section about one season."""
+    """Return the page's section about one season."""
     board = shared.boards.newest(session, part.season_id)
     standings = board.standings
     row = next((row for row in standings["rows"] if row["bot_id"] == bot_id), None)
@@ -165,7 +165,7 @@ def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> d
 
 
 def near(rows: Sequence[Row], own: Row | None) -> list[tuple[Row, charts.Bar]]:
-    """The bot among the neighbours whose places' intervals overlap its own."""
+    """Return the bot among the neighbours whose places' intervals overlap its own."""
     if own is None or own["rank"] is None:
         return []
 
@@ -188,14 +188,14 @@ def extremes(met: Sequence[Opponent]) -> tuple[list[Opponent], list[Opponent]]:
 
 
 def compared(standings: Row, bot_id: int) -> list[tuple[Row, Row | None]]:
-    """The rows of the bot's versions with games, the newest first, each with its response times."""
+    """Return the rows of the bot's versions with games, the newest first, each with its response times."""
     rows = [row for part in ("rows", "unranked") for row in standings[part] if row["bot_id"] == bot_id]
     times = standings.get("latency", {})
     return [(row, times.get(str(row["version_id"]))) for row in sorted(rows, key=lambda row: -row["version"])]
 
 
 def _by_cause(counts: Mapping[tuple[int, Fault], int]) -> dict[str, Counter[int]]:
-    """For each kind of fault, how often each version committed it."""
+    """Return, for each kind of fault, how often each version committed it."""
     found: dict[str, Counter[int]] = {}
     for (number, fault), count in sorted(counts.items()):
         found.setdefault(fault.value, Counter())[number] += count

@@ -46,7 +46,7 @@ def wheel(name: str) -> Response:
 
 
 def _can_build() -> bool:
-    """Whether this server runs from a source tree; an installed package cannot be built again."""
+    """Say whether this server runs from a source tree; an installed package cannot be built again."""
     return (TREE / "pyproject.toml").is_file()
 
 

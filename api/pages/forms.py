@@ -135,7 +135,7 @@ async def fields(request: Request, shared: Shared) -> Fields:
 
 
 async def _text(file: UploadFile) -> str:
-    """The text of a file, or "" if none was chosen. The limit on the body limits its size too."""
+    """Return the text of a file, or "" if none was chosen. The limit on the body limits its size too."""
     try:
         return (await file.read()).decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -211,7 +211,7 @@ def onward(path: str) -> Response:
 
 
 def local_path(path: str | None) -> str:
-    """The path if it is on this site, or else the account's: no link to us may lead people elsewhere."""
+    """Return the path if it is on this site, or else the account's: no link to us may lead people elsewhere."""
     if path is None or len(path) > MAX_NEXT:
         return HOME
     plain = path.isascii() and path.isprintable() and "\\" not in path
@@ -219,7 +219,7 @@ def local_path(path: str | None) -> str:
 
 
 def local_part(address: str) -> str:
-    """The path and query of an address of this site."""
+    """Return the path and query of an address of this site."""
     parts = urlsplit(address)
     return local_path(f"{parts.path}?{parts.query}" if parts.query else parts.path)
 
@@ -238,14 +238,14 @@ def came_from(request: Request, shared: Services) -> str | None:
 
 
 def _said(found: ErrorDetails) -> str:
-    """A complaint about a field, in words for people."""
+    """Return a complaint about a field, in words for people."""
     text = plainly(found)
     place = next((part + 1 for part in found["loc"][1:] if isinstance(part, int)), None)
     return text if place is None else _("Number %(place)s: %(text)s", place=place, text=text)
 
 
 def _marked(error: LeagueError) -> Fields:
-    """The field to mark for a refusal, if it concerns one."""
+    """Return the field to mark for a refusal, if it concerns one."""
     match error:
         case BadSetting():
             return {error.setting: SETTING.sub(_named, f"{error.why[:1].upper()}{error.why[1:]}.")}
@@ -268,7 +268,7 @@ def _named(word: re.Match[str]) -> str:
 
 
 def setting_label(name: str) -> str:
-    """The name of a setting in forms, in quotation marks."""
+    """Return the name of a setting in forms, in quotation marks."""
     return f"\u201c{gettext(TERMS[name].setting.label)}\u201d"
 
 

@@ -91,7 +91,7 @@ def kit(name: str, kit: str) -> Response:
 
 @cache
 def rules(name: str, reader: str) -> Markup | None:
-    """The game's page for bot authors, in the reader's language or in English; None if it has none."""
+    """Return the game's page for bot authors, in the reader's language or in English; None if it has none."""
     path = protocol_of(name, reader)
     return rendered(path.read_text(encoding="utf-8"), prefix="rules-") if path is not None else None
 
@@ -118,7 +118,7 @@ def grouped(kits: Sequence[Kit], installed: Set[str] | None) -> Iterator[tuple[s
 
 @cache
 def kits(name: str) -> tuple[Kit, ...]:
-    """The game's house bots; without folders that are no programs."""
+    """Return the game's house bots; without folders that are no programs."""
     found = []
     for kit in house_bots(name):
         try:

@@ -92,7 +92,7 @@ def _featured(shared: Services, session: Session) -> Match | None:
 
 
 def _chosen(shared: Services, session: Session) -> int | None:
-    """The first match worth watching whose transcript is public and stored."""
+    """Return the first match worth watching whose transcript is public and stored."""
     for number in overview.worth_watching(session)[:TRIED]:
         transcript = league_matches.match_detail(session, number).transcript_sha256
         try:

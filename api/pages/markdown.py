@@ -42,7 +42,7 @@ def anchor(heading: str) -> str:
 
 
 def rules_address(game: str) -> str:
-    """The address of a game's rules for people: the first section of its page for bot authors, if that has one."""
+    """Return the address of a game's rules for people: the first section of its page for bot authors, if any."""
     found = _rules(game, language())
     return f"/games/{game}#rules{'-' + anchor(found[1]) if found else ''}"
 
@@ -62,9 +62,9 @@ def _rules(game: str, reader: str) -> re.Match[str] | None:
 
 
 def rendered(text: str, *, titled: bool = False, prefix: str = "") -> Markup:
-    """The text as HTML. `titled`: it begins with the page's title; otherwise every heading is lowered by one level,
-    because a page has one title. Each heading is named by its words, after `prefix`. Raw HTML in the text stays text;
-    links lead only to pages of this site.
+    """Return the text as HTML. `titled`: it begins with the page's title; otherwise every heading is lowered by one
+    level, because a page has one title. Each heading is named by its words, after `prefix`. Raw HTML in the text stays
+    text; links lead only to pages of this site.
     """
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     markdown.add_render_rule("table_open", _open_table)
@@ -125,7 +125,7 @@ def _linked(tokens: Sequence[Token]) -> list[Token]:
 
 
 def _address(link: str) -> str | None:
-    """The address of our page for a link between texts, or None if there is no such page."""
+    """Return the address of our page for a link between texts, or None if there is no such page."""
     if (found := _PROTOCOL.fullmatch(link)) is not None:
         named = (name for name, game in folders().items() if game.path.name == found[1])
         return next((f"/games/{name}" for name in named), None)

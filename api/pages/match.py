@@ -130,7 +130,7 @@ def _watched(shared: Services, match: Match, viewer: Person | None) -> Telling |
 
 
 def ended(match: Match) -> str:
-    """The result of a finished match, as a sentence."""
+    """Return the result of a finished match, as a sentence."""
     if all(seat.fault for seat in match.seats):  # not `rated`, which is never set at a promotion gate
         return _("Nobody won.")
     winners = [name for name, seat in zip(match.names, match.seats, strict=True) if seat.rank == 1]

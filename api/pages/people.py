@@ -59,9 +59,7 @@ def team(shared: Shared, team_id: Id) -> str:
 
 
 def evaluated(session: Session, found: Mapping[int, Course]) -> list[tuple[Part, charts.Courses]]:
-    """The newest `PICTURES` seasons in which these bots were in two evaluations, each with the picture of their
-    courses.
-    """
+    """Return the newest `PICTURES` seasons in which these bots were in two evaluations, each with their courses."""
     in_season: dict[int, tuple[Part, list[int]]] = {}
     for bot_id, parts in found.items():
         for part, _, _ in parts:
@@ -78,7 +76,7 @@ def evaluated(session: Session, found: Mapping[int, Course]) -> list[tuple[Part,
 
 
 def courses(shared: Services, session: Session, bots: Sequence[Bot]) -> dict[int, Course]:
-    """The seasons of each of these bots."""
+    """Return the seasons of each of these bots."""
     parts = careers.parts_of(session, [bot.id for bot in bots])
     seasons = {part.season_id for found in parts.values() for part in found if part.has_results}
     standings = {season_id: shared.boards.newest(session, season_id).standings["rows"] for season_id in seasons}

@@ -46,7 +46,7 @@ MAX_SHOWN = 300
 
 @cache
 def templates() -> Jinja2Templates:
-    """The site's templates, compiled once in a process; an undefined name in one is an error rather than empty text."""
+    """Return the site's templates, compiled once in a process; an undefined name in one is an error, not empty text."""
     own = {"games": PrefixLoader({name: FileSystemLoader(game.path) for name, game in folders().items()})}
     environment = Environment(
         loader=ChoiceLoader([FileSystemLoader(SITE / "templates"), PrefixLoader(own)]),
@@ -169,9 +169,7 @@ def instant(at: datetime) -> str:
 
 
 def moment(at: datetime) -> Markup:
-    """Format an instant as an element: UTC to the minute for everybody, which `times.js` turns into the reader's own
-    time.
-    """
+    """Format an instant as an element: UTC to the minute, which `times.js` turns into the reader's own time."""
     return Markup(f'<time datetime="{at:%Y-%m-%dT%H:%M:%SZ}">{at:%Y-%m-%d %H:%M} UTC</time>')  # noqa: S704  figures only
 
 
@@ -200,25 +198,25 @@ def grouped_points(value: Points | str) -> str:
 
 
 def minus(figure: str) -> str:
-    """A figure with the minus sign that boards have, too."""
+    """Return a figure with the minus sign that boards have, too."""
     return f"\N{MINUS SIGN}{figure[1:]}" if figure.startswith("-") else figure
 
 
 def outcome(match: Match, seat: SeatView) -> str:
-    """How a match ended for one of its seats."""
+    """Say how a match ended for one of its seats."""
     ranks = [other.rank for other in match.seats if other.rank is not None]
     return place(ranks, seat.seat) if len(ranks) == len(match.seats) else ""
 
 
 def difference(match: Match, seat: SeatView) -> str:
-    """The points by which a seat was ahead of the only other one; empty where nothing tells."""
+    """Return the points by which a seat was ahead of the only other one; empty where nothing tells."""
     others = [other.points for other in match.seats if other.seat != seat.seat]
     scores = [Fraction(each) for each in (seat.points, *others) if each is not None and STORED.fullmatch(each)]
     return minus(signed(float(scores[0] - scores[1]))) if len(scores) == len(match.seats) == 2 else ""
 
 
 def game_title(name: str) -> str:
-    """A game's title, or its name if this server does not (or no longer) have the game."""
+    """Return a game's title, or its name if this server does not (or no longer) have the game."""
     return gettext(GAMES[name].title) if name in GAMES else name
 
 
@@ -232,23 +230,23 @@ def differences(season: Season) -> list[str]:
 
 @cache
 def game_picture(name: str) -> str:
-    """The address of a game's picture, or of the general one."""
+    """Return the address of a game's picture, or of the general one."""
     return game_file(name, "picture.svg") or "/static/any-game.svg"
 
 
 def game_file(name: str, file: str) -> str:
-    """The address of one of a game's files for browsers; empty if the game has no such file."""
+    """Return the address of one of a game's files for browsers; empty if the game has no such file."""
     return (web_address(name, file) if name in GAMES else None) or ""
 
 
 def game_style(name: str) -> Markup:
-    """The style sheet of the game's board, if it has one."""
+    """Return the style sheet of the game's board, if it has one."""
     address = game_file(name, "board.css")
     return Markup('<link rel="stylesheet" href="{}">').format(address) if address else Markup()
 
 
 def declared(value: object) -> str:
-    """A value as a season's file spells it, a list as its items."""
+    """Return a value as a season's file spells it, a list as its items."""
     if isinstance(value, list):
         return shown(", ".join(map(str, value)), 2000) or _("none")
     return _("none") if value is None else shown(value).lower() if isinstance(value, bool) else shown(str(value))
@@ -261,7 +259,7 @@ def players(seats: range) -> str:
 
 @cache
 def said_by_scripts() -> tuple[str, ...]:
-    """The messages of the site's scripts: those that they `say`, and the words in documents of matches."""
+    """Return the messages of the site's scripts: those that they `say`, and the words in documents of matches."""
     paths = [
         *(SITE / "static").glob("*.js"),
         *(path for game in folders().values() for path in game.path.glob("web/*.js")),
@@ -271,7 +269,7 @@ def said_by_scripts() -> tuple[str, ...]:
 
 
 def _figures() -> Iterator[str]:
-    """What the charts of matches draw."""
+    """Return what the charts of matches draw."""
     for game in DIRECTORS:
         with contextlib.suppress(Exception):  # whatever is wrong with one game's scenes, others are shown
             yield DIRECTORS[game].figure
@@ -294,7 +292,7 @@ def elo(value: float) -> str:
 
 
 def size(count_bytes: int) -> str:
-    """Bytes in the largest binary unit that leaves one or more, to a tenth."""
+    """Return bytes in the largest binary unit that leaves one or more, to a tenth."""
     for power, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
         if count_bytes >= 1 << power:
             return f"{round(count_bytes / (1 << power), 1):g} {unit}"

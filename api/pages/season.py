@@ -64,7 +64,7 @@ class Chosen(base.Query):
         return f"&{found}" if found else ""
 
     def fits(self, row: Row) -> bool:
-        """Whether a row matches the filter."""
+        """Say whether a row matches the filter."""
         wanted = self.q.strip().casefold()
         named = (row["bot"], row["author"], row["team"] or "")
         return (
@@ -135,7 +135,7 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
 
 
 def _absent(absent: Sequence[AbsentBot], rows: Sequence[Row]) -> Mapping[str, Sequence[AbsentBot]]:
-    """The bots that the ranking does not show, by reason."""
+    """Return the bots that the ranking does not show, by reason."""
     ranked = {row["bot_id"] for row in rows}
     unseen = [bot for bot in absent if bot.bot_id not in ranked]
     kinds = {kind.value: [bot for bot in unseen if bot.absence is kind] for kind in Absence}
@@ -143,9 +143,7 @@ def _absent(absent: Sequence[AbsentBot], rows: Sequence[Row]) -> Mapping[str, Se
 
 
 def _progress(session: Session, info: Season, totals: Row | None) -> Progress:
-    """The matches as the ranking counted them, because counting takes a second in a large season; the rest as it is
-    now.
-    """
+    """Return the matches as the ranking counted them, because counting takes a second; the rest as it is now."""
     if totals is None:
         return season_progress(session, info.id)
     scheduled, held = season_waiting(session, info.id)
@@ -155,8 +153,8 @@ def _progress(session: Session, info: Season, totals: Row | None) -> Progress:
 
 
 def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen, info: Season) -> Shown:
-    """The requested page of the matching rows, by the name of their division, with pictures of their intervals and
-    trends; the intervals share the scale of all rows.
+    """Return the requested page of the matching rows, by the name of their division, with pictures of their intervals
+    and trends; the intervals share the scale of all rows.
     """
     rows = board.standings["rows"]
     found = [row for row in rows if chosen.fits(row)] if chosen.query else rows
@@ -182,6 +180,6 @@ def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen
 
 
 def _dates(info: Season) -> list[tuple[str, str, datetime]]:
-    """The dated steps in order, each with its words before and after its date."""
+    """Return the dated steps in order, each with its words before and after its date."""
     steps = dated_steps(info, SeasonState.SCHEDULED)
     return [(name.removesuffix("_at"), SEASON_STEPS[state].past, at) for state, name, at in steps]

@@ -81,9 +81,7 @@ def matrix(season_id: Id) -> RedirectResponse:
 
 
 def points(standings: Row) -> list[tuple[Row, list[Cell | None]]]:
-    """The first bots, as many as were counted, each with the points that it took from the others; None if two did not
-    meet.
-    """
+    """Return the counted bots, each with the points that it took from the others; None if two did not meet."""
     pairs = standings["pairs"]
     if pairs is None or len(standings["rows"]) < 2:
         return []
@@ -99,7 +97,7 @@ def _cell(took: float, of: int) -> Cell | None:
 
 
 def cycles(standings: Row) -> list[tuple[Beat, Beat, Beat]]:
-    """The clearest cycles among the first bots: each beat the next, and the last the first."""
+    """Return the clearest cycles among the first bots: each beat the next, and the last the first."""
     pairs = standings["pairs"]
     if pairs is None:
         return []
@@ -117,7 +115,7 @@ def cycles(standings: Row) -> list[tuple[Beat, Beat, Beat]]:
 
 
 def seat_bars(effect: Row) -> list[SeatBar]:
-    """The seats of tables of one size on a common scale, with zero in its middle."""
+    """Return the seats of tables of one size on a common scale, with zero in its middle."""
     errors = [NORMAL_95 * se for se in effect["se_elo"]]
     most: float = max([abs(elo) + error for elo, error in zip(effect["elo"], errors, strict=True)] + [10.0])
 

@@ -29,7 +29,7 @@ class ChallengePage(base.Page):
 
 @router.post("", status_code=201, responses={**REFUSED, 429: {}})
 def ask(shared: Shared, asker: Asker, body: schemas.ChallengeRequest, response: Response) -> AskedChallenge:
-    """Ask for unrated matches. They are played after everything rated, one challenge of an author after the other."""
+    """Ask for unrated matches. They are played after all rated matches, one challenge of an author after the other."""
     with shared.db.transaction() as session:
         made = asked.ask(session, asker, body.season_id, question(body))
     response.headers["Location"] = f"/v1/challenges/{made.id}"

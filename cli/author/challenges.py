@@ -1,4 +1,4 @@
-"""An author's commands for unrated matches on the league's machines: ask for them, see how they stand, stop them."""
+"""An author's commands for unrated matches on the league's machines: ask for them, look at them, stop them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_TESTED = 200
 """Games of a test unless --games says otherwise, as at a promotion gate."""
 
 POLL_LOOKS = 4
-"""Half seconds between two looks at a challenge: its series take longer."""
+"""The interval between two looks at a challenge, in half seconds: its series take longer."""
 
 WAIT_SECONDS = 86_400
 
@@ -58,9 +58,9 @@ def challenge(
     report: Report = None,
     timeout: Timeout = WAIT_SECONDS,
 ) -> Output:
-    """Ask the league for unrated matches of your bot against another. They are played after everything rated."""
+    """Ask the league for unrated matches of your bot against another. They are played after all rated matches."""
     if not games and not sprt:
-        fail("say how many games with --games N, or let a test decide with --sprt ELO0,ELO1", USAGE)
+        fail("give the number of games with --games N, or let a test decide with --sprt ELO0,ELO1", USAGE)
     test = _bounds(sprt) if sprt else None
     where, own = _where(client, season, bot)
     body: dict[str, Any] = {
@@ -191,7 +191,7 @@ def _asked(made: AskedChallenge) -> Iterator[RenderableType]:
     bound = f"at most {made.games_limit}" if made.elo0 is not None else f"{made.games_limit}"
     private = ", private" if made.private else ""
     yield f"Challenge {made.id}: {_sides(made)}, {bound} unrated games in {made.season}{private}."
-    yield f"It is played after everything rated. See `{command('challenges', str(made.id))}`."
+    yield f"It is played after all rated matches. See `{command('challenges', str(made.id))}`."
 
 
 def _shown(client: Client, found: AskedChallenge, report: Path | None) -> Output:

@@ -41,8 +41,8 @@ def enter(
 
 
 def _entered(client: Client, entry: Entry, bot: str, season: int) -> Iterator[str]:
-    then = "newer versions pass the gate first" if entry.gated else "newer versions take over"
-    which = f", {then}" if entry.follows else " and nothing else"
+    then = "newer versions must first pass the gate" if entry.gated else "newer versions take over"
+    which = f"; {then}" if entry.follows else ", and no other"
     yield f"{entry.bot} plays version {entry.version} in season {season}{which}."
     if entry.challenger:
         shows = command("gate", bot, "--season", str(season))
@@ -75,7 +75,7 @@ def _change_entry(client: Client, verb: str, bot: str, season: int, now: str) ->
 
 @asks
 def gate(client: Client, bot: Bot, season: Season) -> Output:
-    """Show how new versions of a bot do, and did, at its promotion gate."""
+    """Show how a bot's new versions are doing, or have done, at its promotion gate."""
     found = client.challenges(season, find_bot(client, bot, client.season(season).game))
     return listed(found, _challenge_lines, "No version has been at the gate.")
 

@@ -36,7 +36,7 @@ def evaluations(
     """List a season's evaluations, newest first, or show the standings of one, or the pairings of a round."""
     if evaluation is None:
         if not season:
-            fail("say --season to list its evaluations, or an evaluation's number", USAGE)
+            fail("give --season to list a season's evaluations, or the number of one", USAGE)
         return tabled(client.evaluations(season, limit=limit), LIST, "There are none yet.")
     if rnd:
         return tabled(client.evaluation_round(evaluation, rnd), PAIRINGS, "This round has not been drawn yet.")
@@ -78,7 +78,7 @@ def _winner(one: BracketTie) -> str:
 
 
 def _rounds(one: Evaluation, of: str) -> str:
-    """The round of all rounds, and how many further ones two bots at the cut have had."""
+    """Return the round of all rounds, and how many further ones two bots at the cut have had."""
     more = one.round - one.rounds
     return f"{min(one.round, one.rounds)}{of}{one.rounds}" + (f" + {more}" if more > 0 else "")
 

@@ -102,7 +102,7 @@ def _details(match: MatchDetail) -> Iterator[RenderableType]:
     if match.not_played:
         yield Text.assemble(("  It was not played.", "red"), " ", harmless(match.not_played))
     if match.repeats_id:
-        yield f"  It is played instead of match {match.repeats_id}: same versions and seats, other dice."
+        yield f"  It is played instead of match {match.repeats_id}: same versions and seats, different dice."
     for seat in match.seats:
         why = f": {seat.fault.why}" if seat.fault and seat.fault.why else ""
         yield f"  seat {seat_number(seat.seat)}: {seat.bot} v{seat.version} by {seat.author}{why}"
@@ -167,7 +167,7 @@ def _follow_log(client: Client, version: Version, timeout_s: int, quiet: bool) -
 
 
 def _ending_lines(ending: EndingView) -> Iterator[RenderableType]:
-    how = "ended by us"
+    how = "ended by the service"
     if ending.exit_code is not None:
         how = f"exit code {ending.exit_code}"
     elif ending.signal is not None:

@@ -23,7 +23,7 @@ STARTERS = {"python": Path("random/main.py"), "c": Path("starter/main.c"), "cpp"
 
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
-"""Of a bot at a league."""
+"""The form of a bot's name in a league."""
 
 _LINK = re.compile(r"\[([^]]*)\]\((?!https?:|#)[^)]*\)")
 """A link to another page, which is not copied along; group 1 is its text."""
@@ -105,7 +105,7 @@ def _steps(game: str, folder: Path, rules: Path | None) -> tuple[tuple[str, str]
         *([] if USUAL == Backend.LOCAL else [("the same without Docker", command(*play, "--sandbox", "local"))]),
         *([("read the rules and the protocol", shlex.join(["less", nearby(rules)]))] if rules else []),
         *([] if logged_in() else [("create an account with your league's server (here: this machine)", sign_up)]),
-        ("send it in", command("submit", bot, "--game", game, "--name", name)),
+        ("upload it", command("submit", bot, "--game", game, "--name", name)),
         ("list the seasons", command("season", "list")),
         ("enter one, for example number 1", command("enter", name, "--season", "1")),
     )

@@ -60,8 +60,8 @@ def submit(
         bool | None,
         typer.Option(
             "--wait/--no-wait",
-            help="--wait: show the build log, the season's panel and the first matches there (without --season: of the "
-            "one that the bot is in); --no-wait: end after the upload.",
+            help="--wait: show the build log, the season's panel and the first matches there (without --season: in the "
+            "season that the bot is in); --no-wait: end after the upload.",
             show_default="until it is built and has played its trial match",
         ),
     ] = None,
@@ -79,7 +79,7 @@ def submit(
     """Upload a bot and wait until it is built and has played its trial match.
 
     Exit code 1 if it is broken, or (with --wait) if it has too few points against the season's panel, or if one of its
-    first matches ended by its fault. A loss is no fault.
+    first matches ended by its fault. A loss is not a fault.
     """
     watched = season or (_season_of(client, game, name) if wait else 0)
     filename, content = read_bot(bot)
@@ -103,9 +103,7 @@ def submit(
 
 
 def _season_of(client: Client, game: str, name: str) -> int:
-    """Return the one open season that the bot is in, or else the one that is scheduled; end the command if there is not
-    exactly one.
-    """
+    """Return the one open season of the bot, or else the scheduled one; end the command unless there is exactly one."""
     bot = next((bot.id for bot in client.bots() if bot.game == game and bot.name.lower() == name.lower()), None)
     states = {
         season.id: season.state

@@ -19,7 +19,7 @@ from deadheat.engine.games.folder import GameFolder
 from deadheat.engine.trial import NotConforming
 
 SPOILT = 500
-"""Replies that are put to the rules with something changed; some 10 ms each."""
+"""How many spoilt replies the rules are tested with; each takes some 10 ms."""
 
 Look = tuple[str, Callable[[], Iterable[str]]]
 

@@ -36,7 +36,7 @@ from deadheat.engine.transcript import Transcript
 from deadheat.engine.unfinished import Unfinished, unfinished
 
 GAMES, FEWEST = 40, 4
-"""Of the house bots' tournament: in all, and for each table at least."""
+"""The games of the house bots' tournament: in all, and at least for each table."""
 TOURNAMENT_SECONDS = 30
 BROWSER_SECONDS = 20
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
@@ -57,7 +57,7 @@ def protocol(game: GameFolder, folder: Path) -> Iterator[str]:
     """Look at the page for bot authors: it must name every prompt and every way to lose."""
     page = folder / "protocol.md"
     if not page.is_file():
-        yield "there is no protocol.md: write down for bot authors every line with its limit, and every fault"
+        yield "there is no protocol.md: describe every line with its limit, and every fault, for bot authors"
         return
     text = page.read_text(encoding="utf-8")
     for command in game.rules.commands:
@@ -72,18 +72,18 @@ def scenes(game: GameFolder, matches: Sequence[Transcript]) -> Iterator[str]:
     """Look at every scene of some matches: words for all, states that are JSON, a figure for each seat."""
     name = game.rules.name
     if name not in DIRECTORS:
-        yield Advice("there is no scenes.py with a DIRECTOR: viewers see every event as it stands in the transcript")
+        yield Advice("there is no scenes.py with a DIRECTOR: viewers see every event as the transcript has it")
         return
     for match in matches:
         told = document(match, [f"bot {seat}" for seat in range(match.seats)])
         if json.loads(json.dumps(told)) != told:
-            yield "a scene's state is not JSON: lists and texts as keys, no tuples"
+            yield "a scene's state is not JSON: use lists instead of tuples, and only texts as keys"
         for scene in told["scenes"]:
             if not scene["words"].strip() or "{" in scene["words"]:
                 yield f"a scene says {scene['words']!r}: say in a sentence what happened"
                 return
             if scene["figures"] and len(scene["figures"]) != match.seats:
-                yield f"a scene of {match.seats} seats has {len(scene['figures'])} figures: one for each seat"
+                yield f"a scene of {match.seats} seats has {len(scene['figures'])} figures instead of one for each seat"
                 return
 
 
@@ -137,13 +137,16 @@ def _form(game: GameFolder, form: Form, seen: Unfinished, message: Message, kind
     turn = form(message.line, state, message.seat)
     kinds.add(turn.kind)
     if json.loads(json.dumps(turn.offer)) != turn.offer:
-        yield f"the offer of the form for {message.command} is not JSON: lists and texts as keys, no tuples"
+        yield (
+            f"the offer of the form for {message.command} is not JSON: use lists instead of tuples, and only texts as "
+            "keys"
+        )
     with contextlib.suppress(Unfilled):  # expected, because the form is empty; any other exception is a crash
         turn.line({})
 
 
 def training(game: GameFolder) -> Iterator[str]:
-    """Play some matches as programs that learn do: a legal action must always be there, and be legal."""
+    """Play some matches as a learning program does: there must always be an action, and it must be legal."""
     if game.rules.name not in TRAINING:
         yield Advice("there is no training.py with a VIEW: programs cannot learn the game")
         return
@@ -221,7 +224,7 @@ def tournament(game: GameFolder, folder: Path) -> Iterator[str]:
     seats = game.rules.seats.start
     needed = max(seats, 2)
     if len(bots) < needed:
-        yield f"bots holds {len(bots)} of the {needed} bots of a match: beside random, write one that is stronger"
+        yield f"bots holds {len(bots)} of the {needed} bots that a match needs: write one that is stronger than random"
         return
     tables = comb(len(bots), seats)
     with tempfile.TemporaryDirectory(prefix="deadheat-game-", ignore_cleanup_errors=True) as work:
@@ -274,7 +277,7 @@ def _order(games: Sequence[Mapping[str, Any]], bots: Sequence[str]) -> Iterator[
         if share + error < 0.5:
             yield f"the house bot {bot} is weaker than random: it takes {share:.0%} of {len(both)} games"
     if not stronger:
-        yield f"no house bot is clearly stronger than random in {len(games)} games: write one that is"
+        yield f"no house bot is clearly stronger than random in {len(games)} games: write one"
 
 
 def crash(error: Exception) -> str:

@@ -18,15 +18,15 @@ NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 @says
 def new(
-    name: Annotated[str, typer.Argument(help="The game's name, in small letters, digits and hyphens: my-game.")],
+    name: Annotated[str, typer.Argument(help="The game's name, in lower-case letters, digits and hyphens: my-game.")],
     folder: Annotated[Path | None, typer.Option(help="Target folder; default: the game's name, here.")] = None,
 ) -> Output:
     """Write a small game that is playable at once and passes `deadheat game check`, and list the next steps."""
     if not NAME.fullmatch(name):
-        fail(f"{name!r} cannot be a game's name: use small letters and digits, separated by single hyphens", USAGE)
+        fail(f"{name!r} cannot be a game's name: use lower-case letters and digits, separated by single hyphens", USAGE)
     folder = folder or Path(name.replace("-", "_"))
     if not folder.name.isidentifier():
-        fail(f"{folder.name!r} cannot be a package's name: letters, digits and underscores", USAGE)
+        fail(f"{folder.name!r} cannot be a package's name: use letters, digits and underscores", USAGE)
     if folder.exists():
         fail(f"{folder} already exists; nothing was written", USAGE)
     words = name.split("-")

@@ -53,7 +53,7 @@ def bot_class(folder: Path) -> Any:
 
 
 def seated(bot: Bot) -> Player:
-    """Return a bot as the transport in memory wants it."""
+    """Return a bot in the form that the in-memory transport takes."""
 
     def play(message: Message) -> str | None:
         return None if message.line == "FINISH" else bot.answer(message.line + "\n")

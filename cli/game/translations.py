@@ -25,7 +25,7 @@ def translations(game: GameFolder, match: Transcript) -> Iterator[str]:
         scenes = document(match, [str(seat) for seat in range(match.seats)])["scenes"]
     untold = [scene["words"] for scene in scenes if PROSE.search(scene["words"])]
     if untold:
-        yield Advice(f"every reader is told in English: {untold[0]!r}; look texts up by `_`")
+        yield Advice(f"every reader sees this in English: {untold[0]!r}; look texts up by `_`")
     try:
         from deadheat.league.locale import LANGUAGES
         from deadheat.league.locale.messages import of_game
@@ -65,7 +65,7 @@ def _of_language(game: GameFolder, language: str, texts: set[str]) -> Iterator[s
 
 
 def _translated(path: Path, language: str) -> dict[str, str]:
-    """Every translated message of a catalogue. Of those that depend on a count: the first form and its translation."""
+    """Return a catalogue's translated messages; of those that depend on a count, the first form and its translation."""
     from deadheat.league.locale import read
 
     found = {}

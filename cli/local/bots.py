@@ -32,7 +32,7 @@ def prepare(game: Game, name: str, sandbox: Sandbox, folder: Path) -> Program:
 
     Raises:
         BadBot: with a sentence for the person who named it.
-        SandboxError: ours.
+        SandboxError: this machine failed.
     """
     folder.mkdir(parents=True)
     try:

@@ -113,7 +113,7 @@ def viewer(first: int | None = None) -> str:
 <template id="viewer"><section class="viewer" aria-label="Replay" data-boards="{" ".join(_drawn())}" hidden>
 {part("viewer-parts.html")}  {lines}
 </section></template>
-<noscript><p class="note">The replay needs scripts.</p></noscript>
+<noscript><p class="note">The replay needs JavaScript.</p></noscript>
 """
 
 

@@ -54,7 +54,7 @@ def show(console: Console, game: str, bots: Sequence[str], score: Score, clock: 
     console.print(Text(f"{game}: {', '.join(parts)}", style="bold"))
     if score.abandoned:
         console.print(
-            f"[red]{counted(score.abandoned, 'match was', 'matches were')} given up:[/] "
+            f"[red]{counted(score.abandoned, 'match was', 'matches were')} abandoned:[/] "
             f"each of {MATCH_ATTEMPTS} attempts was void because of this machine."
         )
     console.print(_scores(bots, score))

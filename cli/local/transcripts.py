@@ -51,9 +51,9 @@ def _sane(data: bytes) -> Transcript:
     seats = range(min(transcript.seats, MAX_SEATS))
     named = {message.seat for exchange in transcript.exchanges for message in exchange.messages}
     if len(transcript.result.ranks) != len(seats) or not (named | transcript.result.faults.keys()) <= set(seats):
-        raise BadTranscript(f"{transcript.seats} seats, and lines or results of others")
+        raise BadTranscript(f"it has {transcript.seats} seats, but lines or results of others")
     if any(abs(value) > MAX_NUMBER for value in _times(transcript)):
-        raise BadTranscript("a time of more than a hundred years")
+        raise BadTranscript("it has a time of more than a hundred years")
     return transcript
 
 
@@ -85,7 +85,7 @@ def parsed(data: bytes, name: str) -> Transcript:
 def doubt(transcript: Transcript) -> str | None:
     """Say why this is not what the rules say; None if it is, and only then its events have a known form."""
     if transcript.game not in GAMES:
-        return f"the game {transcript.game!r} is not known here (a folder's name in {SETTING} makes it known)"
+        return f"the game {transcript.game!r} is not known here; name its folder in {SETTING}"
     try:
         replay(rules_of(transcript), transcript)
     except (Diverged, ValueError) as error:

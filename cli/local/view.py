@@ -36,7 +36,7 @@ Written = Annotated[Path | None, typer.Option("--output", help="Write this file,
 def view(file: File, output: Written = None, server: Server = "", token: Token = "") -> Output:
     """Show a match or a tournament in the browser, as one file that needs no server, and print the file's name.
 
-    A match is in a temporary folder, a tournament's report in its own, unless --output names another file.
+    A match is written to a temporary folder and a tournament's report to its own, unless --output names another file.
     """
     try:
         if file.is_dir():

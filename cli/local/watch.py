@@ -70,7 +70,7 @@ def replay(
 def verify(file: File, server: Server = "", token: Token = "") -> Iterator[Output]:
     """Re-simulate a transcript by the rules; with a match's number, compare it with the league's record too.
 
-    Exit code 1 if the rules lead to anything else (with the exchange's number) or the record differs (with how).
+    Exit code 1 if the rules lead to anything else, or the record differs; the message says at which exchange, or how.
     """
     looked = look(file, server, token)
     name, transcript = looked.name, looked.transcript

@@ -30,7 +30,7 @@ Folder = Annotated[Path, typer.Argument(help="The folder of back-ups.", file_oka
 def backup(
     folder: Folder, keep: Annotated[int, typer.Option(min=0, help="Keep only this many back-ups; 0: keep all.")] = 0
 ) -> Iterator[Output]:
-    """Back the whole league up while it runs. A second back-up into the same folder copies only what is new."""
+    """Back up the whole league while it runs. A second back-up into the same folder copies only what is new."""
     from deadheat.league.storage import backup as backups
 
     with _progress() as progress, _one_sentence():
@@ -44,7 +44,7 @@ def backup(
         note(f"A back-up was kept. {sentence} Check it, and remove its folder if you do not need it.", "note:")
     _note_lost(made, made.lost)
     if made.lost:
-        fail(f"{counted(len(made.lost), 'blob')} that the database names could not be backed up; all else is")
+        fail(f"{counted(len(made.lost), 'blob')} that the database names could not be backed up; everything else was")
 
 
 @says
@@ -85,7 +85,7 @@ def _restored(settings: Settings, chosen: Backup, checked: Checked, check: bool)
         yield "It can be restored."
         return
     yield "The league is restored, and the audit log records it. Start everything again."
-    yield "Accounts, passwords and tokens are those of the back-up. Anyone who got one later must do so again."
+    yield "Accounts, passwords and tokens are those of the back-up. Anyone who got a newer one must do so again."
     yield _token_line(settings)
 
 

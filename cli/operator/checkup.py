@@ -59,7 +59,7 @@ def check_settings(settings: Settings) -> Iterator[Finding]:
         yield Finding(about, verdict, f"{unsafe.setting}: {unsafe.why}", unsafe.mend)
     if settings.environment != "production":
         cure = "set DEADHEAT_ENVIRONMENT=production before you admit strangers"
-        yield Finding(about, Verdict.REMARK, "Unsafe settings are only remarked on.", cure)
+        yield Finding(about, Verdict.REMARK, "Unsafe settings only cause remarks.", cure)
     if settings.database_url.startswith("postgresql") and not settings.broker_url:
         cure = "set DEADHEAT_BROKER_URL to a Redis"
         yield Finding(about, Verdict.REMARK, "Messages are files, so all processes must run on this machine.", cure)
@@ -70,7 +70,7 @@ def check_settings(settings: Settings) -> Iterator[Finding]:
         cure = f"chmod 700 {settings.data_dir}"
         yield Finding(about, Verdict.REMARK, f"Others on this machine can read {settings.data_dir}.", cure)
     if not refused:
-        yield Finding(about, Verdict.GOOD, f"A {settings.environment} deployment starts with them.")
+        yield Finding(about, Verdict.GOOD, f"A {settings.environment} deployment starts with these settings.")
 
 
 def check_database(settings: Settings) -> Iterator[Finding]:
@@ -103,9 +103,11 @@ def check_database(settings: Settings) -> Iterator[Finding]:
             apart = abs((told.astimezone(UTC) - datetime.now(UTC)).total_seconds())
             if apart > CLOCK_SECONDS + took_ms / 1000:
                 cure = "synchronise both with time servers (`timedatectl set-ntp true`)"
-                yield Finding("clock", Verdict.REMARK, f"Ours and the database's are {apart:.1f} s apart.", cure)
+                yield Finding(
+                    "clock", Verdict.REMARK, f"This machine's and the database's are {apart:.1f} s apart.", cure
+                )
             else:
-                yield Finding("clock", Verdict.GOOD, "Ours agrees with the database's.")
+                yield Finding("clock", Verdict.GOOD, "This machine's agrees with the database's.")
 
 
 def check_broker(settings: Settings) -> Iterator[Finding]:

@@ -1,6 +1,7 @@
-"""The demonstration behind scripts/demo: a server, four authors, five bots, one season. Over HTTP, but for house bots.
+"""The demonstration behind scripts/demo: a server, four authors, five bots, one season.
 
-Everything is kept in the data directory, so a second run finds authors and bots there and plays a further season.
+Everything but house bots goes over HTTP. All of it is kept in the data directory, so a second run finds authors and
+bots there and plays a further season.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ STALL_SECONDS = 180
 
 PATIENCE_SECONDS = 15
 """After this long without a finished match, the demonstration says whether this machine may judge. As often, it reports
-what a server that is not ready yet does."""
+what a server that is not ready yet is doing."""
 
 LONGEST_SERIES = 10
 

@@ -1,6 +1,4 @@
-"""`deadheat doctor`, `check-host`: the state of a deployment, a machine's fitness to judge, and what to do about
-faults.
-"""
+"""`deadheat doctor`, `check-host`: the state of a deployment, a machine's fitness to judge, and remedies."""
 
 from __future__ import annotations
 
@@ -58,9 +56,10 @@ def check_host(
         bool, typer.Option("--quick", help="Take two seconds instead of ten, as workers do when they start.")
     ] = False,
 ) -> Iterator[Output]:
-    """Say whether this machine is fit to judge; exit code 1 if it is not. Waits for a free slot if it plays.
+    """Say whether this machine is fit to judge; exit code 1 if it is not.
 
-    If this machine plays in a league and is found unfit, the league is told and gives it nothing to play.
+    On a machine that plays, the check waits for a free slot. If it finds a league's machine unfit, the league is
+    notified and gives it nothing to play.
     """
     from deadheat.engine.core import TransportError
     from deadheat.sandbox.host import check

@@ -34,7 +34,7 @@ class Forked:
         self.returncode: int | None = None
 
     def poll(self) -> int | None:
-        """Return its exit code, or minus the number of the signal that ended it; None: it runs."""
+        """Return its exit code, or minus the number of the signal that ended it; None: it is still running."""
         return self._look(os.WNOHANG)
 
     def wait(self) -> int | None:
@@ -74,9 +74,7 @@ def fork(words: Sequence[str]) -> Forked | None:
 
 
 def _show(words: Sequence[str]) -> None:
-    """Make `ps`, and processes that wait for our processors, show these words in place of the parent's, as far as they
-    fit.
-    """
+    """Make `ps`, and processes that wait for processors, show these words, not the parent's, as far as they fit."""
     fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
     start, end = int(fields[ARG_START]), int(fields[ARG_END])
     if room := end - start:  # 0: the kernel does not let us know

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 ANNOUNCE_SECONDS = 5
-"""The pause between two tries to write down which games there are."""
+"""The pause between two tries to record which games there are."""
 
 PARTS = (
     *("uvicorn", "deadheat.api.app", "deadheat.workers.tasks", "deadheat.workers.keeper", "deadheat.workers.leader"),
@@ -84,7 +84,7 @@ def check_schema(settings: Settings) -> None:
 
 
 def announce_games(settings: Settings) -> None:
-    """Write down in the background which games this API has; a database that is away is asked until it answers."""
+    """Record in the background which games this API has; as long as the database is away, try again."""
     from sqlalchemy.exc import SQLAlchemyError
 
     from deadheat.league.database import Database
@@ -164,9 +164,8 @@ def tell_metrics(directory: Path | None) -> None:
     measured.fold(directory)
     if not alone:
         note(
-            f"another process already reports the metrics in {directory}. A Prometheus that asks both counts "
-            f"everything "
-            "twice: give this one a DEADHEAT_METRICS_DIR of its own.",
+            f"another process already reports the metrics in {directory}. A Prometheus that scrapes both counts "
+            "everything twice: give this one a DEADHEAT_METRICS_DIR of its own.",
             "warning:",
         )
 

@@ -5,7 +5,7 @@ When told to stop, the tree lets its children finish (SIGTERM), then has them ha
 SIGTERM from the kernel, and those with long work do the rest themselves (`end_without_parent`).
 
 Where `forks` is set, children are copies of this process, which has imported their packages (`cli.operator.forked`). A
-parent with a thread that tells metrics, or with the lock of those who do, starts new interpreters.
+parent that serves metrics from a thread, or holds the lock for doing so, starts new interpreters.
 """
 
 from __future__ import annotations

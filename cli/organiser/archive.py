@@ -33,7 +33,7 @@ from deadheat.league.words import Exported
 FORMAT = 1
 MANIFEST = "manifest.json"
 DATE = (1980, 1, 1, 0, 0, 0)
-"""What a zip says where there is no date."""
+"""The date in a zip that stands for none."""
 
 
 def archive(
@@ -59,16 +59,14 @@ def archive(
     members = counted(len(recording.names), "answer")
     logged = _logged(client, season_id, digest)
     answer = {"season_id": season_id, "file": str(output), "sha256": digest, "members": len(recording.names)}
-    told = " The audit log has the same." if logged else ""
+    told = " The audit log has the same hash." if logged else ""
     yield Output(answer | {"logged": logged}, f"{output}: season {season_id}, {members}, SHA-256 {digest}.{told}")
     if logged is False:
         fail(f"{output}: the audit log has another archive of season {season_id}")
 
 
 def _logged(client: Client, season_id: int, digest: str) -> bool | None:
-    """Return whether the audit log has this hash. If the log has none, an organiser adds this one; anybody else gets
-    None.
-    """
+    """Return whether the audit log has this hash. If it has none, an organiser adds this one; others get None."""
     known = {json.loads(one.data)["sha256"] for one in client.audit(f"archive/{season_id}")}
     if not known:
         try:

@@ -1,6 +1,4 @@
-"""The checks of `deadheat season verify`: each member, transcript, figure of the ranking, seed, evaluation and
-stage.
-"""
+"""The checks of `deadheat season verify`: members, transcripts, ranking, seeds, evaluations and stages."""
 
 from __future__ import annotations
 

@@ -47,9 +47,7 @@ class _Table:
 
 @dataclass(frozen=True, slots=True)
 class _Finals:
-    """The finals according to the archive's tables and the public log. `left`: when which bot left (true) or came
-    back.
-    """
+    """The finals by the archive's tables and the public log. `left`: when which bot left (true) or came back."""
 
     season: Row
     tables: Sequence[_Table]

@@ -202,9 +202,7 @@ def finals(archived: Archived) -> Checked:
 
 
 def _first_field(entries: Sequence[Row], told: Sequence[_Told]) -> list[int]:
-    """Return the field of the first stage, the best seed first: by the last completed evaluation, then by the
-    ladder.
-    """
+    """Return the first stage's field, the best seed first: by the last completed evaluation, then by the ladder."""
     done = [one for one in told if one.row["stage"] is None and one.row["state"] == EvaluationState.DONE]
     last = max(done, key=lambda one: int(one.row["number"]), default=None)
     places = {} if last is None else {one["bot_id"]: one["place"] for one in last.players if one["place"] is not None}

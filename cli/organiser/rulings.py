@@ -57,7 +57,7 @@ def restore(client: Client, match: Match, reason: Why) -> Output:
 @group.command()
 @asks
 def rejudge(client: Client, match: Match, reason: Why) -> Output:
-    """Replay a match with the same versions and seats and other dice: void a played one, or retry a held one."""
+    """Replay a match with the same versions and seats but different dice: void a played one, or retry a held one."""
     made = client.rejudge(match, reason)
     return Output(made, f"Match {match} does not count; match {made.match_id} is played instead.")
 

@@ -1,7 +1,7 @@
 """A season as a file: `deadheat season apply`, `export` and `forecast`. What a file may say is in docs/organisers.md.
 
-The file goes to the server as it is, and the server reads it. So every mistake in it is told at once, those that only
-the league can see among them, and a command that is older than its server does not refuse what it does not know.
+The file goes to the server as it is, and the server reads it. So all mistakes in it are reported at once, including
+those that only the league can see, and a command that is older than its server does not refuse what it does not know.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def export(
     season: Annotated[int, typer.Argument(metavar="SEASON", help="The season's number.", min=1)],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Output file; default: the terminal.")] = None,
 ) -> Output:
-    """Write a season as a file. Edit it, then change the season by `season apply FILE --season SEASON`."""
+    """Write a season as a file. Edit it, then change the season with `season apply FILE --season SEASON`."""
     text = client.season_file(season)
     if output is None:
         return Output({"season_id": season, "document": text}, text.rstrip("\n"))

@@ -101,9 +101,7 @@ def named(transcript: Transcript, seat: Seat, width: int = COLUMN_WIDTH) -> str:
 
 
 def sheet(transcript: Transcript, own: Seat | None = None) -> Iterator[Table]:
-    """Yield a table of both seats' points, if the game has one; with `own`, that seat comes first and the difference
-    last.
-    """
+    """Yield a table of both seats' points, if the game has one; with `own`, that seat first and the difference last."""
     rows = scenes.sheet(transcript)
     if not rows:
         return

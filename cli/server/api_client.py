@@ -83,7 +83,7 @@ class Client:
         return self._ask(User, "GET", "/v1/users/me")
 
     def inbox(self, *, unread: bool = False, limit: int | None = None) -> Iterator[Notice]:
-        """Yield what you were told of events that concern you, newest first."""
+        """Yield your notices, newest first."""
         yield from self._pages(Notice, "/v1/inbox", limit, unread=unread)
 
     def mark_read(self, up_to: int) -> int:
@@ -104,7 +104,7 @@ class Client:
         return self._ask(Bot, "POST", "/v1/bots", json={"game": game, "name": name})
 
     def change_bot(self, /, bot_id: int, **change: Any) -> Bot:
-        """Change `name`, `description`, `retired`, `plays_people` or `team_id` (None: no team, only its maker)."""
+        """Change `name`, `description`, `retired`, `plays_people` or `team_id` (None: no team, only its creator)."""
         return self._ask(Bot, "PATCH", f"/v1/bots/{bot_id}", json=change)
 
     def upload(self, bot_id: int, filename: str, content: bytes) -> Version:
@@ -116,7 +116,7 @@ class Client:
         return self._items(Version, f"/v1/bots/{bot_id}/versions")
 
     def panels(self, bot_id: int, *, version: int | None = None) -> list[PanelResult]:
-        """Return what an own bot's versions, or one, have against the panels of their seasons, newest first."""
+        """Return the results of your bot's versions (or of one) against the panels of their seasons, newest first."""
         return self._items(PanelResult, f"/v1/bots/{bot_id}/panels", version=version)
 
     def version(self, bot_id: int, number: int) -> Version:
@@ -160,16 +160,19 @@ class Client:
     def apply_season_file(
         self, document: str, season_id: int = 0, preview: bool = False, bots: int | None = None
     ) -> Declared:
-        """Make a season what a file declares (0: make one), or only say what would change; organisers only.
+        """Change a season to what a file declares (0: create one), or only preview that; organisers only.
 
-        `bots`: the preview's forecast reckons with so many.
+        `bots`: how many the preview's forecast assumes.
         """
         method, path = ("PUT", f"/v1/seasons/{season_id}/file") if season_id else ("POST", "/v1/season-files")
         body = {"document": document, "preview": preview, **({"bots": bots} if bots else {})}
         return self._ask(Declared, method, path, json=body)
 
     def season_forecast(self, season_id: int, bots: int | None = None) -> Forecast:
-        """Forecast whether there are enough machines for a season's timetable; organisers only. `bots`: how many."""
+        """Forecast whether there are enough machines for a season's timetable; organisers only.
+
+        `bots`: how many the forecast assumes.
+        """
         return self._ask(Forecast, "GET", f"/v1/seasons/{season_id}/forecast", params=_given({"bots": bots}))
 
     def invited(self, season_id: int) -> list[str]:
@@ -231,7 +234,7 @@ class Client:
         return self._ask(AskedChallenge, "POST", "/v1/challenges", json=body)
 
     def own_challenges(self, *, season: int = 0, limit: int | None = None) -> Iterator[AskedChallenge]:
-        """Yield what was asked for with your bots, newest first."""
+        """Yield the challenges of your bots, newest first."""
         yield from self._pages(AskedChallenge, "/v1/challenges", limit, season=season)
 
     def asked_challenge(self, challenge_id: int) -> AskedChallenge:

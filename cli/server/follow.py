@@ -161,7 +161,7 @@ def state_line(version: Version) -> str:
 
 
 def panel_line(panel: PanelResult) -> str:
-    """Describe in one line what a version has against a season's panel."""
+    """Describe in one line how a version stands against a season's panel."""
     verdict = {"passed": "enough", "failed": "too few", "ended": "not finished"}
     state = verdict.get(panel.state, "in progress") if panel.minimum is not None or panel.state == "ended" else ""
     if panel.state == "running":
@@ -172,7 +172,7 @@ def panel_line(panel: PanelResult) -> str:
 
 
 def panel_changes(client: Client, bot_id: int, number: int, told: dict[int, str]) -> Iterator[PanelResult]:
-    """Yield what of a version's results against panels is news; `told` remembers the lines shown."""
+    """Yield what is new in a version's results against panels; `told` remembers the lines shown."""
     for panel in client.panels(bot_id, version=number):
         if told.get(panel.id) != (line := panel_line(panel)):
             told[panel.id] = line

@@ -175,7 +175,7 @@ def _check_gate(gate: Gate | None, request: Request) -> None:
     least = max((condition.no_fault_in or 0 for condition in gate.condition), default=0)
     played = request.panel * (request.games + request.games % 2)
     if least > played:
-        raise Unplayable(f"the gate asks for {least} games without a fault, and plays only {played}")
+        raise Unplayable(f"the gate asks for {least} games without a fault, but plays only {played}")
     asked = conditions.most_compared(gate, request.labels[-request.panel :])
     if asked and request.games + request.games % 2 < (needed := conditions.games_needed(asked)):
         raise Unplayable(

@@ -234,7 +234,7 @@ class Run:
         return False
 
     def _void(self, void: Voided) -> None:
-        follows = "given up" if void.given_up else "trying again with the next dice"
+        follows = "abandoned" if void.given_up else "trying again with the next dice"
         note(f"game {void.number}: {void.cause}: {void.detail}; {follows}", "void:")
 
     def verdicts(self) -> dict[str, list[Verdict]]:

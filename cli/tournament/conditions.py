@@ -181,9 +181,7 @@ def pairs_needed(opponents: int) -> int:
 
 
 def games_needed(opponents: int) -> int:
-    """Return the fewest games against each of so many opponents, because the other bot may score in only half of the
-    pairs.
-    """
+    """Return the fewest games against each of so many opponents: the other bot may score in only half of the pairs."""
     return 4 * pairs_needed(opponents)
 
 
@@ -255,9 +253,7 @@ def _not_worse(standings: Standings, candidate: int, reference: int, against: Se
 
 
 def _compared(standings: Standings, candidate: int, reference: int, opponent: int) -> list[tuple[int, int]]:
-    """Return the half points of both bots against an opponent, in each pair of games with dice that both have
-    played.
-    """
+    """Return both bots' half points against an opponent, in each pair of games with dice that both have played."""
     own, others = (standings.deal_points.get((bot, opponent), {}) for bot in (candidate, reference))
     return [(own[group], others[group]) for group in own.keys() & others.keys()]
 

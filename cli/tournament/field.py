@@ -96,7 +96,7 @@ def build_all(
     An `optional` bot that cannot be built here, for lack of a compiler for example, is left out with a note.
 
     Raises:
-        BadBot: with a sentence for the person who named it. SandboxError: ours.
+        BadBot: with a sentence for the person who named it. SandboxError: this machine failed.
     """
     labels = {bot.label for bot in known}
     for number, name in enumerate(names, len(known)):

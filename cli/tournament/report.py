@@ -27,8 +27,8 @@ __all__ = ["BadFolder", "write"]
 NAME = "report.html"
 
 MOST_KEPT_BYTES = 48 * 1024 * 1024
-"""Of games in the report, as they are in the file: some 10,000 short ones. A browser opens a file of that size in
-seconds; games past it are in the folder, and `deadheat view FILE` shows them."""
+"""The most space for games in the report, enough for some 10,000 short ones. A browser opens a file of that size in
+seconds; other games are in the folder, and `deadheat view FILE` shows them."""
 
 MOST_LINKS = 10
 """Games named beside each kind of fault; the list of games has all of them."""
@@ -125,7 +125,7 @@ def _packed(folder: Path, game: GameRecord) -> str | None:
 
 
 Kind = tuple[str, str, str]
-"""Of faults: bot, fault, command."""
+"""A kind of fault: bot, fault, command."""
 
 
 def _faults(played: Played, kept: Mapping[int, str]) -> Iterator[str]:
@@ -168,9 +168,7 @@ def _games(played: Played, kept: Mapping[int, str]) -> Iterator[str]:
 
 
 def _listed(played: Played, kept: Mapping[int, str]) -> dict[str, Any]:
-    """List the games for the page's script: number, bots by seat, ranks, points, faults, seconds, and whether they can
-    be watched.
-    """
+    """List the games for the script: number, bots by seat, ranks, points, faults, seconds, whether one can watch it."""
     numbers = {label: number for number, label in enumerate(played.labels)}
     games = [
         [

@@ -28,9 +28,7 @@ from deadheat.cli.tournament.schedule import Deal
 from deadheat.cli.tournament.worker import Ended, Failed, Job, Voided, Waits, Word, work
 
 AT_HAND, MOST_AT_HAND, AT_HAND_SECONDS = 2, 64, 0.3
-"""The deals that a worker has: the one that it plays and the next, or, for quick games, as many as keep it busy this
-long.
-"""
+"""A worker has the deal that it plays and the next one, or, of quick games, as many as keep it busy this long."""
 
 LOOK_MS = 500
 """The longest interval between two calls of `look`."""

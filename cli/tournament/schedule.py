@@ -32,9 +32,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A stage: that many of the bots play, and each pair that meets plays at least that many games, rounded up to whole
-    deals.
-    """
+    """A stage: so many bots play, and each pair that meets plays at least so many games, rounded up to whole deals."""
 
     bots: int
     games: int

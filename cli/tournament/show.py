@@ -92,7 +92,7 @@ def closing_lines(standings: Standings, choice: list[Rating]) -> Iterator[Render
         yield f"{counted(standings.void_attempts, 'attempt was', 'attempts were')} void because of this machine."
     host_ms = sum(seen.host_ms for seen in standings.seen)
     if host_ms:
-        yield f"The host took {duration(round(host_ms * NS_PER_MS))} from the bots; limits bound their own time."
+        yield f"The host took {duration(round(host_ms * NS_PER_MS))} from the bots; limits apply to their own time."
     excess = flattery(choice)
     if excess is not None and excess >= 1:
         yield (

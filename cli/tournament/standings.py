@@ -141,9 +141,7 @@ class Standings:
         return self._tested[1]
 
     def ratings(self, now: bool = False) -> list[Rating]:
-        """Return the ratings, best first. Unless `now`, they may be a moment old, so that fitting takes little of the
-        time.
-        """
+        """Return the ratings, best first. Unless `now`, they may be a moment old, so that fitting takes little time."""
         import deadheat.league.ratings  # noqa: F401  before the clock: this takes longer than a fit
 
         games, at, took = self._fitted_at

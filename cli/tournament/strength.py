@@ -57,7 +57,7 @@ def ratings(found: RatingTable, played: Played) -> Iterator[str]:
     yield "</p>\n"
     if len(entries) > 2:
         yield (
-            f'<p class="note">Whoever is first of {len(entries)} is there partly by luck. Before you choose it, '
+            f'<p class="note">The first of {len(entries)} is there partly by luck. Before you choose it, '
             "play it against its rivals with another <code>--seed</code>: expect less than this table says.</p>\n"
         )
 

@@ -195,7 +195,7 @@ def host(played: Played) -> Iterator[str]:
             taken[bot].append(value)
     voids = sum(game.void_attempts for game in played.games)
     total = sum(map(sum, taken.values()))
-    said = "Nothing." if not total else f"{_seconds(total)} in all. It was given back: limits bound own time."
+    said = "Nothing." if not total else f"{_seconds(total)} in all. It was given back: limits apply to own time."
     yield f"<p>{said} {counted(voids, 'void attempt', 'void attempts')}.</p>\n"
     if not total:
         return

@@ -206,9 +206,7 @@ class Worker:
         self.let_go()
 
     def say(self, word: Word) -> None:
-        """Queue a message for the parent. Sent at once, a hundred games a second would each wake it and disturb the
-        next.
-        """
+        """Queue a message for the parent: sent at once, a hundred games a second would wake it and disturb the next."""
         self._unsaid.append(word)
         if time.monotonic() >= self._say_at:
             self.flush()
@@ -221,9 +219,7 @@ class Worker:
         self._say_at = time.monotonic() + SAY_SECONDS
 
     def play(self, deal: Deal) -> None:
-        """Play a deal's games, and report each as it ends. Raises TransportError if further attempts would be
-        futile.
-        """
+        """Play a deal's games, and report each as it ends. Raises TransportError if more attempts are futile."""
         if self._hold is not None and time.monotonic() - self._held_at > TURN_SECONDS and self._processors.wanted():
             self.let_go()
         if self._hold is None:
@@ -300,9 +296,7 @@ class Worker:
             return
 
     def _is_kept(self, seated: Seated, transcript: Transcript) -> bool:
-        """Return whether a game is worth keeping; `lost` games are those that the first bot did not win, and faulty
-        ones.
-        """
+        """Return whether to keep a game; `lost` games are those that the first bot did not win, and faulty ones."""
         result, keep = transcript.result, self.job.keep
         if keep == "lost":
             return bool(result.faults) or any(

@@ -42,7 +42,7 @@ from typing import Any
 from deadheat.engine.core import Game
 
 ADDRESSED_DIGITS = 12
-"""Of the folder's hash, in the addresses of its files: a changed file has another address, so browsers keep each."""
+"""Digits of the folder's hash in its files' addresses, so that a changed file has another address."""
 
 SETTING = "DEADHEAT_GAMES"
 """The variable that names folders of further games."""
@@ -90,9 +90,7 @@ class Identity:
 
 @cache
 def _found() -> Any:
-    """Return the games that can be found, a `games.Found`. The search runs once: a process keeps the games it began
-    with.
-    """
+    """Return the games that can be found, a `games.Found`. The search runs once: a process keeps its games."""
     return import_module("deadheat.games").find()
 
 
@@ -159,9 +157,7 @@ class Games(Mapping[str, Game]):
 
 
 class Parts(Mapping[str, Any]):
-    """The objects with a given name in a given module of each game's folder, by game; only games with the module are in
-    it.
-    """
+    """The objects of a given name in a given module of each game's folder, by game; games without it are left out."""
 
     def __init__(self, module: str, name: str) -> None:
         self._module, self._name = module, name

@@ -29,8 +29,8 @@ class Unfilled(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """`kind`: which macro of the game's `turns.html`; `offer`: what it shows; `line`: from its fields to a reply, or
-    Unfilled.
+    """`kind`: a macro of the game's `turns.html`; `offer`: what it shows; `line`: makes a reply of its fields, or
+    raises Unfilled.
     """
 
     kind: str

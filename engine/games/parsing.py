@@ -20,8 +20,7 @@ _BLANKS = " \t\r"
 _DIGITS = 9  # the most digits of a number, in whatever notation
 
 MAX_NESTING = 64
-"""The deepest nesting of arrays and objects in a line of JSON; a reply needs one level, and most lines are not even
-this long."""
+"""The deepest nesting of arrays and objects in a line of JSON; a reply needs one level."""
 
 MAX_NUMBER_CHARACTERS = 1000
 """The longest number in a line of JSON. Only integral values are used, and ``5.000`` is one, however long."""

@@ -5,7 +5,7 @@ A game declares them as the fields of its class, a frozen dataclass, and reads t
     dice: Annotated[int, Parameter(1, 5, "Dice of a player at the beginning")] = 5
 
 Its defaults are the rules. A *variant* names those that differ, with their numbers; an empty one is the game itself. A
-transcript carries its variant, so whoever replays it plays by the same numbers (`rules_of`).
+transcript carries its variant, so everybody replays it by the same numbers (`rules_of`).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Value:
 
 
 def parameters(game: Game) -> Iterator[Value]:
-    """Every parameter of these rules."""
+    """Yield every parameter of these rules."""
     for name, (parameter, usual) in _declared(type(game)).items():
         yield Value(name, parameter, usual, getattr(game, name))
 
@@ -74,7 +74,7 @@ def differences(game: Game) -> list[str]:
 
 
 def varied(game: Game, variant: Variant) -> Game:
-    """The rules with these numbers. Raises BadVariant."""
+    """Return the rules with these numbers. Raises BadVariant."""
     if not variant:
         return game
     known = {each.name: each for each in parameters(game)}
@@ -89,7 +89,7 @@ def varied(game: Game, variant: Variant) -> Game:
 
 
 def read(words: Iterable[str] | None) -> dict[str, int]:
-    """A variant as people write it, a word for each parameter. Raises BadVariant."""
+    """Read a variant as people write it, a word for each parameter. Raises BadVariant."""
     found: dict[str, int] = {}
     for word in words or ():
         name, _, number = word.partition("=")
@@ -100,12 +100,12 @@ def read(words: Iterable[str] | None) -> dict[str, int]:
 
 
 def rules(game: str, words: Iterable[str] | None) -> Game:
-    """The rules of a game with what was set, as people write it. Raises KeyError, BadVariant."""
+    """Return the rules of a game with what was set, as people write it. Raises KeyError, BadVariant."""
     return varied(GAMES[game], read(words))
 
 
 def rules_of(transcript: Transcript) -> Game:
-    """The rules by which a match was played. Raises KeyError, BadVariant."""
+    """Return the rules by which a match was played. Raises KeyError, BadVariant."""
     return varied(GAMES[transcript.game], transcript.variant)
 
 

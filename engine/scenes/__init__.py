@@ -23,7 +23,7 @@ DIRECTORS: Mapping[str, Director] = Parts("scenes", "DIRECTOR")
 
 
 def scenes(transcript: Transcript, names: Sequence[str]) -> list[Scene]:
-    """A verified transcript as scenes; `names` by seat. At most `MAX_SCENES`, and one for the end."""
+    """Return a verified transcript as scenes; `names` by seat. At most `MAX_SCENES`, and one for the end."""
     director = _director_of(transcript)
     found = list(islice(director.scenes(moments(transcript), names), MAX_SCENES))
     last = found[-1].state if found else {}
@@ -38,9 +38,9 @@ def sheet(transcript: Transcript) -> list[Row]:
 
 
 def document(transcript: Transcript, names: Sequence[str]) -> dict[str, Any]:
-    """The JSON document for a viewer: ``game``, ``names``, ``board`` (the constant part), ``figure`` (what the chart
-    draws, see `core.Director`), ``scenes``, each with its ``figures`` by seat (`_figures`), and ``opens``, the deciding
-    one.
+    """Return the JSON document for a viewer: ``game``, ``names``, ``board`` (the constant part), ``figure`` (what the
+    chart draws, see `core.Director`), ``scenes``, each with its ``figures`` by seat (`_figures`), and ``opens``, the
+    deciding one.
 
     ``game`` is empty where no picture could draw the scenes: the match was played by other rules than today's.
     """
@@ -52,12 +52,12 @@ def document(transcript: Transcript, names: Sequence[str]) -> dict[str, Any]:
 
 
 def scenes_so_far(game: Game, match: Unfinished, names: Sequence[str]) -> list[Scene]:
-    """A match that is still being played, or just over, as scenes; what is hidden was left out before (`seen_by`)."""
+    """Return a match in progress, or just over, as scenes; `seen_by` has left out what is hidden."""
     return list(islice(_director(game.name).scenes(moments(match), names), MAX_SCENES))
 
 
 def document_so_far(game: Game, match: Unfinished, names: Sequence[str]) -> dict[str, Any]:
-    """The document of an unfinished match, which has no ranks yet, and opens with its newest scene; see `document`."""
+    """Return the `document` of an unfinished match, which has no ranks yet and opens with its newest scene."""
     told = scenes_so_far(game, match, names)
     return _document(game, names, told) | {"ranks": None, "opens": max(0, len(told) - 1)}
 
@@ -78,7 +78,7 @@ def _document(game: Game | None, names: Sequence[str], told: Sequence[Scene]) ->
 
 
 def _figures(director: Director, told: Sequence[Scene]) -> Iterator[Figures]:
-    """The figures of each scene. Seats that answered at once changed them at once: all with the last scene of the
+    """Yield the figures of each scene. Seats that answered at once changed them at once: all with the last scene of the
     exchange that changes any.
     """
     before: Figures = []

@@ -16,7 +16,7 @@ from deadheat.engine.transcript import Exchange, Transcript
 from deadheat.engine.unfinished import Unfinished
 
 MAX_SCENES = 20_000
-"""The most scenes of one match; the longest game in the house has some 3,000."""
+"""The most scenes of one match; the longest built-in game has some 3,000."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Answer:
     fault: str | None
 
     def as_json(self) -> dict[str, Any]:
-        """This value as JSON for viewers."""
+        """Return this value as JSON for viewers."""
         return {
             "seat": self.seat,
             "command": self.command,
@@ -54,7 +54,7 @@ class Scene:
     fault: Seat | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """This value as JSON for viewers."""
+        """Return this value as JSON for viewers."""
         return {
             "words": self.words,
             "state": self.state,
@@ -100,8 +100,8 @@ class Moment:
 
 
 def moments(match: Transcript | Unfinished) -> Iterator[Moment]:
-    """Every event. It follows from the answers of the exchange *before* the one that carries it, and these stand with
-    the first event that they led to.
+    """Yield every event. It follows from the answers of the exchange *before* the one that carries it, and these stand
+    with the first event that they led to.
     """
     before: Exchange | None = None
     for number, exchange in enumerate(match.exchanges):
@@ -141,7 +141,7 @@ def at_fault(event: Event) -> Seat | None:
 
 
 def fault_words(event: Event, names: Sequence[str]) -> str:
-    """A fault, as all games tell it."""
+    """Return a fault, as all games tell it."""
     seat = event["seat"]
     assert isinstance(seat, int)
     told = {"bot": names[seat], "fault": gettext(str(event["fault"])), "command": event["command"], "why": event["why"]}
@@ -149,7 +149,7 @@ def fault_words(event: Event, names: Sequence[str]) -> str:
 
 
 def outcome(transcript: Transcript, names: Sequence[str]) -> str:
-    """The outcome of the match as a sentence."""
+    """Return the outcome of the match as a sentence."""
     if not transcript.result.rated:
         return _("Nobody wins: all were at fault.")
     winners = [names[seat] for seat, rank in enumerate(transcript.result.ranks) if rank == 1]

@@ -32,8 +32,8 @@ def scenes(moments: Iterator[Moment], names: Sequence[str]) -> Iterator[Scene]:
 
 
 def shapes(rules: Betris) -> dict[str, Any]:
-    """The constant part: every block's shape (rows of # and ., separated by /), the boards' side, and with how many
-    chips and how much time a seat begins.
+    """Return the constant part: every block's shape (rows of # and ., separated by /), the boards' side, and with how
+    many chips and how much time a seat begins.
     """
     return {"shapes": dict(SHAPES), "side": SIDE, "chips": CHIPS, "bank_ms": rules.bank_ms}
 

@@ -206,9 +206,7 @@ class _Match(Pending):
                 self.fail(seat, "READY", refused)
 
     def finish(self, ranks: tuple[int, ...]) -> Generator[Step, Mapping[Seat, Reply], Result]:
-        """Finish the match. Points are the remaining dice, all of which are the winner's; after a fault they would mean
-        little.
-        """
+        """Finish the match. Points are the remaining dice, all the winner's; after a fault they would mean little."""
         self.events.append({"type": "final", "ranks": list(ranks), "counts": list(self.counts)})
         yield self.tell([Message(seat, "FINISH") for seat in self.told])
         return Result(ranks, None if self.faults else tuple(self.counts), self.faults)
@@ -296,9 +294,7 @@ class _Match(Pending):
         return loser
 
     def leave(self, seat: Seat) -> None:
-        """Remove a seat after a resignation or a fault: its hand leaves the count, the bid and the round continue
-        (L-05).
-        """
+        """Remove a seat after a resignation or fault: its hand leaves the count, bid and round continue (L-05)."""
         self.tell_all(f'{{"event":"resignation","round":{self.round_number},"playerId":"{IDS[seat]}"}}')
         if seat not in self.faults:
             self.events.append({"type": "resignation", "round": self.round_number, "seat": seat})
@@ -342,9 +338,7 @@ class _Match(Pending):
         return f'{before}"currentBid":{bids[-1]},"recentBids":[{",".join(bids[self.known[seat] :])}],{after}'
 
     def frame(self, seat: Seat) -> tuple[str, str]:
-        """Return the part of the views that stays constant while nobody leaves the round; opponents are the active
-        seats (L-19).
-        """
+        """Return the part of the views that is constant while nobody leaves; opponents are the active seats (L-19)."""
         counts = self.counts
         opponents = [_OPPONENTS[other][counts[other]] for other in self.active if other != seat]
         you, dice, total = IDS[seat], self.shown[seat], sum(counts)

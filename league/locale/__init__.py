@@ -34,7 +34,7 @@ _WEIGHT = re.compile(r"q=([01](?:\.[0-9]{0,3})?)")
 
 @cache
 def catalogue(language: str) -> NullTranslations:
-    """The catalogue of one of `LANGUAGES`."""
+    """Return the catalogue of one of `LANGUAGES`."""
     if language == "en":
         return ENGLISH
     found = _compiled(place(language), language)
@@ -42,18 +42,18 @@ def catalogue(language: str) -> NullTranslations:
         if (path := game.translations(language)).is_file():
             try:
                 found.add_fallback(_compiled(path, language))
-            except Exception:  # whatever is wrong in one game's file, the site goes on
+            except Exception:  # whatever is wrong in one game's file, the site continues
                 log.exception("%s cannot be read; its game is shown in English", path)
     return found
 
 
 def place(language: str) -> Path:
-    """The path of the site's own catalogue."""
+    """Return the path of the site's own catalogue."""
     return LOCALE / language / "LC_MESSAGES" / "deadheat.po"
 
 
 def read(path: Path, language: str) -> Catalog:
-    """A catalogue as translators leave it."""
+    """Read a catalogue as translators leave it."""
     from babel.messages.pofile import read_po
 
     with path.open("rb") as source:
@@ -71,7 +71,7 @@ def _compiled(path: Path, language: str) -> GNUTranslations:
 
 @lru_cache(maxsize=1024)
 def preferred(accept_language: str) -> str:
-    """The one of `LANGUAGES` that a browser likes best, by its header Accept-Language (RFC 9110, 12.5.4)."""
+    """Return the one of `LANGUAGES` that a browser likes best, by its header Accept-Language (RFC 9110, 12.5.4)."""
     wishes: list[tuple[float, int, str]] = []
     for place, wish in enumerate(accept_language.split(",")[:MAX_WISHES]):
         name, _, weight = wish.partition(";")

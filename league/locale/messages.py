@@ -28,7 +28,7 @@ Message = str | tuple[str, str]
 
 
 def of_game(game: GameFolder) -> Iterator[Message]:
-    """The messages of a game's folder."""
+    """Yield the messages of a game's folder."""
     for path in sorted(game.path.rglob("*")):
         if path.relative_to(game.path).parts[0] != "bots":
             match path.suffix:
@@ -42,14 +42,14 @@ def of_game(game: GameFolder) -> Iterator[Message]:
 
 
 def declared(game: GameFolder) -> Iterator[str]:
-    """The texts of a game that are looked up wherever they are shown: how seats differ, the parameters, the figure."""
+    """Yield the texts of a game that are looked up where they are shown: how seats differ, parameters, the figure."""
     director = DIRECTORS.get(game.rules.name)
     yield from filter(None, (game.seats_differ, director and director.figure))
     yield from (each.parameter.meaning for each in parameters(game.rules))
 
 
 def of_template(source: str) -> Iterator[Message]:
-    """The messages of one template."""
+    """Yield the messages of one template."""
     options = {"newstyle_gettext": "true", "trimmed": "true", "trim_blocks": "true", "silent": "false"}
     for _, _, message, _ in babel_extract(BytesIO(source.encode()), ["_", "gettext", "ngettext"], (), options):
         yield _plain(message)
@@ -59,7 +59,7 @@ def of_template(source: str) -> Iterator[Message]:
 
 
 def of_python(path: Path) -> Iterator[Message]:
-    """The messages of one module."""
+    """Yield the messages of one module."""
     for call in ast.walk(ast.parse(path.read_text("utf-8"))):
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
             continue
@@ -75,18 +75,18 @@ def of_python(path: Path) -> Iterator[Message]:
 
 
 def of_script(path: Path) -> list[str]:
-    """The messages of one script."""
+    """Return the messages of one script."""
     return _SAID.findall(path.read_text("utf-8"))
 
 
 def counted(nouns: list[str]) -> tuple[str, str]:
-    """The message that `engine.figures.counted` looks up."""
+    """Return the message that `engine.figures.counted` looks up."""
     one, more = nouns[0], nouns[1] if len(nouns) > 1 else f"{nouns[0]}s"
     return f"%(count)s {one}", f"%(count)s {more}"
 
 
 def _plain(message: object) -> Message:
-    """A message as catalogues have it."""
+    """Return a message as catalogues have it."""
     if isinstance(message, str):
         return message
     assert isinstance(message, tuple | list)

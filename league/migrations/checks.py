@@ -1,5 +1,5 @@
 """What migrations do to a table's checks. SQLite has no statement that changes one, so there the text of the schema is
-edited; whoever widens a check knows that all rows satisfy it.
+edited. A wider check holds for all rows anyway.
 """
 
 from __future__ import annotations

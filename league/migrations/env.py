@@ -1,6 +1,4 @@
-"""The script that Alembic runs. Everything happens in the connection (and transaction) that `league.database`
-provides.
-"""
+"""The script that Alembic runs, in the connection (and transaction) that `league.database` provides."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Tie:
 
 
 def rounds_of(players: int) -> int:
-    """The number of rounds that halve the field down to one."""
+    """Return the number of rounds that halve the field down to one."""
     return (players - 1).bit_length()
 
 
@@ -78,7 +78,7 @@ def bracket(seeded: Sequence[int], played: Sequence[Meeting], further: int, thir
 
 
 def _layout(rounds: int) -> list[int]:
-    """The seeds, counted from 0, in the order of the first round's lines."""
+    """Return the seeds, counted from 0, in the order of the first round's lines."""
     order = [0]
     for number in range(1, rounds + 1):
         order = [place for one in order for place in (one, 2**number - 1 - one)]
@@ -113,7 +113,7 @@ def _tie(
 
 
 def next_ties(ties: Sequence[Tie]) -> list[tuple[int, int]]:
-    """The pairs that meet now: the better seed sits first, or the other one when they meet again."""
+    """Return the pairs that meet now: the better seed sits first, or the other one when they meet again."""
     pairs = []
     for tie in ties:
         if tie.is_open:

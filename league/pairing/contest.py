@@ -100,7 +100,7 @@ def _pairs(order: Sequence[int], met: Counter[PairKey]) -> list[tuple[int, int]]
 
 
 def placed(ties: Sequence[Figure], seeded: Sequence[int], played: Sequence[Meeting]) -> list[Placed]:
-    """All players, the best first: by points, then by the figures that break ties, then by seed."""
+    """Return all players, the best first: by points, then by the figures that break ties, then by seed."""
     found = {"points": points(played)} | {tie.name: tie.of(played) for tie in ties if tie.of is not None}
     players = [
         Placed(player, seed, 0, {name: figure[player] for name, figure in found.items()})

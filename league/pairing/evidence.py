@@ -37,8 +37,8 @@ APART = 20
 
 
 def evidence(comparisons: Iterable[Fraction]) -> Fraction:
-    """The evidence against the equality of two players. It depends neither on the order of comparisons nor on which
-    player is the first.
+    """Return the evidence against the equality of two players. It depends neither on the order of comparisons nor on
+    which player is the first.
     """
     shares = list(comparisons)
     assert all(-1 <= share <= 1 for share in shares)
@@ -81,8 +81,8 @@ def comparisons(
 
 
 def _pairs(mine: Fraction, theirs: Fraction, matches: int) -> list[Fraction]:
-    """What the pairs of a round say at least, if a match gives 1 point. Points left over are of one pair if all matches
-    were played; if not, a win and a loss may have been of two.
+    """Return what the pairs of a round say at least, if a match gives 1 point. Points left over are of one pair if all
+    matches were played; if not, a win and a loss may have been of two.
     """
     won, lost = mine % 2 / 2, theirs % 2 / 2
     rest = [won - lost] if mine + theirs == matches else [won, -lost]

@@ -51,7 +51,7 @@ class Figure:
 
 
 def points(played: Sequence[Meeting]) -> Figured:
-    """The score of each player."""
+    """Return the score of each player."""
     found: defaultdict[int, float] = defaultdict(float)
     for one in played:
         found[one.first] += one.first_points
@@ -148,19 +148,17 @@ CHOICE: Mapping[str, Figure] = {
 
 
 def figures(format_: EvaluationFormat, rules: int, chosen: Sequence[str] | None = None) -> tuple[Figure, ...]:
-    """Return the figures in the order in which they decide: those that were chosen, or a format's under a version of
-    the rules.
-    """
+    """Return the figures in the order in which they decide: the chosen ones, or a format's by the rules' version."""
     return RULES[rules - 1][format_] if chosen is None else tuple(CHOICE[name] for name in chosen)
 
 
 def named(chosen: Sequence[str]) -> str:
-    """Chosen figures as people read them in a sentence, the first deciding first."""
+    """Return the chosen figures as people read them in a sentence, the first deciding first."""
     return ", then ".join(CHOICE[name].heading for name in chosen)
 
 
 def choice_faults(format_: EvaluationFormat, chosen: Sequence[str]) -> Iterator[str]:
-    """Why ties cannot be broken by these; none: by the rules. Ends of sentences."""
+    """Say why ties cannot be broken by these; none: by the rules. Ends of sentences."""
     if chosen and format_ is EvaluationFormat.KNOCKOUT:
         yield "a knock-out has no tie-breaks"
     for name in chosen:

@@ -7,7 +7,7 @@ A season numbers its series. Each begins with one bot and then finds opponents f
 *Whose turn.* Every second series belongs to the bot that has waited longest since it was last planned, or entered. A
 new bot queues behind the others, so with n bots nobody waits for more than 2 n series, whatever the rest do. The other
 half goes to bots that nothing links to the largest part of their field, then to those being placed (new, with a wide
-interval), each in the order of waiting; a bot being placed has one series at a time, because the next opponent follows
+interval), each in the order of waiting. A bot being placed has one series at a time, because the next opponent follows
 from the last result. If nobody needs it, this half goes by waiting, too.
 
 *Against whom.* The weight of an opponent is p (1 - p) / (1 + games): what one game tells if it is won with
@@ -41,7 +41,7 @@ PLACED_SE_ELO = 60.0
 """A version whose standard error is below this has been placed; some 40 games of the prior's 350."""
 
 PLACED_GAMES = 100
-"""A version with this many games counts as placed, too: against a much weaker or stronger field the error falls slowly.
+"""A version with so many games counts as placed, too: against a much weaker or stronger field the error falls slowly.
 """
 
 NEAREST = 6
@@ -241,9 +241,7 @@ class _Field:
         return min(self.terms.series_length, *(games for games in left if games > 0))
 
     def _who_begins(self, one: int, other: int, number: int) -> tuple[int, int]:
-        """Order a pair: first the one who sat first less often in this pair, or else against everybody; or else they
-        take turns.
-        """
+        """Order a pair: first the one who sat first less often, in this pair or else at all, or by turns."""
         met = self._met_by(one)
         lead = met[other].lead if other in met else 0
         lead = lead or sum(pair.lead for pair in met.values())

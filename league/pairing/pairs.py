@@ -10,13 +10,13 @@ PairKey = tuple[int, int]
 
 
 def pair_key(one: int, other: int) -> PairKey:
-    """The pair of two different versions."""
+    """Return the pair of two different versions."""
     assert one != other
     return (one, other) if one < other else (other, one)
 
 
 def lot(seed: bytes, *numbers: int) -> int:
-    """A number of 64 bits drawn for these numbers: SHA-256 of the seed and of each as 8 bytes, its first 8 bytes.
+    """Draw a number of 64 bits for these numbers: the first 8 bytes of SHA-256 of the seed and of each as 8 bytes.
 
     Anybody who knows the seed can draw it again in any language; nobody else can foresee it.
     """
@@ -27,7 +27,7 @@ def lot(seed: bytes, *numbers: int) -> int:
 def parts(
     versions: Iterable[int], tables: Iterable[Sequence[int]], known: Mapping[int, int] | None = None
 ) -> dict[int, int]:
-    """The part that each version belongs to: two share one if tables link them, directly or through others.
+    """Return the part that each version belongs to: two share one if tables link them, directly or through others.
 
     `known`: the result of an earlier call, perhaps with other versions, whose links hold too.
     """

@@ -31,8 +31,8 @@ def berger(players: Sequence[int], cycles: int = 1) -> list[Round]:
     """Draw a full round robin: in each cycle everybody meets everybody once, and sits out at most once.
 
     The tables that carry Berger's name, as chess federations print them: place i meets place j in the round that
-    follows from i + j, and whoever sits first follows from whether i + j is odd. Within a cycle of an odd field each
-    player has both seats equally often, of an even one with a difference of one; every second cycle changes all seats.
+    follows from i + j, and who sits first follows from whether i + j is odd. Within a cycle of an odd field each player
+    has both seats equally often, of an even one with a difference of one; every second cycle changes all seats.
     """
     places = len(players) + len(players) % 2  # in an odd field the last place is empty
     if len(players) < 2:
@@ -48,8 +48,8 @@ def berger(players: Sequence[int], cycles: int = 1) -> list[Round]:
 
 
 def _berger_round(places: int, number: int) -> list[tuple[int, int]]:
-    """The pairs of places, counted from 0, the first seat first. The last place meets the one that the sum would pair
-    with itself.
+    """Return the pairs of places, counted from 0, the first seat first. The last place meets the one that the sum would
+    pair with itself.
     """
     turning = places - 1
     last = places - 1
@@ -82,7 +82,7 @@ def swiss(
     with every match.
 
     Raises:
-        NoRound: whoever sits out, all the others cannot meet somebody new; never in the first n/2 rounds.
+        NoRound: whichever player sits out, the others cannot all meet somebody new; never in the first n/2 rounds.
     """
     place = {player: number for number, player in enumerate(players)}
     order = sorted(players, key=lambda player: (-scores.get(player, 0), place[player]))
@@ -99,9 +99,7 @@ def swiss(
 
 
 def _sitting_out(order: Sequence[int], sat_out: Counter[int]) -> list[int] | list[None]:
-    """The players who may sit out, the first choice first: the last of those who sat out least. [None] for an even
-    field.
-    """
+    """Return the players who may sit out, first the last of those who sat out least; [None] for an even field."""
     if len(order) % 2 == 0:
         return [None]
     return [player for _, _, player in sorted((sat_out[player], -rank, player) for rank, player in enumerate(order))]
@@ -174,7 +172,7 @@ def _pair_up(group: Sequence[int], met: AbstractSet[PairKey]) -> tuple[list[tupl
 
 
 def _new_to(player: int, others: Sequence[int], met: AbstractSet[PairKey]) -> int | None:
-    """The first of the others that the player has not met."""
+    """Return the first of the others that the player has not met."""
     return next((other for other in others if pair_key(player, other) not in met), None)
 
 
@@ -207,7 +205,7 @@ def _seated(pair: tuple[int, int], seed: bytes) -> tuple[int, int]:
 
 
 def swiss_rounds(chosen: int | None, finalists: int) -> int:
-    """The number of rounds of a Swiss: as chosen, or as many as halving the field down to one takes."""
+    """Return the number of rounds of a Swiss: as chosen, or as many as halving the field down to one takes."""
     return chosen or (finalists - 1).bit_length()
 
 
@@ -226,7 +224,7 @@ def tables(
 
 
 def match_points(ranks: Mapping[int, int], what: Ranks) -> dict[int, Fraction]:
-    """Points of one match: the share of opponents beaten, or (where wins count) the share of the win."""
+    """Return the points of one match: the share of opponents beaten, or (where wins count) the share of the win."""
     if what is Ranks.WINS:
         winners = [version for version, rank in ranks.items() if rank == 1]
         return {version: Fraction(1, len(winners)) for version in winners}

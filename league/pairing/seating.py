@@ -51,7 +51,7 @@ def turns(versions: Sequence[int], deal: int, *, seed: bytes) -> list[tuple[int,
 
 
 def rotations(versions: Sequence[int], deals: int, *, seed: bytes) -> list[list[Seating]]:
-    """The series for some deals, one per seat: each has every deal once, and no two have a deal with the same seating.
+    """Seat the series for some deals, one per seat: each has every deal once, and no two seat a deal alike.
 
     In each series, everybody sits equally often in each seat, give or take one match. The order of the deals is drawn
     for each series. With three deals or more, no deal is the last of one series and the first of the next, which may be
@@ -68,9 +68,7 @@ def rotations(versions: Sequence[int], deals: int, *, seed: bytes) -> list[list[
 
 
 def _order(versions: Sequence[int], turn: int, seed: bytes) -> list[int]:
-    """The order at the start of a turn round the table. Two players need no lots, because their turns follow each
-    other.
-    """
+    """Return the order at the start of a turn round the table. Two players need no lots, because they alternate."""
     return list(versions) if len(versions) == 2 else sorted(versions, key=lambda version: lot(seed, turn, version))
 
 
@@ -80,5 +78,5 @@ def _rotated(order: Sequence[int], step: int) -> tuple[int, ...]:
 
 
 def whole_turns(matches: int, seats: int) -> int:
-    """The most matches that are whole turns round the table and not more than `matches`, but at least one turn."""
+    """Return the most matches up to `matches` that are whole turns round the table, but at least one turn."""
     return max(matches // seats, 1) * seats

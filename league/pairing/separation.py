@@ -30,7 +30,7 @@ class Gap:
 
 
 def games_to_part(difference_elo: float, variance: float, most_games: int) -> int:
-    """Games between two players after which their difference is likely to be `NORMAL_95` standard errors."""
+    """Return how many games make the difference of two players likely to be `NORMAL_95` standard errors."""
     if difference_elo**2 > NORMAL_95**2 * variance:
         return 0
     if difference_elo == 0:

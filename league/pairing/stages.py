@@ -1,6 +1,6 @@
 """The stages of a season's finals, as an organiser declares them: each is a line such as `swiss rounds=50 keep=100`.
 
-The first word is the format, then come, in any order: `rounds` (of a Swiss), `matches` (of a pair; of a Swiss, in a
+The first word is the format. Then come, in any order: `rounds` (of a Swiss), `matches` (of a pair; of a Swiss, in a
 round), `keep` (how many advance; left out in the last stage, which has a winner), `further` (the most further matches
 between the two at the cut, or between two that are level in a knock-out), `ties` (what breaks them, joined by `+`) and
 `third-place` (of a knock-out).
@@ -62,7 +62,7 @@ class Stage:
             level = "if two are level" if knockout else f"if places {self.keep} and {self.keep + 1} are close"
             said.append(f"up to {self.further} more {level}")
         if self.third_place:
-            said.append("with a match for the third place")
+            said.append("with a match for third place")
         if self.tie_breaks:
             said.append(f"ties by {named(self.tie_breaks)}")
         said.append(f"{self.keep} advance" if self.keep > 1 else "one wins")
@@ -108,7 +108,7 @@ def _faults(stage: Stage, *, is_last: bool) -> Iterator[str]:
     if (stage.format is EvaluationFormat.SWISS) != (stage.rounds is not None):
         yield "a Swiss needs rounds" if stage.rounds is None else "only a Swiss has rounds"
     if stage.third_place and not knockout:
-        yield "only a knock-out has a match for the third place"
+        yield "only a knock-out has a match for third place"
     yield from choice_faults(stage.format, stage.tie_breaks or ())
     if is_last and stage.keep > 1:
         yield "the last stage has a winner; leave keep out"

@@ -68,7 +68,7 @@ def next_rounds(form: Form, seeded: Sequence[int], present: AbstractSet[int], pl
 
 
 def standings(form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]) -> list[Placed]:
-    """All players, the best first."""
+    """Return all players, the best first."""
     if form.format is EvaluationFormat.KNOCKOUT:
         return bracket_standings(seeded, bracket(seeded, played, form.further, form.third_place))
     found = _of_the_rounds(form, seeded, played)
@@ -94,7 +94,7 @@ def _further(form: Form, played: Sequence[Meeting]) -> list[Meeting]:
 
 
 def _cut(form: Form, order: Sequence[Placed], present: AbstractSet[int]) -> tuple[Placed, Placed] | None:
-    """Of the players still in, the last who advances and the first who does not."""
+    """Return, of the players still in, the last who advances and the first who does not."""
     there = [one for one in order if one.player in present]
     return (there[form.keep - 1], there[form.keep]) if form.keep is not None and len(there) > form.keep else None
 
@@ -102,8 +102,8 @@ def _cut(form: Form, order: Sequence[Placed], present: AbstractSet[int]) -> tupl
 def _at_the_cut(
     form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]
 ) -> tuple[int, int] | None:
-    """The two who meet again, taking turns at the first seat; None if the evidence separates them or they have met
-    often enough.
+    """Return the two who meet again, taking turns at the first seat; None if the evidence separates them or they have
+    met often enough.
     """
     two = _cut(form, _of_the_rounds(form, seeded, played), present) if form.further else None
     if two is None:
@@ -120,7 +120,7 @@ def _at_the_cut(
 
 
 def _leads(one: int, other: int, played: Sequence[Meeting]) -> list[float]:
-    """The first player's lead in points, each time that the two met."""
+    """Return the first player's lead in points, each time that the two met."""
     return [
         (meeting.first_points - meeting.second_points) * (1 if meeting.first == one else -1)
         for meeting in played

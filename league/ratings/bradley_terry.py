@@ -28,11 +28,11 @@ class Posterior:
     beliefs: Beliefs
 
     def expected(self, strengths: Vector) -> Vector:
-        """The expected result of each pair, for its first player."""
+        """Return the expected result of each pair, for its first player."""
         return expected_results(strengths[self.pairs.first] - strengths[self.pairs.second])
 
     def gradient(self, strengths: Vector) -> Vector:
-        """The gradient of the log density, one entry per player."""
+        """Return the gradient of the log density, one entry per player."""
         surplus = self.pairs.wins - self.pairs.games * self.expected(strengths)
         found = self.beliefs.gradient(strengths)
         found += np.bincount(self.pairs.first, surplus, minlength=self.players)
@@ -40,12 +40,12 @@ class Posterior:
         return found
 
     def curvature(self, strengths: Vector) -> Matrix:
-        """The negative Hessian of the log density, upper triangle."""
+        """Return the negative Hessian of the log density, upper triangle."""
         expected = self.expected(strengths)
         return self.precision(self.pairs.games * expected * (1 - expected))
 
     def precision(self, information: Vector) -> Matrix:
-        """The negative Hessian if each pair gives so much information about its difference; upper triangle.
+        """Return the negative Hessian if each pair gives so much information about its difference; upper triangle.
 
         If no prior fixes the level of the field, the matrix of ones is added: it fixes the mean and nothing else.
         """
@@ -60,7 +60,7 @@ class Posterior:
         return matrix
 
     def maximum(self, start: Vector | None) -> Vector:
-        """The most likely strengths.
+        """Return the most likely strengths.
 
         Raises:
             NoRating
@@ -70,7 +70,7 @@ class Posterior:
         return maximum(self, np.zeros(self.players) if start is None else start)
 
     def fields(self, *, chained: bool = True) -> Ints:
-        """A number for each player, (players,), equal for those that games (or chains, too) connect."""
+        """Return a number for each player, (players,), equal for those that games (or chains, too) connect."""
         ones, others = self.pairs.first, self.pairs.second
         if chained:
             ones = np.concatenate([ones, self.beliefs.children])
@@ -79,8 +79,8 @@ class Posterior:
         return components(near | near.T)
 
     def _determined(self) -> bool:
-        """Whether everybody has beaten everybody, directly or through others. A prior counts as a draw with the centre,
-        and a chain as a draw between the two versions.
+        """Say whether everybody has beaten everybody, directly or through others. A prior counts as a draw with the
+        centre, and a chain as a draw between the two versions.
         """
         if self.beliefs.own.all():
             return True

@@ -1,7 +1,7 @@
 """The score of results that are not independent: the pairs of one table, the games of one group.
 
 A cluster's score is the gradient of its part of the log likelihood: for every player the sum of results less what was
-expected. Clusters are independent of each other, whatever goes on inside, so the sum of their squared scores estimates
+expected. Clusters are independent of each other, whatever happens inside, so the sum of their squared scores estimates
 the variance of the whole score.
 """
 
@@ -19,9 +19,7 @@ from deadheat.league.ratings.pairs import comparisons, expected_results
 from deadheat.league.states import Ranks
 
 LEAST_DISPERSION = 0.1
-"""A log of nothing but draws would leave no error at all, and a hundred draws exclude only that one game in thirty is
-decided.
-"""
+"""A log of draws alone would leave no error, yet a hundred draws exclude only that one game in thirty is decided."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +44,7 @@ class _Clusters:
 
 
 def table_factor(seats: int, ranks: Ranks) -> float:
-    """The variance of a player's score at one table among equals, over the curvature that the table's pairs give.
+    """Return the variance of a player's score at one table among equals, over the curvature of the table's pairs.
 
     By placement the score is a uniform rank's distance to its mean, (k^2 - 1) / 12 over (k - 1) / 4; by wins it is
     (k - 1) / 4 over (k - 1) / (2 k). Two seats give 1 in both.
@@ -55,9 +53,9 @@ def table_factor(seats: int, ranks: Ranks) -> float:
 
 
 def score_variance(tables: Sequence[Tables], strengths: Vector, ranks: Ranks, established: Bools) -> Matrix:
-    """The variance of the score, (players, players), upper triangle. Clusters of established players contribute their
-    squared scores; all others contribute the model's value, which is their curvature, for groups of games times the
-    groups' dispersion if that is above 1.
+    """Return the variance of the score, (players, players), upper triangle. Clusters of established players contribute
+    their squared scores; all others contribute the model's value, which is their curvature, for groups of games times
+    the groups' dispersion if that is above 1.
     """
     clusters = _clusters(tables, strengths, ranks)
     players = len(strengths)
@@ -75,14 +73,14 @@ def score_variance(tables: Sequence[Tables], strengths: Vector, ranks: Ranks, es
 
 
 def overdispersion(tables: Tables, strengths: Vector, ranks: Ranks) -> float:
-    """The variance of the score over the curvature, with tables and groups as clusters: about 1 for two players."""
+    """Return the score's variance over the curvature, with tables and groups as clusters: near 1 for two players."""
     clusters = _clusters([tables], strengths, ranks)
     promised = 2 * clusters.curvature.sum() / table_factor(tables.seats, ranks)
     return max(LEAST_DISPERSION, sum(float(np.sum(alike.scores**2)) for alike in clusters.scored) / float(promised))
 
 
 def _dispersion_of_groups(clusters: _Clusters) -> float:
-    """The squared scores of the groups, divided by the value that their curvature predicts; at least 1."""
+    """Return the squared scores of the groups, divided by the value that their curvature predicts; at least 1."""
     groups = ((alike, clusters.shared[alike.clusters]) for alike in clusters.scored)
     squares = sum(float(np.sum(alike.scores[shared] ** 2)) for alike, shared in groups)
     promised = 2 * float(clusters.curvature[clusters.shared[clusters.cluster]].sum())
@@ -139,7 +137,7 @@ def _summed(where: Ints, who: Ints, score: Vector, players: int) -> Iterator[_Al
 
 
 def _order(keys: Ints) -> Ints:
-    """The sorting order of non-negative numbers, 16 bits at a time, which numpy sorts in half the time."""
+    """Return the sorting order of non-negative numbers, 16 bits at a time, which numpy sorts in half the time."""
     order = np.argsort(keys.astype(np.uint16), kind="stable")
     while np.any(keys := keys >> 16):
         order = order[np.argsort(keys[order].astype(np.uint16), kind="stable")]
@@ -147,7 +145,7 @@ def _order(keys: Ints) -> Ints:
 
 
 def _new(ascending: Ints) -> Bools:
-    """Whether each number differs from the one before it."""
+    """Say whether each number differs from the one before it."""
     found = np.ones(len(ascending), bool)
     found[1:] = ascending[1:] != ascending[:-1]
     return found

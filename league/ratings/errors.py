@@ -13,8 +13,8 @@ curvature, Q the prior's part in it, B the sum of the clusters' squared scores).
 
 Both estimates rest on residuals and are unreliable with few of them (a sandwich covered only .79 to .91 below 20
 games). So a player with fewer than `ESTABLISHED_GAMES`, and every cluster with such a player, counts by the model
-alone: the plain curvature for independent results; for a table `table_factor` times the curvature, which is the exact
-variance of a table's score among equals; for a group besides times its dispersion where that is above 1.
+alone. Independent results count by the plain curvature, and a table by `table_factor` times the curvature, which is the
+exact variance of a table's score among equals; a group is also multiplied by its dispersion, if that is above 1.
 
 Games show only differences. Only the prior says how far the field as a whole is from the centre, and the centre is a
 convention anyway. So an error is that of the distance to the mean of the field, weighted by games, and a new bot widens
@@ -55,7 +55,7 @@ class Spread:
 
 
 def spread_of(posterior: Posterior, strengths: Vector, tables: Sequence[Tables], ranks: Ranks, games: Ints) -> Spread:
-    """The errors of the most likely strengths. `games` (players,): the number that each has played."""
+    """Return the errors of the most likely strengths. `games` (players,): the number that each has played."""
     if not posterior.players:
         return Spread(np.zeros((0, 0)), np.zeros(0))
     established = _evidence(tables, ranks, posterior.players) >= ESTABLISHED_GAMES
@@ -69,15 +69,15 @@ def spread_of(posterior: Posterior, strengths: Vector, tables: Sequence[Tables],
 
 
 def dispersion(pairs: Pairs, expected: Vector) -> float:
-    """The sum of squared residuals over the sum of p (1 - p), at most 1."""
+    """Return the sum of squared residuals over the sum of p (1 - p), at most 1."""
     squares = np.sum(pairs.squares - 2 * expected * pairs.wins + pairs.games * expected**2)
     binomial = np.sum(pairs.games * expected * (1 - expected))
     return float(np.clip(squares / binomial, LEAST_DISPERSION, 1.0)) if binomial > 0 else 1.0
 
 
 def _evidence(tables: Sequence[Tables], ranks: Ranks, players: int) -> Vector:
-    """The games of each player, (players,). If only first places count, a table of k is worth 2 / k of a game to each
-    (measured: the sandwich covers .885 after 50 tables of six with one winner each, .93 after 150).
+    """Return the games of each player, (players,). If only first places count, a table of k is worth 2 / k of a game to
+    each (measured: the sandwich covers .885 after 50 tables of six with one winner each, .93 after 150).
     """
     total = np.zeros(players)
     for table in tables:
@@ -95,7 +95,7 @@ def _kinds(tables: Sequence[Tables]) -> tuple[list[Tables], list[Tables]]:
 
 
 def _information(posterior: Posterior, strengths: Vector, established: Bools) -> tuple[Vector, Vector]:
-    """For each pair, the binomial information of its independent results, and the factor of their variance."""
+    """Return, for each pair, the binomial information of its independent results, and the factor of their variance."""
     pairs, expected = posterior.pairs, posterior.expected(strengths)
     known = established[pairs.first] & established[pairs.second]
     factors = np.where(known, dispersion(pairs.only(known), expected[known]), 1.0)
@@ -103,7 +103,7 @@ def _information(posterior: Posterior, strengths: Vector, established: Bools) ->
 
 
 def _from_curvature(posterior: Posterior, strengths: Vector, established: Bools) -> Matrix:
-    """A factor of the inverse of the curvature, in which the data's part is divided by the dispersion."""
+    """Return a factor of the inverse of the curvature, in which the data's part is divided by the dispersion."""
     information, factors = _information(posterior, strengths, established)
     return Cholesky.of(posterior.precision(information / factors)).inverse()
 
@@ -116,7 +116,7 @@ def _sandwich(
     ranks: Ranks,
     established: Bools,
 ) -> Matrix:
-    """A factor of A^-1 (B + Q) A^-1. `apart` is the posterior of the independent results alone."""
+    """Return a factor of A^-1 (B + Q) A^-1. `apart` is the posterior of the independent results alone."""
     curvature = Cholesky.of(posterior.curvature(strengths))
     information, factors = _information(apart, strengths, established)
     score = apart.precision(information * factors)
@@ -127,7 +127,7 @@ def _sandwich(
 
 
 def _errors_around_the_field(factor: Matrix, fields: Ints, games: Ints) -> Vector:
-    """Standard errors, (players,), of the distance to the mean of a player's own field, weighted by games.
+    """Return standard errors, (players,), of the distance to the mean of a player's own field, weighted by games.
 
     For row f of the factor, and the mean m of the rows of its field, this is the length of f - m.
     """

@@ -56,7 +56,7 @@ def read(lines: Iterable[bytes]) -> Log:
         seated, ranks, group = game
         places = [players.setdefault(player, len(players)) for player in seated]
         if len(players) > MOST_PLAYERS:
-            raise BadLine(number, f"this is the first game of a player too many: {MOST_PLAYERS} can be rated together")
+            raise BadLine(number, f"this game brings a further player, but only {MOST_PLAYERS} can be rated together")
         to_players, to_ranks, to_groups = columns.setdefault(len(seated), (array("q"), array("q"), array("q")))
         to_players.extend(places)
         to_ranks.extend(ranks)
@@ -73,9 +73,7 @@ def read(lines: Iterable[bytes]) -> Log:
 
 
 def _game(line: bytes) -> tuple[list[str], list[int], str | None] | None:
-    """A line's players, ranks and group, or None if the game is not to be rated. Raises ValueError with half a
-    sentence.
-    """
+    """Return a line's players, ranks and group; None: the game is not rated. Raises ValueError with half a sentence."""
     if len(line) > MOST_LINE_BYTES:
         raise ValueError(f"it is longer than {MOST_LINE_BYTES} bytes")
     try:
@@ -86,14 +84,14 @@ def _game(line: bytes) -> tuple[list[str], list[int], str | None] | None:
         raise ValueError("it is not a JSON object")
     players, ranks, group = game.get("players"), game.get("ranks"), game.get("group")
     if not isinstance(players, list) or not 2 <= len(players) <= MOST_SEATS:
-        raise ValueError(f"players are a list of 2 to {MOST_SEATS}")
+        raise ValueError(f"players must be a list of 2 to {MOST_SEATS}")
     names = [_name(player, "a player") for player in players]
     if len(set(names)) < len(names):
         raise ValueError("a player is listed twice")
     if not isinstance(ranks, list) or len(ranks) != len(players):
-        raise ValueError(f"ranks are a list of {len(players)} numbers, one for each player")
+        raise ValueError(f"ranks must be a list of {len(players)} numbers, one for each player")
     if not all(type(rank) is int and abs(rank) <= MOST_RANK for rank in ranks):
-        raise ValueError("ranks are whole numbers, 1 for the best")
+        raise ValueError("ranks must be whole numbers, 1 for the best")
     if game.get("rated") is False:
         return None
     return names, ranks, None if group is None else _name(group, "a group")
@@ -101,8 +99,8 @@ def _game(line: bytes) -> tuple[list[str], list[int], str | None] | None:
 
 def _name(value: object, what: str) -> str:
     if not isinstance(value, str | int) or isinstance(value, bool):
-        raise ValueError(f"{what} is text or a whole number")
+        raise ValueError(f"{what} must be text or a whole number")
     name = str(value) if isinstance(value, str) or abs(value) <= MOST_RANK else ""
     if not 0 < len(name) <= MOST_NAME:
-        raise ValueError(f"{what} has a name of 1 to {MOST_NAME} characters")
+        raise ValueError(f"{what} must have a name of 1 to {MOST_NAME} characters")
     return name

@@ -40,7 +40,7 @@ class Cholesky:
         return cls(upper, [np.asarray(np.linalg.inv(block), np.float64) for block in blocks])
 
     def solve(self, right: Matrix) -> Matrix:
-        """The solution for a right side of shape (n,) or (n, columns)."""
+        """Return the solution for a right side of shape (n,) or (n, columns)."""
         found = right.astype(np.float64)
         blocks = [(BLOCK * place, BLOCK * place + len(corner), corner) for place, corner in enumerate(self.corners)]
         for start, end, corner in blocks:
@@ -50,7 +50,7 @@ class Cholesky:
         return found
 
     def inverse(self) -> Matrix:
-        """The inverse of `upper`, which times its transpose is the inverse of the matrix."""
+        """Return the inverse of `upper`, which times its transpose is the inverse of the matrix."""
         return _inverse(self.upper, self.corners) if self.corners else self.upper
 
 
@@ -67,7 +67,7 @@ def _inverse(upper: Matrix, corners: Sequence[Matrix]) -> Matrix:
 
 
 def outer_products(places: Ints, values: Vector, size: int) -> Matrix:
-    """The sum of the outer products of sparse vectors with themselves: a (size, size) matrix, upper triangle.
+    """Return the sum of the outer products of sparse vectors with themselves: a (size, size) matrix, upper triangle.
 
     `places` (vectors, k): the indices of the non-zero entries, none twice in a row. `values` (vectors, k): these
     entries.

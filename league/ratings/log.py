@@ -106,7 +106,7 @@ def _occurrences(places: Iterable[Ints], size: int) -> Ints:
 
 
 def _sorted_used(names: Sequence[str], occurrences: Ints, least: int) -> tuple[tuple[str, ...], Ints]:
-    """Names that occur at least so often, sorted; and the new place of each old one, -1 if it is left out."""
+    """Return the names that occur at least so often, sorted, and each old one's new place, -1 if it is left out."""
     used = sorted((int(place) for place in np.flatnonzero(occurrences >= least)), key=names.__getitem__)
     new_place: Ints = np.full(len(names), -1, np.int64)
     new_place[used] = np.arange(len(used))
@@ -131,9 +131,7 @@ def _tables(parts: Sequence[Games], place: Ints, players: int, group_place: Ints
 
 
 def _distinct(columns: Sequence[Ints], bases: Sequence[int]) -> tuple[list[Ints], Ints]:
-    """The distinct rows in ascending order, by columns, and how often each occurs. Each column's values are below its
-    base.
-    """
+    """Return the distinct rows in ascending order, by columns, and their counts. Values are below a column's base."""
     packing = _packing(bases)
     keys = [_packed(columns[start:end], bases[start:end]) for start, end in packing]
     found, counts = _distinct_key(keys[0], bases) if len(keys) == 1 else _distinct_keys(keys)
@@ -148,7 +146,7 @@ def _distinct(columns: Sequence[Ints], bases: Sequence[int]) -> tuple[list[Ints]
 
 
 def _packing(bases: Sequence[int]) -> list[tuple[int, int]]:
-    """Runs of columns, each of which fits into one key."""
+    """Return runs of columns, each of which fits into one key."""
     cuts = [0]
     size = 1
     for column, base in enumerate(bases):

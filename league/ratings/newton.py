@@ -22,19 +22,17 @@ and costs a tenth.
 """
 
 CONVERGED = 1e-10
-"""The length of the last step; the remaining error is smaller by the factor `NEAR`, below the precision of floating
-point.
-"""
+"""The length of the last step; the remaining error is smaller by `NEAR`, below the precision of floating point."""
 
 
 class Concave(Protocol):
     """A function with one maximum."""
 
     def gradient(self, at: Vector, /) -> Vector:
-        """The gradient at a point, of shape (n,)."""
+        """Return the gradient at a point, of shape (n,)."""
 
     def curvature(self, at: Vector, /) -> Matrix:
-        """(n, n): the negative Hessian; only its upper triangle is looked at."""
+        """Return the negative Hessian, (n, n); only its upper triangle is read."""
 
 
 class NoMaximum(Exception):
@@ -42,7 +40,7 @@ class NoMaximum(Exception):
 
 
 def maximum(function: Concave, start: Vector) -> Vector:
-    """The point at which the function is largest.
+    """Return the point at which the function is largest.
 
     Raises:
         NoMaximum

@@ -19,7 +19,7 @@ from deadheat.league.states import Ranks
 
 
 def expected_results(ahead: Vector) -> Vector:
-    """The expected result of a player that is `ahead` by that much: 1 / (1 + exp(-ahead)), accurate even if tiny."""
+    """Return the expected result of a player that is `ahead`: 1 / (1 + exp(-ahead)), accurate even if tiny."""
     small = np.exp(-np.abs(ahead))
     return np.asarray(np.where(ahead >= 0, 1.0, small) / (1 + small), np.float64)
 
@@ -55,13 +55,13 @@ class Pairs:
     squares: Vector  # the sum of the first player's squared results
 
     def only(self, chosen: Bools) -> Pairs:
-        """Some of the pairs."""
+        """Return some of the pairs."""
         columns = (self.games, self.wins, self.squares)
         return Pairs(self.first[chosen], self.second[chosen], *(column[chosen] for column in columns))
 
 
 def pairs_of(parts: Iterable[Tables], ranks: Ranks, players: int) -> Pairs:
-    """All comparisons, added up by pair. Players are numbered below `players`."""
+    """Return all comparisons, added up by pair. Players are numbered below `players`."""
     keys: list[Ints] = [np.zeros(0, np.int64)]
     results, counts = [np.zeros(0)], [np.zeros(0)]
     for tables in parts:
@@ -96,7 +96,7 @@ class Tallies:
 
 
 def tallies_of(parts: Iterable[Tables], ranks: Ranks, players: int) -> Tallies:
-    """The sums of each player's results."""
+    """Return the sums of each player's results."""
     totals = np.zeros((4, players))  # games, wins, draws, losses
     for tables in parts:
         for seat in range(tables.seats):

@@ -33,7 +33,7 @@ class Performance:
 def performances(
     log: Log, config: RatingConfig, opponents: Collection[str], known: Mapping[str, Prior]
 ) -> dict[str, Performance]:
-    """The performance of everybody in the log except the opponents. `known`: opponents rated elsewhere."""
+    """Return the performance of everybody in the log except the opponents. `known`: opponents rated elsewhere."""
     if not log.players:
         return {}
     there = [player for player in log.players if player in set(opponents)]

@@ -31,8 +31,8 @@ class Places:
 
 
 def places_of(elo: Vector, factor: Matrix, sha256: str, unit_elo: float = 1.0) -> Places:
-    """The places of players against each other. `factor` (field, n) times its transpose is their covariance, in units
-    of `unit_elo`.
+    """Return the places of players against each other. `factor` (field, n) times its transpose is their covariance, in
+    units of `unit_elo`.
     """
     shown = np.rint(elo)
     rank = 1 + np.searchsorted(np.sort(-shown), -shown)
@@ -45,7 +45,7 @@ def places_of(elo: Vector, factor: Matrix, sha256: str, unit_elo: float = 1.0) -
 
 
 def _middle_ranks(drawn: NDArray[np.float32]) -> tuple[Ints, Ints]:
-    """The range of each column's ranks over the rows, without the extremes."""
+    """Return the range of each column's ranks over the rows, without the extremes."""
     field = drawn.shape[1]
     order = np.argsort(-drawn, axis=1)
     occurrences = np.bincount((order * field + np.arange(field)).ravel(), minlength=field**2)

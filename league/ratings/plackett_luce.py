@@ -34,14 +34,14 @@ class _Choices:
     weights: Vector  # (choices,)
 
     def shares(self, strengths: Vector) -> Matrix:
-        """The probability of choosing each player, (choices, size)."""
+        """Return the probability of choosing each player, (choices, size)."""
         strong = np.exp(strengths - strengths.max())[self.sets]
         return np.asarray(strong / strong.sum(axis=1, keepdims=True), np.float64)
 
 
 def plackett_luce(parts: Sequence[Tables], ranks: Ranks, beliefs: Beliefs, start: Vector) -> Vector | None:
-    """The most likely strengths. None if every table has two seats, because then both models are the same, or if a
-    table has more than `MOST_SEATS`.
+    """Return the most likely strengths. None if every table has two seats, because then both models are the same, or if
+    a table has more than `MOST_SEATS`.
     """
     seats = {tables.seats for tables in parts}
     if not seats or max(seats) == 2 or max(seats) > MOST_SEATS:
@@ -72,11 +72,11 @@ class _Series:
     beliefs: Beliefs
 
     def gradient(self, strengths: Vector) -> Vector:
-        """The gradient, as `league.ratings.newton` requires it."""
+        """Return the gradient, as `league.ratings.newton` requires it."""
         return self.beliefs.gradient(strengths) + self.chosen - self._expected(strengths)
 
     def curvature(self, strengths: Vector) -> Matrix:
-        """The curvature, as `league.ratings.newton` requires it."""
+        """Return the curvature, as `league.ratings.newton` requires it."""
         found: Matrix = np.diag(self._expected(strengths))
         for some in self.choices:
             rooted = np.sqrt(some.weights)[:, None] * some.shares(strengths)
@@ -87,7 +87,7 @@ class _Series:
         return found
 
     def _expected(self, strengths: Vector) -> Vector:
-        """The expected number of times that each player is chosen, (players,)."""
+        """Return the expected number of times that each player is chosen, (players,)."""
         found = np.zeros(len(strengths))
         for some in self.choices:
             weighted = some.weights[:, None] * some.shares(strengths)

@@ -48,7 +48,7 @@ class RatingConfig:
     ranks: Ranks = Ranks.PLACEMENT
 
     def step_sd_elo(self, *, passed: bool) -> float:
-        """The deviation of a version from its parent, in Elo."""
+        """Return the deviation of a version from its parent, in Elo."""
         return self.passed_sd_elo if passed else self.version_sd_elo
 
     def as_json(self) -> dict[str, Any]:
@@ -81,7 +81,7 @@ class Prior:
 
 
 def carried(elo: float, se: float, config: RatingConfig, step_sd_elo: float = 0.0) -> Prior:
-    """The prior of a player who ended the previous season with that rating; never wider than a newcomer's.
+    """Return the prior of a player who ended the previous season with that rating; never wider than a newcomer's.
 
     `step_sd_elo`: the deviation of its version from the one that played then.
     """
@@ -110,7 +110,7 @@ class Beliefs:
         return bool(self.own.any())
 
     def gradient(self, strengths: Vector) -> Vector:
-        """The gradient of the log density, one entry per player."""
+        """Return the gradient of the log density, one entry per player."""
         apart = self.links * (strengths[self.children] - strengths[self.parents])
         found = self.pull - self.own * strengths
         np.subtract.at(found, self.children, apart)
@@ -127,7 +127,7 @@ class Beliefs:
 
 
 def beliefs(players: Sequence[str], priors: Mapping[str, Prior], config: RatingConfig) -> Beliefs:
-    """The priors of the players, in their order; a parent is one of them."""
+    """Return the priors of the players, in their order; a parent is one of them."""
     index = {player: place for place, player in enumerate(players)}
     chained = [
         (index[player], index[prior.parent], config.version_sd_elo if prior.sd_elo is None else prior.sd_elo)

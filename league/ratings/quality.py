@@ -55,9 +55,7 @@ def fit_of(posterior: Posterior, strengths: Vector) -> Fit:
 
 
 def _cyclic_triads(pairs: Pairs, players: int) -> tuple[int, int]:
-    """The numbers of cyclic triads and of all triads, by matrix products (the idea of Kendall and Babington Smith
-    1940).
-    """
+    """Return the numbers of cyclic and of all triads, by matrix products (after Kendall and Babington Smith 1940)."""
     beats = np.zeros((players, players), np.float32)  # counts stay far below 2^24, up to which they are exact
     ahead, behind = 2 * pairs.wins > pairs.games, 2 * pairs.wins < pairs.games
     beats[pairs.first[ahead], pairs.second[ahead]] = 1
@@ -70,16 +68,14 @@ def _cyclic_triads(pairs: Pairs, players: int) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class PairTable:
-    """Results of some players against each other: `games[i][j]` comparisons, of which i won `points[i][j]`, draws as
-    halves.
-    """
+    """Results between some players: `games[i][j]` comparisons, of which i won `points[i][j]`, draws as halves."""
 
     games: list[list[int]]
     points: list[list[float]]
 
 
 def pair_table(pairs: Pairs, members: Sequence[int]) -> PairTable:
-    """The points between the players with these numbers, in that order."""
+    """Return the points between the players with these numbers, in that order."""
     order: Ints = np.full(1 + max([*members, *pairs.second.tolist(), 0]), -1, np.int64)
     order[list(members)] = np.arange(len(members))
     row, column = order[pairs.first], order[pairs.second]

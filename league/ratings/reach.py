@@ -8,14 +8,14 @@ from deadheat.league.ratings.arrays import Bools, Ints
 
 
 def graph(tails: Ints, heads: Ints, size: int) -> Bools:
-    """The (size, size) matrix of edges: [i, j] says whether one leads from i to j."""
+    """Return the (size, size) matrix of edges: [i, j] says whether one leads from i to j."""
     near = np.zeros((size, size), bool)
     near[tails, heads] = True
     return near
 
 
 def reached(near: Bools, start: int) -> Bools:
-    """(n,): the places to which edges lead from `start`, and that place itself."""
+    """Return the places, (n,), to which edges lead from `start`, and that place itself."""
     found = np.zeros(len(near), bool)
     found[start] = True
     newest = np.array([start])
@@ -27,7 +27,7 @@ def reached(near: Bools, start: int) -> Bools:
 
 
 def components(near: Bools) -> Ints:
-    """(n,): a number for each place, equal for those that a symmetric graph connects."""
+    """Return a number for each place, (n,), equal for those that a symmetric graph connects."""
     labels = np.full(len(near), -1)
     for place in range(len(near)):
         if labels[place] < 0:
@@ -36,5 +36,5 @@ def components(near: Bools) -> Ints:
 
 
 def all_reach_all(near: Bools) -> bool:
-    """Whether edges lead from every place to every other."""
+    """Say whether edges lead from every place to every other."""
     return not len(near) or bool(reached(near, 0).all() and reached(np.ascontiguousarray(near.T), 0).all())

@@ -38,7 +38,7 @@ class SeatEffect:
 
 
 def seat_effects(parts: Sequence[Tables], ranks: Ranks, beliefs: Beliefs, strengths: Vector) -> tuple[SeatEffect, ...]:
-    """The seats' effects for each table size, omitted where the games do not determine strengths and seats."""
+    """Return the seats' effects for each table size, omitted where the games do not determine strengths and seats."""
     found = []
     for tables in parts:
         model = _Seated.of(tables, ranks, beliefs)
@@ -80,11 +80,11 @@ class _Seated:
         return cls(tables.seats, terms, np.concatenate(results), counted, beliefs)
 
     def expected(self, both: Vector) -> Vector:
-        """The expected result of each comparison, for its first player."""
+        """Return the expected result of each comparison, for its first player."""
         return expected_results(both[self.terms] @ SIGNS)
 
     def gradient(self, both: Vector) -> Vector:
-        """The gradient, as `league.ratings.newton` requires it."""
+        """Return the gradient, as `league.ratings.newton` requires it."""
         players = len(both) - self.seats
         surplus = self.counts * (self.results - self.expected(both))
         found: Vector = np.zeros(len(both))
@@ -94,7 +94,7 @@ class _Seated:
         return found
 
     def curvature(self, both: Vector) -> Matrix:
-        """The curvature, as `league.ratings.newton` requires it."""
+        """Return the curvature, as `league.ratings.newton` requires it."""
         players = len(both) - self.seats
         expected = self.expected(both)
         found = outer_products(self.terms, np.outer(np.sqrt(self.counts * expected * (1 - expected)), SIGNS), len(both))
@@ -105,7 +105,7 @@ class _Seated:
         return found
 
     def seat_variances(self, both: Vector) -> Vector:
-        """The variances, (seats,), of each seat's distance to the mean of the seats."""
+        """Return the variances, (seats,), of each seat's distance to the mean of the seats."""
         factor = Cholesky.of(self.curvature(both))
         distances = np.zeros((len(both), self.seats))
         distances[-self.seats :] = np.eye(self.seats) - 1 / self.seats

@@ -65,7 +65,7 @@ FIGURES = ("elo", "se", "low", "high", "plackett_luce", "games", "wins", "draws"
 
 
 def by_rating(entry: Rating) -> tuple[float, str]:
-    """The key of the order of ratings: best first, and by name if they differ only by rounding."""
+    """Return the key of the order of ratings: best first, and by name if they differ only by rounding."""
     return -round(entry.elo, LAST_DIGIT), entry.player
 
 
@@ -82,17 +82,17 @@ class RatingTable:
     strengths: Vector
 
     def fit(self) -> Fit:
-        """How well the ratings describe the results."""
+        """Say how well the ratings describe the results."""
         with one_thread():
             return fit_of(self.posterior, self.strengths)
 
     def seats(self) -> tuple[SeatEffect, ...]:
-        """The value of each seat, by size of the table."""
+        """Return the value of each seat, by size of the table."""
         with one_thread():
             return seat_effects(self.tables, self.config.ranks, self.posterior.beliefs, self.strengths)
 
     def pairs(self, players: Sequence[str]) -> PairTable:
-        """Results of these players against each other."""
+        """Return results of these players against each other."""
         index = {player: place for place, player in enumerate(self.players)}
         return pair_table(self.posterior.pairs, [index[player] for player in players])
 
@@ -140,9 +140,7 @@ def _nats(players: Sequence[str], start: Mapping[str, float], config: RatingConf
 
 
 def _renumbered(log: Log, index: Mapping[str, int]) -> tuple[Tables, ...]:
-    """The log's tables with each player replaced by its place among all players. Both are sorted, so the rows stay in
-    order.
-    """
+    """Return the log's tables with players' places among all players. Both are sorted, so the rows stay in order."""
     place = np.array([index[player] for player in log.players], np.int64)
     return tuple(Tables(place[table.players], table.ranks, table.groups, table.counts) for table in log.tables)
 

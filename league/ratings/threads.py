@@ -2,7 +2,7 @@
 
 With a few hundred players, threads of the library cost more than they save: on a busy machine of two CPUs a table of
 200 players took 140 to 500 ms of CPU time with two threads and 22 ms with one. Sums are also added in the same order on
-every machine.
+every machine. `threadpoolctl` does this for all libraries, but authors would have to install it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,7 @@ SPELLINGS = ("scipy_openblas_{}_num_threads64_", "openblas_{}_num_threads64_", "
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Make numpy multiply matrices with one thread inside the block, if its library is OpenBLAS; other libraries are
-    left alone.
-    """
+    """Make numpy multiply matrices with one thread inside the block, if its library is OpenBLAS."""
     threads = _threads()
     if threads is None:
         yield
@@ -38,7 +36,7 @@ def one_thread() -> Iterator[None]:
 
 @cache
 def _threads() -> tuple[Callable[[], int], Callable[[int], None]] | None:
-    """The functions that read and set the number of threads of numpy's library, or None if it is another library."""
+    """Return the functions that read and set OpenBLAS's number of threads; None if numpy uses another library."""
     library = ctypes.CDLL(_umath_linalg.__file__)  # libraries that it is linked with are found through it
     for spelling in SPELLINGS:
         if hasattr(library, spelling.format("get")):

@@ -1,9 +1,9 @@
 """What the league reports: one frozen class per record. Use cases build them, HTTP and pages show them, and the command
 line's client reads them.
 
-A field is described where it is declared, and nowhere else: `api` takes these classes as response models, so that the
-OpenAPI document says it too. Only the standard library, pydantic, the engine's and the league's words are imported
-here, since every command of the client loads these modules.
+A field is described where it is declared, and nowhere else: `api` takes these classes as response models, so the
+descriptions enter the OpenAPI document. Only the standard library, pydantic, and enumerations of the engine and the
+league are imported here, because every command of the client loads these modules.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Record:
 
     @property
     def said(self) -> dict[str, Any]:
-        """The JSON that the client read this one from, with what it does not know itself; unset in the league."""
+        """The JSON that the client read this record from, with fields that it does not know; unset in the league."""
         json: dict[str, Any] = self.__dict__["said"]
         return json
 

@@ -14,8 +14,8 @@ from deadheat.league.states import ChallengeState
 
 @dataclass(frozen=True, slots=True)
 class AskedChallenge(Record):
-    """Unrated games of a version against another, because its author asked for them. The test, if there is one, ends
-    when `llr` reaches `lower` or `upper`.
+    """Unrated games between two versions, at the request of one's author. The test, if there is one, ends when `llr`
+    reaches `lower` or `upper`.
     """
 
     id: int
@@ -39,7 +39,7 @@ class AskedChallenge(Record):
     wins: int
     draws: int
     losses: int
-    elo0: Annotated[float | None, Field(description="Normalised Elo; null: it only counts games.")]
+    elo0: Annotated[float | None, Field(description="Normalised Elo; null: there is no test.")]
     elo1: float | None
     llr: float | None
     lower: float | None
@@ -50,7 +50,7 @@ class AskedChallenge(Record):
 
     @property
     def sides(self) -> tuple[str, str]:
-        """The names of both versions; with their numbers where two of one name meet."""
+        """The names of both sides; with version numbers or the author where they share a name."""
         if self.bot != self.opponent:
             return self.bot, self.opponent
         if self.bot_id == self.opponent_id:

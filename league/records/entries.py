@@ -36,7 +36,7 @@ class Entry(Record):
     waits_for_panel: Annotated[
         bool, Field(description="Whether it waits because no version has enough points against the season's panel.")
     ]
-    rests: Annotated[str, Field(description="Why it rests until its author lets it play; empty: it does not rest.")]
+    rests: Annotated[str, Field(description="Why it is resting until its author lets it play; empty: it is not.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,9 @@ class Waiting(Record):
     seconds: Annotated[
         int | None,
         Field(
-            description="Until its next result: the matches ahead, each at its season's average time of the last hour, "
-            "divided by the series in progress. null: none is in progress, or too few matches have ended."
+            description="Estimate until its next result: the matches ahead, each at its season's average duration in "
+            "the last hour, divided by the number of series in progress. null: no series is in progress, or too few "
+            "matches have ended."
         ),
     ]
     over: Annotated[bool, Field(description="Whether no further result will come.")]

@@ -21,7 +21,7 @@ from deadheat.league.states import EvaluationFormat, EvaluationState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation(Record):
-    """A tournament beside a season's ladder, of the versions chosen when it began, or a stage of its finals."""
+    """A tournament beside a season's ladder, or a stage of its finals, between the versions chosen when it began."""
 
     id: int
     season_id: int
@@ -56,24 +56,24 @@ class Evaluation(Record):
 
 @dataclass(frozen=True, slots=True)
 class EvaluationStanding(Record):
-    """A version in an evaluation's standings: points, and then the figures that break ties, the first deciding first;
-    null: not of this format. After all of them the seed decides.
+    """A version in an evaluation's standings: its points, then the figures that break ties, in the order in which they
+    decide (null: this format does not use it). If all are equal, the seed decides.
     """
 
     place: int
-    seed: Annotated[int, Field(description="By the previous evaluation, newcomers last by time of submission.")]
+    seed: Annotated[int, Field(description="By place in the previous evaluation; newcomers last, by submission.")]
     bot_id: int
     bot: str
     author: str
     version: int
     version_id: int
-    points: Annotated[float, Field(description="Win 1, draw 1/2, loss and own failure 0; a bye counts as a won round.")]
+    points: Annotated[float, Field(description="Win 1, draw 1/2, loss or fault 0; a bye counts as a won round.")]
     rounds_won: Annotated[int | None, Field(description=ROUNDS_WON.meaning)]
     opponents_points: Annotated[float | None, Field(description=OPPONENTS_POINTS.meaning)]
     early_points: Annotated[float | None, Field(description=EARLY_POINTS.meaning)]
     opponents_early_points: Annotated[float | None, Field(description=OPPONENTS_EARLY_POINTS.meaning)]
     sonneborn_berger: Annotated[float | None, Field(description=SONNEBORN_BERGER.meaning)]
-    gone: Annotated[bool, Field(description="Whether organisers took it out; in a stage, others come before it.")]
+    gone: Annotated[bool, Field(description="Whether organisers took it out; in a stage, it ranks below the others.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class EvaluationSeat:
 
 @dataclass(frozen=True, slots=True)
 class BracketTie:
-    """A place in a bracket where two meet. The final is slot 1 of the last round, the match for the third place slot 2.
+    """A place in a bracket where two meet. The final is slot 1 of the last round, the match for third place slot 2.
 
     `first` and `second` are null until they are known.
     """
@@ -142,7 +142,7 @@ class EvaluationPairing(Record):
 
 @dataclass(frozen=True, slots=True)
 class Course(Record):
-    """A bot's way through a season's evaluations. `places`: the number of each that it was in, and its place there."""
+    """A bot's places in a season's evaluations. `places`: for each, the evaluation's number and the bot's place."""
 
     bot_id: int
     bot: str

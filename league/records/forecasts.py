@@ -21,7 +21,7 @@ class ForecastEvaluation:
     done_at: datetime
     matches: int
     skipped: Annotated[
-        int, Field(description="Earlier times of the same evaluation that pass while others are played.")
+        int, Field(description="Earlier times of this evaluation that are skipped while others are played.")
     ] = 0
     late: Annotated[
         bool,
@@ -33,17 +33,17 @@ class ForecastEvaluation:
 class Forecast(Record):
     """A forecast: a season's timetable, the pace of its machines, and when its evaluations will be done."""
 
-    season_id: Annotated[int | None, Field(description="null: of a season that does not exist yet.")]
+    season_id: Annotated[int | None, Field(description="null: the season does not exist yet.")]
     bots: int
-    slots: Annotated[int, Field(description="Series that are played at a time; 1 where no machine judges now.")]
+    slots: Annotated[int, Field(description="Series played at a time; 1 if no machine judges now.")]
     series_measured: Annotated[
-        int, Field(description="Series of the game that the pace was measured with; 0: it is an estimate.")
+        int, Field(description="Series of the game from which the pace was measured; 0: it is an estimate.")
     ]
-    start_seconds: Annotated[float, Field(description="What a slot needs for each series beside its matches.")]
-    match_seconds: Annotated[float, Field(description="What a slot needs for each match.")]
+    start_seconds: Annotated[float, Field(description="Time that a slot needs for each series, besides its matches.")]
+    match_seconds: Annotated[float, Field(description="Time that a slot needs for each match.")]
     turn_seconds: Annotated[float, Field(description="Time from one series to the next in the same slot.")]
     matches_a_minute: Annotated[
-        float, Field(description="Matches per minute of all slots, in series of the ladder's length.")
+        float, Field(description="Matches per minute on all slots together, in series of the ladder's length.")
     ]
     evaluation_matches_a_minute: Annotated[
         float | None,
@@ -52,15 +52,15 @@ class Forecast(Record):
     panel_matches: Annotated[
         int, Field(description="Matches against the panel that each version plays when it arrives.")
     ]
-    panel_seconds: Annotated[float, Field(description="How long these hold one slot.")]
+    panel_seconds: Annotated[float, Field(description="How long these matches take one slot.")]
     ladder_matches: Annotated[
         int | None,
-        Field(
-            description="Matches of the ladder still to be played; null: it is over, or as many as there is time for."
-        ),
+        Field(description="Matches of the ladder still to be played; null: it is over, or their number is unlimited."),
     ]
-    ladder_done_at: Annotated[datetime | None, Field(description="null: it has none left, or no bound.")]
-    evaluations: Annotated[list[ForecastEvaluation], Field(description="The next 300 at most, in their order.")]
+    ladder_done_at: Annotated[
+        datetime | None, Field(description="null: no matches are left, or their number is unlimited.")
+    ]
+    evaluations: Annotated[list[ForecastEvaluation], Field(description="At most the next 300, in order.")]
     finals_matches: Annotated[
         int, Field(description="Matches of the finals, including extra ones; 0: there are no finals to come.")
     ]

@@ -13,7 +13,7 @@ from deadheat.league.records import Record
 from deadheat.league.states import Fitness
 
 SHOWN_DIGITS = 12
-"""Of a game's hash, where people compare two."""
+"""Digits of a game's hash that are shown where people compare two."""
 
 
 def slots(report: Mapping[str, Any]) -> int:
@@ -37,7 +37,7 @@ class Worker(Record):
     remarks: Annotated[
         tuple[str, ...], Field(description="What to fix there, although it does not stop the machine from judging.")
     ]
-    since_at: Annotated[datetime, Field(description="When it got this fitness.")]
+    since_at: Annotated[datetime, Field(description="Since when it has had this fitness.")]
     first_seen_at: datetime
     last_seen_at: datetime
     checked_at: datetime | None
@@ -49,7 +49,8 @@ class Worker(Record):
         datetime | None, Field(description="When it was fit again; null: it is not, or never became unfit.")
     ]
     incident: Annotated[
-        Mapping[str, Any], Field(description="Why: `reasons`, and the `match_id` if a match showed it.")
+        Mapping[str, Any],
+        Field(description="Why it last became unfit: `reasons`, and the `match_id` if a match showed it."),
     ]
     canary_at: Annotated[datetime | None, Field(description="Time of the newest check or canary match.")]
     steal_share: Annotated[float, Field(description="Share of its CPU time recently taken by the hypervisor, 0 to 1.")]

@@ -61,7 +61,7 @@ class Match(Record):
     season_id: int
     series_id: int
     game: str
-    variant: Annotated[list[str] | None, Field(description="Numbers of its season that differ from the game's rules.")]
+    variant: Annotated[list[str] | None, Field(description="Numbers that its season sets differently from the rules.")]
     state: MatchState
     rated: bool
     commitment: str
@@ -75,7 +75,7 @@ class Match(Record):
     ]
     asked: Annotated[
         Asked | None,
-        Field(description="An author asked for it: unrated, for everybody or private. null: the league planned it."),
+        Field(description="Who may see an unrated match that an author asked for; null: the league planned it."),
     ]
     attempt: Annotated[int, Field(description="Which seed of the match's list it was, or will be, played with.")]
     transcript_sha256: str | None
@@ -109,7 +109,8 @@ class AttemptView(Record):
 
     match_id: int | None
     seed_number: Annotated[
-        int | None, Field(description="Which seed of the match's list; null: none, or before 2026-11.")
+        int | None,
+        Field(description="Which seed of the match's list; null: none, or the attempt was made before 2026-11."),
     ]
     machine: Annotated[int | None, Field(description="The machine's number, as in the export.")]
     cause: str

@@ -1,4 +1,4 @@
-"""Records of what versions have against a season's panel."""
+"""Records of versions' results against a season's panel."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PanelOpponent:
     bot: str
     author: str
     version: int
-    points: Annotated[float, Field(description="A win 1, a draw 1/2, a loss and an own failure 0.")]
+    points: Annotated[float, Field(description="Win 1, draw 1/2, loss or fault 0.")]
     wins: int
     draws: int
     losses: int
@@ -30,7 +30,7 @@ class PanelOpponent:
 
 @dataclass(frozen=True, slots=True)
 class PanelResult(Record):
-    """A version against a season's panel: it plays every bot there as soon as it arrives."""
+    """A version's results against a season's panel, whose bots it plays as soon as it is ready."""
 
     id: int
     season_id: int

@@ -53,7 +53,7 @@ class Notice(Record):
     kind: NoticeKind
     text: Annotated[str, Field(examples=["Version 3 of swift is ready."])]
     path: Annotated[str, Field(description="The page about it.", examples=["/bots/7/versions/3"])]
-    about: Annotated[dict[str, str | int], Field(description="What the sentence says, for programs.")]
+    about: Annotated[dict[str, str | int], Field(description="The facts in the text, for programs.")]
     at: datetime
     read_at: Annotated[datetime | None, Field(description="Null: unread.")]
 

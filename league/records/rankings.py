@@ -134,14 +134,14 @@ class LimitUse(Record):
     bars: Annotated[
         list[int],
         Field(
-            description="Histogram of the answers: up to 1/1024 of the limit, 1/512, ... 1, above; the highest is 9."
+            description="Histogram of the answers: up to 1/1024 of the limit, 1/512, ... 1, above; the tallest is 9."
         ),
     ]
 
 
 @dataclass(frozen=True, slots=True)
 class Leaderboard(Record):
-    """A ranking as it was computed; `log_sha256` names the log it follows from. `final`: published."""
+    """A ranking as it was computed; `log_sha256` names the log that it follows from. `final`: it is published."""
 
     season_id: int
     snapshot_id: int | None

@@ -59,7 +59,7 @@ def _as_stored(schema: dict[str, Any]) -> None:
 
 
 class Season(Terms, _Named, Record):
-    """A season. With `published_at` its standings are final; `log_sha256` names the log that they follow from."""
+    """A season. Once `published_at` is set, its standings are final; they follow from the log named by `log_sha256`."""
 
     # Created with `model_construct`: bounds apply to what is sent, and an old season may be outside today's bounds.
     model_config = ConfigDict(
@@ -91,8 +91,8 @@ class Season(Terms, _Named, Record):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A season's progress. `counting`: the `done` matches that count, so neither voided nor replayed nor of a
-    disqualified bot; `voids`: void attempts.
+    """A season's progress. `counting`: the `done` matches that count, which are neither voided nor replayed, and have
+    no disqualified bot; `voids`: void attempts.
     """
 
     entries: int
@@ -149,13 +149,13 @@ class DeclaredChange:
     """A difference that a season's file makes."""
 
     path: Annotated[str, Field(description="Table and key, such as dates.opens_at.")]
-    now: Annotated[Any, Field(description="Of a season that does not exist yet: what it would have without the file.")]
+    now: Annotated[Any, Field(description="In a season that does not exist yet: its value without the file.")]
     then: Any
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredDate:
-    """A step of a season's timetable. `otherwise`: when it is taken, if it has no date."""
+    """A step of a season's timetable. `otherwise`: when it is taken if it has no date."""
 
     path: str
     label: str
@@ -169,7 +169,9 @@ class Declared(Record):
 
     season_id: Annotated[int | None, Field(description="null: the preview of a season that does not exist yet.")]
     applied: Annotated[bool, Field(description="false: it was a preview, or there was nothing to change.")]
-    timezone: Annotated[str | None, Field(description="Of the file's dates without an offset, if it has any.")]
+    timezone: Annotated[
+        str | None, Field(description="That of the file's dates without an offset; null: it names none.")
+    ]
     changes: list[DeclaredChange]
     timetable: list[DeclaredDate]
     forecast: Annotated[Forecast, Field(description="Whether there are enough machines for it.")]

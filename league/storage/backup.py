@@ -177,7 +177,7 @@ def prune(folder: Path, keep: int) -> Pruned:
 
 
 def backups(folder: Path) -> tuple[list[Backup], dict[Path, str]]:
-    """The complete back-ups in a folder, the oldest first, and the reason for each one that cannot be read."""
+    """Return the complete back-ups in a folder, the oldest first, and the reason for each one that cannot be read."""
     found, unreadable = [], {}
     for path in _complete(folder):
         try:
@@ -206,13 +206,13 @@ def read_backup(path: Path) -> Backup:
 
 
 def _complete(folder: Path) -> list[Path]:
-    """The folders of finished back-ups, the oldest first."""
+    """Return the folders of finished back-ups, the oldest first."""
     found = (path.parent for path in folder.glob(f"*/{MANIFEST}"))
     return sorted(path for path in found if not path.name.startswith(PARTIAL))
 
 
 def _last_whole(gone: Sequence[Backup], kept: Sequence[Backup]) -> Backup | None:
-    """The newest of those to go that lacked nothing when it was made, where each one that stays did."""
+    """Return the newest of those to go that lacked nothing when it was made, where each one that stays did."""
     if any(not backup.manifest.missing for backup in kept):
         return None
     return next((backup for backup in reversed(gone) if not backup.manifest.missing), None)
@@ -273,7 +273,7 @@ def _convert(engine: Engine, wanted: str, file: Path) -> dict[str, TableSum]:
 
 
 def named_blobs(file: Path) -> list[str]:
-    """Every blob that a back-up's database names, sorted."""
+    """Return every blob that a back-up's database names, sorted."""
     found: set[str] = set()
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
         for table, column in _naming(connection):
@@ -282,7 +282,7 @@ def named_blobs(file: Path) -> list[str]:
 
 
 def _naming(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
-    """The tables and their columns that name blobs; older schemas have fewer."""
+    """Yield the tables and their columns that name blobs; older schemas have fewer."""
     for table, columns in NAMED_BY.items():
         there = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
         yield from ((table, column) for column in columns if column in there)
@@ -332,7 +332,7 @@ def copy_blobs(source: Blobs, target: Blobs | None, names: Sequence[str], progre
 
 
 def names_sha256(names: Sequence[str]) -> str:
-    """One hash for a sorted list of blobs."""
+    """Return one hash for a sorted list of blobs."""
     return hashlib.sha256("".join(f"{name}\n" for name in names).encode("ascii")).hexdigest()
 
 

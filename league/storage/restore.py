@@ -177,8 +177,8 @@ def _must_be_known(backup: Backup, lost: Mapping[str, str], allow_missing: bool)
     if new and not allow_missing:
         first = owners(backup.database, new[:1])[new[0]]
         raise BadBackup(
-            f"{plural(len(new), 'blob')} of it {'is' if len(new) == 1 else 'are'} lost, the first is the {first}. "
-            f"{lost[new[0]]} (`--allow-missing` continues without.)"
+            f"{plural(len(new), 'blob')} of it {'is' if len(new) == 1 else 'are'} lost; the first is the {first}. "
+            f"{lost[new[0]]} (`--allow-missing` continues without them.)"
         )
 
 
@@ -248,9 +248,7 @@ def _continue_numbers(target: Connection, table: Table) -> None:
 
 
 def _replay_some(store: Blobs, file: Path) -> tuple[int, list[str]]:
-    """Re-simulate a few transcripts from the league's whole life. Return their number, and those with a different
-    result.
-    """
+    """Re-simulate a few transcripts of the league's whole life. Return their number, and which end differently."""
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
         found = connection.execute(
             "SELECT id, transcript_sha256 FROM match WHERE transcript_sha256 <> '' ORDER BY id"

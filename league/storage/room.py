@@ -37,6 +37,6 @@ def room_at(folder: Path) -> Room:
 
 
 def blob_folder(url: str) -> Path | None:
-    """The folder in which a store of that URL keeps its blobs, or None if it uses none."""
+    """Return the folder in which a store of that URL keeps its blobs, or None if it uses none."""
     parts = urlsplit(url)
     return Path(unquote(parts.path)) if parts.scheme == "file" else None

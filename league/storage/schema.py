@@ -53,7 +53,7 @@ class WrongSchema(Exception):
 
 @cache
 def revisions() -> tuple[str, ...]:
-    """Every schema that this version knows, the oldest first."""
+    """Return every schema that this version knows, the oldest first."""
     return tuple(reversed([script.revision for script in ScriptDirectory(str(MIGRATIONS)).walk_revisions()]))
 
 
@@ -63,7 +63,7 @@ def newest_revision() -> str:
 
 
 def revision(engine: Engine) -> str | None:
-    """The schema that a database has, or None."""
+    """Return the schema that a database has, or None."""
     with engine.connect() as connection:
         try:
             found: str | None = connection.execute(FOUND).scalar()
@@ -76,7 +76,7 @@ def revision(engine: Engine) -> str | None:
 
 
 def age_of(found: str | None) -> SchemaAge:
-    """How a schema compares with this version's."""
+    """Say how a schema compares with this version's."""
     if found is None:
         return SchemaAge.NONE
     if found not in revisions():

@@ -37,9 +37,9 @@ class TableSum:
 
 
 def tables(engine: Engine) -> list[Table]:
-    """All tables of a league of any revision, each after those that it refers to, with types that mean the same on both
-    kinds of database. A schema of SQLite is read once and recognised by its text: reading takes a quarter of a second,
-    and a back-up reads the same one again and again.
+    """Return all tables of a league of any revision, each after those that it refers to, with types that mean the same
+    on both kinds of database. A schema of SQLite is read once and recognised by its text: reading takes a quarter of a
+    second, and a back-up reads the same one again and again.
     """
     if engine.dialect.name != "sqlite":
         return _reflected(engine)
@@ -105,7 +105,7 @@ def _as_text(value: object) -> str:
 
 @contextmanager
 def reading(file: Path) -> Iterator[Engine]:
-    """A back-up's database, opened so that no reader can change a single byte."""
+    """Open a back-up's database so that no reader can change a single byte."""
     engine = create_engine(f"sqlite:///file:{quote(str(file.absolute()))}?mode=ro&uri=true")
     try:
         yield engine
@@ -115,7 +115,7 @@ def reading(file: Path) -> Iterator[Engine]:
 
 @contextmanager
 def league_in(file: Path) -> Iterator[Database]:
-    """A database file to be written to."""
+    """Open a database file for writing."""
     database = Database(Settings(database_url=f"sqlite:///{file.absolute()}"))
     try:
         yield database

@@ -13,15 +13,14 @@ from deadheat.league.tables.columns import Staged, UtcDateTime, index_where, jso
 
 
 class Evaluation(Staged, table=True):
-    """A tournament beside the ladder: of the versions that were chosen when it began, with standings of its own.
+    """A tournament beside the ladder, among the versions that were active when it began, with standings of its own.
 
-    `due_at`: the instant of the timetable that it stands for, or when an organiser began it. `matches`: of each pair
-    in a round. `rounds`: how many there are. `rated`: whether its matches count in the season's ranking. `reason`: of
-    a cancellation.
+    `due_at`: its instant in the timetable, or when an organiser began it. `matches`: of each pair in a round. `rounds`:
+    how many there are. `rated`: whether its matches count in the season's ranking. `reason`: of a cancellation.
 
-    `stage`: its number among the stages of the season's finals, from 1; None: it is none, and nobody goes on. `keep`:
-    how many go on. `further`: how often two meet again at most (`league.pairing.tournament`). `rules`: the version
-    of its tie-breaks, `tie_breaks`: those that were chosen in their place (`league.pairing.figures`).
+    `stage`: its number among the stages of the season's finals, from 1; None: it is no stage. `keep`: how many advance.
+    `further`: how often two may meet again (`league.pairing.tournament`). `rules`: the version of its tie-breaks,
+    `tie_breaks`: those that were chosen in their place (`league.pairing.figures`).
     """
 
     __table_args__ = (
@@ -64,8 +63,8 @@ class EvaluationPlayer(SQLModel, table=True):
     `figures`: its points and tie-breaks there, by their names in `Placed`. None: not final, or it ended before they
     were kept.
 
-    `gone_after`: how many rounds were drawn when it was seen that an organiser had taken it out. It does not come back
-    into this evaluation. None: it is there.
+    `gone_after`: how many rounds had been drawn when an organiser was found to have taken it out. It does not return to
+    this evaluation. None: it takes part.
     """
 
     __tablename__ = "evaluation_player"

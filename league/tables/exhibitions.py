@@ -20,9 +20,9 @@ class Exhibition(JobRow, table=True):
     season.
 
     `open_user_id` and `open_place` are set while its person sits there: one of a person, and no two in one of the
-    deployment's places. Who resigns is free at once, while a worker may still write the record. `turn` counts what the
-    person was asked; `answer` is that to the newest. `advise_at`: once it is over, when a worker is to be told that
-    advice on it is wanted (see `league.service.jobs.advising`).
+    deployment's places. A person who resigns is free at once, while a worker may still write the record. `turn` counts
+    what the person was asked; `answer` is that to the newest. `advise_at`: once it is over, when a worker is to be told
+    that advice on it is wanted (see `league.service.jobs.advising`).
     """
 
     __table_args__ = (
@@ -57,7 +57,7 @@ class Exhibition(JobRow, table=True):
     asked_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     answer: str | None = Field(default=None, sa_column=Column(Text))
     resigned: bool = False
-    voids: int = 0  # how often a failure of ours made it begin again
+    voids: int = 0  # how often a failure of the service restarted it
     cause: str = Field(default="", max_length=MOST_WORD)  # of the last failure
 
     ranks: list[int] | None = Field(default=None, sa_column=json_column(nullable=True))

@@ -51,9 +51,7 @@ class Newcomers(SQLModel, table=True):
 
 
 class Token(SQLModel, table=True):
-    """An access token, or a browser's session; of the secret only its SHA-256 is kept (256 random bits need no slow
-    hash).
-    """
+    """An access token, or a browser's session; only the secret's SHA-256 is kept: 256 random bits need no slow hash."""
 
     id: int = Field(default=None, primary_key=True)
     user_id: int = Field(foreign_key="user_account.id", index=True)

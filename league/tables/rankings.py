@@ -44,8 +44,8 @@ class ResponseTimes(SQLModel, table=True):
 
 
 class RatingSnapshot(SQLModel, table=True):
-    """A ranking as it was computed: from which log (by hash), with which configuration. Never changed, but for one
-    thing: of old ones that are not `whole` any more, `standings` are empty (see `league.service.rankings.snapshots`).
+    """A ranking as it was computed: from which log (by hash), with which configuration. It never changes, except that
+    `standings` of old ones that are no longer `whole` are emptied (see `league.service.rankings.snapshots`).
 
     `final`: the published standings of a closed season; there is one, and triggers refuse to change or remove it.
     """
@@ -69,9 +69,7 @@ class RatingSnapshot(SQLModel, table=True):
 
 
 class RatingPoint(SQLModel, table=True):
-    """A bot's rating at one time of a season, for its history; thinned as it ages (see
-    `league.service.rankings.history`).
-    """
+    """A bot's rating at one time of a season, thinned as the season ages (see `league.service.rankings.history`)."""
 
     __tablename__ = "rating_point"
     __table_args__ = (Index(None, "bot_id", "season_id"),)

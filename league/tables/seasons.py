@@ -48,12 +48,12 @@ class Season(Terms, Staged, table=True):
     """A competition in one game; its settings are those of `league.terms`.
 
     `log_serial` counts changes of the log of results, `rated_serial` is the count that the newest ranking has seen:
-    where they differ a refit is due. `games_per_pair` None: no end but the season's. `pairing_seed` decides every lot
-    of who plays whom (with `series_planned`, how many series its ladder has planned); it is drawn with the first series
-    and told with the published standings. `secret` decides all dice (`league.service.series.dice`), of which `deals`
-    numbers are used up; it is drawn at the opening, when its commitment is published, and told with the published
-    standings. None: the season was opened before there were such secrets, and its seeds are drawn one by one.
-    `evaluations`: their timetable (`league.timetable`), as declared at `evaluations_at`.
+    where they differ a refit is due. `games_per_pair` None: unlimited. `pairing_seed` decides every lot of who plays
+    whom (with `series_planned`, how many series its ladder has planned); it is drawn with the first series and
+    published with the standings. `secret` decides all dice (`league.service.series.dice`), of which `deals` numbers are
+    used up; it is drawn at the opening, when its commitment is published, and is itself published with the standings.
+    None: the season was opened before there were such secrets, and its seeds are drawn one by one. `evaluations`: their
+    timetable (`league.timetable`), as declared at `evaluations_at`.
     """
 
     __table_args__ = (
@@ -103,9 +103,7 @@ class Division(SQLModel, table=True):
 
 
 class SeasonRules(SQLModel, table=True):
-    """A version of its game's rules under which matches of a season were played (`Game.rules_version`), and since
-    when.
-    """
+    """A version of the game's rules under which a season was played (`Game.rules_version`), and since when."""
 
     __tablename__ = "season_rules"
     __table_args__ = (CheckConstraint("rules_version >= 1", name="rules_version"),)
@@ -204,9 +202,9 @@ class Challenge(Staged, table=True):
     """Unrated games of a version, the candidate, against another: at an entry's promotion gate, where it plays the one
     that is active, because somebody, the asker, wants to know, or against a bot of the season's panel.
 
-    It goes on until the SPRT decides, or `games_limit` games are played; without `elo0` and the rest there is no test.
-    The counts are of the candidate's finished games; `llr` is the log-likelihood ratio that they give. `private`: who
-    sees its matches (`league.service.series.privacy`).
+    It continues until the SPRT decides, or `games_limit` games are played; without `elo0` and the rest there is no
+    test. The counts are of the candidate's finished games; `llr` is the log-likelihood ratio that they give. `private`:
+    who sees its matches (`league.service.series.privacy`).
     """
 
     __table_args__ = (

@@ -52,8 +52,8 @@ class Pair(SQLModel, table=True):
 class Series(JobRow, table=True):
     """Matches between the same versions, carried out in one go. `attempt` fences off workers that come late.
 
-    `avoid_host`: the machine on which an attempt failed; another one is to play what is left, if one is there.
-    `precedence`: whether others are played first (`league.service.series.turns`).
+    `avoid_host`: the machine on which an attempt failed; another one plays the rest, if there is one. `precedence`:
+    whether others are played first (`league.service.series.turns`).
     """
 
     __table_args__ = (
@@ -88,12 +88,12 @@ class Series(JobRow, table=True):
 class Match(Staged, table=True):
     """One playing. The seed is secret until the match is done; its commitment is public from the start.
 
-    The seed stands for a list of them, one for each attempt: `attempt` says which one it was played with, or is to be
+    The seed stands for a list of them, one for each attempt: `attempt` says with which one it was played, or will be
     (`engine.chance.attempt_seed`). `deal`: its number among those that follow from the season's secret
-    (`engine.chance.season_seed`); None: it was drawn by itself.
+    (`engine.chance.season_seed`); None: it was drawn separately.
 
-    Matches that share their dice (the rotations of one deal) have one seed, hence one commitment: that is what ratings
-    take for one cluster. They lie in different series, and nothing of their dice is told before all of them are over
+    Matches that share their dice (the rotations of one deal) have one seed, hence one commitment, which ratings treat
+    as one cluster. They lie in different series, and nothing of their dice is shown before all of them are over
     (`league.service.series.deals`). `repeats_id`: the match in whose place this one is played by a ruling, with other
     dice. `asked`: somebody asked for it, and who sees it (`league.service.series.privacy`); None: the league planned
     it.
@@ -136,8 +136,8 @@ class Match(Staged, table=True):
 class Participant(SQLModel, table=True):
     """A version in a seat of a match, and how it fared. `points`: an integer or "p/q", None after a forfeit.
 
-    `finished_at` is that of a match that is done, once more: a bot's matches by their end are a walk along an index.
-    Sorting them took 0.6 s for a bot of 100,000 matches.
+    `finished_at` repeats that of the finished match, so that an index lists a bot's matches by their end; sorting them
+    took 0.6 s for a bot of 100,000 matches.
     """
 
     __table_args__ = (
@@ -214,9 +214,7 @@ class Attempt(SQLModel, table=True):
 
 
 class LiveMatch(SQLModel, table=True):
-    """The progress of the match that a running series plays now (see `league.service.series.live`); removed with the
-    series.
-    """
+    """The progress of the match that a running series plays (see `league.service.series.live`); removed with it."""
 
     __tablename__ = "live_match"
 

@@ -24,17 +24,17 @@ from deadheat.league.records.matches import Match, SeatView
 
 
 def player(author: str, bot: str, version: int) -> str:
-    """A version as transcripts name it."""
+    """Return a version as transcripts name it."""
     return f"{author}/{bot} v{version}"
 
 
 def disagreements(transcript: Transcript, match: Match) -> list[str]:
-    """The differences between transcript and league, as clauses; empty if they agree on everything that both state."""
+    """Return the differences between transcript and league, as clauses; empty if they agree on all that both state."""
     return list(_disagreements(transcript, match))
 
 
 def verdict(transcript: Transcript, wrong: Sequence[str]) -> tuple[bool | None, str | None]:
-    """Whether a transcript is right, and if not, why not, as a clause. `wrong` lists what is already known to be wrong.
+    """Say whether a transcript is right, and if not, why, as a clause. `wrong`: what is already known to be wrong.
 
     The verdict is None if the match was played under rules that are unknown here.
     """
@@ -65,7 +65,7 @@ def _disagreements(transcript: Transcript, match: Match) -> Iterator[str]:
 
 
 def _of(match: Match) -> str:
-    """The variant according to the league."""
+    """Return the variant according to the league."""
     try:
         return _spelled(variant_of(rules(match.game, match.variant)))
     except (KeyError, BadVariant):  # the game or its bounds are unknown here

@@ -16,7 +16,7 @@ GENESIS = "0" * 64
 
 
 def record_sha256(record: AuditRecord) -> str:
-    """The `sha256` that a record must have: SHA-256 of the canonical JSON of all its other fields but the number."""
+    """Return the `sha256` that a record must have: of the canonical JSON of its other fields, without the number."""
     fields = {
         "at": record.at,
         "actor": record.actor,
@@ -29,5 +29,5 @@ def record_sha256(record: AuditRecord) -> str:
 
 
 def canonical(value: Mapping[str, object]) -> str:
-    """JSON in exactly one spelling."""
+    """Write JSON in exactly one spelling."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)

@@ -53,7 +53,7 @@ class Recount:
 
 
 def model_of(stored: Mapping[str, Any]) -> RatingConfig:
-    """The model's part of a stored configuration.
+    """Return the model's part of a stored configuration.
 
     Raises:
         ValueError: it belongs to another method; the text is the end of a sentence.
@@ -62,13 +62,13 @@ def model_of(stored: Mapping[str, Any]) -> RatingConfig:
 
 
 def differences(stored: Standings, made: Standings) -> tuple[str, ...]:
-    """The differences between two rankings, in sentences."""
+    """Return the differences between two rankings, in sentences."""
     return tuple(islice(_differences("", _by_version(stored), _by_version(made)), MOST_DIFFERENCES))
 
 
 def remade(standings: Standings, config: RatingConfig, log: Log, passed: Set[int]) -> dict[str, Any]:
-    """The standings with every figure that follows from the log recomputed, from the priors stored in them. The priors
-    of versions that `passed` their gates are recomputed too.
+    """Return the standings with every figure that follows from the log recomputed, from the priors stored in them. The
+    priors of versions that `passed` their gates are recomputed too.
 
     Of bots that were ranked by the finals' matches alone, only the rating by the whole season is recomputed.
     """
@@ -99,7 +99,7 @@ def remade(standings: Standings, config: RatingConfig, log: Log, passed: Set[int
 
 
 def _widened(rows: Sequence[Row], config: RatingConfig, passed: Set[int]) -> list[Row]:
-    """The rows, with the width of each version's tie to the one before it."""
+    """Return the rows, with the width of each version's tie to the one before it."""
     return [
         row
         if row["parent_id"] is None
@@ -114,13 +114,13 @@ def _prior(row: Row) -> Prior:
 
 
 def _field(row: Row) -> tuple[int, bool, bool, bool, int | None]:
-    """What rows that are ranked against each other have in common (see `league.service.rankings.places`)."""
+    """Return what rows that are ranked against each other have in common (see `league.service.rankings.places`)."""
     in_finals = (row["season_elo"] is None, row.get("finals_place"))  # older rankings do not have these
     return row["division"], row["rank"] is None, row["finalist"], *in_finals
 
 
 def _figures(row: Row, entry: Rating, before: int = 0) -> Row:
-    """The row with recomputed figures. `before`: places of its division that are taken already."""
+    """Return the row with recomputed figures. `before`: places of its division that are taken already."""
     if row["season_elo"] is not None:
         return {**row, "season_elo": entry.elo, "season_se": entry.se}
     made: dict[str, Any] = {**row, **{name: getattr(entry, name) for name in FIGURES}}
@@ -132,7 +132,7 @@ def _figures(row: Row, entry: Rating, before: int = 0) -> Row:
 
 
 def _by_version(standings: Standings) -> dict[str, Any]:
-    """The rows by version instead of by place, so that one additional row does not shift all others."""
+    """Return the rows by version instead of by place, so that one additional row does not shift all others."""
     rows = {
         kind: {f"version {row['version_id']}": row for row in standings.get(kind, ())} for kind in ("rows", "unranked")
     }

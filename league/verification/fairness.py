@@ -62,9 +62,7 @@ class DiceCheck:
 
 
 def told(game: str, commitment_hex: str | None, secret: str | None, records: Iterable[tuple[str, str]]) -> Told:
-    """The season's published facts about its dice; `records` has action and data (JSON) of each audit record
-    about it.
-    """
+    """Return a season's published facts about its dice; `records`: action and data (JSON) of its audit records."""
     found = [(action, json.loads(data)) for action, data in records]
     opened = [data.get("dice_commitment") for action, data in found if action == "season-open"]
     skipped = [(data["after"], data["to"]) for action, data in found if action == SKIPPED]
@@ -72,16 +70,14 @@ def told(game: str, commitment_hex: str | None, secret: str | None, records: Ite
 
 
 def check_dice(season: Told, matches: Iterable[Dealt]) -> DiceCheck:
-    """Recompute every seed of a season from its secret if that is published; otherwise check what can be seen without
-    it.
-    """
+    """Recompute every seed of a season from its secret if it is published; otherwise check what can be seen."""
     dealt = list(matches)
     wrong = tuple(islice(_wrong(season, dealt), MOST_DIFFERENCES))
     return DiceCheck(_sentence(season, dealt), wrong)
 
 
 def wrong_seed(season: Told, match: Dealt) -> str | None:
-    """The error in one match's dice, as a clause; None if there is none, or if it cannot be known yet."""
+    """Return the error in one match's dice, as a clause; None if there is none, or if it cannot be known yet."""
     if season.commitment is None or (match.asked and match.deal is None):
         return None
     if match.deal is None:
@@ -95,14 +91,14 @@ def wrong_seed(season: Told, match: Dealt) -> str | None:
 
 
 def wrong_secret(season: Told) -> str | None:
-    """The error in the secret, as a sentence."""
+    """Return the error in the secret, as a sentence."""
     if season.secret is not None and commitment(_bytes(season.secret)) != season.commitment:
         return "The season's secret is not the one that it was committed to."
     return None
 
 
 def _bytes(secret: str) -> bytes:
-    """The secret's bytes; empty if the text is not a secret, because no season can be committed to that."""
+    """Return the secret's bytes; empty if the text is not a secret, because no season can be committed to that."""
     try:
         return bytes.fromhex(secret)
     except ValueError:
@@ -124,9 +120,7 @@ def _wrong(season: Told, dealt: list[Dealt]) -> Iterator[str]:
 
 
 def _used_twice(season: Told, dealt: list[Dealt]) -> Iterator[str]:
-    """Yield matches that share another one's dice, unless they are the same deal of the same versions in other
-    seats.
-    """
+    """Yield matches that share dice, unless they are one deal of the same versions in other seats."""
     used: dict[int, list[Dealt]] = {}
     for match in dealt:
         if match.deal is None:
@@ -141,7 +135,7 @@ def _used_twice(season: Told, dealt: list[Dealt]) -> Iterator[str]:
 
 
 def _left_out(numbers: Sequence[int], skipped: Mapping[int, int]) -> int | None:
-    """The first number, counted from 1, that is missing and that no restore skipped."""
+    """Return the first number, counted from 1, that is missing and that no restore skipped."""
     last = 0
     for number in numbers:
         while number != last + 1 and skipped.get(last, 0) > last:

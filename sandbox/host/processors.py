@@ -11,8 +11,8 @@ The files stay empty: who holds one is read from the kernel (`holders`), never f
 not be writable either, because a lock does not need that. The folder is sticky, so nobody removes another's file, and
 links are not followed, so a file that somebody prepared can at most be locked.
 
-Whoever wants processors stands in a queue, which is one more lock. So a tournament that lets go of its processors for
-a moment (`wanted`) does not snatch them back before somebody who waits.
+Processes that want processors stand in a queue, which is one more lock. So a tournament that releases its processors
+for a moment (`wanted`) cannot take them back before somebody who waits.
 
 This keeps honest people out of each other's way. It is no protection: anybody may run programs without asking here.
 """
@@ -40,7 +40,7 @@ OPEN = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 QUEUE = "queue"
 
 MOST_CHARACTERS = 80
-"""Of the command of whoever holds a processor."""
+"""The most characters shown of a holder's command."""
 
 _INTERPRETER = re.compile(r"(python|pypy)[0-9.]*|(ba|da|z)?sh")
 _OPTION = re.compile(r"-[BEIPsSu]+")
@@ -138,7 +138,7 @@ class Processors:
 
     @contextlib.contextmanager
     def queue(self, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
-        """Stand first in the queue during a block; wait for that."""
+        """Wait to be first in the queue, and stay first during a block."""
         while (fd := self._lock(QUEUE)) is None:
             waiting()
             time.sleep(RETRY_SECONDS)
@@ -212,9 +212,7 @@ def _opened(path: Path) -> int:
 
 
 def _locks() -> Iterator[tuple[int, int]]:
-    """Yield the inode and the process of every flock; see proc_locks(5). Lines of waiting processes begin with an
-    arrow.
-    """
+    """Yield inode and process of every flock; see proc_locks(5). Lines of waiting processes begin with an arrow."""
     try:
         lines = Path("/proc/locks").read_text().splitlines()
     except OSError:

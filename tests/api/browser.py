@@ -1,4 +1,4 @@
-"""What a browser does with forms, without one: keeps cookies, says where a request comes from, fills in and posts."""
+"""Stands in for a browser: keeps cookies, says where a request comes from, fills in forms and posts them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An application on a small league, without sockets: a client, a queue that writes down, zips made by hand."""
+"""An application on a small league, without sockets: a client, a queue that records, hand-made zips."""
 
 from __future__ import annotations
 

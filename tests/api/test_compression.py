@@ -1,4 +1,4 @@
-"""Answers that are the same for everyone, and files, are compressed for whoever reads gzip."""
+"""Answers that are the same for everyone, and files, are compressed for clients that read gzip."""
 
 from __future__ import annotations
 

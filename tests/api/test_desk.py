@@ -401,7 +401,7 @@ def test_the_oldest_appeals_come_first_and_none_is_out_of_reach(boss: Browser, s
         boss.get(f"/desk?after={number - 1}")
         boss.submit(f"/desk/appeals/{number}", uphold="false", ruling="no")
         assert shown() == left
-    assert "No later ones." in boss.get("/desk?after=5").text
+    assert "no later appeals" in boss.get("/desk?after=5").text
 
 
 def test_an_appeal_is_taken_back_by_nobody_who_merely_sees_it(
@@ -437,7 +437,7 @@ def test_the_metrics_are_linked_for_networks_that_may_read_them(boss: Browser, s
     assert '<a href="/metrics">' in boss.answer.text
     elsewhere = site.world.settings.model_copy(update={"metrics_networks": "192.0.2.0/24"})
     monkeypatch.setattr(site.app.state.services, "settings", elsewhere)
-    assert "/metrics, which is for the networks of DEADHEAT_METRICS_NETWORKS" in boss.get("/operator").text
+    assert "/metrics, which only the networks in DEADHEAT_METRICS_NETWORKS" in boss.get("/operator").text
     assert '<a href="/metrics">' not in boss.answer.text
 
 
@@ -525,8 +525,8 @@ def test_series_that_nobody_wants_any_longer_are_no_failure(boss: Browser, site:
     dropped = len(world.tick())
     world.write(set_season_state, world.boss, season_id, SeasonState.CLOSED, force=True)
     boss.get("/operator")
-    assert f"Abandoned: {dropped} series that nobody wanted any longer" in boss.answer.text
-    assert "; 0 at which the service failed too often." in boss.answer.text
+    assert f"Abandoned: {dropped} series no longer needed" in boss.answer.text
+    assert "; 0 after the service failed" in boss.answer.text
     assert not re.search(r'class="fault">\s*[1-9]', boss.answer.text)
 
 

@@ -152,7 +152,7 @@ def test_resting_bots_are_nothing_to_decide(site: Site, boss: Browser) -> None:
         entry.rests_since = START
     page = " ".join(boss.get("/desk").text.split())
     assert "Nothing needs a decision." in page
-    assert "after too many faults, until their authors let them play: 1 bot." in page
+    assert "until their authors let them play again: 1 bot." in page
 
 
 def test_a_new_season_starts_from_a_file_that_is_valid_as_it_is(site: Site, boss: Browser) -> None:

@@ -1,4 +1,4 @@
-"""Atom feeds: documents that readers accept, with items that stay what they are."""
+"""Atom feeds: documents that readers accept, with stable items."""
 
 from __future__ import annotations
 

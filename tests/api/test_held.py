@@ -1,4 +1,4 @@
-"""Matches that we failed at too often: in the API, the command, at the desk and on the match's page."""
+"""Held matches: in the API, in the command, at the desk and on the match's page."""
 
 from __future__ import annotations
 

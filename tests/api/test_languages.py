@@ -1,4 +1,4 @@
-"""Pages in the reader's language: by the browser's wish, or as chosen."""
+"""Pages in the reader's language: the browser's preference, or the reader's choice."""
 
 from __future__ import annotations
 

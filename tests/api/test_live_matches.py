@@ -1,4 +1,4 @@
-"""What the API tells of a match that is being played."""
+"""What the API says about a match in progress."""
 
 from __future__ import annotations
 

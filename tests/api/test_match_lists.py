@@ -1,4 +1,4 @@
-"""Lists of matches on the site: every match can be reached, points are decimals, and what is left out is told."""
+"""Lists of matches on the site: every match can be reached, points are decimals, and omissions are stated."""
 
 from __future__ import annotations
 

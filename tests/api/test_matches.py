@@ -1,4 +1,4 @@
-"""Matches: lists, evidence, transcripts, and what is their authors' alone."""
+"""Matches: lists, evidence, transcripts, and what only authors see."""
 
 from __future__ import annotations
 

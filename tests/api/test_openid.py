@@ -1,4 +1,4 @@
-"""Signing in through an OpenID provider, held against a real one that also lies."""
+"""Signing in through an OpenID provider, tested with a real one that also lies."""
 
 from __future__ import annotations
 

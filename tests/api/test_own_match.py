@@ -1,4 +1,4 @@
-"""A match as the owners of its bots see it: why it was lost and what was written to stderr, theirs alone."""
+"""A match as only the owners of its bots see it: why it was lost, and what was written to stderr."""
 
 from __future__ import annotations
 

@@ -350,7 +350,7 @@ def test_a_bots_opponents_are_listed_page_by_page(site: Site, monkeypatch: pytes
     assert sorted(link for links in met for link in links) == [
         f"/bots/1/matches?opponent={number}" for number in (2, 3)
     ]
-    assert met[0] != met[1] and "counted matches among its newest 5,000" in first.text
+    assert met[0] != met[1] and "counted matches among the bot's newest 5,000" in first.text
     assert "None in this season." in page(site, f"{path}&page=3").text
     page(site, "/bots/1/opponents?season=99", 404)
 

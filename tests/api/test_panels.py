@@ -1,4 +1,4 @@
-"""What a version has against a panel, on its pages and as JSON, while it plays and afterwards."""
+"""A version's points against a panel, on its pages and as JSON, while it plays and afterwards."""
 
 from __future__ import annotations
 

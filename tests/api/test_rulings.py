@@ -1,4 +1,4 @@
-"""Organisers' hands and appeals over HTTP."""
+"""Organisers' rulings and authors' appeals over HTTP."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_page_says_first_that_a_match_does_not_count(played: Played) -> None:
     body = {"uphold": False, "ruling": "it was late"}
     site.ok(200, site.client.post(f"/v1/appeals/{made['id']}/ruling", json=body, headers=boss))
     assert "<strong>Appeal rejected</strong> by boss" in page_of(played, appealed)
-    assert "most recently by host-unknown" in page_of(played, abandoned)
+    assert "(most recently: host-unknown)" in page_of(played, abandoned)
 
 
 def page_of(played: Played, match_id: int) -> str:

@@ -1,4 +1,4 @@
-"""Uploads: what is taken, what is refused, and that too much is not even read."""
+"""Uploads: what is accepted, what is refused, and that nothing beyond the limit is read."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""Is the clock just, and what does it cost? Needs root and a Docker Engine.
+"""Is the clock fair, and what does it cost? Needs root and a Docker Engine.
 
     ./scripts/bench clock [--short]
 
 (a) On an idle host, answers aimed at 1 ms and more before and after the deadline: wrong verdicts. The truth is not the
-aim but what the bot's own stamps around its write say, for the host itself may be late, also where nobody in it can see
-it (a hypervisor that takes less than a tick): such answers are counted apart. (b) With twice as many spinning processes
-as CPUs: innocent bots convicted, guilty ones acquitted. (c) The referee's own lateness under that load
-over idle. (d) The referee's CPU time a request over one written with asyncio streams; see `referees`. (e) Matches of
-innocent bots decided at the first attempt under load; (f) what bots gain that want their match void; see `tricks`.
+aim but the bot's own stamps around its write, because the host itself may be late where nothing in it shows this (a
+hypervisor that takes less than a tick): such answers are counted separately. (b) With twice as many spinning processes
+as CPUs: innocent bots convicted, guilty ones acquitted. (c) The referee's own lateness under that load over idle. (d)
+The referee's CPU time a request over one written with asyncio streams; see `referees`. (e) Matches of innocent bots
+decided at the first attempt under load; (f) what bots gain that want their match void; see `tricks`.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.pipes import PipeTransport, _Open
 from tests.benchmarks import referees, tricks
 from tests.benchmarks.programs import HERE, built
+from tests.benchmarks.targets import SLACK, Targets
 
 LIMIT_MS = 20
 MARGINS_MS = (1, 2, 5)
@@ -50,6 +51,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--short", action="store_true", help="a twentieth of everything, to see that it works")
     scale = 20 if parser.parse_args().short else 1
+    targets = Targets(SLACK if scale > 1 else 1)
     with tempfile.TemporaryDirectory(prefix="deadheat-bench-") as name:
         folder = Path(name)
         sandbox = DockerSandbox(Settings().image, folder / "run", Settings().runtime)
@@ -58,13 +60,13 @@ def main() -> int:
         missed = idle(sandbox, timed, 1000 // scale)
         missed += loaded(sandbox, timed, 1000 // scale, 200 // scale)
         missed += lateness(sandbox, timed, 1000 // scale)
-        missed += cost(sandbox, echo, 20_000 // scale)
+        cost(targets, sandbox, echo, 20_000 // scale)
         field = tricks.Field(sandbox, folder)
         missed += tricks.innocent_and_late(field, spinners, max(2, 50 // scale), max(1, 10 // scale))
         missed += tricks.tricks(field, spinners, 50 // scale)
         sandbox.close()
-    print("Reached." if not missed else f"{missed} of 16 missed.")
-    return int(bool(missed))
+    print("(a) to (c), (e) and (f) are as they must be." if not missed else f"{missed} of 12 others missed.")
+    return targets.report() or int(bool(missed))
 
 
 class Observed(PipeTransport):
@@ -209,9 +211,8 @@ def late_by(sandbox: Sandbox, program: Program, prompts: int) -> list[int]:
     return taken
 
 
-def cost(sandbox: Sandbox, program: Program, requests: int) -> int:
+def cost(targets: Targets, sandbox: Sandbox, program: Program, requests: int) -> None:
     """(d)"""
-    missed = 0
     for seats, how in ((2, "both seats at once"), (1, "one seat at a time")):
         taken = referees.measure(sandbox, program, seats, requests, turns=10)
         shown = ", ".join(f"{kind} {statistics.median(spent):.1f}" for kind, spent in taken.items())
@@ -219,10 +220,10 @@ def cost(sandbox: Sandbox, program: Program, requests: int) -> int:
             statistics.median(a / b for a, b in zip(taken[kind], taken[referees.ASYNCIO], strict=True))
             for kind in (referees.BARE, referees.EVERYTHING)
         )
-        print(f"(d) referee's CPU a request, us, {how}: {shown}; over asyncio: {bare:.2f}, {everything:.2f}")
-        print(f"    To reach: at most {BARE_TARGET} bare, {FULL_TARGET} with everything on.")
-        missed += (bare > BARE_TARGET) + (everything > FULL_TARGET)
-    return missed
+        print(f"(d) referee's CPU a request, us, {how}: {shown}; over asyncio:")
+        print(f"    bare {targets.shown(f'bare, {how}', bare, most=BARE_TARGET, form='.2f')}")
+        told = targets.shown(f"with everything on, {how}", everything, most=FULL_TARGET, form=".2f")
+        print(f"    with everything on {told}")
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""A Docker Engine for one purpose: own data, own socket, and a control group or runtimes that the host's has not."""
+"""A Docker Engine for one purpose: own data, own socket, and a control group or runtimes that the host's lacks."""
 
 from __future__ import annotations
 

@@ -28,6 +28,7 @@ from deadheat.league.service.series.games import games_here
 from deadheat.league.service.series.turns import claim_next_series, oldest
 from deadheat.league.states import JobState
 from deadheat.league.tables import Match, Participant, Series
+from tests.benchmarks.targets import SLACK, Targets
 from tests.league.world import HOST, START, World, settings
 
 FEW, MANY = 1_000, 100_000
@@ -40,17 +41,18 @@ def main() -> int:
     parser.add_argument("--short", action="store_true", help="a tenth of the series and fewer rounds")
     short = parser.parse_args().short
     few, many, rounds = (FEW, MANY // 10, 20) if short else (FEW, MANY, 100)
+    targets = Targets(SLACK if short else 1)
     with tempfile.TemporaryDirectory() as folder:
         worlds = {count: league(Path(folder) / str(count), count) for count in (few, many)}
-        missed = compare(worlds, rounds)
+        compare(worlds, rounds, targets)
         print(*plan_of_claim(worlds[many]), sep="\n")
         for world in worlds.values():
             world.close()
-    return 1 if missed else 0
+    return targets.report()
 
 
-def compare(worlds: dict[int, World], rounds: int) -> list[str]:
-    """Print what each step costs; those that missed the target."""
+def compare(worlds: dict[int, World], rounds: int, targets: Targets) -> None:
+    """Print what each step costs."""
     few, many = worlds
     steps: dict[str, Callable[[World], object]] = {
         "claim": lambda world: world.write(claim_next_series, 0, "w1", HOST),
@@ -67,15 +69,10 @@ def compare(worlds: dict[int, World], rounds: int) -> list[str]:
                 began_ns = time.process_time_ns()
                 act(world)
                 spent_ms[step, count].append((time.process_time_ns() - began_ns) / 1e6)
-    missed = []
     for step in steps:
         before, after = (statistics.median(spent_ms[step, count]) for count in (few, many))
-        verdict = "" if after <= TARGET * before else " MISSED"
-        print(
-            f"{step:6} {before:7.2f} ms at {few}, {after:7.2f} at {many}: {after / before:.3f} (<= {TARGET}){verdict}"
-        )
-        missed += [step] if verdict else []
-    return missed
+        times = targets.shown(step, after / before, most=TARGET)
+        print(f"{step:6} {before:7.2f} ms at {few}, {after:7.2f} at {many}: {times}")
 
 
 def plan_of_claim(world: World) -> list[str]:

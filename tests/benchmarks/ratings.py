@@ -25,7 +25,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from statistics import fmean
 from typing import Any
@@ -36,6 +36,7 @@ from openskill.models import PlackettLuce
 from deadheat.league import sprt
 from deadheat.league.ratings import Games, Prior, RatingConfig, RatingTable, log_of, rate
 from deadheat.league.service.seasons.gates import GateTerms
+from tests.benchmarks.targets import Targets
 from tests.league.logs import Drawn, drawn_duels, drawn_tables, duel_ranks, matchings, names_of
 
 with warnings.catch_warnings():
@@ -80,23 +81,6 @@ FALSE_PASS_TARGET = 0.08
 GATE_TARGET_GAMES = 130
 
 
-@dataclass
-class Targets:
-    """Counts what was missed, and says so beside the figure."""
-
-    missed: list[str] = field(default_factory=list)
-
-    def shown(self, what: str, figure: float, least: float = -np.inf, most: float = np.inf, form: str = ".3f") -> str:
-        """A figure with its target, as text."""
-        if least == -np.inf and most == np.inf:
-            return f"{figure:{form}}"
-        wanted = f">= {least:g}" if most == np.inf else f"<= {most:g}" if least == -np.inf else f"{least:g} to {most:g}"
-        met = least <= figure <= most
-        if not met:
-            self.missed.append(f"{what}: {figure:{form}}, wanted {wanted}")
-        return f"{figure:{form}} ({wanted}){'' if met else ' MISSED'}"
-
-
 def main() -> int:
     """Measure, print, and say whether the targets were reached."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -109,10 +93,7 @@ def main() -> int:
     sequential_tests(targets, tests=50 if short else 2000)
     versions(targets, fields=2 if short else 100)
     gates(targets, tests=20 if short else 500)
-    print("Every target was reached." if not targets.missed else "MISSED:")
-    for sentence in targets.missed:
-        print(f"  {sentence}")
-    return int(bool(targets.missed))
+    return targets.report()
 
 
 def tau(one: np.ndarray, other: np.ndarray) -> float:

@@ -1,4 +1,4 @@
-"""The least that an application can be: the same bytes for every request."""
+"""A minimal application: the same bytes for every request."""
 
 from __future__ import annotations
 

@@ -1,14 +1,15 @@
-"""What a request costs the referee, beside the referee that everybody writes first: asyncio, subprocesses, streams.
+"""What a request costs the referee, compared with the referee that everybody writes first: asyncio, subprocesses,
+streams.
 
 Both ask bots that answer at once, in the two ways in which games ask: both seats of a match in one exchange (Yacht
 Auction and Betris always), or one seat after the other (Liar's Dice). asyncio's referee asks both seats with `gather`,
-each under its own `wait_for`; it keeps no stamps, counters or transcript. Ours comes bare (lines, stamps, deadlines)
-and with everything on, which is what a worker pays: bots in containers, counters at every prompt and reply, the loop of
-the match, and its transcript, encoded and chained.
+each under its own `wait_for`; it keeps no stamps, counters or transcript. Ours is measured bare (lines, stamps,
+deadlines) and complete, which is what a worker pays: bots in containers, counters at every prompt and reply, the loop
+of the match, and its transcript, encoded and chained.
 
 All of it happens on one CPU, at the referee's own priority and without garbage collection, theirs too. A wake-up across
-CPUs is an interrupt, in a virtual machine an exit to the hypervisor: it costs either referee the same, more than all
-the rest together, and something else with every neighbour.
+CPUs is an interrupt, in a virtual machine an exit to the hypervisor: it costs both referees the same, more than all the
+rest together, and varies with every neighbour.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""What the way to a container costs. Needs root.
+"""What using a container costs. Needs root.
 
     ./scripts/bench sandbox [--short]
 
-(a) The life of a container as a box leads it (create, start, look for its process, READY and OK, the end, removed) by
-way of the Docker SDK, over the same calls as bare HTTP with a body that is written already; the box around them is the
-same code. CPU time of every process involved, as in `match`, and wall time. (b) Wall time until both seats have said
-OK: in slots that are open already, as in all matches of a series but the first, over slots that have to be opened.
+(a) The life of a box's container (create, start, find its process, READY and OK, end, remove) through the Docker SDK,
+over the same calls in bare HTTP with a prepared body; the box around them is the same code. CPU time of every process
+involved, as in `match`, and wall time. (b) Wall time until both seats have said OK: in slots that are already open, as
+in all matches of a series but the first, over slots that must be opened.
 
 Variants take turns in one run; only the ratios mean anything.
 """

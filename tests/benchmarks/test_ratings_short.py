@@ -7,7 +7,8 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-from tests.benchmarks.ratings import Targets, pairs, single_games
+from tests.benchmarks.ratings import pairs, single_games
+from tests.benchmarks.targets import Targets
 from tests.benchmarks.test_short_modes import short
 
 

@@ -1,4 +1,6 @@
-"""Every benchmark runs, in its short mode. Whether it reaches its targets is for ./scripts/bench to say."""
+"""Every benchmark runs, in its short mode, and no ratio of costs is more than a tenth behind its target. Whether the
+other targets are reached is for ./scripts/bench to say.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.benchmarks.cluster import HOUSEKEEPING, report_shares
-from tests.benchmarks.site import TARGET
+from tests.benchmarks.targets import Targets
 from tests.benchmarks.where import PROFILE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,10 +25,19 @@ def short(name: str) -> str:
     return done.stdout
 
 
+def on_target(name: str) -> str:
+    """What a benchmark of ratios prints. Only a ratio that is behind twice fails: other tests run meanwhile."""
+    table = short(name)
+    if "MISSED" in table:
+        table = short(name)
+    assert "MISSED" not in table, table
+    return table
+
+
 @pytest.mark.containers
 @pytest.mark.all
 def test_what_a_match_costs() -> None:
-    table = short("match")
+    table = on_target("match")
     for row in ("bare", "cold pair", "series of 10", "series of 50", "Round trip"):
         assert f"\n{row}" in table
 
@@ -35,6 +46,9 @@ def test_what_a_match_costs() -> None:
 @pytest.mark.all
 def test_whether_the_clock_is_just() -> None:
     lines = short("clock").splitlines()
+    costs = [line for line in lines if line.startswith(("    bare ", "    with everything on "))]
+    assert len(costs) == 4
+    assert not [line for line in costs if "MISSED" in line], lines
     assert [line[:3] for line in lines if line.startswith("(")] == [
         "(a)",
         "(b)",
@@ -65,7 +79,7 @@ def test_what_the_way_to_a_container_costs() -> None:
 @pytest.mark.containers
 @pytest.mark.all
 def test_what_a_cluster_plays_and_a_long_queue_costs() -> None:
-    lines = short("cluster").splitlines()
+    lines = on_target("cluster").splitlines()
     assert [line[:3] for line in lines if line.startswith("(")] == ["(a)", "(b)", "(c)"]
     assert sum(line.startswith(f"    {HOUSEKEEPING} ") for line in lines) == 1
     assert sum(line.strip().startswith(("SQLite: ", "PostgreSQL: ", "Redis: ")) for line in lines) == 11
@@ -89,11 +103,9 @@ def test_how_pairing_spends_its_games() -> None:
 
 @pytest.mark.all
 def test_what_the_pages_of_a_large_league_cost() -> None:
-    lines = short("site").splitlines()
+    lines = on_target("site").splitlines()
     assert [line[:3] for line in lines if line.startswith("(")] == ["(a)", "(b)"]
-    ratios = [float(line.partition(" times (")[0].split()[-1]) for line in lines if " times (" in line]
-    assert len(ratios) == 2
-    assert max(ratios) <= 1.1 * TARGET, lines
+    assert sum("leaderboard, " in line and "(<= " in line for line in lines) == 2
 
 
 @pytest.mark.all
@@ -114,23 +126,27 @@ def test_how_fast_training_is() -> None:
 
 def test_what_a_tournaments_game_costs_beside_a_loop_by_hand() -> None:
     table = short("tournament")
-    for row in ("by hand", "keep none", "keep all", "the bots' own", "Target"):
+    for row in ("by hand", "keep none", "keep all", "the bots' own", "over by hand"):
         assert row in table
 
 
 def test_housekeeping_counts_as_ours_and_not_as_play(capsys: pytest.CaptureFixture[str]) -> None:
     spent = {"containers and engine": 80, "machines that play": 12, "db1": 1, "queue": 1, "api1": 1, "api2": 1}
-    assert report_shares({3: {"matches": 1000, **spent, HOUSEKEEPING: 4}}) == 0
+    targets = Targets()
+    report_shares(targets, {3: {"matches": 1000, **spent, HOUSEKEEPING: 4}})
     shares = capsys.readouterr().out
-    assert "Ours beside playing: 8.0 %." in shares
-    assert "Without housekeeping: 4.0 %." in shares
-    assert report_shares({3: {"matches": 1000, **spent, HOUSEKEEPING: 40}}) == 1
-    assert report_shares({3: {"matches": 1000, **spent, HOUSEKEEPING: 4, "db1": 5}}) == 2
+    assert "Ours beside playing, %: 8.0 (" in shares
+    assert "Without housekeeping, %: 4.0 (" in shares
+    assert targets.missed == []
+    report_shares(targets, {3: {"matches": 1000, **spent, HOUSEKEEPING: 40}})
+    assert len(targets.missed) == 1
+    report_shares(targets, {3: {"matches": 1000, **spent, HOUSEKEEPING: 4, "db1": 5}})
+    assert len(targets.missed) == 3
 
 
 @pytest.mark.all
 def test_what_a_long_queue_costs_a_claim_a_planning_and_a_sweep() -> None:
-    lines = short("growth").splitlines()
+    lines = on_target("growth").splitlines()
     assert [line.split()[0] for line in lines[:3]] == ["claim", "plan", "sweep"]
     found = [line.strip() for line in lines[3:]]
     assert found and all(line.startswith("SEARCH series USING INDEX") for line in found), "nothing reads all that waits"

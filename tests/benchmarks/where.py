@@ -2,11 +2,11 @@
 
     ./scripts/bench where [--short]
 
-A worker's own code plays series of Yacht Auction between C bots that think of nothing, in containers, on SQLite, with
+A worker's own code plays series of Yacht Auction between C bots that do not think, in containers, on SQLite, with
 metrics as in a league.
 (a) CPU milliseconds a match by who spent them: the worker, the boxes (bots and init), the engine that makes them.
-(b) The worker's part by what it was doing, from a profile of another series. Its overhead is spread over everything,
-so read shares. What the interpreter does itself counts for the module that called it.
+(b) The worker's part by what it was doing, from a profile of another series. Its overhead is spread over everything, so
+read shares. The interpreter's own work counts for the module that called it.
 (c) The functions that cost most.
 (d) The worker's system calls a match, from a series under strace; those of opening the boxes are among them.
 """

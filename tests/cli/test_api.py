@@ -1,4 +1,4 @@
-"""The client's idea of the API against the API's own description: it asks for what there is, and reads what comes."""
+"""The client's view of the API against the API's own description: it requests what exists and reads the answers."""
 
 from __future__ import annotations
 

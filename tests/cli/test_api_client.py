@@ -1,4 +1,4 @@
-"""What the client does when the line, the server or whoever answers in its place is not as it should be."""
+"""What the client does when the connection, the server or something that answers in its place misbehaves."""
 
 from __future__ import annotations
 

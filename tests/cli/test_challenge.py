@@ -52,7 +52,7 @@ def test_a_challenge_from_its_asking_to_its_report(desk: Desk, tmp_path: Path) -
     play(desk.site)
     report = tmp_path / "report.html"
     shown = desk.says("ada", "challenges", 1, "--report", report)
-    assert "4 of 4 games, 4/0/0; ended. All 4 games are played." in shown
+    assert "4 of 4 games, 4/0/0; ended. All 4 games have been played." in shown
     assert "swift" in shown and "4/0/0" in shown and "0/0/4" in shown
     assert "pairs" not in shown, "the league's games share no dice"
     assert "4 of 4 games can be watched here" in report.read_text()

@@ -1,4 +1,4 @@
-"""`deadheat doctor`: every ill that it should find, brought about."""
+"""`deadheat doctor`: every problem that it should find, caused on purpose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Following matches as they end: none is missed and none is told twice, however many end at once and in any order."""
+"""Following matches as they end: none is missed or reported twice, however many end at once, in any order."""
 
 from __future__ import annotations
 

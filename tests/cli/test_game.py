@@ -142,7 +142,7 @@ def test_a_game_in_english_alone_is_advised_of_it(written: Path) -> None:
     code, found = parts(written)
     assert code == 0
     assert [said.partition(":")[0] for said in found["translations"]["complaints"]] == [
-        "every reader is told in English",
+        "every reader sees this in English",
         "there is no locale/ko/LC_MESSAGES/messages.po",
     ]
 

@@ -1,4 +1,4 @@
-"""Every verb that has something to say says it to programs too; and exit codes are what docs/client.md says."""
+"""Every verb with output has JSON output, too, and exit codes are those of docs/client.md."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def test_results_and_entries_are_ruled_on(desk: Desk) -> None:
     assert "was not voided; nothing changed" in desk.says("boss", "organise", "restore", match, *why)
     assert "is played instead" in desk.says("boss", "organise", "rejudge", match, *why)
     assert f"instead of match {match}" in desk.says("ada", "matches", max(desk.played.ids) + 1)
-    assert "most recently by host-unknown" in desk.says("ada", "matches", desk.played.ids[2])
+    assert "(most recently: host-unknown)" in desk.says("ada", "matches", desk.played.ids[2])
     assert "is disqualified" in desk.says("boss", "organise", "disqualify", season, bot, *why)
     for verb in ("rejoin", "enter"):
         assert_one_sentence(desk.run("ada", verb, bot, "--season", season), "disqualified by an organiser", 1)

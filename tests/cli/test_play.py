@@ -79,7 +79,7 @@ def test_a_match_is_given_up_after_as_many_voids_as_in_a_league(tmp_path: Path, 
     assert (run.score.abandoned, run.score.void_attempts) == (1, MATCH_ATTEMPTS)
     report.show(Console(width=100), GAME, run.bots, run.score, run.clock)
     told = capsys.readouterr()
-    assert f"1 match was given up: each of {MATCH_ATTEMPTS} attempts was void" in told.out
+    assert f"1 match was abandoned: each of {MATCH_ATTEMPTS} attempts was void" in told.out
     assert told.err.count("void: match 0: host-memory") == MATCH_ATTEMPTS
 
 

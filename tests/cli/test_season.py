@@ -124,7 +124,7 @@ def test_a_gate_from_the_authors_side(desk: Desk) -> None:
     desk.author("ada", "swift")
     desk.says("boss", "season", "create", "Cup", "--game", GAME)
     desk.says("boss", "season", "open", 1)
-    assert "newer versions pass the gate first" in desk.says(
+    assert "newer versions must first pass the gate" in desk.says(
         "ada", "enter", "swift", "--season", 1, "--gate", "0,50,100"
     )
     desk.upload("ada", 1, b"print(2)", program="2")

@@ -221,7 +221,7 @@ def test_wait_says_the_place_in_the_queue_and_ends_where_nothing_more_comes(leag
     monkeypatch.setattr(follow, "time", SimpleNamespace(sleep=pause, monotonic=time.monotonic))
     done = league.submit("ada", "--season", season, "--wait", "--timeout", 600)
     assert_one_sentence(done, "0 of its first 3 matches ended. It is withdrawn in this season", 1)
-    assert f"{len(ahead.splitlines())} matches of other bots are; more" in done.stderr
+    assert f"{len(ahead.splitlines())} matches of other bots are waiting" in done.stderr
     bot = league.site.client.get("/bots/5", headers={"Accept": "text/html"}).text
     assert "It is withdrawn in this season" in bot
 

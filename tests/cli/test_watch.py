@@ -145,11 +145,11 @@ def test_a_result_is_told_without_lists(tmp_path: Path) -> None:
     honest = read(EXAMPLE)
     forged.write_bytes(encode(replace(honest, result=replace(honest.result, ranks=(2, 1)))))
     said = invoke("verify", str(forged)).stderr
-    assert "the rules end with places 1 : 2, points 282824 : 195500, recorded was places 2 : 1" in said
+    assert "the rules end with places 1 : 2, points 282824 : 195500, the record with places 2 : 1" in said
     messages = honest.exchanges[3].messages
     exchange = honest.exchanges[3]._replace(messages=(messages[0]._replace(line="XX"), *messages[1:]))
     forged.write_bytes(encode(replace(honest, exchanges=(*honest.exchanges[:3], exchange, *honest.exchanges[4:]))))
-    assert 'recorded was "XX" to seat 1' in invoke("verify", str(forged)).stderr
+    assert 'the record has "XX" to seat 1' in invoke("verify", str(forged)).stderr
 
 
 @pytest.fixture

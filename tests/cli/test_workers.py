@@ -1,4 +1,4 @@
-"""`deadheat workers`, against a real server: who plays, and why somebody may not."""
+"""`deadheat workers`, against a real server: which machines play, and why one may not."""
 
 from __future__ import annotations
 

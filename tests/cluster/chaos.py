@@ -7,7 +7,7 @@ uploads (`tests.cluster.uploading`) and somebody plays against a bot (`tests.clu
 Then every machine must play again, the upload be ready, the person's match be over with all moves that were taken, and
 as much be played as before, within `BOUND_SECONDS`; the season is closed, and once what runs is played and standings
 are published, every invariant must hold, no match may be given up on, no innocent bot convicted or called broken, and
-nothing may be left on the machines. A failing run is made again by its seed, as far as a cluster repeats itself.
+nothing may be left on the machines. A failing run is repeated by its seed, as far as a cluster repeats itself.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ from tests.invariants import given_up, unfinished
 
 BOTS, SERIES = 3, 4
 BOUND_SECONDS = 90.0
-"""After a disturbance has gone, every machine has played a series that it began since. A lease runs out after 21 s
-here, a message is sent again after 4 s, a dead connection is given up after 10 s, a broker is tried again after as
+"""Within this time after a disturbance, every machine has played a series that it began since. A lease runs out after
+21 s here, a message is sent again after 4 s, a dead connection is given up after 10 s, a broker is tried again after as
 long; a worker starts and has its machine checked in 10 s. On a machine that is busy with other things all of that takes
 three times as long. With the settings as shipped a lease is 30 s, and a message is sent again after a minute.
 """
 
 FAST = 0.5
-"""Back to full speed: half of what was played in `LOOK_SECONDS` before, or more. Three machines on two processors that
-others use as well are not more even than that.
+"""Full speed again: at least half of what was played in `LOOK_SECONDS` before. Three machines on two processors that
+others also use vary by that much.
 """
 
 LOOK_SECONDS = 3.0
 
 STRIKE_SECONDS = 3.0
-"""So long after the strike somebody uploads at the latest: most disturbances are on, or about to begin."""
+"""The latest upload after the strike: most disturbances are under way then, or about to begin."""
 
 
 class Chaos:
-    """The cluster, the bots that play there, and the chance by which it all happens."""
+    """The cluster, the bots that play there, and the random numbers that decide what happens."""
 
     def __init__(self, cluster: Cluster, bots: list[tuple[str, int]], seed: int) -> None:
         self.cluster, self.bots, self.chance = cluster, bots, random.Random(seed)
@@ -58,7 +58,7 @@ class Chaos:
         self.guest = Guest(cluster, bots[0][1], self.chance)
 
     def order(self, words: str = "") -> Iterator[str]:
-        """Names of disturbances, those with these words: all in some order, and again, for ever."""
+        """Yield the disturbances whose names contain these words, all in some order, then again, for ever."""
         while True:
             names = sorted(name for name in DISTURBANCES if words in name)
             if not names:
@@ -67,7 +67,7 @@ class Chaos:
             yield from names
 
     def strike(self, name: str) -> str:
-        """One disturbance, and all that must be so afterwards; a line to print. Raises AssertionError."""
+        """Cause one disturbance, check what must hold afterwards, and return a line to print. Raises AssertionError."""
         cluster = self.cluster
         season_id = cluster.season(self.bots, series_length=SERIES)
         until("every machine plays", self._all_play(), BOUND_SECONDS)

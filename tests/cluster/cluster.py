@@ -5,7 +5,7 @@
 
 Blobs are a small file system that all machines see, as a shared store would be. The machines that play use one Docker
 Engine and share the processors of this one, but know nothing of each other: each has its own name, boot, slots and
-FIFOs. Times are short so that what is lost is found soon; everything else is as it is shipped.
+FIFOs. Times are short so that lost work is found soon; everything else is as shipped.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ WORKERS = ("w1", "w2", "w3")
 PORT = 8080
 GAME = "yacht-auction"
 BOT = (Path(__file__).resolve().parents[1] / "benchmarks" / "light.c").read_bytes()
-"""A bot that is legal and thinks of nothing: whoever convicts it, or abandons its matches, is wrong."""
+"""A legal bot that does not think: convicting it, or abandoning its matches, is wrong."""
 
 BLOB_BYTES = 64 * 2**20
 PASSWORD = "only a test of the cluster"
@@ -59,10 +59,10 @@ QUICK: Mapping[str, str] = {
 
 
 class Cluster:
-    """See the top of the file. To be entered; everything of it is gone when it is left.
+    """See the top of the file. Enter it; everything of it is removed on exit.
 
-    `engine`: a Docker Engine of its own, which may be mistreated; None: the one that everybody here uses.
-    `blob_bytes`: what the store has room for. `worker_queues`: what the machines that play take; "": everything.
+    `engine`: a separate Docker Engine, which may be mistreated; None: the one that everybody here uses. `blob_bytes`:
+    what the store has room for. `worker_queues`: what the machines that play take; "": everything.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class Cluster:
         return [self.machine(name) for name in names or WORKERS]
 
     def api(self, token: str = "", name: str = "api1") -> Client:
-        """A client of one of the APIs."""
+        """Open a client of one of the APIs."""
         return Client(f"http://{self.machine(name).address}:{PORT}", token)
 
     def _ready(self, name: str) -> bool:
@@ -176,7 +176,7 @@ class Cluster:
     # --- What people do.
 
     def bots(self, count: int, source: bytes = BOT) -> list[tuple[str, int]]:
-        """Authors, each with a bot that is uploaded and built; their tokens and the bots' ids. Both APIs take part."""
+        """Create authors, each with a built bot, through both APIs; return their tokens and the bots' ids."""
         made = []
         for number in range(count):
             token, bot_id = self.bot(f"api{number % 2 + 1}")
@@ -191,7 +191,7 @@ class Cluster:
         return made
 
     def bot(self, api: str = "api1") -> tuple[str, int]:
-        """A bot without a version, of an author of its own; the author's token and the bot's id."""
+        """Create an author with a bot that has no version; return the author's token and the bot's id."""
         name = f"author{next(self._numbers)}"
         with self.api(name=api) as client:
             client.sign_up(name, PASSWORD)
@@ -203,7 +203,7 @@ class Cluster:
         return token, bot_id
 
     def season(self, bots: list[tuple[str, int]], games_per_pair: int | None = None, series_length: int = 5) -> int:
-        """An open season of these bots; without `games_per_pair` it goes on until it is closed."""
+        """Open a season of these bots; without `games_per_pair` it continues until it is closed."""
         with self.api(self.organiser_token, "api2") as client:
             body = {"game": GAME, "name": f"season {next(self._numbers)}", "series_length": series_length}
             season_id = client.create_season({**body, "games_per_pair": games_per_pair}).id
@@ -227,13 +227,13 @@ class Cluster:
     # --- What is so.
 
     def unfinished(self, season_id: int) -> int:
-        """Series that wait or run."""
+        """Return the series that wait or run."""
         with self.database.reading() as session:
             open_ones = (Series.season_id == season_id, col(Series.state).in_(UNFINISHED))
             return session.exec(select(func.count()).select_from(Series).where(*open_ones)).one()
 
     def finished_by(self, since: datetime) -> dict[str, int]:
-        """Series that were begun since then and are finished, by machine."""
+        """Return the finished series that were begun since then, by machine."""
         with self.database.reading() as session:
             found = select(Series.worker).where(Series.state == JobState.DONE, col(Series.started_at) >= since)
             names = [str(worker).split(":")[0] for worker in session.exec(found)]
@@ -276,7 +276,7 @@ class Cluster:
             return session.exec(select(RatingSnapshot.id).where(*final)).first() is not None
 
     def broken(self) -> list[str]:
-        """Every invariant that does not hold, every innocent convicted and every secret told, at this moment."""
+        """Return every invariant that does not hold now, every innocent bot convicted and every secret revealed."""
         with self.database.reading() as session:
             return broken(session, self.blobs) + convicted(session, self.innocent) + list(self._told())
 
@@ -297,7 +297,7 @@ class Cluster:
         return "\n".join("\n".join([f"--- {name}", *found[-lines:]]) for name, found in self._logs())
 
     def warned(self) -> list[str]:
-        """Everything that the league warned of. That a busy host is not fit for a minute is not its doing."""
+        """Return all warnings of the league, except that a busy host is unfit for a minute, which is not its fault."""
         logged = ((name, line) for name, lines in self._logs() for line in lines)
         alarm = re.compile(r",\d{3} (WARNING|ERROR|CRITICAL) (?!.* NOT FIT to judge)")
         return [f"{name}: {line}" for name, line in logged if alarm.search(line)]

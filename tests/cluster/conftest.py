@@ -1,4 +1,4 @@
-"""One cluster for all tests of this folder: to start it takes longer than most of them."""
+"""One cluster for all tests of this folder: starting it takes longer than most of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.league import postgres
 
 @pytest.fixture(scope="package")
 def cluster(engine_required: None) -> Iterator[Cluster]:
-    """It runs; a test that fails leaves the ends of all logs in its report."""
+    """A running cluster; a failing test's report contains the ends of all logs."""
     if problem := network.missing():
         pytest.skip(problem)
     if postgres.binaries() is None:
@@ -28,7 +28,7 @@ def cluster(engine_required: None) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="package")
 def bots(cluster: Cluster) -> list[tuple[str, int]]:
-    """Uploaded over HTTP and built, with nothing to warn of: their authors' tokens, and their ids."""
+    """Bots uploaded over HTTP and built without warnings: their authors' tokens, and their ids."""
     built = cluster.bots(BOTS)
     assert cluster.warned() == []
     return built

@@ -1,6 +1,6 @@
-"""What befalls a cluster: each function strikes, lasts as long as it lasts, and sees to it that the cause is gone.
+"""Disturbances of a cluster: each function causes one, and has removed the cause when it returns.
 
-What must be so afterwards is none of their business (`tests.cluster.chaos`). `chance` decides who is struck and when.
+`tests.cluster.chaos` checks what must hold afterwards. `chance` decides what is disturbed, and when.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _struck(cluster: Cluster, chance: random.Random) -> str:
 
 
 def worker_dies(moment: str, cluster: Cluster, chance: random.Random) -> None:
-    """One process of a worker is killed at that moment; the worker as a whole lives."""
+    """Kill one process of a worker at that moment; the worker as a whole lives."""
     name = _struck(cluster, chance)
     machine = cluster.machine(name)
     flag = machine.folder / "die"
@@ -63,7 +63,7 @@ def _becomes_victim(machine: Machine, *how: str | Path) -> None:
 
 
 def machine_dies(cluster: Cluster, chance: random.Random) -> None:
-    """A machine that plays loses its power, all processes at once, and comes back."""
+    """Cut the power of a playing machine: all its processes die at once; then it comes back."""
     name = _struck(cluster, chance)
     time.sleep(chance.uniform(0.2, 2))
     cluster.machine(name).kill()
@@ -72,7 +72,7 @@ def machine_dies(cluster: Cluster, chance: random.Random) -> None:
 
 
 def worker_stops(cluster: Cluster, chance: random.Random) -> None:
-    """All processes of a machine are stopped past their lease, and go on as if nothing had been."""
+    """Stop all processes of a machine past their lease, then let them continue."""
     machine = cluster.machine(_struck(cluster, chance))
     time.sleep(chance.uniform(0.2, 2))
     machine.signal(signal.SIGSTOP, "deadheat.cli.main")
@@ -81,9 +81,7 @@ def worker_stops(cluster: Cluster, chance: random.Random) -> None:
 
 
 def table_dies(cluster: Cluster, chance: random.Random) -> None:
-    """The processes that play with people are killed twice on the machine where somebody sits; the worker restarts
-    them.
-    """
+    """Kill the processes that play with people twice, on the machine where somebody sits; the worker restarts them."""
     for _ in range(2):
         time.sleep(chance.uniform(0.2, 3))
         until("somebody is at a table", cluster.tables, DEATH_SECONDS)
@@ -92,7 +90,7 @@ def table_dies(cluster: Cluster, chance: random.Random) -> None:
 
 
 def scheduler_dies(cluster: Cluster, chance: random.Random) -> None:
-    """One of the two; the other one goes on, and a new one joins it."""
+    """Kill one of the two schedulers; the other one continues, and a new one joins it."""
     machine = cluster.machine(chance.choice(("api1", "api2")))
     machine.kill("cli.main\0scheduler")
     time.sleep(OUTAGE_SECONDS)
@@ -103,7 +101,7 @@ def scheduler_dies(cluster: Cluster, chance: random.Random) -> None:
 
 
 def cut_off(from_database: bool, from_queue: bool, cluster: Cluster, chance: random.Random) -> None:
-    """A machine that plays reaches neither, one or the other; packets vanish without a word."""
+    """Cut a playing machine off from the database, the queue or both; packets vanish silently."""
     machine = cluster.machine(_struck(cluster, chance))
     far = []
     if from_database:
@@ -120,21 +118,21 @@ def cut_off(from_database: bool, from_queue: bool, cluster: Cluster, chance: ran
 
 
 def queue_flushed(cluster: Cluster, chance: random.Random) -> None:
-    """Every message is gone, again and again."""
+    """Delete every message, again and again."""
     for _ in range(5):
         time.sleep(chance.uniform(0.2, 1))
         cluster.redis.do("flushall")
 
 
 def queue_restarted(cluster: Cluster, chance: random.Random) -> None:
-    """It dies, stays away for a moment, and comes back empty."""
+    """Kill the queue, which comes back empty after a moment."""
     cluster.redis.kill()
     time.sleep(chance.uniform(0, OUTAGE_SECONDS))
     cluster.redis.start()
 
 
 def queue_full(cluster: Cluster, chance: random.Random) -> None:
-    """It has no memory left, and refuses what would need any."""
+    """Leave the queue no memory: it refuses whatever needs any."""
     cluster.redis.do("config", "set", "maxmemory", "1")
     time.sleep(OUTAGE_SECONDS + chance.uniform(0, 2))
     cluster.redis.do("config", "set", "maxmemory", "64mb")
@@ -144,7 +142,7 @@ def queue_full(cluster: Cluster, chance: random.Random) -> None:
 
 
 def database_restarted(cluster: Cluster, chance: random.Random) -> None:
-    """In order or by a crash; what runs is broken off."""
+    """Restart the database in order or by a crash; running transactions are aborted."""
     time.sleep(chance.uniform(0.2, 1))
     cluster.primary.stop(chance.choice(("fast", "immediate")))
     time.sleep(chance.uniform(0, OUTAGE_SECONDS))
@@ -152,14 +150,14 @@ def database_restarted(cluster: Cluster, chance: random.Random) -> None:
 
 
 def database_read_only(cluster: Cluster, chance: random.Random) -> None:
-    """It answers, and refuses every change."""
+    """Make the database refuse every change while it answers."""
     cluster.primary.set("default_transaction_read_only", "on")
     time.sleep(OUTAGE_SECONDS + chance.uniform(0, 2))
     cluster.primary.set("default_transaction_read_only", "off")
 
 
 def database_fails_over(cluster: Cluster, chance: random.Random) -> None:
-    """The primary's machine dies; its standby, which has every commit, takes its place and address."""
+    """Kill the primary's machine; its standby, which has every commit, takes its place and address."""
     standby = Primary(cluster.network.machine(f"db{int(cluster.primary.machine.name[2:]) + 1}"))
     standby.follow(cluster.primary)
     time.sleep(chance.uniform(0.2, 2))
@@ -174,7 +172,7 @@ def database_fails_over(cluster: Cluster, chance: random.Random) -> None:
 
 
 def blobs_full(cluster: Cluster, chance: random.Random) -> None:
-    """Not one byte more can be stored."""
+    """Fill the store: not one more byte fits."""
     filler = cluster.blob_folder / "filler"
     with filler.open("wb") as file, contextlib.suppress(OSError):
         while True:
@@ -185,7 +183,7 @@ def blobs_full(cluster: Cluster, chance: random.Random) -> None:
 
 
 def engine_restarted(cluster: Cluster, chance: random.Random) -> None:
-    """Its containers end with it, and for a while none can be started."""
+    """Restart the engine: its containers end with it, and for a while none can be started."""
     assert cluster.engine is not None, "the engine that everybody here uses is not restarted"
     time.sleep(chance.uniform(0.2, 2))
     cluster.engine.stop()
@@ -194,7 +192,7 @@ def engine_restarted(cluster: Cluster, chance: random.Random) -> None:
 
 
 def poison(cluster: Cluster, chance: random.Random) -> None:
-    """Series that fail whoever takes them, because a bot's program is damaged in the store. They are given up after
+    """Plan series that fail on every machine, because a bot's program is damaged in the store. They are given up after
     some attempts; everything else is played.
     """
     bots, programs = _marked(cluster, chance)
@@ -204,8 +202,8 @@ def poison(cluster: Cluster, chance: random.Random) -> None:
 
 
 def deadly(cluster: Cluster, chance: random.Random) -> None:
-    """Series that kill whoever takes them, on every machine, without a word: only leases tell. They are given up after
-    some attempts; everything else is played, by processes that Celery starts in the place of the dead.
+    """Plan series that silently kill every process that takes them: only leases show it. They are given up after some
+    attempts; everything else is played, by processes that Celery starts in place of the dead ones.
     """
     bots, programs = _marked(cluster, chance)
     for machine in cluster.machines():
@@ -235,7 +233,7 @@ def _given_up(cluster: Cluster, bots: list[tuple[str, int]]) -> None:
 
 
 def clock_steps(cluster: Cluster, chance: random.Random) -> None:
-    """A machine's clock goes wrong by an hour or a month, forward or back, while it works, and is put right."""
+    """Set a working machine's clock wrong by an hour or a month, forward or back, then right again."""
     worker = (_struck(cluster, chance), "worker")
     name, part = chance.choice([worker, worker, worker, ("api1", "scheduler"), ("api2", "api")])
     machine = cluster.machine(name)

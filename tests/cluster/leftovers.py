@@ -1,4 +1,4 @@
-"""What a cluster at rest must not have left on the machines: containers, processes, mounts, folders."""
+"""Finds what a cluster at rest must not leave on the machines: containers, processes, mounts, folders."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from deadheat.sandbox.docker import LABEL
 from tests.cluster.cluster import WORKERS, Cluster
 
 OURS = b"deadheat.cli.main"
-"""In the command line of every process of the league's own, each below one that was started on its machine."""
+"""A word in the command line of every process of the league; each descends from one that was started on its machine."""
 
 
 def leftovers(cluster: Cluster) -> list[str]:
-    """Everything that is left of matches, each in a sentence; to be asked while nothing is played."""
+    """Return everything that is left of matches, each in a sentence; call it while nothing is played."""
     return [*_containers(cluster), *_processes(cluster), *_folders(cluster), *_mounts(cluster)]
 
 

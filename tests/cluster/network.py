@@ -41,7 +41,7 @@ _C = ctypes.CDLL(None, use_errno=True)
 
 
 def missing() -> str | None:
-    """Why there can be no machines here; None: there can."""
+    """Say why machines are impossible here; None: they are possible."""
     if os.geteuid() != 0:
         return "network namespaces need root"
     absent = [program for program in PROGRAMS if shutil.which(program) is None]
@@ -49,7 +49,7 @@ def missing() -> str | None:
 
 
 class Network:
-    """See the top of the file. `folder`: where the machines keep what is theirs."""
+    """See the top of the file. `folder`: where the machines keep their files."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -80,7 +80,7 @@ class Network:
         os.close(self._home)
 
     def machine(self, name: str) -> Machine:
-        """A further machine."""
+        """Add a machine."""
         self.machines[name] = Machine(name, f"{SUBNET}.{next(self._numbers)}", self.folder / name)
         return self.machines[name]
 
@@ -90,7 +90,7 @@ class Network:
         machine.close()
 
     def forget_addresses(self) -> None:
-        """An address has moved to another machine."""
+        """Make all machines forget an address that has moved to another machine."""
         _ip("neigh", "flush", "all")
         for machine in self.machines.values():
             machine.do("ip", "neigh", "flush", "all")
@@ -122,7 +122,7 @@ class Machine:
         self.do("ip", "link", "set", "lo", "up")
 
     def do(self, *command: str | Path, user: str = "") -> str:
-        """Run a program there to its end; what it printed."""
+        """Run a program there to its end, and return its output."""
         done = subprocess.run(self._inside(user, command), capture_output=True, text=True, check=False, cwd="/")
         assert done.returncode == 0, f"{self.name}: {command}: {done.stdout}{done.stderr}"
         return done.stdout
@@ -142,7 +142,7 @@ class Machine:
             )
 
     def processes(self, word: str = "") -> list[int]:
-        """Everything that runs there; only those with the word in their command line."""
+        """Return the processes that run there; only those with the word in their command line."""
         space = Path(f"/proc/{self._holder.pid}/ns/net").readlink()
         found = []
         for entry in Path("/proc").iterdir():
@@ -156,7 +156,7 @@ class Machine:
         return found
 
     def signal(self, number: signal.Signals, word: str = "") -> int:
-        """Send to everything that runs there; to how many."""
+        """Send a signal to all processes there, and return their number."""
         found = self.processes(word)
         for pid in found:
             try:
@@ -166,28 +166,26 @@ class Machine:
         return len(found)
 
     def kill(self, word: str = "") -> None:
-        """Kill everything as a power failure would: SIGKILL to all at once, and again to processes started
-        meanwhile.
-        """
+        """Kill everything as a power failure would: SIGKILL to all, and again to processes started meanwhile."""
         while self.signal(signal.SIGKILL, word):
             time.sleep(0.02)
             for process in self.started.values():
                 process.poll()  # so that no zombie remains
 
     def stop(self, name: str, seconds: float = 60) -> None:
-        """SIGTERM, and wait until it has ended: a worker goes on for 20 s, and may take 25 more to hand things back."""
+        """Send SIGTERM and wait for the end: a worker continues for 20 s, and may take 25 more to hand work back."""
         process = self.started.pop(name)
         process.terminate()
         process.wait(seconds)
 
     def cut(self, *addresses: str) -> None:
-        """From now on every packet to and from these addresses is lost, without a word."""
+        """Lose every packet to and from these addresses, silently, from now on."""
         for address in addresses:
             for chain, side in (("INPUT", "-s"), ("OUTPUT", "-d")):
                 self.do("iptables", "-w", "-A", chain, side, address, "-j", "DROP")
 
     def heal(self) -> None:
-        """The network is whole again."""
+        """Restore the network."""
         self.do("iptables", "-w", "-F")
 
     def close(self) -> None:

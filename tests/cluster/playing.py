@@ -1,8 +1,8 @@
-"""Somebody who plays against a bot while something befalls the cluster: in a browser without scripts, with patience.
+"""A person who plays against a bot while the cluster is disturbed, in a browser without scripts, with patience.
 
-A page that does not come is asked for again, a form that was not taken is sent again; that is all a person can do, and
-all that may be needed. Every answer is another line (no two bids are the same, nor two categories), so afterwards it is
-plain whether those that were taken are in the transcript, each once and in order, and no others.
+A missing page is requested again and a form that was not accepted is sent again; that is all a person can do, and all
+that may be needed. No two answers are the same line (no two bids, no two categories), so the transcript shows whether
+each accepted answer is in it once and in order, and no other.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ PATIENCE_SECONDS = 240.0
 """Longer than every disturbance, and what may follow it, for one page or one move."""
 
 LOOK_SECONDS = 0.5
-"""The page asks for news as often."""
+"""The page's own polling interval."""
 
 THINK_SECONDS = 1.0
 LEAVES = 0.3
-"""Of matches, those that the person does not play to the end."""
+"""The share of matches that the person does not play to the end."""
 
 PATH = re.compile(r"/play/\d+")
 COMPLAINT = re.compile(r'role="alert">([^<]*)')
@@ -48,7 +48,7 @@ Told = TypeVar("Told")
 
 @dataclass
 class Seat:
-    """One match, and what was said in it: `sent` may have arrived, `taken` has. `leaves_at`: after so many moves."""
+    """One match with its answers: `sent` may have arrived, `taken` has. `leaves_at`: after so many moves."""
 
     path: str
     leaves_at: int | None
@@ -58,14 +58,14 @@ class Seat:
 
 
 class Guest:
-    """Plays one match after another against the same bot; of each disturbance another person."""
+    """Plays one match after another against the same bot; each disturbance has another person."""
 
     def __init__(self, cluster: Cluster, bot_id: int, chance: random.Random) -> None:
         self._cluster, self._bot_id, self._chance = cluster, bot_id, random.Random(chance.random())
 
     @contextlib.contextmanager
     def plays(self) -> Iterator[None]:
-        """Is at the table when this begins; the match that is being played when it ends is the last one."""
+        """Sit at the table during a block; the match in progress at its end is the last one."""
         machine = self._cluster.machine("api2")  # the uploader uses the other API
         self._http = httpx.Client(base_url=f"http://{machine.address}:{PORT}", headers=PAGE, timeout=15)
         self._seats: list[Seat] = []
@@ -90,7 +90,7 @@ class Guest:
 
     @property
     def worst_wait_seconds(self) -> float:
-        """From a move, or from sitting down, to the next question: the longest, outage and all."""
+        """Return the longest time from a move, or from sitting down, to the next question, outages included."""
         return max(end - begin for begin, end in self._waits)
 
     @property

@@ -12,7 +12,7 @@ from tests.cluster.network import SUBNET, Machine
 from tests.league import postgres
 
 ADDRESS = f"{SUBNET}.200"
-"""Where the league finds its database; it moves to the machine that is promoted."""
+"""The database's address, which moves to the promoted machine."""
 
 START_SECONDS = 60
 USER = "postgres"
@@ -32,7 +32,7 @@ class Primary:
             machine.do("chown", USER, folder)
 
     def create(self, *options: str) -> None:
-        """A new, empty cluster of databases, and start it."""
+        """Create an empty database cluster, and start it."""
         self._program("initdb", "-D", self.data, "-U", "league", "-A", "trust", "-E", "UTF8", "--no-sync")
         with (self.data / "pg_hba.conf").open("a") as rules:
             rules.write(f"host all league {SUBNET}.0/24 trust\nhost replication league {SUBNET}.0/24 trust\n")
@@ -63,19 +63,19 @@ class Primary:
         self.machine.started.pop("postgres").wait(START_SECONDS)
 
     def promote(self) -> None:
-        """Take the primary's place and address. Whoever calls has seen to it that the primary is gone, and then has
-        the other machines forget where the address was (`Network.forget_addresses`).
+        """Take the primary's place and address. The caller has removed the primary, and then makes the other machines
+        forget where the address was (`Network.forget_addresses`).
         """
         self._program("pg_ctl", "-D", self.data, "-w", "promote")
         self.machine.do("ip", "address", "add", f"{ADDRESS}/24", "dev", "eth0")
 
     def set(self, name: str, value: str) -> None:
-        """Change one of its settings while it runs."""
+        """Change a setting while it runs."""
         self.ask(f"ALTER SYSTEM SET {name} = '{value}'")
         self.ask("SELECT pg_reload_conf()")
 
     def ask(self, statement: str, database: str = "postgres") -> str:
-        """The answer as text, past the network."""
+        """Query it without the network, and return the answer as text."""
         return self._program("psql", "-h", self._socket, "-U", "league", "-d", database, "-Atc", statement)
 
     def _answers(self) -> bool:
@@ -111,12 +111,12 @@ class Redis:
         until("Redis answers", lambda: self._cli("ping") == "PONG")
 
     def kill(self) -> None:
-        """At once, with all that it holds."""
+        """Kill it at once, with all that it holds."""
         self.machine.kill("redis-server")
         self.machine.started.pop("redis").wait(START_SECONDS)
 
     def do(self, *command: str) -> str:
-        """One command of Redis."""
+        """Execute one command of Redis."""
         answer = self._cli(*command)
         assert "ERR" not in answer, answer
         return answer
@@ -133,7 +133,7 @@ class Redis:
 
 
 def until(what: str, true: Callable[[], object], seconds: float = START_SECONDS) -> float:
-    """Wait for it; after how many seconds it was so."""
+    """Wait for a condition, and return after how many seconds it held."""
     began_at = time.monotonic()
     while not true():
         waited = time.monotonic() - began_at

@@ -1,4 +1,4 @@
-"""Somebody who uploads a new version while something befalls the cluster, and does not give up."""
+"""An author who uploads a new version while the cluster is disturbed, and does not give up."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAUSE_SECONDS = 0.5
 
 
 class Author:
-    """Has a bot in no season, and uploads the same to it again and again: each must be built, none may be broken."""
+    """Uploads versions of a bot in no season, again and again: each must be built, none may be broken."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -25,7 +25,9 @@ class Author:
 
     @contextlib.contextmanager
     def uploads(self, after_seconds: float) -> Iterator[None]:
-        """So long after this begins, again until the API takes it, which it has when this ends."""
+        """Upload so long after the block begins, and repeat until the API accepts it, at the latest when the block
+        ends.
+        """
         self._version, self._why = 0, "nobody has tried"
         sending = threading.Thread(target=self._send, args=(after_seconds,), daemon=True)
         sending.start()

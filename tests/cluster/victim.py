@@ -3,8 +3,8 @@
     python -m tests.cluster.victim --flag FILE --moment MOMENT
     python -m tests.cluster.victim --deadly PROGRAM_SHA256...
 
-The first of its processes that comes to the moment and finds the file removes it and is gone; those that Celery starts
-in its place find none, and live. A deadly program kills whoever is about to start it, each time.
+The first of its processes that reaches the moment and finds the file removes it and dies; those that Celery starts in
+its place find no file, and live. A deadly program kills every process that is about to start it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from deadheat.workers.context import Context
 from deadheat.workers.programs import fetch_program
 
 EXCHANGES = 40
-"""Before the death in mid-match: a match of Yacht Auction has 26, so it is inside the second one."""
+"""The exchanges before the death in mid-match: a match of Yacht Auction has 26, so it is inside the second one."""
 
 
 def main() -> None:
@@ -69,7 +69,7 @@ def every_time(deadly: set[str]) -> None:
 
 
 def in_mid_match(die: Callable[[], None]) -> None:
-    """Between two exchanges, with both bots running."""
+    """Die between two exchanges, with both bots running."""
     exchange, left = PipeTransport.exchange, iter(range(EXCHANGES))
 
     def counted(self: PipeTransport, *arguments: Any) -> Any:
@@ -81,7 +81,7 @@ def in_mid_match(die: Callable[[], None]) -> None:
 
 
 def between_blobs_and_results(die: Callable[[], None]) -> None:
-    """Every transcript is written, and the database has not heard of it."""
+    """Die when every transcript is written, before the database knows."""
     finish = play.finish
 
     def doomed(*arguments: Any) -> None:
@@ -92,7 +92,7 @@ def between_blobs_and_results(die: Callable[[], None]) -> None:
 
 
 def in_mid_commit(die: Callable[[], None]) -> None:
-    """Every statement of the transaction is done, but not its end."""
+    """Die after every statement of the transaction, before its end."""
 
     def doomed(*arguments: Any) -> bool:
         done = finish_series(*arguments)
@@ -103,7 +103,7 @@ def in_mid_commit(die: Callable[[], None]) -> None:
 
 
 def after_the_commit(die: Callable[[], None]) -> None:
-    """The results are in, and nobody has said so."""
+    """Die when the results are stored, before anybody is told."""
     finish = play.finish
 
     def doomed(*arguments: Any) -> None:

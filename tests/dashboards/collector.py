@@ -1,4 +1,4 @@
-"""Where traces arrive: as much of an OpenTelemetry collector as it takes to look at them."""
+"""A collector of traces: as much of OpenTelemetry's as it takes to inspect them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 PATIENCE_S = 30
-"""Processes send what they have every five seconds."""
+"""Processes send their spans every five seconds."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Collector:
                     self.spans.append(found)
 
     def path(self, wanted: Callable[[Span], bool]) -> list[Span]:
-        """The first span that is wanted, and before it its parents up to the root; waits until they are all there."""
+        """Wait for the first span that is wanted and its parents, and return them from the root on."""
         end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end:
             by_id = {span.id: span for span in list(self.spans)}
@@ -78,6 +78,6 @@ class Collector:
         raise AssertionError(f"not among {sorted({span.name for span in self.spans})}")
 
     def close(self) -> None:
-        """No more arrives."""
+        """Stop receiving."""
         self._server.shutdown()
         self._server.server_close()

@@ -28,7 +28,7 @@ PATIENCE_S = 60
 
 
 def make_late_bot(folder: Path) -> Path:
-    """The random bot, too slow at one ROLL in thirty: often enough for a season, seldom enough for a trial."""
+    """Make a random bot, too slow at one ROLL in thirty: often enough for a season, seldom enough for a trial."""
     source = (bots_of("yacht-auction") / "random" / "main.py").read_text()
     late = 'if command == "ROLL" and random.random() < 1 / 30:\n            __import__("time").sleep(2)\n        '
     path = folder / "late.py"
@@ -72,7 +72,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory, engine_required: None) -> 
 
 
 def start_server(settings: Settings, collector: Collector) -> subprocess.Popen[bytes]:
-    """`deadheat serve`, which traces for the collector and logs as JSON; nothing of that reaches other tests."""
+    """Start `deadheat serve` with traces for the collector and logs as JSON, without any effect on other tests."""
     told = {"DATA_DIR": settings.data_dir, "PORT": settings.port, "TRACES_URL": collector.url, "LOG_FORMAT": "json"}
     with pytest.MonkeyPatch.context() as patch:
         for name, value in told.items():
@@ -81,7 +81,7 @@ def start_server(settings: Settings, collector: Collector) -> subprocess.Popen[b
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """Ask it to, and wait."""
+    """Ask it to end, and wait."""
     process.send_signal(signal.SIGTERM)
     process.wait()
 
@@ -104,8 +104,8 @@ class Watcher:
 
 
 def start_prometheus(folder: Path, target: int, alertmanager: int | None = None) -> Watcher:
-    """Scrapes and evaluates every second, with the rules of this repository and nothing kept. Where there is an
-    Alertmanager, alerts do not wait before they go there.
+    """Start it: it scrapes and evaluates every second, with this repository's rules, and keeps nothing. If there is an
+    Alertmanager, alerts go there at once.
     """
     config: dict[str, Any] = yaml.safe_load((DASHBOARDS / "prometheus" / "prometheus.yml").read_text())
     config["global"] = {"scrape_interval": "1s", "evaluation_interval": "1s"}
@@ -141,15 +141,15 @@ def copy_rules(source: Path, folder: Path, patient: bool) -> str:
 
 
 def wait_for_scrapes(address: str) -> None:
-    """Until rules have been evaluated over what the finished season left behind."""
+    """Wait until rules have been evaluated over the finished season."""
     late = 'deadheat:timeouts:ratio5m > 0 and on() sum(deadheat_faults_total{fault="timeout"}) > 0'
     assert answered(address, late), "no time-out of the late bot arrived in Prometheus"
     time.sleep(2)  # two more rounds, so that rates have two samples
 
 
 def answered(address: str, expression: str) -> list[Any]:
-    """The answer, as soon as there is one. On a busy host a scrape may take longer than the second that it has here:
-    then Prometheus has no answer to anything until the next one succeeds.
+    """Return the answer, as soon as there is one. On a busy host a scrape may take longer than the second that it has
+    here: then Prometheus answers nothing until the next one succeeds.
     """
     end = time.monotonic() + PATIENCE_S
     while not (result := answer(address, expression)) and time.monotonic() < end:

@@ -1,4 +1,4 @@
-"""From a rule that fires to somebody who is told: a real Prometheus, a real Alertmanager, a receiver of ours."""
+"""From a firing rule to a notification: a real Prometheus, a real Alertmanager, a receiver of our own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What dashboards and alerts ask: of metrics that exist, in expressions that a real Prometheus answers."""
+"""Dashboards and alerts use existing metrics, in expressions that a real Prometheus answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Grafana makes of the dashboards, by the types that Grafana itself publishes."""
+"""The dashboards fit the types that Grafana itself publishes."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ DEPLOY = ROOT / "deploy"
 
 
 def compose_command() -> list[str] | None:
-    """Docker's own `compose` where it is installed, else Debian's docker-compose."""
+    """Return Docker's own `compose` if it is installed, otherwise Debian's docker-compose."""
     if shutil.which("docker"):
         known = subprocess.run(["docker", "compose", "version"], capture_output=True, check=False)
         if known.returncode == 0:
@@ -21,7 +21,7 @@ def compose_command() -> list[str] | None:
 
 
 def run(*command: str, seconds: float = 60, **environment: str) -> str:
-    """The program's stdout; what it said is the message of its failure."""
+    """Return the program's stdout; its output is the message of a failure."""
     done = subprocess.run(
         command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=seconds, check=False
     )

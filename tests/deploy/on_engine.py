@@ -1,7 +1,7 @@
 """The production deployment as it is described, on this machine's engine: brought up, played on, brought down.
 
-Started by ./scripts/deploy-check, which builds the images; the ordinary tests do not collect this file, for it takes
-minutes and ten services. What it plays is short: that nothing is lost whatever fails is the business of tests/cluster.
+Started by ./scripts/deploy-check, which builds the images; the ordinary tests do not collect this file, because it
+takes minutes and ten services. It plays little: tests/cluster shows that nothing is lost whatever fails.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ STOP_SECONDS = 55
 
 @dataclass
 class Deployment:
-    """One that was brought up for the tests."""
+    """A deployment that was started for the tests."""
 
     name: str
     environment: Path
@@ -44,14 +44,14 @@ class Deployment:
     prometheus: str
 
     def compose(self, *arguments: str, seconds: float = UP_SECONDS) -> str:
-        """Compose's stdout; its stderr is the message of the failure."""
+        """Return Compose's stdout; its stderr is the message of a failure."""
         command = compose_command()
         assert command is not None
         of_this = ["--env-file", str(self.environment), "-p", self.name, "-f", str(DEPLOY / "compose.yml")]
         return run(*command, *of_this, *arguments, seconds=seconds)
 
     def deadheat(self, service: str, *arguments: str) -> str:
-        """The command inside one of the containers."""
+        """Run the command inside one of the containers."""
         return self.compose("exec", "-T", service, "deadheat", *arguments)
 
     def containers(self, service: str) -> list[str]:
@@ -92,7 +92,7 @@ def free_port() -> int:
 
 
 def until(what: Callable[[], object], about: str, deployment: Deployment, seconds: float = UP_SECONDS) -> None:
-    """Wait for it; what the containers logged is the message of the failure."""
+    """Wait for a condition; the containers' logs are the message of a failure."""
     give_up_at = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < give_up_at, f"{about} within {seconds} s\n{deployment.compose('logs', '--tail=30')}"
@@ -180,7 +180,7 @@ def board(client: Client, season_id: int) -> list[dict[str, int]]:
 
 
 def ledger(deployment: Deployment, condition: str) -> int:
-    """Series in that state, from the database itself."""
+    """Count the series in that state, in the database itself."""
     (container,) = deployment.containers("postgres")
     password = dict(line.split("=", 1) for line in deployment.environment.read_text().split())
     url = f"postgresql://deadheat:{password['DEADHEAT_DATABASE_PASSWORD']}@127.0.0.1/deadheat"

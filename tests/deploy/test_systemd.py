@@ -1,4 +1,4 @@
-"""The systemd units: systemd understands them, they are closed where they can be, and they start what there is."""
+"""The systemd units: systemd understands them, they are confined where they can be, and they start what exists."""
 
 from __future__ import annotations
 

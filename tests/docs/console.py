@@ -26,7 +26,7 @@ from pathlib import Path
 ANSWERS = {"Password: ": "a long enough password", "Repeat for confirmation: ": "a long enough password"}
 COMMAND_SECONDS = 120
 MARK = "\x1e"
-"""Between commands; nothing that we start prints it."""
+"""The shell's prompt; nothing that we start prints it."""
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Step:
 
 
 def steps(page: str) -> list[Step]:
-    """Everything that a page wants typed."""
+    """Return all commands of a page."""
     found: list[Step] = []
     for kind, block in re.findall(r"^```(console|python)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
         if kind == "python":
@@ -64,17 +64,17 @@ class Terminal:
         self.run("PS1= PS2=; stty -echo; PROMPT_COMMAND='printf \"\\036%d\\036\" $?'")
 
     def type(self, text: str) -> None:
-        """With the key at its end."""
+        """Type a line, with Enter."""
         os.write(self._fd, text.encode() + b"\n")
 
     def run(self, command: str) -> tuple[int, str]:
-        """Exit code, and everything that was seen."""
+        """Run a command; return its exit code and everything that was seen."""
         self.type(command)
         output, code, _ = self._until(2).split(MARK)
         return int(code), output.replace("\r\n", "\n")
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the terminal."""
         os.kill(self._child, signal.SIGKILL)
         os.close(self._fd)
         os.waitpid(self._child, 0)

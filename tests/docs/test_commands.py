@@ -1,4 +1,4 @@
-"""The pages for authors and of the client, followed to the letter against a server that builds and plays."""
+"""The authors' and the client's pages, followed to the letter against a server that builds and plays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matches as they are where the host took time from bots."""
+"""Matches in which the host took time from bots."""
 
 from __future__ import annotations
 

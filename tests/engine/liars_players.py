@@ -72,7 +72,7 @@ def play(seats: int, number: int, **others: Player) -> Transcript:
 
 
 class Loaded(Chance):
-    """Dice that fall as told."""
+    """Given dice."""
 
     def __init__(self, dice: str) -> None:
         super().__init__(b"")
@@ -105,7 +105,7 @@ SHORT = {"challenge": '{"type":"challenge"}', "resign": '{"type":"resign"}'}
 
 
 def play_table(dice: str, turns: Sequence[str], ready: Sequence[str | Fault] | int = 2) -> Table:
-    """Let dice fall as told, round after round in seat order, and play turns like ``P1 3x4``, ``P2 challenge``.
+    """Play with given dice, round after round in seat order, and play turns like ``P1 3x4``, ``P2 challenge``.
 
     Other words of a turn are replies as they stand or the name of a fault. `ready` are the replies to READY, or how
     many seats say OK.

@@ -290,7 +290,7 @@ BUGS = {
     "a long line": "not one line of printable ASCII",
     "a prompt in small letters": "does not begin with a word in capitals",
     "an unknown prompt": "the prompt 'GUESS' is none of its commands: READY, PLAY",
-    "a limit below nothing": "the limit -1 is no time",
+    "a limit below nothing": "the limit -1 is not a time",
     "a tuple in an event": "is not JSON with a type",
     "a number as a key": "is not JSON with a type",
     "an event that is no JSON": "is not JSON with a type",
@@ -314,7 +314,7 @@ BUGS = {
         for fault in Fault
         if fault not in FOUND_BY_RULES
     },
-    "a fault by another name": "fault (exited|overflow) is kept as timeout",
+    "a fault by another name": "fault (exited|overflow) is recorded as timeout",
     "a fault of both": r"faults of seats \[0\] end as",
     "a winner who failed": "seat 0 has failed, and yet the ranks are",
     "ranks after everybody has failed": "all have failed: all must rank 1 and score None",
@@ -356,9 +356,9 @@ def test_a_leak_in_a_real_game_is_found(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize(
     ("attribute", "value", "sentence"),
     [
-        ("name", "Tricks", "small letters"),
-        ("name", "three tricks", "small letters"),
-        ("name", "tricks-", "small letters"),
+        ("name", "Tricks", "lower-case letters"),
+        ("name", "three tricks", "lower-case letters"),
+        ("name", "tricks-", "lower-case letters"),
         ("rules_version", 0, "not a whole number from 1"),
         ("seats", range(2, 2), "not a range of numbers of seats"),
         ("seats", range(3), "not a range of numbers of seats"),

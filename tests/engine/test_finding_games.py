@@ -1,4 +1,4 @@
-"""Games are found: the house's, installed ones, and folders that a setting names. What is broken is left out."""
+"""Games are found: built-in ones, installed ones, and folders that a setting names. Broken ones are left out."""
 
 from __future__ import annotations
 

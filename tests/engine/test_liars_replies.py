@@ -1,4 +1,4 @@
-"""Lines of JSON: what a reply may be spelled like, and that a hostile one is never anything but a fault."""
+"""Lines of JSON: how a reply may be spelled, and that a hostile one is always a fault."""
 
 from __future__ import annotations
 

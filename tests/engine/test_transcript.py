@@ -1,4 +1,4 @@
-"""The codec: what was encoded comes back, and whatever was altered does not."""
+"""The codec: what was encoded comes back, and altered bytes are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A running match, made again from its replies: the same as what is played, and nothing that is hidden."""
+"""A running match, recreated from its replies: it equals what is played, and shows nothing hidden."""
 
 from __future__ import annotations
 

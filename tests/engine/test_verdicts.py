@@ -1,9 +1,8 @@
-"""What is told of a reply's own time (ruling C-03), the same on every surface."""
+"""What people are told about a reply's own time (ruling C-03): the same everywhere."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 from deadheat.engine.core import NS_PER_MS, Fault, Reply
@@ -37,7 +36,7 @@ def test_a_reply_past_the_deadline_is_told_apart_from_one_inside_it() -> None:
 
 def test_a_timeout_did_not_count() -> None:
     late = prompt_of(COUNTED)
-    assert not past_deadline(replace(late, reply=late.reply._replace(line=None, fault=Fault.TIMEOUT)))
+    assert not past_deadline(late._replace(reply=late.reply._replace(line=None, fault=Fault.TIMEOUT)))
 
 
 def test_what_the_host_took_is_added_up() -> None:
@@ -58,7 +57,7 @@ def test_the_slowest_answers_are_so_by_own_time() -> None:
 
 def test_the_hint_weighs_processor_time_against_own_time() -> None:
     late = prompt_of(COUNTED)
-    missed = replace(late, reply=late.reply._replace(line=None, fault=Fault.TIMEOUT))
+    missed = late._replace(reply=late.reply._replace(line=None, fault=Fault.TIMEOUT))
     assert hint(Fault.TIMEOUT, missed) == (
         "90.0 ms of CPU time within 480 ms, not counting 150 ms that the host took: "
         "it was waiting for something, or had answered without a newline or a flush."

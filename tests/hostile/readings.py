@@ -1,8 +1,8 @@
 """Everything that a bot can read of its surroundings, and everything that it can push: to find what a match remembers.
 
-`READER` is a bot. Told DUMP, it reads all that there is and keeps it; told PART n, it tells the n-th part of that; told
-PUSH, it moves whatever counter it can find a way to. `told` runs a series of such matches in one box, of equal length,
-and `remembered` names the readings that show whether the match before pushed.
+`READER` is a bot. On DUMP it reads everything and keeps it; on PART n it prints the n-th part of that; on PUSH it moves
+every counter that it can. `told` runs a series of such matches in one box, of equal length, and `remembered` names the
+readings that show whether the match before pushed.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ for line in sys.stdin:
 
 
 CLOCKS = ("atime", "mtime", "ctime")
-"""How the names of readings end that are instants: they tell when, which the wall clock tells anyway."""
+"""The endings of readings' names that are instants, which the wall clock shows anyway."""
 
 
 def told(box: Box, pushes: Sequence[bool]) -> list[dict[str, object]]:

@@ -31,7 +31,7 @@ SYSTEM_V = {"shm": "shmid", "msg": "msqid", "sem": "semid"}
 
 @dataclass
 class Traces:
-    """By what the boxes of one case can be recognised."""
+    """What identifies the boxes of one case."""
 
     client: docker.APIClient = field(default_factory=lambda: docker.APIClient(**kwargs_from_env(), version="auto"))
     containers: set[str] = field(default_factory=set)

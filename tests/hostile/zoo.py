@@ -1,4 +1,4 @@
-"""The cases as data, and what is done with each: upload it, build it, let it play (README.md tells how to add one).
+"""The cases as data, and what is done with each: upload it, build it, let it play. README.md says how to add one.
 
 Every step is the product's own: `league.uploads` takes the upload, `sandbox.build` makes the program in a container,
 `workers.play.run` plays the series, voids and all. Only the queue and the database are left out where a case does not
@@ -52,11 +52,11 @@ HONEST = {
 
 MAKE_TIMEOUT_S = 60
 OPPONENT_NS = 250 * NS_PER_MS
-"""What an opponent that answers within microseconds may be charged in a whole match: a hundred times what it uses, and
-far less than a bot costs it whose every write or read is paid for by the other one."""
+"""The most that an opponent that answers within microseconds may be charged in a whole match: a hundred times what it
+uses, and far less than if it paid for the other bot's writes and reads."""
 
 UNPAID_NS = 50 * NS_PER_MS
-"""By how much the CPU time of a bot may be over what it was charged for a reply. The meter is read a little later."""
+"""By how much a bot's CPU time may exceed its charge for a reply. The meter is read a little later."""
 
 
 class _Strict(BaseModel):
@@ -160,7 +160,7 @@ def upload_of(name: str, case: MatchCase | UploadCase | BuildCase) -> tuple[str,
 
 
 class WatchedSandbox(DockerSandbox):
-    """The product's own, but it remembers by what its boxes can be recognised."""
+    """The product's sandbox, which also remembers what identifies its boxes."""
 
     def __init__(self, settings: Settings, run_dir: Path) -> None:
         super().__init__(settings.image, run_dir, settings.runtime)
@@ -205,7 +205,7 @@ class Zoo:
         self.sandbox.close()
 
     def honest(self, game: str) -> ProgramRef:
-        """A quick bot that does as it should; another version each time."""
+        """Return a quick, honest bot; another version each time."""
         if game not in self._honest:
             self._honest[game] = self.build(*self.accept("honest.c", HONEST[game].read_bytes()))
         return replace(self._honest[game], version_id=next(self._versions))
@@ -237,8 +237,8 @@ class Zoo:
         return tar
 
     def play(self, bot: ProgramRef, opponent: ProgramRef, game: str, matches: int) -> list[Finished]:
-        """A series in one set of boxes, `bot` in seats 0, 1, 0, ...: as a worker plays it, then asked whether the
-        opponent came to harm.
+        """Play a series in one set of boxes as a worker does, `bot` in seats 0, 1, 0, ..., then check that the opponent
+        came to no harm.
         """
         seats = [(bot.version_id, opponent.version_id), (opponent.version_id, bot.version_id)]
         jobs = [MatchJob(n + 1, bytes([n]) * SEED_BYTES, seats[n % 2]) for n in range(matches)]
@@ -269,7 +269,7 @@ def _finished(bot: ProgramRef, run: play.Run, outcome: MatchOutcome) -> Finished
 
 
 def check_charges(transcript: Transcript, opponent: Seat) -> None:
-    """Nobody computes for nothing, and the opponent does not pay for what the bot does to the referee."""
+    """Check that all computing is charged, and that the opponent does not pay for what the bot does to the referee."""
     charged_ns = 0
     for prompt in transcript.prompts():
         reply = prompt.reply

@@ -2,8 +2,8 @@
 
     python -m tests.language.catalogue
 
-adds what is new, without a translation, and drops what no source has any more. Beside the messages in sources
-(`league.locale.messages`) these are the words of our enumerations, which the templates look up by the filter `word`.
+adds new messages, without a translation, and drops those that no source has any more. Besides the messages in sources
+(`league.locale.messages`) these are the words of our enumerations, which templates look up by the filter `word`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Texts that people read and no catalogue has: in templates, and in the modules that make pages."""
+"""Finds texts that people read and no catalogue has: in templates, and in the modules that make pages."""
 
 from __future__ import annotations
 

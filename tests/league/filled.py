@@ -1,8 +1,8 @@
 """A row of everything: fills whatever a migration has added, by looking at the schema and not at the code of today.
 
-Each column gets a value by its type, each foreign key the first row that it may name. What a constraint wants otherwise
-stands in `ROWS` (rows of new tables) and `LATER` (columns that come to a table with rows in it). So a migration that
-adds something needs a line here only if the database refuses what was made up.
+Each column gets a value by its type, each foreign key the first row that it may name. Values that a constraint requires
+stand in `ROWS` (rows of new tables) and `LATER` (columns added to a table that has rows). So a migration that adds
+something needs a line here only if the database refuses the made-up value.
 """
 
 from __future__ import annotations

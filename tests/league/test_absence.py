@@ -1,4 +1,4 @@
-"""Leaving a season and coming back: nobody gains by it, and what an organiser takes back is as it was before."""
+"""Leaving a season and coming back: nobody gains by it, and an organiser's reversal restores what was before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the league says of a match against what its transcript holds."""
+"""The league's record of a match, compared with its transcript."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Unrated matches that authors ask for: anybody may be met, nothing that counts may change, and what is private is
-nobody else's to see.
-"""
+"""Unrated matches that authors ask for: against anybody, without effect on what counts, and private if they wish."""
 
 from __future__ import annotations
 
@@ -93,7 +91,7 @@ def test_so_many_games_are_played_and_counted(league: League) -> None:
     league.play(lambda number: number != 1)
     done = league.now(asked_for.id)
     assert (done.state, done.wins, done.draws, done.losses) == (ChallengeState.ENDED, 4, 0, 1)
-    assert (done.reason, done.llr, done.games_planned) == ("All 5 games are played.", None, 5)
+    assert (done.reason, done.llr, done.games_planned) == ("All 5 games have been played.", None, 5)
     with league.world.db.reading() as session:
         firsts = [league_matches.match_detail(session, match.id).seats[0].bot_id for match in league.matches()]
     assert sorted(firsts.count(bot) for bot in {league.bot_id, league.rival_bot}) == [2, 3], "seats alternate"
@@ -120,7 +118,7 @@ def test_a_test_without_a_verdict_ends_with_its_games(league: League) -> None:
     asked_for = league.ask(6, test=TEST)
     league.play(lambda number: number % 2 == 0)
     done = league.now(asked_for.id)
-    assert (done.state, done.reason) == (ChallengeState.ENDED, "All 6 games are played, without a verdict.")
+    assert (done.state, done.reason) == (ChallengeState.ENDED, "All 6 games have been played without a verdict.")
 
 
 def test_own_versions_meet_without_an_entry(league: League) -> None:
@@ -191,7 +189,7 @@ def test_a_quota_by_author_and_day(league: League) -> None:
     with pytest.raises(errors.OverQuota) as refused:
         league.ask(41)
     assert refused.value.retry_after_seconds == 24 * 3600
-    assert str(refused.value).endswith("the limit is 100 a day, 40 of it left; try again in 24 hours.")
+    assert str(refused.value).endswith("the limit is 100 a day (40 left); try again in 24 hours.")
     stopped = league.ask(40)
     league.world.write(asked.stop, league.author, stopped.id)
     league.ask(40), "nothing of the one that was stopped had been planned"

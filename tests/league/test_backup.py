@@ -244,7 +244,7 @@ DAMAGES: dict[str, tuple[Callable[[Backup], object], str]] = {
     "a blob": (lambda backup: alter(next((backup.path.parent / "blobs").rglob("*.zst"))), "cannot be unpacked|SHA-256"),
     "a blob that is gone": (
         lambda backup: next((backup.path.parent / "blobs").rglob("*.zst")).unlink(),
-        "1 blob of it is lost, the first is the [a-z]+ of (match|bot version) [0-9]+",
+        "1 blob of it is lost; the first is the [a-z]+ of (match|bot version) [0-9]+",
     ),
     "the manifest": (lambda backup: (backup.path / "manifest.json").write_text("{"), "is not a manifest"),
     "a row, with the file's hash mended": (

@@ -39,12 +39,25 @@ def test_a_store_that_takes_nothing_is_no_missing_content(tmp_path: Path) -> Non
 def test_what_was_put_outlives_the_power(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     safe: list[Path] = []
     monkeypatch.setattr(os, "fsync", lambda fd: safe.append(Path(f"/proc/self/fd/{fd}").readlink()))
-    blobs = Blobs(tmp_path.as_uri())
     for _ in range(2):  # the second time, another process may have written it but not synced it
+        blobs = Blobs(tmp_path.as_uri())
         name = blobs.put(b"content")
         file = tmp_path / name[:2] / f"{name}.zst"
         assert safe == [file, file.parent, tmp_path]
         safe.clear()
+        blobs.put(b"content")
+        assert safe == [file, file.parent]  # its folder has been on the disk since
+        safe.clear()
+
+
+def test_what_cannot_be_written_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Path, target: Path) -> Path:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(BlobsAway):
+        Blobs(tmp_path.as_uri()).put(b"content")
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
 def test_what_the_power_left_of_one_is_put_again(tmp_path: Path) -> None:

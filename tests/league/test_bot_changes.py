@@ -1,4 +1,4 @@
-"""What authors change of their bots."""
+"""What authors may change about their bots."""
 
 from __future__ import annotations
 

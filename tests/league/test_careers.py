@@ -1,4 +1,4 @@
-"""What everyone may see of a bot: opponents, failures, versions; and of the league what is new."""
+"""What everyone may see of a bot: opponents, failures, versions; and what is new in the league."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may sign up, and accounts that end: nobody gets in by them, their bots leave, and what was played stays."""
+"""Who may sign up, and accounts that end: they open nothing, their bots leave, and results stay."""
 
 from __future__ import annotations
 

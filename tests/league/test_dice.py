@@ -1,4 +1,4 @@
-"""A season's dice follow from a secret that is committed to before anybody knows who plays, and told at the end."""
+"""A season's dice follow from a secret that is committed to before anybody knows who plays, and revealed at the end."""
 
 from __future__ import annotations
 

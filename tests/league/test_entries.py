@@ -1,4 +1,4 @@
-"""Entry rules: who may enter a season, with what, and on whose word."""
+"""Entry rules: who may enter a season, with which version, and who decides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluations: begun by a timetable, played round by round, and with standings that nothing changes any more."""
+"""Evaluations: begun by a timetable, played round by round, with standings that never change again."""
 
 from __future__ import annotations
 

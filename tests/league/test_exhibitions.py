@@ -1,4 +1,4 @@
-"""A person's match against a bot, as the database keeps it: who may sit down, what is asked and taken, how it ends."""
+"""A person's match against a bot, as the database keeps it: who may play, what is asked and accepted, how it ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose upload is built next: an author with many waits for them, and nobody else does."""
+"""Whose upload is built next: only an author with many uploads waits for them."""
 
 from __future__ import annotations
 

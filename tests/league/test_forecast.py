@@ -1,4 +1,4 @@
-"""Whether machines suffice: reckoned, and held against what the simulated machines take."""
+"""Whether machines suffice: the forecast, compared with what simulated machines take."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def test_organisers_are_told_once_when_an_evaluation_will_not_be_done_before_the
     world.tick()
     world.tick()
     (notice,) = told(world, world.boss, NoticeKind.BEHIND)
-    assert "falls behind" in notice.text
+    assert "behind its timetable" in notice.text
     assert told(world, world.author(), NoticeKind.BEHIND) == []
 
 
@@ -229,7 +229,7 @@ def test_organisers_are_told_when_the_finals_will_cut_an_evaluation_off(world: W
     season(world, 4, line(at=[at]), finals=FinalsFormat.SWISS, finals_at=at + timedelta(seconds=1))
     world.clock.turn(3600.0)
     world.tick()
-    assert "falls behind" in told(world, world.boss, NoticeKind.BEHIND)[0].text
+    assert "behind its timetable" in told(world, world.boss, NoticeKind.BEHIND)[0].text
 
 
 @pytest.mark.databases

@@ -1,4 +1,4 @@
-"""A worker plays only games that are the same as the API's; the other games go on."""
+"""A worker plays only games that are the same as the API's; other games are not affected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept of rankings as a season ages, and response times that are added up as matches end."""
+"""Rankings are thinned as a season ages, and response times are added up as matches end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nobody judges a match of a bot of their own while somebody else can; where nobody can, everyone is told."""
+"""Nobody judges a match of their own bot while somebody else can; if nobody else can, the log says so."""
 
 from __future__ import annotations
 

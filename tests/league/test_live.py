@@ -1,4 +1,4 @@
-"""Matches that are watched while they are played: what is told, to whom, and until when."""
+"""Matches that are watched while they are played: what is shown, to whom, and until when."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the processes of one host count adds up, also when they are gone, and leaves no files behind."""
+"""The counts of one host's processes add up, also after these have ended, and leave no files behind."""
 
 from __future__ import annotations
 

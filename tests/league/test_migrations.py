@@ -1,4 +1,4 @@
-"""Migrating a league that has been played in: what it holds stays, and means what it meant."""
+"""Migrating a league with played matches: its data stay, and mean what they meant."""
 
 from __future__ import annotations
 

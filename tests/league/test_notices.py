@@ -1,4 +1,4 @@
-"""What people are told: each event once, in its own transaction, and nobody else's."""
+"""Notices: people are told of each event once, in its own transaction, and of nobody else's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The draw and the standings of evaluations, held to a second implementation that is as naive as can be."""
+"""The draw and the standings of evaluations, compared with a second, naive implementation."""
 
 from __future__ import annotations
 

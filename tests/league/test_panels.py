@@ -428,7 +428,9 @@ def test_two_schedulers_and_a_worker_that_dies_do_nothing_twice(contest: Contest
     assert (run.state, run.points) == ("failed", 1.0)
     season = contest.world.row(Season, contest.season_id).name
     told = [notice.text for notice in contest.world.read(inbox, contest.owner)]
-    sentence = f"Version 1 of newcomer has 1 of 4 points against the panel of {season}; it needs 2 and does not play."
+    sentence = (
+        f"Version 1 of newcomer has 1 of 4 points against the panel of {season}; it needs 2, so it does not play."
+    )
     assert told.count(sentence) == 1
 
 

@@ -1,4 +1,4 @@
-"""An estimated performance: on the panel's scale, and as uncertain as it says."""
+"""An estimated performance: on the panel's scale, with an honest error."""
 
 from __future__ import annotations
 

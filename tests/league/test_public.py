@@ -1,4 +1,4 @@
-"""What of a season is public when: transcripts and sources, as its organisers chose."""
+"""When a season's transcripts and sources are public, as its organisers chose."""
 
 from __future__ import annotations
 

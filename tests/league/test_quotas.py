@@ -1,4 +1,4 @@
-"""How much may be uploaded in a time."""
+"""How many uploads are allowed in a period."""
 
 from __future__ import annotations
 

@@ -138,19 +138,19 @@ GAME = {"players": ["a", "b"], "ranks": [1, 2]}
         (b"[" * 60_000, "it is not JSON"),
         (b"[]", "it is not a JSON object"),
         (b'{"players": ["a", "b"], "ranks": [1, 2]}' + b" " * MOST_LINE_BYTES, "it is longer than"),
-        (GAME | {"players": "ab"}, "players are a list"),
-        (GAME | {"players": ["a"], "ranks": [1]}, "players are a list of 2"),
+        (GAME | {"players": "ab"}, "players must be a list"),
+        (GAME | {"players": ["a"], "ranks": [1]}, "players must be a list of 2"),
         (GAME | {"players": ["a", "a"]}, "a player is listed twice"),
         (GAME | {"players": ["1", 1]}, "a player is listed twice"),
-        (GAME | {"players": ["a", True]}, "a player is text or a whole number"),
-        (GAME | {"players": ["a", ""]}, "a player has a name of 1 to 256 characters"),
-        (GAME | {"players": ["a", 10**12]}, "a player has a name"),
-        (GAME | {"ranks": [1]}, "ranks are a list of 2"),
-        ({"players": ["a", "b"]}, "ranks are a list of 2"),
-        (GAME | {"ranks": [1, 2.5]}, "ranks are whole numbers"),
-        (GAME | {"ranks": [True, 2]}, "ranks are whole numbers"),
-        (GAME | {"ranks": [1, 10**10]}, "ranks are whole numbers"),
-        (GAME | {"group": []}, "a group is text or a whole number"),
+        (GAME | {"players": ["a", True]}, "a player must be text or a whole number"),
+        (GAME | {"players": ["a", ""]}, "a player must have a name of 1 to 256 characters"),
+        (GAME | {"players": ["a", 10**12]}, "a player must have a name"),
+        (GAME | {"ranks": [1]}, "ranks must be a list of 2"),
+        ({"players": ["a", "b"]}, "ranks must be a list of 2"),
+        (GAME | {"ranks": [1, 2.5]}, "ranks must be whole numbers"),
+        (GAME | {"ranks": [True, 2]}, "ranks must be whole numbers"),
+        (GAME | {"ranks": [1, 10**10]}, "ranks must be whole numbers"),
+        (GAME | {"group": []}, "a group must be text or a whole number"),
     ],
 )
 def test_a_line_that_is_no_game_is_told_by_number(line: bytes | dict[str, object], sentence: str) -> None:
@@ -166,7 +166,7 @@ def test_a_number_of_thousands_of_digits_is_no_name() -> None:
 
 def test_players_are_bounded() -> None:
     lines = [json.dumps({"players": [number, number + 1], "ranks": [1, 2]}).encode() for number in range(MOST_PLAYERS)]
-    with pytest.raises(BadLine, match=f"line {MOST_PLAYERS}: this is the first game of a player too many"):
+    with pytest.raises(BadLine, match=f"line {MOST_PLAYERS}: this game brings a further player"):
         read(lines)
 
 

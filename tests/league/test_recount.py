@@ -1,4 +1,4 @@
-"""A stored ranking is made again from the log, and whatever differs is said."""
+"""A stored ranking is recomputed from the log, and every difference is reported."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def test_a_bot_that_keeps_failing_rests_and_keeps_its_place(world: World) -> Non
     told = {one.kind: one.text for one in world.read(inbox, broken.owner)}
     assert NoticeKind.MANY_FAULTS not in told
     assert (
-        "rests in" in told[NoticeKind.RESTED]
+        "is resting in" in told[NoticeKind.RESTED]
         and "8 faults in its last 8 matches (8 x timeout)" in told[NoticeKind.RESTED]
     )
 

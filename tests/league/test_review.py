@@ -1,4 +1,4 @@
-"""A second look at a match: the truth about its transcript, whatever became of it."""
+"""Reviewing a match: the truth about its transcript, whatever happened to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an organiser ruled out stays out, whatever comes between; and rulings wait for nobody in a circle."""
+"""What an organiser ruled out stays out, whatever happens meanwhile; and rulings never deadlock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Organisers' rulings: each changes the log, taking it back gives back the very ranking of before."""
+"""Organisers' rulings: each changes the log, and its reversal restores exactly the previous ranking."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Rulings and appeals in every state of a season and of a match: done where they may be, else refused in a sentence
-that says why, without a trace.
+"""Rulings and appeals in every state of a season and of a match: carried out where they are allowed, otherwise refused
+with a reason and without a trace.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The operator's charts show what was played in each minute, and say nothing of a time in which nobody looked."""
+"""The operator's charts show what was played in each minute, and nothing for a time without samples."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_points_of_a_day_are_means_over_ten_minutes() -> None:
 def test_each_machine_has_its_chart_where_there_are_several() -> None:
     charts = timelines([moment(1, 3, machines=2)], START + timedelta(minutes=2), 1, {1: "one", 2: "two"})
     assert [chart.title for chart in charts[-2:]] == [
-        "Matches that ended on one, a minute",
-        "Matches that ended on two, a minute",
+        "Matches that ended on one, per minute",
+        "Matches that ended on two, per minute",
     ]
     assert (charts[0].last, charts[-1].last) == (6, 3)

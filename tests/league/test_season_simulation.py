@@ -1,5 +1,5 @@
-"""Seasons under people who interfere, workers that fail and schedulers that come when they like: whatever happens, a
-season comes to its end, its finals are fair and its standings are published once. A failing run names its seed.
+"""Seasons with people who interfere, workers that fail and schedulers that run at random times: whatever happens, a
+season ends, its finals are fair and its standings are published once. A failing run names its seed.
 """
 
 from __future__ import annotations

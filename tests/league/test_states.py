@@ -1,4 +1,4 @@
-"""What may follow what."""
+"""Which state may follow which."""
 
 from __future__ import annotations
 

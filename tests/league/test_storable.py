@@ -1,4 +1,4 @@
-"""What strangers said, made fit for the database."""
+"""Strangers' text, made fit for the database."""
 
 from __future__ import annotations
 

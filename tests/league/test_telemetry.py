@@ -1,4 +1,4 @@
-"""Logs that machines read, and traces that cost nothing where nobody wants them."""
+"""Logs for machines, and traces that cost nothing when they are off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What everybody is told of a failure of ours, and that it never is what a library said."""
+"""What everybody is told of the service's failures, which is never a library's message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is open when a season is to close: a date waits for it, a hand must mean it."""
+"""What is open when a season is to close: a date waits for it, and a manual close must be forced."""
 
 from __future__ import annotations
 

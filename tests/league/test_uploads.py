@@ -1,4 +1,4 @@
-"""From a stranger's bytes to something worth building."""
+"""From a stranger's bytes to a buildable upload."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bot's place in the queue, and the guess of how long it takes."""
+"""A bot's place in the queue, and the estimate of its wait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Only a machine that is fit and alive is given series, and what one played while it was found unfit does not count."""
+"""Only a fit, live machine gets series, and what a machine played when it was found unfit does not count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A transcript and a match that agree, as the league tells of it."""
+"""A transcript and the league's record of its match, which agree."""
 
 from __future__ import annotations
 

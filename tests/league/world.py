@@ -1,4 +1,4 @@
-"""A small league to test with: a clock that is turned by hand, bots that are ready, and results at will."""
+"""A small league to test with: a clock that tests set, bots that are ready, and results of any kind."""
 
 from __future__ import annotations
 
@@ -64,17 +64,17 @@ HOST = Host("machine", "boot")
 _made: dict[
     str, tuple[Any, sqlite3.Connection, tuple[Any, ...], tuple[itertools.count[int], itertools.count[int]]]
 ] = {}
-"""What leagues that had just begun were made into: what was returned, the database, the states of chance and counts."""
+"""Prepared leagues: the returned value, the database, and the states of random numbers and counts."""
 
 PLACES = {"data_dir", "database_url", "lock_dir"}
-"""Settings that change nothing that a league has when it begins."""
+"""Settings that do not affect a new league."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 class Clock:
-    """Stands still until it is turned; who listens is then called."""
+    """Stands still until it is set, then calls its listeners."""
 
     def __init__(self) -> None:
         self.now = START
@@ -132,12 +132,12 @@ class World:
             record_check(session, self.host, {}, (), 0)
 
     def beat(self) -> None:
-        """The keeper of the one machine that plays, which is fit and always there."""
+        """Report as the keeper of the one playing machine, which is fit and always alive."""
         with self.db.transaction() as session:
             host_seen(session, self.host)
 
     def connect(self) -> Database:
-        """Another connection to the same database, as another process would have."""
+        """Open another connection to the same database, as another process would."""
         self._connected.append(Database(self.settings, self.clock, self.draw))
         return self._connected[-1]
 
@@ -182,7 +182,7 @@ class World:
         return job
 
     def build(self, version_id: int, reason: str = "", program: str = "") -> None:
-        """`program`: what it becomes; no two builds are equal to the last byte unless they are said to be."""
+        """Build a version. `program`: the result; otherwise no two builds are equal."""
         sha256 = sha256_of((program or f"built {version_id}").encode()).hexdigest()
         outcome = BuildOutcome(None, reason, "log") if reason else BuildOutcome(sha256, "", "log")
         assert self.write(finish_build, self.building(version_id), outcome)
@@ -243,7 +243,7 @@ class World:
         return season_id
 
     def _repeated(self, make: Callable[[], R], *key: object) -> R:
-        """What `make` returns. In a league that has just begun: done once for each `key` in a process, and copied."""
+        """Return what `make` returns; for a new league, this is done once for each `key` in a process, and copied."""
         text = repr(key)
         if not self._begins() or " at 0x" in text:  # an address may be another thing's tomorrow
             return make()
@@ -311,9 +311,9 @@ class World:
         return taken
 
     def at_once(self, first: Callable[[Session], object], second: Callable[[Session], object]) -> None:
-        """The second begins before the first is committed, and may wait for its locks; raises what the second raises.
+        """Run the second before the first is committed; it may wait for its locks. Raises what the second raises.
 
-        On a machine so slow that the second does not get as far meanwhile, a fault may pass unseen; none is made.
+        On a very slow machine the second may begin too late to show a fault, but it never shows a false one.
         """
 
         def act() -> None:
@@ -414,12 +414,12 @@ def forfeited(match: MatchJob, *seats: int) -> MatchOutcome:
 
 
 def void(match: MatchJob, cause: str = "host-memory", **evidence: object) -> MatchOutcome:
-    """The attempt came to nothing."""
+    """Return an outcome whose attempt was void."""
     return MatchOutcome(match.match_id, None, None, attempts=(attempt(cause, **evidence),))
 
 
 def abandoned(match: MatchJob) -> MatchOutcome:
-    """We fail at it so often that it is held, and an organiser leaves it unplayed (see `World.finish`)."""
+    """Return an outcome of a match that is held and then left unplayed by an organiser (see `World.finish`)."""
     attempts = (attempt("host-unknown", stolen_ms=1.5, seat=0),) * 3
     return MatchOutcome(match.match_id, None, None, attempts=attempts)
 

@@ -1,4 +1,4 @@
-"""Where the referee sits while bots play, and who goes first where bots share a processor."""
+"""On which processor the referee runs, and which bot takes precedence on a shared one."""
 
 from __future__ import annotations
 

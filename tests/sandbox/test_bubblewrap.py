@@ -1,4 +1,4 @@
-"""Other people's bots by bubblewrap, started by an ordinary user: what they must not reach, and what is measured."""
+"""Other people's bots under bubblewrap, started by an ordinary user: what they must not reach, and what is measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking at a host and trying it: what is read, and that a clock which lies is found out."""
+"""Checking a host: what is read, and that a clock that lies is found out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told of an image is what is in it."""
+"""The description of an image matches its content."""
 
 from __future__ import annotations
 

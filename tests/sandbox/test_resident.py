@@ -1,4 +1,4 @@
-"""The tree that bots play in, while it is copied; that bots play in it is shown in real boxes."""
+"""The tree that bots play in, while it is copied; tests with real boxes show that they play in it."""
 
 from __future__ import annotations
 

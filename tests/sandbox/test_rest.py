@@ -1,4 +1,4 @@
-"""Boxes that rest while a person thinks: nothing of them runs, they come back unharmed, and none stays behind."""
+"""Boxes that rest while a person thinks: nothing in them runs, they resume unharmed, and none stays behind."""
 
 from __future__ import annotations
 

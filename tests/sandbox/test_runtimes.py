@@ -1,4 +1,4 @@
-"""What the engine tells of its runtimes decides whether one can be used, and what a box needs under it."""
+"""The engine's description of a runtime decides whether it can be used, and what a box needs under it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A small league full of secrets, each of which can be recognised wherever it turns up.
+"""A small league full of secrets that can be recognised wherever they turn up.
 
-Ada is the author whose things the routes are asked for; Bob plays against her and has secrets of his own, which are
-nobody's but his (and organisers', where he appealed). Carl has nothing to do with either.
+Ada is the author whose data the routes are asked for. Bob plays against her and has secrets that only he may see (and
+organisers, where he appealed). Carl has nothing to do with either.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ GENEROUS = {
 
 
 def planted(what: str, who: str) -> str:
-    """A text that says what it is and whose, and stands nowhere by accident."""
+    """Return a text that names its kind and owner and occurs nowhere by accident."""
     return f"planted-{what}-{who}"
 
 
 class PlantedLeague:
-    """The site, who asks, what may be asked for (`named`), and what must not be told (`secrets`)."""
+    """The site, the people who ask, what may be requested (`named`), and what must not be revealed (`secrets`)."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

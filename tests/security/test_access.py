@@ -1,4 +1,4 @@
-"""Every route as everybody: who is let in, and who is told what (`tests/security/table.py`)."""
+"""Every route, requested by everybody: who is admitted, and who sees what (`tests/security/table.py`)."""
 
 from __future__ import annotations
 

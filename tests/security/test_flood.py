@@ -1,8 +1,8 @@
-"""A thousand uploads at once and clients that dawdle: the site goes on answering everybody else.
+"""A thousand uploads at once and slow clients: the site keeps answering everybody else.
 
-A real server process on a real socket; who floods, who dawdles and who merely looks come from addresses of their own.
-Nothing here depends on how fast the host is: what must hold is that everything is answered, and by whom; who is told
-that there is no room yet comes back.
+A real server process on a real socket; flooders, slow clients and readers have separate addresses. Nothing here depends
+on the host's speed: every request must be answered, and by the right part; clients that are told that there is no room
+yet try again.
 """
 
 from __future__ import annotations

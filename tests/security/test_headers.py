@@ -1,4 +1,4 @@
-"""What every answer says to browsers and to whatever stands in between, errors and files included."""
+"""The headers of every answer for browsers and proxies, errors and files included."""
 
 from __future__ import annotations
 

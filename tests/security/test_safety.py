@@ -1,4 +1,4 @@
-"""What a deployment refuses to start with, and that it says so before anything is started."""
+"""The settings with which a deployment refuses to start, before anything is started."""
 
 from __future__ import annotations
 

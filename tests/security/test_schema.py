@@ -1,8 +1,8 @@
-"""Every operation of the OpenAPI document, asked for with what its schemas allow and with what they do not.
+"""Every operation of the OpenAPI document, requested with what its schemas allow and with what they do not.
 
-Values are made up by schemathesis; what comes back must be what the document says: a status that it names, a body of
-its shape, a refusal of what its schemas forbid, and never an error of ours. A few examples each in the tests; with
-`--all` the edges of every schema too, which are ten times as many; hundreds by `./scripts/fuzz`.
+schemathesis makes up the values; the answer must be what the document says: a status that it names, a body of its
+shape, a refusal of what its schemas forbid, and never an error of ours. A few examples each in the tests; with `--all`
+the edges of every schema too, which are ten times as many; hundreds by `./scripts/fuzz`.
 """
 
 from __future__ import annotations

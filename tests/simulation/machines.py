@@ -1,7 +1,7 @@
-"""What a machine is to the tasks: no container and no compiler, but the same ways to end.
+"""Simulated machines for the tasks: no container and no compiler, but the same ways to end.
 
-Matches are those of the real engine and referee, with bots of a few lines; a build makes of the sources what their text
-says that it makes. Both take their time, in which anything may happen to the process, and may fail by our doing.
+Matches are those of the real engine and referee, with bots of a few lines; a build produces what the sources' text
+says. Both take time, in which anything may happen to the process, and may fail through the service.
 """
 
 from __future__ import annotations

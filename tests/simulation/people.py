@@ -1,4 +1,4 @@
-"""Those who are no processes of ours: an organiser who interferes, an author who uploads, and a guest who plays."""
+"""Simulated people: an organiser who interferes, an author who uploads, and a guest who plays."""
 
 from __future__ import annotations
 

@@ -4,18 +4,18 @@ Theory of operation
 -------------------
 The code is the product's own: `workers.tasks`, what they call, `league.service`, and a real (SQLite) database. What is
 around it is simulated: time, the queue, machines and people. Each process is a greenlet. It runs until it would wait or
-comes to a point where it may take harm; then the simulator lets the one go on whose time has come, so minutes of a
+reaches a point where it may be harmed; then the simulator continues the process whose time has come, so minutes of a
 league take some milliseconds, and a seed decides everything.
 
-What may happen at such a point, which is wherever the process begins or ends a transaction, writes a blob or waits:
-it is killed (in mid-transaction too, which undoes it), stopped past its lease, finds the database away, or loses the
+What may happen at such a point, which is wherever the process begins or ends a transaction, writes a blob or waits: it
+is killed (in mid-transaction too, which undoes it), stopped past its lease, finds the database away, or loses the
 answer to a commit that took place. Messages are lost, doubled and late, clocks are wrong, blobs cannot be written,
-matches and builds fail by our doing, workers are told to end, machines are found unfit, and an organiser interferes.
-Meanwhile authors upload and a guest plays against a bot. After a while the storm is over; then everything must be in
-order again within a stated time.
+matches and builds fail through the service, workers are told to end, machines are found unfit, and an organiser
+interferes. Meanwhile authors upload and a guest plays against a bot. After a while the storm is over; then everything
+must be in order again within a stated time.
 
-`storm` says how bad it is and how much there is to harm, `stage` is the league, `machines` and `people` are what is
-simulated of them; here is time, the queue, and who runs.
+`storm` says how bad it is and how much there is to harm, `stage` is the league, `machines` and `people` are simulated;
+this module has time, the queue, and the choice of who runs.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ EXPLAINED = (
     "blobs-away",
     "database-away",
 )
-"""What a storm brings about."""
+"""What a storm causes."""
 
 ANYTHING_OPEN = select(or_(*(exists().where(col(life.table.state).in_((life.waiting, life.held))) for life in KINDS)))
 """Whether anything waits or is under way; asked every few seconds, so it is one statement and made once."""
@@ -140,7 +140,7 @@ class Simulator:
     # --- What happens to processes ------------------------------------------------------------------------------
 
     def run(self) -> list[str]:
-        """Everything that is wrong in the end; nothing where all is well."""
+        """Run the storm, and return everything that is wrong in the end."""
         self.stage.simulator = self
         with self.instead():
             for process in self.processes:
@@ -167,7 +167,7 @@ class Simulator:
         self.wait(process, self.chance.random())
 
     def run_until(self, seconds: float) -> None:
-        """Let each process go on when its time has come, and start those again that were killed."""
+        """Let each process continue when its time has come, and restart those that were killed."""
         while self.waiting[0][0] <= seconds:
             self.seconds, _, self.process = heapq.heappop(self.waiting)
             assert self.process.running is not None
@@ -178,9 +178,7 @@ class Simulator:
         self.seconds = seconds
 
     def run_until_done(self) -> None:
-        """The storm is over: on until nothing is left to do and all who were stopped are back, or the time for it has
-        passed.
-        """
+        """Continue after the storm until nothing is left to do and all processes are back, or the time is over."""
         while self.seconds < self.extent.storm_seconds + CALM_SECONDS:
             self.run_until(self.seconds + LOOK_SECONDS)
             if self.at_rest():
@@ -193,7 +191,7 @@ class Simulator:
             tasks.refit.run()
 
     def at_rest(self) -> bool:
-        """Whether nobody does anything, and nothing waits to be done."""
+        """Say whether no process is busy and nothing waits."""
         if any(process.busy for process in self.processes):
             return False
         with self.stage.database.reading() as session:
@@ -203,7 +201,7 @@ class Simulator:
         heapq.heappush(self.waiting, (self.seconds + seconds, next(self._order), process))
 
     def idle(self, seconds: float) -> None:
-        """The present process has nothing to do for that time, in which nothing happens to it that would matter."""
+        """Let the present process be idle for that time, in which no harm to it would matter."""
         simulation = getcurrent().parent
         if simulation is None:  # nobody waits: the simulation itself looks for remaining work
             return
@@ -211,7 +209,7 @@ class Simulator:
         simulation.switch()
 
     def pause(self, seconds: float = 0.0) -> None:
-        """The present process waits, and may be stopped for long or killed meanwhile."""
+        """Let the present process wait; it may be stopped for long or killed meanwhile."""
         if self.happens(self.weather.stop):
             seconds += self.chance.choice(self.stops) * self.chance.uniform(1, 2)
             self.note("stopped")
@@ -236,7 +234,7 @@ class Simulator:
     # --- What processes do ----------------------------------------------------------------------------------------
 
     def work(self, kinds: Sequence[Life]) -> None:
-        """A Celery worker: a message at a time, acknowledged when it is done."""
+        """Work as a Celery worker: a message at a time, acknowledged at its end."""
         while True:
             while not (message := self.take(kinds)):
                 self.idle(1)
@@ -260,7 +258,7 @@ class Simulator:
         return life, row_id
 
     def enqueue(self, life: Life, row_id: int) -> None:
-        """Instead of what `workers.broker.queue` sends."""
+        """Stands in for `workers.broker.queue`."""
         if self.happens(self.weather.message_lost):
             return
         for _ in range(2 if self.happens(self.weather.message_doubled) else 1):
@@ -275,7 +273,7 @@ class Simulator:
             self.pause(12)
 
     def keep(self) -> None:
-        """The machines' keepers, whose checks find nothing wrong."""
+        """Work as the machines' keepers, whose checks find nothing wrong."""
         while True:
             with self.task(), self.stage.database.transaction() as session:
                 for host in self.hosts:
@@ -288,7 +286,7 @@ class Simulator:
 
     @contextlib.contextmanager
     def task(self) -> Iterator[None]:
-        """One that fails by what the storm does is logged, and its process goes on."""
+        """Carry out a task. If the storm makes it fail, this is logged, and its process continues."""
         process = self.process
         process.busy = True
         try:
@@ -301,12 +299,12 @@ class Simulator:
     # --- What must be true in the end, beside `tests.invariants` --------------------------------------------------
 
     def unranked(self, session: Session) -> list[str]:
-        """The ranking must have caught up."""
+        """Check that the ranking has caught up."""
         due = seasons_to_refit(session) if self.extent.ranked else []
         return [f"a refit of season {season_id} is due" for season_id in due]
 
     def unexplained(self, session: Session) -> Iterator[str]:
-        """Failures that no storm explains are bugs, of the product or of this simulation."""
+        """Yield failures that no storm explains: bugs of the product or of this simulation."""
         for line in every(session, Attempt):
             if line.cause not in EXPLAINED:
                 yield f"an attempt failed by {line.cause}: {line.detail}"
@@ -315,7 +313,7 @@ class Simulator:
                 yield f"exhibition {row.id} was abandoned: {row.cause}"
 
     def misbuilt(self, session: Session) -> Iterator[str]:
-        """Each upload must have become what its text says, whoever built it and how often."""
+        """Yield uploads that did not become what their text says."""
         for version in every(session, BotVersion):
             if version.filename != people.FILENAME:
                 continue
@@ -348,7 +346,7 @@ class Simulator:
             raise stopping.Stopping
 
     def instead(self) -> contextlib.ExitStack:
-        """The simulated world in the place of the real one."""
+        """Replace the real world by the simulated one during a block."""
         fetch_program = self.context.fetch_program
         arena: Any = lambda _sandbox, programs, *_, **__: Arena(self, programs)  # noqa: E731
         replaced: list[tuple[Any, dict[str, Any]]] = [

@@ -9,7 +9,7 @@ from greenlet import GreenletExit
 
 
 class Killed(GreenletExit):
-    """The process ends here and now: nothing of it runs on but what lies in memory alone."""
+    """The process ends at once; only cleanup in its own memory still runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,8 @@ class Extent:
 
     @classmethod
     def of(cls, chance: random.Random) -> Extent:
-        """Mostly little: two workers and one series are enough for most mistakes, and several small storms take no
-        longer than a large one. What shows in large ones only is looked for in every fiftieth.
+        """Draw an extent, mostly small: two workers and one series are enough for most mistakes, and several small
+        storms take no longer than a large one. Every fiftieth is large, for mistakes that only these show.
         """
         if chance.random() < LARGE_SHARE:
             return LARGE

@@ -33,7 +33,7 @@ EXPECT_MS = 60_000
 expect.set_options(timeout=EXPECT_MS)
 
 REFUSED = "the server responded with a status of 422"
-"""What the browser says of a form that is shown again, beside what the page says."""
+"""The browser's own message about a form that is shown again."""
 
 CHROMIUM = shutil.which("chromium-headless-shell")
 

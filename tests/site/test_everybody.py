@@ -1,4 +1,4 @@
-"""Every page that there is, as everybody who may see it: nobody is kept out, in light and in dark, on desk and phone.
+"""Every page, as everybody who may see it: accessible in light and dark, on desktop and phone.
 
 The pages are those of the table that says who may see which (`tests/security/table.py`), in its league full of
 everything, to which matches with real transcripts and such as wait for an organiser are added.

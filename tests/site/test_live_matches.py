@@ -1,4 +1,4 @@
-"""Watching a match while it is played: it grows, begins again after a failure of ours, and becomes its own replay."""
+"""Watching a match in progress: it grows, restarts after a failure of the service, and becomes its own replay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages that everyone reads: nobody is kept out, none is wider than a phone, and they stay current."""
+"""The pages that everyone reads: they are accessible, none is wider than a phone, and they stay current."""
 
 from __future__ import annotations
 

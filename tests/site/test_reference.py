@@ -1,4 +1,4 @@
-"""The API's reference is read and tried in a browser, and keeps nobody out."""
+"""The API's reference can be read and tried in a browser, and is accessible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is signed in, on pages that are made without knowing it."""
+"""The signed-in name, on pages that are made without knowing it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of training share: random matches, and games whose dice are told."""
+"""What the tests of training share: random matches, and games with known dice."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def moves(env: Environment, number: int, seed: int | None = None) -> Iterator[in
 
 
 class Told:
-    """Liar's Dice with dice that fall as told."""
+    """Liar's Dice with given dice."""
 
     name = "liars-dice"
     title = "Liar's Dice"

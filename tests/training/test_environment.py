@@ -1,4 +1,4 @@
-"""Environments for training play the very rules, and tell an agent what the protocol tells its seat."""
+"""Environments for training play by the same rules, and tell an agent what the protocol tells its seat."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class PlayingWorld(World):
         self.context.__dict__["database"] = self.connect()  # with the world's clock
 
     def build(self, version_id: int, reason: str = "", program: str = "") -> None:
-        """Every version becomes the program that there is."""
+        """Let every version become the one program."""
         outcome = BuildOutcome(program or self.program, reason, "")
         assert self.write(finish_build, self.building(version_id), outcome)
 
@@ -55,7 +55,7 @@ def world(tmp_path: Path) -> Iterator[PlayingWorld]:
 
 @pytest.fixture
 def redis_url(tmp_path: Path) -> Iterator[str]:
-    """A Redis of this test's own."""
+    """The address of this test's own Redis."""
     program = shutil.which("redis-server")
     if program is None:
         pytest.skip("no Redis is installed (Debian: redis-server)")

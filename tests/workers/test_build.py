@@ -1,4 +1,4 @@
-"""Building and trying uploads in real containers: what becomes ready, what is broken and why, and what is our fault."""
+"""Building and trying uploads in real containers: what becomes ready, what is broken and why, and whose fault it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A build's log as its author reads it while the build goes on, in plain subprocesses."""
+"""A build's log as its author reads it while the build runs, in plain subprocesses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Canary matches: a referee that lies is found out by bots whose verdict is known, and judges no more."""
+"""Canary matches: bots with known verdicts find out a referee that lies, which then stops judging."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""People against real bots, by the real worker code: to the end, by resigning, too late, and through our failures."""
+"""People against real bots, by the real worker code: to the end, resigning, too late, and through service failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keeper has its machine checked when that is due, says that it is there, and tells what was found."""
+"""The keeper has its machine checked when due, reports that it is alive, and records what was found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A worker tells of the match that it plays: only of long ones, and nothing comes of it when telling fails."""
+"""A worker publishes the match that it plays: only a long one, and a failure to publish has no effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notices by e-mail, through a real SMTP server: only to addresses whose owners said so, and nothing but the text."""
+"""Notices by e-mail, through a real SMTP server: only to confirmed addresses, and nothing but the text."""
 
 from __future__ import annotations
 

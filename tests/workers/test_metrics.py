@@ -1,4 +1,4 @@
-"""What Prometheus and the league are told of a match on a busy host: own time, beside what the host took."""
+"""What Prometheus and the league learn of a match on a busy host: own time, and what the host took."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The queue in Redis, when that dies."""
+"""The queue when its Redis dies."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_redis_that_dies_leaves_no_files_behind(redis_url: str, tmp_path: Path
     app.close()
     assert list(temporary.iterdir()) == []
     assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == [
-        "messages that Redis did not take back: 1; what they are about is found again"
+        "messages that Redis did not take back: 1; the jobs that they name are found again"
     ]
 
 

@@ -1,4 +1,4 @@
-"""The scheduled tasks: what fails for one season stops no other, and what is given up is counted."""
+"""The scheduled tasks: a failure in one season stops no other, and what is given up is counted."""
 
 from __future__ import annotations
 

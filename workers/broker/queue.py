@@ -183,9 +183,7 @@ def _send(task: str, *row_ids: int, expires: float | None = None) -> None:
 
 
 def check(settings: Settings, timeout_s: float) -> None:
-    """Check that messages are accepted; raises the broker's own errors. A broker that answers may be full, or a
-    replica.
-    """
+    """Check that messages are accepted; raises the broker's errors. A broker that answers may be full, or a replica."""
     if settings.broker.startswith("filesystem:"):
         tempfile.TemporaryFile(dir=_transport_options(settings)["data_folder_out"]).close()
         return

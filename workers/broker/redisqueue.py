@@ -22,7 +22,7 @@ class QoS(virtual.QoS):
         """Put back what can be; report no errors, because those would be pickled."""
         lost: list[Any] = super().restore_unacked()  # type: ignore[assignment]  # as above
         if lost:
-            log.warning("messages that Redis did not take back: %d; what they are about is found again", len(lost))
+            log.warning("messages that Redis did not take back: %d; the jobs that they name are found again", len(lost))
         return []
 
 

@@ -30,14 +30,14 @@ AT_ONCE = 8
 """Requests under way at a time; each ends within seconds, long before its lease."""
 
 MOST_SUBJECT = 100
-"""Characters of a message's subject."""
+"""The most characters of a message's subject."""
 
 TURN_SECONDS = 30.0
-"""How long one call goes on taking what is due; the next call is never far."""
+"""How long one call keeps taking due deliveries; the next call follows soon."""
 
 
 def send_due(context: Context) -> int:
-    """Send what is due; how many deliveries were tried."""
+    """Send what is due, and return how many deliveries were tried."""
     database, tried, until = context.database, 0, time.monotonic() + TURN_SECONDS
     with ThreadPoolExecutor(AT_ONCE) as pool:
         while time.monotonic() < until:
@@ -89,24 +89,24 @@ def _reset(context: Context, parcel: Parcel) -> Letter:
     with context.database.reading() as session:
         query = link_query(session, parcel.channel_id)
     page = f"{context.settings.site_url.rstrip('/')}/reset?{query}"
-    text = _("Somebody, probably you, has forgotten your password. Choose another within an hour:")
+    text = _("Somebody, probably you, asked for a new password for your account. Choose one within an hour:")
     unsubscribe = _link(parcel, context.settings, Link.UNSUBSCRIBE)
-    subject, otherwise = _("Your password at Deadheat"), _("Otherwise do nothing.")
+    subject, otherwise = _("Your password at Deadheat"), _("If it was not you, do nothing.")
     return Letter(parcel.address, subject, f"{text}\n{page}\n\n{otherwise}\n", unsubscribe)
 
 
 def letter(parcel: Parcel, settings: Settings) -> Letter:
-    """The message that an e-mail address gets."""
+    """Return the message that an e-mail address gets."""
     confirm, unsubscribe = (_link(parcel, settings, link) for link in (Link.CONFIRM, Link.UNSUBSCRIBE))
     if not parcel.is_confirmed:
-        subject, otherwise = _("Confirm your address at Deadheat"), _("Otherwise do nothing.")
-        text = _("Somebody, probably you, wants notices sent to this address. Confirm it within a day:")
+        subject, otherwise = _("Confirm your address at Deadheat"), _("If it was not you, do nothing.")
+        text = _("Somebody, probably you, asked for notices to be sent to this address. Confirm it within a day:")
         return Letter(parcel.address, subject, f"{text}\n{confirm}\n\n{otherwise}\n", unsubscribe)
     subject = text = _("A test of your address at Deadheat")
     if parcel.notice is not None:
         notice = notice_info(parcel.notice)
         subject, text = notice.text[:MOST_SUBJECT], f"{notice.text}\n{settings.site_url.rstrip('/')}{notice.path}"
-    end = _("No more of these: %(link)s", link=unsubscribe)
+    end = _("To stop these messages: %(link)s", link=unsubscribe)
     return Letter(parcel.address, subject, f"{text}\n\n-- \n{end}\n", unsubscribe)
 
 
@@ -116,7 +116,7 @@ def _link(parcel: Parcel, settings: Settings, link: Link) -> str:
 
 
 def payload(parcel: Parcel, settings: Settings) -> dict[str, object]:
-    """The document that a webhook gets. Discord shows `content` and Slack `text`; neither may call anybody by it."""
+    """Return the document that a webhook gets. Discord shows `content`, Slack `text`; neither may mention anybody."""
     if parcel.notice is None:
         text, facts = _("This is a test of your webhook at Deadheat."), {}
     else:

@@ -14,7 +14,7 @@ from deadheat.league.config import SMTP_PORTS, Settings
 from deadheat.workers.sending.webhooks import NotReached
 
 TIMEOUT_SECONDS = 15.0
-"""For each step of the conversation; the server is the operator's own."""
+"""The time-out of each step of the conversation; the server is the operator's own."""
 
 POLICY = SMTP.clone(max_line_length=998)
 """Lines may be as long as RFC 5322 allows. At the usual 78, a long address in List-Unsubscribe would be folded into
@@ -33,7 +33,7 @@ class Letter:
 
 
 def send(settings: Settings, letter: Letter) -> str:
-    """Hand the message to the server; what it said.
+    """Hand the message to the server, and return its answer.
 
     Raises:
         NotReached: it was not taken, with the reason.
@@ -52,7 +52,7 @@ def send(settings: Settings, letter: Letter) -> str:
 
 
 def composed(settings: Settings, letter: Letter) -> EmailMessage:
-    """The message. Its policy refuses a header with an end of line in it, so no text can add headers."""
+    """Return the message. Its policy refuses a header with an end of line in it, so no text can add headers."""
     message = EmailMessage(policy=POLICY)
     message["From"] = settings.mail_from
     message["To"] = letter.to

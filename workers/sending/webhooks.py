@@ -3,8 +3,8 @@
 Theory of operation
 -------------------
 The host's name is resolved once. Every address that it has must be public (`league.outgoing`), and the connection is
-made to exactly one of these addresses: whoever serves the name cannot answer with another one later (DNS rebinding).
-TLS is checked against the name. No redirect is followed, no proxy is asked and no cookie is kept. All of it, from the
+made to exactly one of these addresses: the name's server cannot answer with another one later (DNS rebinding). TLS is
+checked against the name. No redirect is followed, no proxy is asked and no cookie is kept. All of it, from the
 connection to the last byte that is read, ends after `TOTAL_SECONDS`: time-outs of single reads would let a server that
 sends a byte now and then hold the process for hours, so a timer shuts the socket down. Of the answer the status counts;
 a short piece of its text is kept for the owner of the webhook.
@@ -30,7 +30,7 @@ MOST_ADDRESSES = 3
 MOST_READ_BYTES = 2048
 
 NOT_PUBLIC = "The host has no address on the public internet, so nothing was sent."
-"""The same for names without any address: else authors could learn which names there are inside."""
+"""Names without any address get the same sentence: otherwise authors could learn which names exist inside."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -225,9 +225,7 @@ def create_bot(shared: Shared, posted: Submitted) -> Response:
 @router.post("/account/tokens")
 @posting("token", account_page)
 def create_token(shared: Shared, posted: Submitted) -> Response:
-    """Create a token. The answer is the page itself, because the secret is shown once and must not appear in an address
-    or a store.
-    """
+    """Create a token. The answer is the page itself: the secret is shown once and must be in no address or store."""
     body = checked(TokenForm, posted.fields)
     with shared.db.transaction() as session:
         issued = issue_token(session, posted.visit.person.id, body.label, body.scope, body.days)

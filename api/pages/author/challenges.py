@@ -135,13 +135,13 @@ def stop(shared: Shared, posted: Submitted, challenge_id: Id) -> Response:
 
 
 def _challengers(session: Session, visit: Visit, game: str) -> Sequence[tuple[int, str]]:
-    """The visitor's bots of that game that may play, in the form's order."""
+    """Return the visitor's bots of that game that may play, in the form's order."""
     found = [bot for bot in bots_of(session, visit.person) if bot.game == game and bot.versions and not bot.retired_at]
     return [(bot.id, f"{bot.name} (team {bot.team})" if bot.team else bot.name) for bot in found]
 
 
 def _sides(found: AskedChallenge, faults: dict[int, int]) -> list[Side]:
-    """Both versions, rated by the challenge's games only."""
+    """Return both versions, rated by the challenge's games only."""
     won, drawn, lost = found.wins, found.draws, found.losses
     ranks = np.repeat([(1, 2), (1, 1), (2, 1)], (won, drawn, lost), axis=0).astype(np.int64)
     ratings: dict[str, Rating] = {}

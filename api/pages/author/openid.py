@@ -140,7 +140,7 @@ def _link(shared: Services, visit: Visit | None, user_id: int, subject: str) -> 
 
 
 def _away(shared: Services, request: Request, act: Any, back: str, **more: Any) -> Response:
-    """A page that forwards by itself, because the content policy lets no form lead to another site."""
+    """Return a page that forwards by itself, because the content policy lets no form lead to another site."""
     provider = _provider(shared)
     flow = Flow.begun(act, back, **more)
     answer = private(shared, "openid.html", None, None, address=provider.address(flow), host=provider.host)

@@ -167,7 +167,7 @@ def _own(
 
 
 def _ended(match: Match, seat: int) -> str:
-    """The result of a finished match in a sentence; empty before."""
+    """Return the result of a finished match in a sentence; empty before."""
     ranks = [other.rank for other in match.seats if other.rank is not None]
     if len(ranks) < len(match.seats):
         return ""
@@ -182,7 +182,7 @@ def _ended(match: Match, seat: int) -> str:
 
 
 def _convictions(attempts: Sequence[AttemptView], seat: int) -> Iterator[str]:
-    """The judge's evidence for each deadline that this seat missed, in sentences."""
+    """Yield the judge's evidence for each deadline that this seat missed, in sentences."""
     for attempt in attempts:
         found = attempt.evidence.get("timeouts") if attempt.cause == "played" else None
         for row in found if isinstance(found, list) else []:

@@ -61,7 +61,7 @@ UNDERWAY = frozenset({VersionState.UPLOADED, VersionState.BUILDING})
 
 
 def _playing(panels: Sequence[PanelResult]) -> bool:
-    """Whether a page with these results should refresh itself."""
+    """Say whether a page with these results should refresh itself."""
     return any(panel.state is ChallengeState.RUNNING for panel in panels)
 
 

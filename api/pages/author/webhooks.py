@@ -51,9 +51,7 @@ def webhooks(shared: Shared, visit: Visiting) -> Response:
 @router.post("")
 @posting("webhook", _page)
 def add(shared: Shared, posted: Submitted) -> Response:
-    """Add a webhook. The answer is the page itself, because the secret is shown once and must not appear in an address
-    or a store.
-    """
+    """Add a webhook. The answer is the page itself: the secret is shown once and must not be in an address or store."""
     body = checked(WebhookForm, posted.fields)
     with shared.db.transaction() as session:
         _, secret = channels.add_webhook(session, posted.visit.person, body.url.strip())

@@ -36,7 +36,7 @@ DONE: Mapping[str, Done] = {
     "reinstate": Done("entries", N_("The bot was reinstated.")),
     "cancelled": Done("evaluations", N_("The evaluation was cancelled.")),
 }
-"""By the word in the page's address."""
+"""What was done, by the word in the page's address."""
 
 
 def done(word: str, state: SeasonState) -> Done | None:

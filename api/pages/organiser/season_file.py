@@ -55,7 +55,7 @@ def declare_season(shared: Shared, posted: Submitted, season: Which = None) -> R
 
 
 def _sent(posted: Posted) -> str:
-    """The chosen file's text, or else the text that was typed."""
+    """Return the chosen file's text, or else the text that was typed."""
     return posted.fields.get("file") or posted.fields.get("document", "")
 
 

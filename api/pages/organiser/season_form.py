@@ -103,7 +103,7 @@ def read(fields: Mapping[str, str]) -> dict[str, Any]:
 
 
 def divisions_text(season: Season) -> str:
-    """The divisions as they are typed: one a line, the highest first, each optionally with its most entries."""
+    """Return the divisions as they are typed: one a line, the highest first, each optionally with its most entries."""
     return "\n".join(f"{one.name}, {one.size}" if one.size else one.name for one in season.divisions)
 
 
@@ -113,7 +113,7 @@ def _division(line: str) -> dict[str, str]:
 
 
 def _shown(name: str, value: object) -> str:
-    """A setting's value in the form."""
+    """Return a setting's value in the form."""
     match value:
         case None:
             return ""

@@ -31,7 +31,7 @@ PAST = {f"dates.{step.date}": step.past for step in SEASON_STEPS.values()}
 
 
 def steps(dates: Sequence[DeclaredDate], timezone: str | None, now: datetime) -> list[Step]:
-    """The lines for a reader at `now`, also in that time zone if its clocks differ from UTC on any of the dates."""
+    """Return the lines for a reader at `now`, also in that time zone if it differs from UTC on any of the dates."""
     zone = ZoneInfo(timezone) if timezone else None
     if zone is None or not any(date.at and date.at.astimezone(zone).utcoffset() for date in dates):
         zone = None

@@ -73,7 +73,7 @@ class State:
 
 
 def healthy(state: State) -> str:
-    """The sentence of a league in which nothing is wrong."""
+    """Return the sentence of a league in which nothing is wrong."""
     return _(
         "Healthy: %(judging)s of %(machines)s may judge, nothing is held, %(voids)s in the last hour.",
         judging=sum(host.judges for host in state.present),
@@ -83,7 +83,7 @@ def healthy(state: State) -> str:
 
 
 def troubles(state: State) -> list[Trouble]:
-    """Everything that is wrong, the worst first."""
+    """Return everything that is wrong, the worst first."""
     return [*_stopped(state), *_of_machines(state), *_of_matches(state), *_of_measures(state)]
 
 

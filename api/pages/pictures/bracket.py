@@ -9,9 +9,7 @@ from deadheat.engine.language import _
 from deadheat.league.records.evaluations import BracketTie, EvaluationSeat
 
 WIDTH, LINE, GAP, ACROSS, TOP = 168, 22, 14, 40, 26
-"""A tie's width and the height of one of its two lines; then the space below, beside, and above for the rounds'
-names.
-"""
+"""A tie's width and the height of one of its two lines; then the space below, beside, and above for round names."""
 
 MOST_TIES = 32
 """The most ties in the first round drawn; earlier rounds are only in the table."""
@@ -75,7 +73,7 @@ def picture(ties: Sequence[BracketTie]) -> Picture | None:
 
 
 def is_third(tie: BracketTie, rounds: int) -> bool:
-    """Whether it is the match for the third place."""
+    """Say whether it is the match for the third place."""
     return tie.round == rounds and tie.slot == 2
 
 

@@ -96,7 +96,7 @@ def _row(pen: ImageDraw.ImageDraw, seat: SeatView, top: float, room: float) -> N
 
 
 def _chart(pen: ImageDraw.ImageDraw, figures: Sequence[Sequence[float | None]]) -> None:
-    """The chart of the viewer: the lead of two seats, or a line for each of more."""
+    """Draw the chart of the viewer: the lead of two seats, or a line for each of more."""
     left, top, right, bottom = CHART
     step = (right - left) / max(len(figures) - 1, 1)
     if len(figures[0]) == 2:
@@ -119,7 +119,7 @@ def _chart(pen: ImageDraw.ImageDraw, figures: Sequence[Sequence[float | None]]) 
 
 @cache
 def font(size: float) -> ImageFont.FreeTypeFont:
-    """Pillow's own typeface in that size."""
+    """Return Pillow's own typeface in that size."""
     found = ImageFont.load_default(size)
     assert isinstance(found, ImageFont.FreeTypeFont), "Pillow was built without FreeType"
     return found
@@ -127,7 +127,7 @@ def font(size: float) -> ImageFont.FreeTypeFont:
 
 @cache
 def colour(name: str) -> str:
-    """The light variant of a style sheet's colour, which comes first there."""
+    """Return the light variant of a style sheet's colour, which comes first there."""
     sheet = (SITE / "static" / "site.css").read_text(encoding="utf-8")
     found = re.search(rf"--{name}: (#[0-9a-f]{{6}})", sheet)
     assert found is not None, name

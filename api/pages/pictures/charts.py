@@ -51,9 +51,9 @@ class History:
 
 
 def bars(rows: Sequence[Mapping[str, Any]], scale: Sequence[Mapping[str, Any]] | None = None) -> list[Bar]:
-    """Each row's interval on the common scale of `scale` (None: of the rows themselves), with room for the median
-    interval at either end. Wider intervals of newcomers are cut off, because they would shrink everybody else's to
-    points.
+    """Return each row's interval on the common scale of `scale` (None: of the rows themselves), with room for the
+    median interval at either end. Wider intervals of newcomers are cut off, because they would shrink everybody else's
+    to points.
     """
     scale = rows if scale is None else scale
     if not rows:
@@ -120,14 +120,14 @@ def history(points: Sequence[HistoryPoint]) -> History | None:
 
 
 def columns(heights: Sequence[int], first: int = 0) -> str:
-    """The path of columns of these heights, 0 to 9, side by side from the place `first` on."""
+    """Return the path of columns of these heights, 0 to 9, side by side from the place `first` on."""
     return "".join(
         f"M{4 * place} 18v-{2 * height}h3v{2 * height}z" for place, height in enumerate(heights, first) if height
     )
 
 
 def fault_widths(row: Mapping[str, Any]) -> tuple[str, str]:
-    """The widths of timeouts and other faults in a bar of 60, which is a tenth of the games."""
+    """Return the widths of timeouts and other faults in a bar of 60, which is a tenth of the games."""
     games = row["games"] or 1
     late = min(600 * row["timeouts"] / games, 60)
     return f"{late:.1f}", f"{min(600 * row['other_faults'] / games, 60 - late):.1f}"

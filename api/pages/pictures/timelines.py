@@ -68,8 +68,8 @@ class Timeline:
 
 
 def timelines(moments: Sequence[Moment], until: datetime, hours: int, names: Mapping[int, str]) -> list[Timeline]:
-    """The league's charts, then one for each machine in `names` (by number) that played or was alive; empty if nothing
-    is known of that time.
+    """Return the league's charts, then one for each machine in `names` (by number) that played or was alive; empty if
+    nothing is known of that time.
     """
     binned = _binned(moments, until, hours)
     if not binned:
@@ -79,11 +79,11 @@ def timelines(moments: Sequence[Moment], until: datetime, hours: int, names: Map
         return _drawn(title, unit, [(at, figure(some)) for at, some in binned], (until, hours), threshold)
 
     found = [
-        drawn(_("Matches that ended, a minute"), "", lambda some: _rate(some, lambda ran: ran.matches)),
+        drawn(_("Matches that ended, per minute"), "", lambda some: _rate(some, lambda ran: ran.matches)),
         drawn(_("Waiting series"), "", lambda some: some[-1].waiting),
         drawn(_("Void attempts"), "%", _void_percent, VOID_PERCENT),
-        drawn(_("Taken from bots, a minute"), "s", lambda some: _rate(some, lambda ran: ran.stolen_seconds)),
-        drawn(_("Replies saved past the deadline"), "%", _saved_percent, SAVED_PERCENT),
+        drawn(_("Taken from bots, per minute"), "s", lambda some: _rate(some, lambda ran: ran.stolen_seconds)),
+        drawn(_("Replies counted past the deadline"), "%", _saved_percent, SAVED_PERCENT),
         drawn(_("Worst wake-up delay"), "ms", lambda some: 1000 * _worst(some, lambda ran: ran.late_seconds), LATE_MS),
         drawn(_("CPU steal"), "%", lambda some: 100 * _worst(some, lambda ran: ran.steal_share), 100 * MAX_STEAL_SHARE),
         drawn(_("CPU load"), "%", lambda some: 100 * _worst(some, lambda ran: ran.busy_share)),
@@ -93,7 +93,7 @@ def timelines(moments: Sequence[Moment], until: datetime, hours: int, names: Map
         return found  # with one machine, its charts would repeat those of the league
     shown = there[:MOST_MACHINES]
     return found + [
-        drawn(_("Matches that ended on %(machine)s, a minute", machine=names[number]), "", _rate_on(number))
+        drawn(_("Matches that ended on %(machine)s, per minute", machine=names[number]), "", _rate_on(number))
         for number in shown
     ]
 
@@ -109,7 +109,7 @@ def _only(moment: Moment, number: int) -> Mapping[int, Ran]:
 
 
 def _binned(moments: Sequence[Moment], until: datetime, hours: int) -> list[tuple[datetime, list[Moment]]]:
-    """The samples of each step, with the end of the step."""
+    """Return the samples of each step, with the end of the step."""
     step, bins = STEPS[hours], dict[int, list[Moment]]()
     for moment in moments:
         bins.setdefault(int((until - moment.at) / step), []).append(moment)

@@ -196,8 +196,9 @@ def _version(shared: Services, visit: Visit, exhibition_id: int) -> str:
 
 
 def tables(game: str) -> list[tuple[str, str]]:
-    """Every table that a person may choose, as the number of the bot's copies and the person's seat, with a label. It
-    is one choice rather than two, because not every table has every seat. A person without a choice sits last.
+    """Return every table that a person may choose, as the number of the bot's copies and the person's seat, with a
+    label. It is one choice rather than two, because not every table has every seat. A person without a choice sits
+    last.
     """
     found = []
     for seats in GAMES[game].seats:

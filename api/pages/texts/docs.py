@@ -111,7 +111,7 @@ class Hit:
 
 
 def matching(wanted: str) -> list[Hit]:
-    """Sections with all the words: those that have them in their headings first."""
+    """Return sections with all the words: those that have them in their headings first."""
     words = wanted.casefold().split()
     found = []
     for section in _sections(language()):
@@ -140,7 +140,7 @@ def _around(text: str, words: Sequence[str]) -> Markup:
 
 @cache
 def _sections(reader: str) -> tuple[Section, ...]:
-    """All texts, divided at their headings, once for each language."""
+    """Return all texts, divided at their headings, once for each language."""
     pages = [(gettext(TITLES[name]), f"/about/{name}", "", _source(name)) for name in ABOUT]
     for name, game in GAMES.items():
         path = protocol_of(name, reader)

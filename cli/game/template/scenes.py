@@ -1,4 +1,4 @@
-"""What viewers are told, in the reader's language: `_` looks its text up in locale/.
+"""What viewers read, in the reader's language: `_` looks its text up in locale/.
 
 State: ``prize`` (on offer, or null), ``cards`` (just played, by seat, or null), ``hands`` and ``sums`` of both seats.
 """

@@ -1,5 +1,4 @@
-// Shows one's own bots above a leaderboard, in sight while one reads it: place, name and rating of each, wherever it
-// stands.
+// Shows the reader's own bots above a leaderboard, where they stay in sight: the place, name and rating of each.
 import { say } from "./say.js";
 import { bots, known, name } from "./who.js";
 
@@ -21,7 +20,7 @@ async function begin() {
   const ids = bots();
   if (!ids.length || !document.querySelector("#board table")) return;
   let found = rows(document, ids);
-  if (!found.length) { // on another page of the leaderboard, or in no place: those that bear one's name
+  if (!found.length) { // they are on another page of the leaderboard, or not ranked: search for the reader's name
     const answer = await fetch(`/seasons/${place.dataset.season}?q=${encodeURIComponent(name())}`);
     if (!answer.ok) return;
     found = rows(new DOMParser().parseFromString(await answer.text(), "text/html"), ids);

@@ -1,18 +1,18 @@
-// A match of one's own: hears from the server when something happened (or asks now and then), exchanges the form for
-// the next one, and lets the viewer grow, move by move, so that the opponent's moves are seen. For that, a move is sent
-// without leaving the page. The form is a bar below the board, on which moves are made (play.js). A reader who signed out in
-// another tab is told so here.
+// The reader's own match: learns from the server when something has happened (or asks now and then), replaces the form
+// by the next one, and extends the viewer move by move, so that the opponent's moves are seen. Moves are therefore sent
+// without leaving the page. The form is a bar below the board, on which moves are made (play.js). The page also says
+// when the reader has signed out in another tab.
 import { attach } from "./play.js";
 import { viewer } from "./replay.js";
 import { say } from "./say.js";
 
 const EVERY_MS = 3000; // where there is no stream
-const MOVE_MS = 600; // that each new move is shown
-const MOST_MOVES = 6; // that are shown one after the other
+const MOVE_MS = 600; // how long each new move is shown
+const MOST_MOVES = 6; // shown one after the other
 const root = document.getElementById("table");
 const turn = () => document.getElementById("turn");
 const form = () => document.querySelector("form.move");
-const token = (part) => part.querySelector("[name=csrf]")?.value; // another one after signing in again; none: no form
+const token = (part) => part.querySelector("[name=csrf]")?.value; // it changes when the reader signs in again; none: there is no form
 let shown = null;
 let drawing = Promise.resolve();
 
@@ -20,7 +20,7 @@ let drawing = Promise.resolve();
 async function asked(address) {
   const response = await fetch(address, { headers: { accept: "text/html" }, cache: "no-store" });
   if (response.redirected) signedOut();
-  else if (response.status === 404) location.replace(location.pathname); // it is somebody else who is signed in
+  else if (response.status === 404) location.replace(location.pathname); // somebody else is signed in now
   return response.ok && !response.redirected ? response : null;
 }
 
@@ -55,7 +55,7 @@ async function draw() {
   stage.scrollIntoView({ block: "nearest" });
 }
 
-// Counts one's clock down. It is the server's: a browser's clock may be wrong.
+// Counts down the reader's time as the server told it, because a browser's clock may be wrong.
 function tick() {
   const clock = document.querySelector(".clock");
   if (!clock) return;
@@ -101,7 +101,7 @@ async function exchange(page, sent) {
   }
   if (wanted.dataset.version === turn().dataset.version && token(wanted) === token(turn()) && !turn().contains(sent)) return;
   const lost = turn().contains(document.activeElement) || document.activeElement === document.body;
-  if (shown) wanted.querySelector("form.move")?.classList.add("waits"); // until it has been seen what it answers
+  if (shown) wanted.querySelector("form.move")?.classList.add("waits"); // until the reader has seen what it answers
   turn().replaceWith(wanted);
   tick();
   if (shown) await attach(null, shown); // what is still drawn is the last form's
@@ -109,7 +109,7 @@ async function exchange(page, sent) {
   if (lost && (turn().contains(document.activeElement) || document.activeElement === document.body)) document.getElementById("your-turn")?.focus({ preventScroll: true });
 }
 
-// The events since one's own last move, from the record at that address.
+// The events since the reader's last move, from the record at that address.
 async function last(address) {
   if (!shown || !address) return;
   turn().querySelectorAll("form").forEach((form) => form.remove());

@@ -28,7 +28,7 @@ for (const secret of document.querySelectorAll("[data-copy]")) {
   });
   secret.after(" ", button);
 }
-const wrong = document.querySelector("[aria-invalid]"); // what to mend, for who types on
+const wrong = document.querySelector("[aria-invalid]"); // the field to correct, so that a reader can type at once
 (wrong ?? document.querySelector("[role=alert]:not([hidden])"))?.scrollIntoView({ block: "center" });
 wrong?.focus({ preventScroll: true });
 const here = new URL(location);

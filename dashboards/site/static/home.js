@@ -1,4 +1,4 @@
-// The moving parts of the home page. First, it shows signed-in readers how their bots do, from their own page. Then it
+// The moving parts of the home page. First, it shows signed-in readers how their bots are doing, from their own page. Then it
 // plays the match at the top while that is in sight, and begins again after its end; readers who prefer less motion
 // press Play. The viewer is that of a match's page; here it names no move in the address and takes no keys that scroll.
 import { viewer } from "./replay.js";
@@ -10,7 +10,7 @@ const AGAIN_MS = 6000;
 
 const root = document.getElementById("featured");
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
-let stopped = false; // by whoever looks
+let stopped = false; // by the reader
 
 async function begin() {
   const answer = await fetch(root.dataset.document);

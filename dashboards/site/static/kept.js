@@ -21,7 +21,7 @@ function look() {
 async function watch(number) {
   const packed = document.getElementById(`kept-${number}`);
   if (!packed) throw new Error(`game ${number} is not in this file`);
-  place.querySelector("[data-part=play][aria-pressed=true]")?.click(); // what plays would go on unseen
+  place.querySelector("[data-part=play][aria-pressed=true]")?.click(); // otherwise it would play on unseen
   open = number;
   const { match, exchanges } = await unpacked(packed.textContent);
   if (open !== number) return; // another was asked for meanwhile

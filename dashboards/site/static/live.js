@@ -6,7 +6,7 @@ import { mark } from "./who.js";
 
 const EVERY_MS = 3000;
 const SETTLED_MS = 1200; // for a second the server may still answer as it did before a new ranking
-const LISTENING_EVERY_MS = 30000; // what a ranking does not tell: matches, announcements
+const LISTENING_EVERY_MS = 30000; // for what no new ranking announces: matches, announcements
 
 let listening = null;
 let asked = 0;

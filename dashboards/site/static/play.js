@@ -59,7 +59,7 @@ export function tells(form, words) {
 }
 
 // Buttons beside a number, which stay within the offer: one step less and more (data-step), and amounts to add
-// (data-chips), of which 0 begins anew.
+// (data-chips), of which 0 starts again.
 function stepper(field) {
   const { step = "1", chips = "" } = field.dataset;
   const button = (text, label, value) => {

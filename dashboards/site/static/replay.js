@@ -261,7 +261,7 @@ class Viewer {
   draw() {
     const sight = this.part("sight").value;
     this.stage.draw(this.scenes[this.at].state, sight === "" ? null : Number(sight));
-    const { mine } = this.root.dataset; // the seat of whoever plays
+    const { mine } = this.root.dataset; // the seat of the person who plays
     if (mine) for (const own of this.part("stage").querySelectorAll(`.seat${mine}`)) own.classList.add("whose");
   }
 

@@ -1,5 +1,5 @@
 // Pages that are the same for everyone are made without knowing the reader. Personal pages store the name in this
-// browser, and the others show it from there, with the count of unread notices and one's own bots from the last minute.
+// browser, and the others show it from there, with the count of unread notices and the reader's bots, as of the last minute.
 // The name identifies nobody to the server: only the session's cookie does.
 import { say } from "./say.js";
 
@@ -41,7 +41,7 @@ async function learn() {
   if (bots) localStorage.setItem(BOTS, JSON.stringify(bots.items.map((bot) => bot.id)));
 }
 
-// What this browser knows, or nothing: it may keep nothing.
+// What this browser remembers, or nothing: it may refuse to store anything.
 function kept(key) {
   try {
     return localStorage.getItem(key) ?? "";
@@ -50,7 +50,7 @@ function kept(key) {
   }
 }
 
-// The numbers of one's own bots; none if nobody is signed in.
+// The numbers of the reader's bots; none if nobody is signed in.
 export function bots() {
   return JSON.parse(kept(BOTS) || "[]");
 }
@@ -59,7 +59,7 @@ export function name() {
   return kept(KEY);
 }
 
-// Marks the rows of one's own bots in the tables below `root`, and shows the links that one's role may follow.
+// Marks the rows of the reader's bots in the tables below `root`, and shows the links that the reader's role may follow.
 export function mark(root) {
   const may = kept(MAY).split(" ");
   for (const link of root.querySelectorAll("[data-for]")) link.hidden = !may.includes(link.dataset.for);
@@ -68,7 +68,7 @@ export function mark(root) {
   }
 }
 
-// Moves a match's link to the page for its authors to the top, for one of them.
+// For an author of a match, moves the link to the page for its authors to the top.
 function lead() {
   const note = document.getElementById("yours");
   const seats = [...document.querySelectorAll(".scoreline li")];

@@ -3,7 +3,7 @@ import { bar, box, drawn, make, spaced } from "/static/replay-draw.js";
 import { say } from "/static/say.js";
 
 const CELL = 10;
-const SHADES = 4; // a plane needs no more for neighbours to differ; greedily taken, sometimes two do not: the outline tells
+const SHADES = 4; // enough for neighbours to differ; chosen greedily, two may still match, and the outline separates them
 const SIDES = [[-1, 0, 0, 0, 1, 0], [1, 0, 0, 1, 1, 1], [0, -1, 0, 0, 0, 1], [0, 1, 1, 0, 1, 1]]; // a neighbour, the edge towards it
 
 export function stage(place, match) {

@@ -1,5 +1,5 @@
 // Betris on the board: tap a block to choose it, drag it to place it; arrows, R and F move, rotate and flip it. It only
-// ever lies where the server said that it fits.
+// ever lies where the server says that it fits.
 import { drawn as element } from "/static/replay-draw.js";
 import { choosable, tells } from "/static/play.js";
 import { say } from "/static/say.js";

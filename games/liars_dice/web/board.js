@@ -2,7 +2,7 @@
 import { box, die, drawn, make, percent } from "/static/replay-draw.js";
 import { say } from "/static/say.js";
 
-const NEWEST = 10; // bids that are shown: the table stays as high
+const NEWEST = 10; // bids shown, so that the table keeps its height
 
 export function stage(place, match) {
   return {

@@ -64,9 +64,7 @@ log = logging.getLogger(__name__)
 
 
 def plan_finals(session: Session, season: Season) -> list[int]:
-    """Do what can be done next for a season in its finals, and return the new series. The caller has locked the
-    season.
-    """
+    """Do what can be done next in a season's finals, and return the new series. The caller has locked the season."""
     assert season.state is SeasonState.FINALS
     if season.finals_done_at is not None:
         return []
@@ -93,9 +91,7 @@ def plan_finals(session: Session, season: Season) -> list[int]:
 
 
 def _qualify(session: Session, season: Season) -> bool:
-    """Choose the finalists by a ranking that includes every match of the ladder. Return False if there is no such
-    ranking yet.
-    """
+    """Choose the finalists by a ranking that includes all of the ladder. Return False if there is none yet."""
     snapshot = _current_ranking(session, season)
     if snapshot is None:
         return False
@@ -119,7 +115,7 @@ def _qualify(session: Session, season: Season) -> bool:
 
 
 def _current_ranking(session: Session, season: Season) -> RatingSnapshot | None:
-    """The newest ranking, or None if the log has changed since."""
+    """Return the newest ranking, or None if the log has changed since."""
     serials = session.exec(select(Season.log_serial, Season.rated_serial).where(Season.id == season.id)).one()
     if serials[0] != serials[1]:
         return None
@@ -131,9 +127,7 @@ def _current_ranking(session: Session, season: Season) -> RatingSnapshot | None:
 
 
 def _plan_division(session: Session, season: Season, field: Field, finalists: int, room: int) -> tuple[list[int], bool]:
-    """Plan the next series of one division, and say whether it has played enough. `finalists`: how many bots
-    qualified.
-    """
+    """Plan a division's next series, and say whether it has played enough. `finalists`: how many bots qualified."""
     before = played(session, season.id, field)
     rounds = _next_tables(session, season, field, finalists, before)
     if rounds:
@@ -149,7 +143,7 @@ def _plan_division(session: Session, season: Season, field: Field, finalists: in
 def _next_tables(
     session: Session, season: Season, field: Field, finalists: int, before: Sequence[Played]
 ) -> list[tuple[int, tuple[int, ...]]]:
-    """The tables of rounds that can be played now and are not planned yet, each with the round's number."""
+    """Return the tables of rounds that can be played now and are not planned yet, each with the round's number."""
     of_rounds = [series for series in before if series.round is not None]
     if season.finals is FinalsFormat.ROUND_ROBIN:
         planned = {series.versions for series in of_rounds}
@@ -168,7 +162,7 @@ def _next_tables(
 def _swiss_round(
     session: Session, season: Season, field: Field, before: Sequence[Played], rounds: int
 ) -> list[tuple[int, ...]]:
-    """The tables of the next round; none if no bot has a new opponent left."""
+    """Return the tables of the next round; none if no bot has a new opponent left."""
     sat = times_sat(before)
     byes = Counter({version: rounds - sat[version] for version in field})
     points = scores(session, season)
@@ -204,8 +198,8 @@ def _extra_games(session: Session, season: Season, field: Field, before: Sequenc
 
 
 def _gaps(order: Field, rows: Mapping[int, Mapping[str, Any]], most_games: int) -> list[Gap]:
-    """The neighbours that need more games, best places first. A row's `gap_se` belongs to its distance to the next row;
-    it is None where a rule decides the order.
+    """Return the neighbours that need more games, best places first. A row's `gap_se` belongs to its distance to the
+    next row; it is None where a rule decides the order.
     """
     gaps = []
     for above, below in pairwise(order):
@@ -219,7 +213,7 @@ def _gaps(order: Field, rows: Mapping[int, Mapping[str, Any]], most_games: int) 
 
 
 def _neighbours(order: Field, gap: Gap, seats: int) -> tuple[int, ...]:
-    """The two bots of the gap, and their nearest neighbours if the table is larger."""
+    """Return the two bots of the gap, and their nearest neighbours if the table is larger."""
     start = order.index(gap.above) - (seats - 2) // 2
     start = max(0, min(start, len(order) - seats))
     return tuple(order[start : start + seats])

@@ -37,7 +37,7 @@ class Played:
 
 
 def fields(session: Session, season: Season) -> dict[int, list[int]]:
-    """The finalists of each division that are still there, if they are enough for a table."""
+    """Return the finalists of each division that are still there, if they are enough for a table."""
     statement = select(Entry.division, Entry.version_id).where(
         Entry.season_id == season.id, col(Entry.finals_seed).is_not(None), taking_part(season.id)
     )
@@ -56,8 +56,8 @@ def qualified(session: Session, season_id: int) -> Mapping[int, int]:
 
 
 def played(session: Session, season_id: int, field: Field) -> list[Played]:
-    """Series of the finals in which one of these versions sits. Series dropped when a bot was taken out are left out:
-    they were never played, and are due again if it comes back.
+    """Return the series of the finals in which one of these versions sits. Series dropped when a bot was taken out are
+    left out: they were never played, and are due again if it comes back.
     """
     dropped = select(Attempt.series_id).where(Attempt.season_id == season_id, Attempt.cause == Cause.ENTRY_ABSENT)
     chosen = (Series.season_id == season_id, Series.purpose == Purpose.FINALS, col(Series.id).not_in(dropped))
@@ -131,7 +131,7 @@ def finals_progress(session: Session, season_id: int) -> list[FinalsProgress]:
 
 
 def rounds_of(season: Season, finalists: int) -> int:
-    """The number of rounds: of Swiss finals as chosen, or as many as halving the field down to one takes."""
+    """Return the number of rounds: of Swiss finals as chosen, or as many as halving the field down to one takes."""
     if season.finals is FinalsFormat.ROUND_ROBIN:
         return finalists - 1 + finalists % 2
     return swiss_rounds(season.finals_rounds, finalists)
@@ -165,7 +165,7 @@ def _progress(season: Season, division: int, field: Field, finalists: int, befor
 
 
 def times_sat(before: Sequence[Played]) -> Counter[int]:
-    """The number of rounds in which each version had a table that carries information about it."""
+    """Return the number of rounds in which each version had a table that carries information about it."""
     # A rejudged match adds a series to its round, but a version sits in a round only once.
     seats = {(version, series.round) for series in before if not series.struck for version in series.versions}
     return Counter(version for version, _ in seats)

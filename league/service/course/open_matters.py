@@ -42,7 +42,7 @@ class Unfinished:
         return self.holds or bool(self.matches)
 
     def words(self) -> list[str]:
-        """These matters as parts of a sentence."""
+        """Return these matters as parts of a sentence."""
         said = []
         if self.appeals:
             said.append(counted(self.appeals, "open appeal"))

@@ -23,20 +23,20 @@ series, and be done before the queue is empty, which holds half of the bound whe
 
 
 def low_after(session: Session, series_id: int) -> int | None:
-    """The season of a finished series, if more series are to be made before the next tick; else None."""
+    """Return the season of a finished series, if more series are to be made before the next tick; else None."""
     season = _season(session, _after(settings_of(session).judge_unfit), series_id=series_id)
     return season.id if season is not None and _runs_low(session, season) else None
 
 
 def runs_low(session: Session, season_id: int) -> bool:
-    """Whether a running season has room for enough series to make planning worthwhile."""
+    """Say whether a running season has room for enough series to make planning worthwhile."""
     season = _season(session, _in_season(settings_of(session).judge_unfit), season_id=season_id)
     return season is not None and _runs_low(session, season)
 
 
 def open_of_season(session: Session, season_id: int, bound: int) -> int:
-    """The number of series that wait or run, counted no further than the bound. Series of gates and of evaluations have
-    bounds of their own.
+    """Return the number of series that wait or run, counted no further than the bound. Series of gates and of
+    evaluations have bounds of their own.
     """
     session.flush()
     return len(session.connection().execute(UNDER_WAY, {"season_id": season_id, "bound": bound}).all())
@@ -64,7 +64,7 @@ def _runs_low(session: Session, season: Row[*tuple[Any, ...]]) -> bool:
 
 
 def _season(session: Session, statement: Select[Any], **which: int) -> Row[*tuple[Any, ...]] | None:
-    """What decides whether a season in play runs low, in one statement."""
+    """Return what decides whether a season in play runs low, in one statement."""
     session.flush()
     return session.connection().execute(statement, {**which, **told_of(session, NO_HOST)}).first()
 

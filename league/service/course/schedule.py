@@ -63,13 +63,11 @@ CENTRE_ELO = 1500.0
 """The expected rating of an unknown version."""
 
 MARGIN = timedelta(minutes=2)
-"""A series that finished so shortly before a ranking may be missing in it: the log was read earlier, and clocks
-differ.
-"""
+"""A series that finished so shortly before a ranking may be missing in it: its log is older, and clocks differ."""
 
 
 def seasons_going_on(session: Session) -> dict[int, str]:
-    """All seasons that are not closed, the oldest first, each with its game."""
+    """Return all seasons that are not closed, the oldest first, each with its game."""
     return dict(session.exec(ALL_GOING_ON).all())
 
 
@@ -143,7 +141,7 @@ def _plan(session: Session, season: Season) -> list[int]:
 
 
 def has_unplayed(session: Session, season: Season) -> bool:
-    """Whether a season's ladder has matches that nobody has planned yet."""
+    """Say whether a season's ladder has matches that nobody has planned yet."""
     if season.state not in ON_LADDER or past_its_close(season, now(session)):
         return False
     if not _ladder_goes_on(session, season):
@@ -156,13 +154,13 @@ def has_unplayed(session: Session, season: Season) -> bool:
 
 
 def _ladder_goes_on(session: Session, season: Season) -> bool:
-    """Whether the ladder is played, and does not wait for an evaluation."""
+    """Say whether the ladder is played, and does not wait for an evaluation."""
     waits = not season.ladder_during_evaluations and running_evaluation(session, season.id) is not None
     return season.ladder and not waits
 
 
 def _precedence(proposal: Proposal, placing: Set[int]) -> Precedence:
-    """The precedence of a planned series. `placing`: the versions that are being placed."""
+    """Return the precedence of a planned series. `placing`: the versions that are being placed."""
     if placing.isdisjoint(proposal.versions):
         return Precedence.ORDINARY
     return Precedence.NEW_VERSION if proposal.reason is Reason.TURN else Precedence.PLACEMENT
@@ -172,7 +170,7 @@ def _precedence(proposal: Proposal, placing: Set[int]) -> Precedence:
 
 
 def _ready(session: Session, season: Season) -> dict[int, Entry]:
-    """The entries whose version may play and that do not rest, by version."""
+    """Return the entries whose version may play and that do not rest, by version."""
     return {entry.version_id: entry for entry in session.exec(_ready_in(season.id))}
 
 
@@ -187,7 +185,7 @@ def _ready_in(season_id: int) -> SelectOfScalar[Entry]:
 
 
 def _players(session: Session, season: Season) -> dict[int, Entry]:
-    """The entries that may play, by version; newcomers get their place in the order of waiting."""
+    """Return the entries that may play, by version; newcomers get their place in the order of waiting."""
     players = _ready(session, season)
     for entry in players.values():
         if entry.waiting_since is None:  # a newcomer goes behind all others
@@ -196,7 +194,7 @@ def _players(session: Session, season: Season) -> dict[int, Entry]:
 
 
 def _through(session: Session, season_id: int, players: Mapping[int, Entry], games_per_pair: int | None) -> set[int]:
-    """The versions that have played all their games against everybody who now plays in their division."""
+    """Return the versions that have played all their games against everybody who now plays in their division."""
     if games_per_pair is None:
         return set()
     found: set[int] = set()
@@ -208,7 +206,7 @@ def _through(session: Session, season_id: int, players: Mapping[int, Entry], gam
 
 
 def _opponents_done(session: Session, season_id: int, division: int, games_per_pair: int) -> Counter[int]:
-    """For each version of a division, the number of present opponents against which it has played all games.
+    """Return, for each version of a division, the number of present opponents against which it has played all games.
 
     The query reads each pair of the division once. With a join on entries, SQLite read all entries for every pair: 56 s
     of CPU a tick with 2,000 bots and 50,000 pairs, against 0.4 s now. Without the `+ 0` it would look up every possible
@@ -222,7 +220,7 @@ def _opponents_done(session: Session, season_id: int, division: int, games_per_p
 
 @lru_cache(SEASONS_AT_A_TIME)
 def _done_in(season_id: int) -> tuple[Any, ...]:
-    """The statements for each side of the pairs."""
+    """Return the statements for the two sides of the pairs."""
     of_division = (Entry.season_id == season_id, col(Entry.division) == bindparam("division"))
     there = select(Entry.version_id).where(*of_division, taking_part(season_id))
     return tuple(
@@ -266,7 +264,7 @@ def _entrants(
 def _links(
     session: Session, season_id: int, versions: Mapping[int, Entry], snapshot: RatingSnapshot | None
 ) -> tuple[dict[int, int], Counter[int]]:
-    """The part of the field that each version belongs to, and the number of its open series.
+    """Return the part of the field that each version belongs to, and the number of its open series.
 
     The newest ranking contains the parts according to its log; series that are open or ended later link versions too.
     """
@@ -294,7 +292,7 @@ def _links(
 
 
 def _met(session: Session, season_id: int, versions: Mapping[int, int], player: Entry) -> dict[int, Met]:
-    """A player's planned and played games against every opponent that may play now; `versions` by bot.
+    """Return a player's planned and played games against every opponent that may play now; `versions` by bot.
 
     Games between earlier versions of the two bots are counted separately: they show which bots have met, but not how
     often these two versions have.

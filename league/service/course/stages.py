@@ -63,7 +63,7 @@ def _finalists(session: Session, season_id: int) -> Sequence[BotVersion]:
 
 
 def _survivors(session: Session, row: Evaluation) -> Sequence[BotVersion]:
-    """The versions that advance from a finished stage, the best first; the others get their final places now."""
+    """Return the versions that advance from a finished stage, the best first; the others get their final places now."""
     left = (EvaluationPlayer.evaluation_id == row.id, col(EvaluationPlayer.gone_after).is_(None))
     players = select(BotVersion).join(EvaluationPlayer, col(EvaluationPlayer.version_id) == BotVersion.id)
     placed = players.where(EvaluationPlayer.evaluation_id == row.id).order_by(col(EvaluationPlayer.place))

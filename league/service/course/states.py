@@ -86,9 +86,7 @@ def set_season_state(
 def change_state(
     session: Session, season_id: int, before: SeasonState, after: SeasonState, actor: str = SYSTEM
 ) -> bool:
-    """Make the transition itself by compare-and-set, with what belongs to it. Return False if somebody else was
-    faster.
-    """
+    """Make the transition by compare-and-set, with what belongs to it. Return False if somebody else was faster."""
     cut_off = {}
     if after is SeasonState.CLOSED:
         cut_off = unfinished(session, session.get_one(Season, season_id)).noted()
@@ -122,9 +120,7 @@ def change_state(
 
 
 def _ordered(season_id: int) -> ColumnElement[bool]:
-    """Whether a series repeats a match by an organiser's order. Without it, a result that was ruled out would count
-    again.
-    """
+    """Say whether a series repeats a match by a ruling. Without it, a result that was ruled out would count again."""
     repeated = (VoidedMatch.season_id == season_id, col(VoidedMatch.rejudged_id).is_not(None))
     repetitions = col(Match.id).in_(select(VoidedMatch.rejudged_id).where(*repeated))
     return col(Series.id).in_(select(Match.series_id).where(repetitions))
@@ -156,7 +152,7 @@ def waits_for(session: Session, season_id: int) -> list[str]:
 
 
 def past_its_close(season: Season, at: datetime) -> bool:
-    """Whether the season's closing date has come; open matters may delay the close itself."""
+    """Say whether the season's closing date has come; open matters may delay the close itself."""
     return season.closes_at is not None and season.closes_at <= at
 
 
@@ -169,7 +165,7 @@ def _must_stay_open(session: Session, season: Season) -> None:
 
 
 def _due(season: Season, at: datetime) -> SeasonState | None:
-    """The state that a date, or the end of the finals, requires now."""
+    """Return the state that a date, or the end of the finals, requires now."""
     if season.state is SeasonState.FINALS and season.finals_done_at is not None and season.closes_when_done:
         return SeasonState.CLOSED
     for after, _, date in dated_steps(season, season.state):
@@ -180,6 +176,6 @@ def _due(season: Season, at: datetime) -> SeasonState | None:
 
 
 def _possible(before: SeasonState) -> str:
-    """The possible next states of a season, as the end of a sentence."""
+    """Return the possible next states of a season, as the end of a sentence."""
     after = [step.becomes for state, step in SEASON_STEPS.items() if allowed(before, state)]
     return f"it can be {' or '.join(after)}" if after else "it stays so"

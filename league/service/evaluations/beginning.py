@@ -92,7 +92,7 @@ def begin_due(session: Session, season: Season) -> Evaluation | None:
 
 
 def due(session: Session, season: Season) -> tuple[datetime, DeclaredEvaluation] | None:
-    """The earliest evaluation that is due and has not begun, with its time, or None."""
+    """Return the earliest evaluation that is due and has not begun, with its time, or None."""
     if not season.evaluations or season.evaluations_at is None:
         return None
     newest = select(Evaluation.name, func.max(Evaluation.due_at)).where(Evaluation.season_id == season.id)
@@ -221,8 +221,8 @@ def _add(
 
 
 def _seeded(session: Session, season: Season) -> list[tuple[int, int]]:
-    """The field as versions with their bots, the best seed first: by the last evaluation's standings, then the bots
-    that were not in it, by the time of submission.
+    """Return the field as versions with their bots, the best seed first: by the last evaluation's standings, then the
+    bots that were not in it, by the time of submission.
     """
     statement = (
         select(Entry.version_id, Entry.bot_id, BotVersion.created_at)

@@ -26,9 +26,7 @@ from deadheat.league.states import EvaluationFormat
 from deadheat.league.timetable import DeclaredEvaluation
 
 TURN_SECONDS = 0.06
-"""The time from the end of a series to the start of the next in its slot, on an idle machine; under load 9 it was 2.7
-s.
-"""
+"""The time between two series in a slot, on an idle machine; under load 9 it was 2.7 s."""
 
 MOST_TURN = timedelta(minutes=1)
 """If nothing started for this long, nothing was waiting to be played."""
@@ -37,9 +35,7 @@ FEWEST_MEASURED = 10
 """The number of played series from which the measured pace replaces the estimate."""
 
 POOL_SECONDS = 0.5
-"""The measured time from the last result of a pool to the first start of the next: settling, drawing, notifying
-workers.
-"""
+"""The measured time from a pool's last result to the next one's first start: settling, drawing, notifying workers."""
 
 MOST_FORESEEN = 300
 """The most evaluations to foresee."""
@@ -57,11 +53,11 @@ class Pace:
     turn_seconds: float = TURN_SECONDS
 
     def seconds(self, matches: int) -> float:
-        """The duration of a series of that many matches."""
+        """Return the duration of a series of that many matches."""
         return self.start_seconds + matches * self.match_seconds
 
     def matches_a_minute(self, matches: int, slots: int) -> float:
-        """The rate of that many slots that play only series of this length."""
+        """Return the rate of that many slots that play only series of this length."""
         return 60 * slots * matches / max(self.seconds(matches) + self.turn_seconds, 0.001)
 
 
@@ -99,8 +95,8 @@ def measured(series: Sequence[Played], estimate: Pace, slots: int = 1) -> Pace:
 
 
 def _turn(series: Sequence[Played], slots: int) -> float:
-    """The mean number of seconds for which a slot was idle although a series waited. The n-th series to start after the
-    first `slots` took the slot of the n-th to end.
+    """Return the mean number of seconds for which a slot was idle although a series waited. The n-th series to start
+    after the first `slots` took the slot of the n-th to end.
     """
     ended = sorted(one.finished_at for one in series)
     later = sorted(series, key=lambda one: one.started_at)[slots:]
@@ -125,16 +121,14 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Machines:
-    """The machines that play. `ladder_seconds`: how long one of the ladder's series holds a slot; 0: the ladder waits
-    meanwhile.
-    """
+    """The machines that play. `ladder_seconds`: how long a series of the ladder holds a slot; 0: the ladder waits."""
 
     slots: int
     pace: Pace
     ladder_seconds: float = 0.0
 
     def seconds(self, work: Work) -> float:
-        """The time that the work takes."""
+        """Return the time that the work takes."""
         turns = -(-work.series // self.slots)
         pool = (
             turns * (self.pace.seconds(work.matches) + self.pace.turn_seconds) + POOL_SECONDS + self.ladder_seconds / 2
@@ -150,8 +144,8 @@ def evaluation_work(declared: DeclaredEvaluation, bots: int, series: int, matche
 
 
 def stage_work(declared: Sequence[Stage], players: int, at_once: int, whole: Callable[[int], int]) -> list[list[Work]]:
-    """The work of each stage, for that many players in the first. It includes as many further matches as there may be
-    at a cut, and in each round of a knockout those of one pair. `whole`: matches of a pair in whole turns.
+    """Return the work of each stage, for that many players in the first. It includes as many further matches as there
+    may be at a cut, and in each round of a knockout those of one pair. `whole`: matches of a pair in whole turns.
     """
     found: list[list[Work]] = []
     for stage in declared:
@@ -190,7 +184,7 @@ class Course:
 def foresee(
     lines: Sequence[DeclaredEvaluation], took: Mapping[str, tuple[int, float]], course: Course
 ) -> list[ForecastEvaluation]:
-    """The evaluations that are played from now on. `took`: by name, the matches and seconds of each."""
+    """Return the evaluations that are played from now on. `took`: by name, the matches and seconds of each."""
     begun = {line.name: max(course.since, (course.begun or {}).get(line.name, course.since)) for line in lines}
     found = []
     free = course.at
@@ -223,12 +217,12 @@ def _judged(one: ForecastEvaluation, lines: Sequence[DeclaredEvaluation], until:
 
 
 def next_after(lines: Sequence[DeclaredEvaluation], at: datetime) -> datetime | None:
-    """The next time of any line after that instant."""
+    """Return the next time of any line after that instant."""
     return min(filter(None, (line.next_due(at) for line in lines)), default=None)
 
 
 def _skipped(line: DeclaredEvaluation, since: datetime, at: datetime) -> int:
-    """The number of a line's dates after `since` and before `at`."""
+    """Return the number of a line's dates after `since` and before `at`."""
     count = 0
     while (since := line.next_due(since) or at) < at and count < MOST_FORESEEN:
         count += 1
@@ -236,7 +230,7 @@ def _skipped(line: DeclaredEvaluation, since: datetime, at: datetime) -> int:
 
 
 def done_in_gaps(seconds: float, since: datetime, busy: Sequence[ForecastEvaluation]) -> datetime:
-    """When other work of that length is done, if it is played before, between and after evaluations."""
+    """Return when other work of that length is done, if it is played before, between and after evaluations."""
     for one in busy:
         gap = max(0.0, (one.begins_at - since).total_seconds())
         if seconds <= gap:

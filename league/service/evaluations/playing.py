@@ -5,10 +5,10 @@ Theory of operation
 `plan_evaluation` reads the database each time and does what can be done next. The season is locked meanwhile, and every
 step is a row that exists or does not, so two schedulers, or one that dies between two steps, do nothing twice:
 
-1. A pairing of which all series are over is *settled*: its points are stored and never change again. Later rulings, and
-decisions about held matches, do not change an evaluation, so it waits for nobody.
-2. When everything drawn is settled, what is next is drawn from the points of all rounds (`league.pairing.tournament`).
-   A round robin is drawn as a whole.
+1. A pairing is *settled* when all its series are over: its points are stored and never change again. Later rulings, and
+   decisions about held matches, do not change an evaluation, so it waits for nobody.
+2. When everything drawn is settled, the next round is drawn from the points of all rounds
+   (`league.pairing.tournament`). A round robin is drawn as a whole.
 3. Series of drawn pairings are planned while there is room, board by board. Evaluations have room of their own beside
    the ladder and are played before it (`league.service.series.turns`).
 4. When the last round is settled, everybody has a place.
@@ -84,12 +84,12 @@ def carry_on(session: Session, season: Season, row: Evaluation) -> list[int]:
 
 
 def open_of_evaluation(session: Session, season_id: int) -> int:
-    """The number of series of the season's evaluations that wait or run."""
+    """Return the number of series of the season's evaluations that wait or run."""
     return session.exec(OPEN, params={"season_id": season_id}).one()
 
 
 def has_unplanned(session: Session, evaluation_id: int) -> bool:
-    """Whether a drawn pairing has no series yet. Pairings are planned in order, so the last open one tells."""
+    """Say whether a drawn pairing has no series yet. Pairings are planned in order, so the last open one tells."""
     last = session.connection().execute(LAST_OPEN, {"evaluation_id": evaluation_id}).first()
     return last is not None and not last.is_planned
 
@@ -121,7 +121,7 @@ def meetings(session: Session, evaluation_id: int) -> list[Meeting]:
 
 
 def form_of(season: Season, row: Evaluation) -> Form:
-    """The form in which it is played, with the matches of a pair in whole turns."""
+    """Return the form in which it is played, with the matches of a pair in whole turns."""
     matches = whole_groups(season.game, season.seats, row.matches)
     ties = None if row.tie_breaks is None else tuple(row.tie_breaks)
     return Form(row.format, row.rounds, matches, row.keep, row.further, row.third_place, row.rules, ties)
@@ -135,7 +135,7 @@ def standings_of(session: Session, row: Evaluation) -> list[Placed]:
 
 
 def players_of(session: Session, evaluation_id: int) -> tuple[list[int], set[int]]:
-    """The versions of the field, the best seed first, and those that were taken out."""
+    """Return the versions of the field, the best seed first, and those that were taken out."""
     players = select(EvaluationPlayer.version_id, EvaluationPlayer.gone_after)
     players = players.where(EvaluationPlayer.evaluation_id == evaluation_id).order_by(col(EvaluationPlayer.seed))
     found = session.exec(players).all()
@@ -143,9 +143,9 @@ def players_of(session: Session, evaluation_id: int) -> tuple[list[int], set[int
 
 
 def _gone(session: Session, row: Evaluation) -> set[int]:
-    """The versions of bots that organisers removed from the season; a removed bot does not return to the evaluation. A
-    bot that its author withdraws plays to the end: otherwise authors could choose during an evaluation who gets the
-    points of unplayed matches.
+    """Return the versions of bots that organisers removed from the season; a removed bot does not return to the
+    evaluation. A bot that its author withdraws plays to the end: otherwise authors could choose during an evaluation
+    who gets the points of unplayed matches.
     """
     absent = session.exec(TAKEN_OUT, params={"season_id": row.season_id}).all()
     if absent:
@@ -162,7 +162,7 @@ GONE = select(EvaluationPlayer.version_id).where(
 
 
 def _is_settled(session: Session, row: Evaluation) -> bool:
-    """Whether every drawn pairing is settled."""
+    """Say whether every drawn pairing is settled."""
     session.flush()
     return session.connection().execute(LAST_OPEN, {"evaluation_id": row.id}).first() is None
 
@@ -194,7 +194,7 @@ def _draw(session: Session, season: Season, row: Evaluation, gone: Collection[in
 
 
 def last_round(session: Session, evaluation_id: int) -> int:
-    """The number of the last round drawn; 0 if there is none."""
+    """Return the number of the last round drawn; 0 if there is none."""
     drawn = select(func.max(EvaluationPairing.round)).where(EvaluationPairing.evaluation_id == evaluation_id)
     return session.exec(drawn).one() or 0
 
@@ -264,8 +264,8 @@ SETTLED = (
 def _short(
     session: Session, pairings: Sequence[EvaluationPairing], gone: Collection[int], matches: int
 ) -> dict[int, int]:
-    """For pairings whose matches the service failed to play in full: the number of matches that replace the held or
-    abandoned ones. A pairing has at most twice its planned matches, so no failure holds up a stage.
+    """Return, for pairings whose matches the service failed to play in full, the number of matches that replace the
+    held or abandoned ones. A pairing has at most twice its planned matches, so no failure holds up a stage.
     """
     there = [one.id for one in pairings if one.first_id not in gone and one.second_id not in gone]
     ended: Any = col(Match.state).in_(WITH_RESULT)

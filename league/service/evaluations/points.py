@@ -24,7 +24,7 @@ def points_of(
     *,
     voided: bool = False,
 ) -> dict[int, Points]:
-    """The points of each pairing so far, by its id: win 1, draw 1/2, loss and own fault 0.
+    """Return the points of each pairing so far, by its id: win 1, draw 1/2, loss and own fault 0.
 
     `matches`: the planned number, which limits the unplayed matches that count for a player whose opponent has left.
     `voided`: with the matches that organisers voided.
@@ -72,7 +72,7 @@ RESULTS = ALL_RESULTS.where(~exists().where(col(VoidedMatch.match_id) == col(Mat
 
 
 def _taken(ranks: Mapping[int, int], pairing: EvaluationPairing | Row[Any]) -> Points:
-    """The points of one match; rank 0 marks a fault."""
+    """Return the points of one match; rank 0 marks a fault."""
     assert pairing.second_id is not None, "a bye has no matches"
     one, other = ranks[pairing.first_id], ranks[pairing.second_id]
     if one == 0 or other == 0:

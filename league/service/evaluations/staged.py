@@ -23,7 +23,7 @@ NAMED = 10
 
 
 def stages_of(session: Session, season_id: int) -> list[records.StageProgress]:
-    """The stages of a season's finals, in their order."""
+    """Return the stages of a season's finals, in their order."""
     season = session.get_one(Season, season_id)
     declared = stages(season.stages)
     if not declared:
@@ -56,7 +56,7 @@ def _progress(
 
 
 def bracket_of(session: Session, row: Evaluation) -> list[records.BracketTie]:
-    """A knockout's bracket, with the points of unsettled ties too; for other formats, nothing."""
+    """Return a knockout's bracket, with the points of unsettled ties too; for other formats, nothing."""
     if row.format is not EvaluationFormat.KNOCKOUT:
         return []
     seeded, _ = players_of(session, row.id)

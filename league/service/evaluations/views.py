@@ -49,7 +49,7 @@ COURSE = 100
 def evaluations(
     session: Session, season_id: int, *, before: int | None = None, limit: int = 50
 ) -> list[records.Evaluation]:
-    """The season's evaluations, the newest first; `before`: those with a lower number. Raises NotFound."""
+    """Return the season's evaluations, the newest first; `before`: those with a lower number. Raises NotFound."""
     existing(session, Season, season_id)
     statement = NEWEST if before is None else NEWEST.where(Evaluation.number < before)
     rows = session.exec(statement, params={"season": season_id, "most": limit}).all()
@@ -65,7 +65,7 @@ NEWEST = (
 
 
 def coming(session: Session, season_id: int) -> list[tuple[str, datetime]]:
-    """The sentence and next time of each line of the timetable that has one, the soonest first."""
+    """Return the sentence and next time of each line of the timetable that has one, the soonest first."""
     season = existing(session, Season, season_id)
     if season.state not in (SeasonState.SCHEDULED, *ON_LADDER):
         return []
@@ -74,15 +74,15 @@ def coming(session: Session, season_id: int) -> list[tuple[str, datetime]]:
 
 
 def overdue(session: Session, season_id: int) -> datetime | None:
-    """Since when an evaluation that has not begun has been due; None if none is due."""
+    """Return since when an evaluation that has not begun has been due; None if none is due."""
     season = existing(session, Season, season_id)
     found = due(session, season) if season.state in ON_LADDER else None
     return None if found is None else found[0]
 
 
 def courses(session: Session, season_id: int, bot_ids: Collection[int] | None = None) -> list[records.Course]:
-    """The places of these bots, or of the first `TOP`, in the newest `COURSE` completed evaluations of a season, the
-    best first. Empty if fewer than two are completed.
+    """Return the places of these bots, or of the first `TOP`, in the newest `COURSE` completed evaluations of a season,
+    the best first. Empty if fewer than two are completed.
     """
     rows = session.exec(DONE, params={"season": season_id}).all()
     if len(rows) < 2:
@@ -112,9 +112,7 @@ DONE = (
 
 
 def _first(session: Session, newest: Sequence[Evaluation]) -> list[int]:
-    """The first `TOP` bots of the newest evaluation. A stage may have fewer; then bots of the evaluations before it
-    follow.
-    """
+    """Return the first `TOP` bots of the newest evaluation; if it has fewer, bots of earlier evaluations follow."""
     found: dict[int, None] = {}
     for row in newest:
         best = select(EvaluationPlayer.bot_id).where(EvaluationPlayer.evaluation_id == row.id)
@@ -142,8 +140,8 @@ def evaluation(
     limit: int | None = None,
     keep: Keep = made_anew,
 ) -> records.EvaluationDetail:
-    """An evaluation with its standings: the places after the first `skip`. `versions`: only those. `keep` may keep what
-    the standings so far are computed to. Raises NotFound.
+    """Return an evaluation with its standings: the places after the first `skip`. `versions`: only those. `keep` may
+    keep what the standings so far are computed to. Raises NotFound.
     """
     row = existing(session, Evaluation, evaluation_id)
     told = _told(session, row)
@@ -162,7 +160,7 @@ def evaluation(
 def _final(
     session: Session, row: Evaluation, versions: Collection[int] | None, skip: int, limit: int | None
 ) -> list[Placed] | None:
-    """The standings as stored at the end of the evaluation, or None if they were not stored."""
+    """Return the standings as stored at the end of the evaluation, or None if they were not stored."""
     connection, mine = session.connection(), {"evaluation": row.id}
     if connection.execute(KEPT, mine).first() is None:
         return None
@@ -189,7 +187,7 @@ PLACES = (
 
 
 def versions_named(session: Session, evaluation_id: int, named: str) -> set[int]:
-    """The versions of the field with `named` in the name of their bot, author or team."""
+    """Return the versions of the field with `named` in the name of their bot, author or team."""
     keys = (col(Bot.name_key), col(User.name_key), col(Team.name_key))
     found = (
         select(EvaluationPlayer.version_id)
@@ -211,8 +209,8 @@ def pairings(
     skip: int = 0,
     limit: int | None = None,
 ) -> tuple[list[records.EvaluationPairing], int]:
-    """The pairings of a round, or of all drawn rounds (None), in the order of rounds and boards: those after the first
-    `skip`, and the total number. `versions`: only theirs. Raises NotFound.
+    """Return the pairings of a round, or of all drawn rounds (None), in the order of rounds and boards: those after the
+    first `skip`, and the total number. `versions`: only theirs. Raises NotFound.
     """
     row = existing(session, Evaluation, evaluation_id)
     drawn, counted = _drawn(number is not None, versions is not None)
@@ -228,7 +226,7 @@ def pairings(
 
 @cache
 def _drawn(of_round: bool, of_versions: bool) -> tuple[Any, Any]:
-    """The statements for pairings, and for their number."""
+    """Return the statements for pairings, and for their number."""
     which = [col(EvaluationPairing.evaluation_id) == bindparam("evaluation")]
     if of_round:
         which.append(col(EvaluationPairing.round) == bindparam("round"))
@@ -272,7 +270,7 @@ def _standing(one: Placed, seat: records.EvaluationSeat, author: str, gone: bool
 
 
 def _matches(session: Session, pairings: Sequence[Row[Any]]) -> dict[int, list[int]]:
-    """The matches of each pairing, in their order."""
+    """Return the matches of each pairing, in their order."""
     found: dict[int, list[int]] = {}
     rows: Iterable[Any] = session.connection().execute(MATCHES, {"ids": [pairing.id for pairing in pairings]})
     for pairing_id, match_id in rows:

@@ -15,7 +15,7 @@ EVALUATION = (
 
 
 def evaluations(session: Session, scope: Scope, after: int, limit: int) -> Page:
-    """One row for each evaluation."""
+    """Return one row for each evaluation."""
     statement = select(Evaluation).where(*_wanted(scope), Evaluation.id > after)
     found = session.exec(statement.order_by(col(Evaluation.id)).limit(limit)).all()
     rows = [{"evaluation_id": row.id, **cells(row, *EVALUATION, "created_at", "ended_at")} for row in found]
@@ -23,7 +23,7 @@ def evaluations(session: Session, scope: Scope, after: int, limit: int) -> Page:
 
 
 def evaluation_players(session: Session, scope: Scope, after: int, _limit: int) -> Page:
-    """One row for each version in each evaluation's field; a page is an evaluation."""
+    """Return one row for each version in each evaluation's field; a page is an evaluation."""
     following = select(Evaluation.id).where(*_wanted(scope), Evaluation.id > after)
     evaluation_id = session.exec(following.order_by(col(Evaluation.id)).limit(1)).first()
     if evaluation_id is None:
@@ -48,7 +48,7 @@ def evaluation_players(session: Session, scope: Scope, after: int, _limit: int) 
 
 
 def evaluation_pairings(session: Session, scope: Scope, after: int, limit: int) -> Page:
-    """One row for each pairing and each bye."""
+    """Return one row for each pairing and each bye."""
     statement = (
         select(EvaluationPairing)
         .join(Evaluation, col(Evaluation.id) == EvaluationPairing.evaluation_id)
@@ -65,7 +65,7 @@ def evaluation_pairings(session: Session, scope: Scope, after: int, limit: int) 
 
 
 def _wanted(scope: Scope) -> list[ColumnElement[bool]]:
-    """The condition that an evaluation belongs to the season, and the bot to the evaluation."""
+    """Return the condition that an evaluation belongs to the season, and the bot to the evaluation."""
     wanted = [col(Evaluation.season_id) == scope.season_id]
     if scope.bot_id is not None:
         with_it = select(EvaluationPlayer.evaluation_id).where(EvaluationPlayer.bot_id == scope.bot_id)

@@ -26,7 +26,7 @@ from deadheat.league.tables import (
 
 
 def matches(session: Session, scope: Scope, after: int, limit: int) -> Page:
-    """One row for each match."""
+    """Return one row for each match."""
     statement = select(Match).where(Match.season_id == scope.season_id, Match.id > after, SHOWN, *scope.of(Match.id))
     found = session.exec(statement.order_by(col(Match.id)).limit(limit)).all()
     ids = [match.id for match in found]
@@ -60,7 +60,7 @@ def _match_ids(session: Session, scope: Scope, after: int, limit: int) -> list[i
 
 
 def participants(session: Session, scope: Scope, after: int, limit: int) -> Page:
-    """One row for each seat of a match."""
+    """Return one row for each seat of a match."""
     ids = _match_ids(session, scope, after, limit)
     untold = withheld(session, session.exec(select(Match).where(col(Match.id).in_(ids))).all())
     rows = [
@@ -78,7 +78,7 @@ def participants(session: Session, scope: Scope, after: int, limit: int) -> Page
 
 
 def latencies(session: Session, scope: Scope, after: int, limit: int) -> Page:
-    """One row for each command that a seat answered in a match."""
+    """Return one row for each command that a seat answered in a match."""
     ids = _match_ids(session, scope, after, limit)
     statement = (
         select(LatencySummary)
@@ -90,7 +90,7 @@ def latencies(session: Session, scope: Scope, after: int, limit: int) -> Page:
 
 
 def attempts(session: Session, scope: Scope, after: int, limit: int) -> Page:
-    """One row for each try at a match, or at a series as a whole."""
+    """Return one row for each try at a match, or at a series as a whole."""
     statement = select(Attempt).where(
         Attempt.season_id == scope.season_id, Attempt.id > after, shown_attempt(), *scope.of(Attempt.match_id)
     )
@@ -114,7 +114,7 @@ def attempts(session: Session, scope: Scope, after: int, limit: int) -> Page:
 
 
 def series(session: Session, scope: Scope, after: int, limit: int) -> Page:
-    """One row for each series: matches between the same versions, played in one go for one purpose."""
+    """Return one row for each series: matches between the same versions, played in one go for one purpose."""
     statement = select(Series).where(Series.season_id == scope.season_id, Series.id > after, shown_series())
     if scope.bot_id is not None:
         theirs = select(Match.series_id).join(Participant, col(Participant.match_id) == Match.id)

@@ -26,13 +26,13 @@ class Scope:
     bot_id: int | None = None
 
     def of(self, match_id: Any) -> tuple[ColumnElement[bool], ...]:
-        """The condition on a column that names a match; none if everything is wanted."""
+        """Return the condition on a column that names a match; none if everything is wanted."""
         if self.bot_id is None:
             return ()
         return (col(match_id).in_(select(Participant.match_id).where(Participant.bot_id == self.bot_id)),)
 
     def about(self, bot_id: Any) -> tuple[ColumnElement[bool], ...]:
-        """The condition on a column that names a bot; none if everything is wanted."""
+        """Return the condition on a column that names a bot; none if everything is wanted."""
         return () if self.bot_id is None else (col(bot_id) == self.bot_id,)
 
 
@@ -42,7 +42,7 @@ def cells(row: object, *names: str) -> Row:
 
 
 def cell(value: Any) -> Any:
-    """One value as it is exported: dates and words as text, lists and objects as JSON."""
+    """Return one value as it is exported: dates and words as text, lists and objects as JSON."""
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, StrEnum):

@@ -17,14 +17,14 @@ from deadheat.league.tables import Bot, BotVersion, Challenge, Entry, PanelRun
 
 
 def season(session: Session, scope: Scope, _after: int, _limit: int) -> Page:
-    """One row: the season's settings and dates."""
+    """Return one row: the season's settings and dates."""
     info = season_info(session, scope.season_id)
     return [cells(info, *_season_columns())], None
 
 
 def _season_columns() -> list[str]:
-    """The columns of the table, without those that have tables of their own or follow from others. The dates of the
-    finals come right after their settings.
+    """Return the columns of the table, without those that have tables of their own or follow from others. The dates of
+    the finals come right after their settings.
     """
     dates = ["qualified_at", "finals_done_at"]
     left = [name for name in Season.model_fields if name not in {"divisions", "plays", "rounded", *dates}]
@@ -33,13 +33,13 @@ def _season_columns() -> list[str]:
 
 
 def divisions(session: Session, scope: Scope, _after: int, _limit: int) -> Page:
-    """One row for each division, the highest first."""
+    """Return one row for each division, the highest first."""
     found = season_info(session, scope.season_id).divisions
     return [{"division": row.number, "name": row.name, "size": row.size, "entries": row.entries} for row in found], None
 
 
 def entries(session: Session, scope: Scope, after: int, limit: int) -> Page:
-    """One row for each bot that takes part, or did."""
+    """Return one row for each bot that takes part, or did."""
     statement = ENTERED.where(col(Entry.id) > after, *scope.about(Entry.bot_id)).order_by(None)
     found = session.exec(statement.order_by(col(Entry.id)).limit(limit), params={"season": scope.season_id}).all()
     rows = [
@@ -63,7 +63,7 @@ def entries(session: Session, scope: Scope, after: int, limit: int) -> Page:
 
 
 def teams(session: Session, scope: Scope, after: int, limit: int) -> Page:
-    """One row for each member of each team with a bot in the season, without people who are only invited."""
+    """Return one row for each member of each team with a bot in the season, without people who are only invited."""
     with_bots = (
         select(Bot.team_id)
         .join(Entry, col(Entry.bot_id) == Bot.id)
@@ -83,7 +83,7 @@ def teams(session: Session, scope: Scope, after: int, limit: int) -> Page:
 
 
 def gates(session: Session, scope: Scope, after: int, limit: int) -> Page:
-    """One row for each version at a promotion gate. The terms of its test are its author's affair and left out."""
+    """Return one row for each version at a promotion gate, without the terms of its test, which are private."""
     candidate, incumbent = aliased(BotVersion), aliased(BotVersion)
     statement = (
         select(Challenge, Bot, candidate, incumbent)
@@ -117,7 +117,7 @@ def gates(session: Session, scope: Scope, after: int, limit: int) -> Page:
 
 
 def panels(session: Session, scope: Scope, after: int, limit: int) -> Page:
-    """One row for each version that played the season's panel."""
+    """Return one row for each version that played the season's panel."""
     statement = (
         select(PanelRun, Bot, BotVersion.number)
         .join(BotVersion, col(BotVersion.id) == PanelRun.version_id)
@@ -150,7 +150,7 @@ STANDING = (
 
 
 def standings(session: Session, scope: Scope, after: int, limit: int) -> Page:
-    """The newest ranking: one row for each bot in order of places, then versions that were active before."""
+    """Return the newest ranking: one row for each bot in order of places, then versions that were active before."""
     board = leaderboard(session, scope.season_id)
     every: Sequence[Row] = [*board.standings["rows"], *board.standings["unranked"]]
     listed = len(board.standings["rows"])

@@ -17,7 +17,7 @@ UNASKED = (Purpose.LADDER, Purpose.FINALS, Purpose.EVALUATION, Purpose.RATED_EVA
 
 
 def sources(session: Session, scope: Scope, after: int, limit: int) -> Page:
-    """One row for each version whose source is public."""
+    """Return one row for each version whose source is public."""
     statement = (
         select(BotVersion, Bot.name, User.name)
         .join(Bot, col(Bot.id) == BotVersion.bot_id)
@@ -39,7 +39,7 @@ def sources(session: Session, scope: Scope, after: int, limit: int) -> Page:
 
 
 def public_source(session: Session, season_id: int, version_id: int) -> BotVersion:
-    """A version whose source is public. Raises NotFound."""
+    """Return a version whose source is public. Raises NotFound."""
     found = session.exec(select(BotVersion).where(*_public(season_id), BotVersion.id == version_id)).first()
     if found is None:
         raise NotFound("source", version_id)
@@ -47,7 +47,7 @@ def public_source(session: Session, season_id: int, version_id: int) -> BotVersi
 
 
 def _public(season_id: int) -> tuple[Any, ...]:
-    """The condition on `BotVersion`."""
+    """Return the condition on `BotVersion`."""
     published = (
         select(Season.id)
         .join(RatingSnapshot, col(RatingSnapshot.season_id) == Season.id)

@@ -21,7 +21,7 @@ ROWS = 500
 
 
 def export_page(session: Session, scope: Scope, table: Exported, after: int = 0) -> Page:
-    """The rows of the next `ROWS` matches (entries, teams, ...) above `after`. Raises NotFound."""
+    """Return the rows of the next `ROWS` matches (entries, teams, ...) above `after`. Raises NotFound."""
     existing(session, Season, scope.season_id)
     return _READERS[table](session, scope, after, ROWS)
 

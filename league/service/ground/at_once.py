@@ -21,24 +21,24 @@ GIVEN = "given_rows"
 
 
 def inserting(session: Session, table: type[SQLModel], names: tuple[str, ...]) -> Insert | None:
-    """The statement that inserts all given rows with these columns; None: this database has none."""
+    """Return the statement that inserts all given rows with these columns; None: this database has none."""
     return _inserting(table, names) if _takes_rows(session) else None
 
 
 def setting_by_key(
     session: Session, table: type[SQLModel], names: tuple[str, ...], key: tuple[str, ...]
 ) -> Update | None:
-    """The statement that sets these columns in all rows given by their `key`; None: this database has none."""
+    """Return the statement that sets these columns in all rows given by their `key`; None: this database has none."""
     return _setting_by_key(table, names, key) if _takes_rows(session) else None
 
 
 def as_text(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The rows as the parameter of these statements."""
+    """Return the rows as the parameter of these statements."""
     return json.dumps(rows, default=_word, allow_nan=False)
 
 
 def _word(value: object) -> str:
-    """A value that JSON lacks, as PostgreSQL reads it."""
+    """Return a value that JSON lacks, as PostgreSQL reads it."""
     if isinstance(value, bytes):
         return rf"\x{value.hex()}"
     assert isinstance(value, datetime) and value.tzinfo is not None, "dates are aware"
@@ -65,7 +65,7 @@ def _setting_by_key(table: type[SQLModel], names: tuple[str, ...], key: tuple[st
 
 
 def _given(table: type[SQLModel], names: tuple[str, ...]) -> TableValuedAlias:
-    """The given rows as a table with the types of that table's columns."""
+    """Return the given rows as a table with the types of that table's columns."""
     known = table.__table__.c  # type: ignore[attr-defined]
     rows = func.json_to_recordset(cast(bindparam(GIVEN, type_=Text), JSON))
     return rows.table_valued(*(column(name, known[name].type) for name in names)).render_derived(with_types=True)

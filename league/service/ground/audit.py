@@ -79,7 +79,7 @@ def audit_log(
     oldest_first: bool = False,
     limit: int = 100,
 ) -> list[AuditEntry]:
-    """The records with an id below `before`, the newest first; with `oldest_first` those above it, the oldest first.
+    """List records with an id below `before`, the newest first; with `oldest_first` those above it, the oldest first.
 
     `subject`: only those about one thing, e.g. ``match/5``; `about`: only those that concern one of these things (a
     season's matches and announcements belong to it, and what was decided on a bot in a season concerns the bot);
@@ -114,14 +114,14 @@ def _concerns(kind: str, number: str = "") -> ColumnElement[bool]:
 
 
 def _lies_in(table: type[Match] | type[Series], prefix: str, season_id: int) -> ColumnElement[bool]:
-    """The condition that a record is about a row of that table which belongs to the season."""
+    """Return the condition that a record is about a row of that table which belongs to the season."""
     subject = col(AuditRecord.subject)
     number = case((subject.startswith(prefix), cast(func.substr(subject, len(prefix) + 1), Integer)))
     return exists().where(col(table.id) == number, col(table.season_id) == season_id)
 
 
 def first_broken(session: Session) -> int | None:
-    """The id of the first record that does not follow from the one before; None: the chain holds."""
+    """Return the id of the first record that does not follow from the one before; None: the chain holds."""
     previous = GENESIS
     for row in session.exec(CHAIN):
         if row.prev_sha256 != previous or row.sha256 != record_sha256(from_row(AuditEntry, row)):

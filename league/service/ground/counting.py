@@ -31,14 +31,14 @@ SEASONS_AT_A_TIME = 64
 
 @lru_cache(SEASONS_AT_A_TIME)
 def counts(season_id: int) -> tuple[ColumnElement[bool], ...]:
-    """Conditions under which a match is in the season's log of results."""
+    """Return the conditions under which a match is in the season's log of results."""
     return (*happened(season_id), col(Match.rated).is_(True))
 
 
 @lru_cache(SEASONS_AT_A_TIME)
 def happened(season_id: int) -> tuple[ColumnElement[bool], ...]:
-    """Conditions under which a match counts for statistics of faults: also unrated ones, except those at an author's
-    request.
+    """Return the conditions under which a match counts for statistics of faults: also unrated ones, except those at an
+    author's request.
     """
     return (
         col(Match.season_id) == season_id,
@@ -49,7 +49,7 @@ def happened(season_id: int) -> tuple[ColumnElement[bool], ...]:
 
 
 def taken_out(season_id: int) -> tuple[SelectOfScalar[int], SelectOfScalar[int]]:
-    """The statements for the matches that were voided, and for those of disqualified bots."""
+    """Return the statements for the matches that were voided, and for those of disqualified bots."""
     voided = select(VoidedMatch.match_id).where(VoidedMatch.season_id == season_id)
     theirs = (
         select(Participant.match_id)
@@ -61,21 +61,19 @@ def taken_out(season_id: int) -> tuple[SelectOfScalar[int], SelectOfScalar[int]]
 
 @lru_cache(SEASONS_AT_A_TIME)
 def disqualified(season_id: int) -> SelectOfScalar[int]:
-    """The statement for the disqualified bots, whose matches do not count."""
+    """Return the statement for the disqualified bots, whose matches do not count."""
     absent = select(AbsentEntry.bot_id).where(AbsentEntry.season_id == season_id)
     return absent.where(AbsentEntry.absence == Absence.DISQUALIFIED)
 
 
 @lru_cache(SEASONS_AT_A_TIME)
 def taking_part(season_id: int) -> ColumnElement[bool]:
-    """The condition on `Entry` that its bot has neither withdrawn nor been disqualified."""
+    """Return the condition on `Entry` that its bot has neither withdrawn nor been disqualified."""
     absent = select(AbsentEntry.bot_id).where(AbsentEntry.season_id == season_id)
     return col(Entry.bot_id).not_in(absent)
 
 
 @lru_cache(SEASONS_AT_A_TIME)
 def may_be_drawn(season_id: int) -> ColumnElement[bool]:
-    """The condition on `Entry` that its bot takes part, and has a version with the points that the season's panel asks
-    for.
-    """
+    """Return the condition on `Entry` that its bot takes part, and has the points that the season's panel asks for."""
     return and_(taking_part(season_id), col(Entry.waits_for_panel).is_(False))

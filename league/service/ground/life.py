@@ -3,13 +3,13 @@
 Theory of operation
 -------------------
 A build, a series and a person's match are carried out by workers in the same way. Each is a row with a state, an
-`attempt`, a lease, and the instant at which a worker is to be told of it (`nudge_at`). The queue's messages may be
-lost, doubled or late; nothing here trusts them.
+`attempt`, a lease, and the instant at which to notify a worker of it (`nudge_at`). The queue's messages may be lost,
+doubled or late; nothing here trusts them.
 
 * `claim` turns the row from waiting into held by compare-and-set, raises `attempt` and takes a lease. A second delivery
   of the message finds the row held, and gets nothing.
 * The worker renews the lease while it works. When it dies, the sweep (`league.service.jobs.sweep`) finds the lease
-  expired and gives the row back; whoever claims it next has a higher attempt.
+  expired and gives the row back; the next claim has a higher attempt.
 * Everything else that a worker reports names its attempt, and changes the row only while that attempt holds it:
   `change`, `end` and `give_back`. A worker that was paused and comes late changes nothing.
 * A row that was given back waits for a pause that doubles with each failure of the service (`pause`). A job handed back
@@ -95,8 +95,8 @@ class Life:
         return self.change(session, row_id, attempt, lease_until=_lease_until(session), **values)
 
     def end(self, session: Session, row_id: int, attempt: int, after: StrEnum, **values: object) -> bool:
-        """Move the row on from its attempt, for good or back to waiting. Return False if it is too late; nothing was
-        changed then.
+        """Move the row on from its attempt, for good or back to waiting. Return False, without changes, if it is too
+        late.
         """
         mine = {"attempt": attempt}
         return move(session, self.table, row_id, self.held, after, where=mine, lease_until=None, **values)
@@ -117,27 +117,27 @@ class Life:
         return min(timedelta(seconds=settings_of(session).retry_seconds) * doubled, self.longest_pause)
 
     def lost(self, at: ColumnElement[datetime]) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-        """Whether any row is due to be enqueued, and whether any has an expired lease; NULL stands for no."""
+        """Say whether any row is due to be enqueued, and whether any has an expired lease; NULL stands for no."""
         # Asked whether a row with an earlier date exists, PostgreSQL reads the whole table once it plans for any date:
         # it takes a third of all rows to be due.
         due, expired = self._first("nudge_at", self.waiting), self._first("lease_until", self.held)
         return due <= at, expired < at
 
     def _first(self, date: str, state: StrEnum) -> ColumnElement[datetime]:
-        """The earliest date of the rows in a state."""
+        """Return the earliest date of the rows in a state."""
         dated = col(getattr(self.table, date))
         return select(dated).where(col(self.table.state) == state).order_by(dated).limit(1).scalar_subquery()
 
     def expired(self, session: Session) -> list[tuple[int, int, str | None]]:
-        """The id, attempt and worker of rows with an expired lease, as many as one sweep takes."""
+        """Return the id, attempt and worker of rows with an expired lease, as many as one sweep takes."""
         return list(session.exec(_expired(self), params={"at": now(session)}).all())
 
     def due(self, session: Session) -> list[int]:
-        """The rows to be enqueued now, as many as one sweep takes. Each is due again after a while."""
+        """Return the rows to be enqueued now, as many as one sweep takes. Each is due again after a while."""
         at, settings = now(session), settings_of(session)
         ids = list(session.exec(_due(self), params={"at": at}).all())
         if ids:
-            # This may also change a row that was claimed just now: whoever gives it back sets the date anew. (With a
+            # This may also change a row that was claimed just now: giving it back sets the date again. (With a
             # condition on the state, SQLite reads all waiting rows instead of these.)
             again = at + timedelta(seconds=settings.requeue_seconds)
             session.connection().execute(_told(self), {"told": ids, "again": again})
@@ -217,9 +217,7 @@ def note(session: Session, attempt: int, failure: Failure, at: datetime, **about
 
 
 def failures_before(session: Session, *which: ColumnElement[bool]) -> Counter[Cause]:
-    """The number of failed attempts by cause, in those lines of the ledger; attempts that were handed back do not
-    count.
-    """
+    """Count failed attempts by cause, in those lines of the ledger; attempts that were handed back do not count."""
     counted = select(Attempt.cause, func.count()).where(*which).group_by(col(Attempt.cause))
     causes: Counter[Cause] = Counter()
     for word, count in session.exec(counted):

@@ -10,7 +10,7 @@ from deadheat.league.tables import Machine
 
 
 def machine_numbers(session: Session, workers: Collection[str | None]) -> dict[str | None, int]:
-    """The public number of the machine of each worker process, keyed by the signature of its work (`NAME:PID`);
+    """Return the public number of the machine of each worker process, keyed by the signature of its work (`NAME:PID`);
     machines without a number are left out.
     """
     names = {worker: worker.rpartition(":")[0] for worker in workers if worker}

@@ -60,8 +60,8 @@ def set_values(
     """Set values in the rows that meet the conditions, and return their number. Rows in memory keep the values that
     were read.
 
-    `where` maps columns to the values that they must have. A statement with such conditions alone is built once; other
-    conditions have it built anew, which takes longer than executing it.
+    `where` maps columns to the values that they must have. A statement with such conditions alone is built once; with
+    other conditions it is built each time, which takes longer than executing it.
     """
     statement = updating(table, *where)
     if conditions:

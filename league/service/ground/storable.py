@@ -52,7 +52,7 @@ def storable_json(value: object, depth: int = 0) -> object:
 
 
 def evidence_json(evidence: Mapping[str, object]) -> dict[str, object]:
-    """The evidence of an attempt, as stored."""
+    """Return the evidence of an attempt, as stored."""
     found = storable_json(evidence)
     assert isinstance(found, dict)
     return found

@@ -48,15 +48,13 @@ def claim_advice(session: Session, exhibition_id: int) -> AdviceJob | None:
 
 
 def store_advice(session: Session, job: AdviceJob, sha256: str | None) -> None:
-    """Store the advice; None: this match cannot be advised on. If two workers try at the same time, both say the
-    same.
-    """
+    """Store the advice; None: this match cannot be advised on. Two workers at a time would say the same."""
     values = {"advise_at": None, "advice_sha256": sha256}
     set_values(session, Exhibition, col(Exhibition.id) == job.exhibition_id, **values)
 
 
 def due_advice(session: Session) -> list[int]:
-    """The matches about which to notify a worker now."""
+    """Return the matches about which to notify a worker now."""
     return list(session.exec(DUE, params={"at": now(session)}))
 
 
@@ -69,5 +67,5 @@ DUE = (
 
 
 def is_wanted(row: Exhibition, session: Session) -> bool:
-    """Whether advice may still come."""
+    """Say whether advice may still come."""
     return row.advise_at is not None and (row.advice_tries < MOST_TRIES or row.advise_at > now(session))

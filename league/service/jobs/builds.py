@@ -38,9 +38,7 @@ log = logging.getLogger(__name__)
 BUILDS = Life("build", BotVersion, VersionState.UPLOADED, VersionState.BUILDING, longest_pause=timedelta(hours=1))
 
 FAILURES_TOLD = 5
-"""The number of failures at one build from which on operators are notified of each; the build is retried all the
-same.
-"""
+"""From this number of failures at one build on, operators are notified of each; the build is still retried."""
 
 RECENT = timedelta(hours=1)
 """How long a finished build counts against its author's next one."""
@@ -82,9 +80,7 @@ def claim_next_build(session: Session, nudged_id: int, worker: str) -> BuildJob 
 
 
 def _next_in_fairness(session: Session) -> int | None:
-    """The new upload to build next. The query reads one row for each waiting author, and their uploads of the last
-    day.
-    """
+    """Return the new upload to build next. The query reads a row for each waiting author, and their recent uploads."""
     oldest = session.exec(_oldest(games_here())).all()
     if not oldest:
         return None
@@ -96,7 +92,7 @@ def _next_in_fairness(session: Session) -> int | None:
 
 @cache
 def _oldest(games: tuple[Identity, ...]) -> Select[int | None, int]:
-    """The oldest new upload of each author."""
+    """Return the statement for the oldest new upload of each author."""
     new = (col(BotVersion.state) == VersionState.UPLOADED, col(BotVersion.attempt) == 0, ~_of_another_game(games))
     return select(BotVersion.uploader_id, func.min(BotVersion.id)).where(*new).group_by(col(BotVersion.uploader_id))
 
@@ -116,7 +112,7 @@ BUILT_LATELY = (
 
 
 def _of_another_game(games: tuple[Identity, ...]) -> ColumnElement[bool]:
-    """Whether a version plays a game that this process does not share with the API."""
+    """Say whether a version plays a game that this process does not share with the API."""
     return (
         exists()
         .where(col(Bot.id) == col(BotVersion.bot_id), col(Bot.game).not_in(same_as(games)))

@@ -39,9 +39,7 @@ log = logging.getLogger(__name__)
 EXHIBITIONS = Life(
     "exhibition", Exhibition, JobState.QUEUED, JobState.RUNNING, longest_pause=timedelta(seconds=20), takes_slot=False
 )
-"""A person waits for the next attempt, and there are few of them. A slot is taken only for each exchange of the
-bots.
-"""
+"""A person waits for the next attempt, and there are few. A slot is taken only for each exchange of the bots."""
 
 QUEUE_SECONDS = 600
 """How long a person waits for a worker before somebody else gets the place."""

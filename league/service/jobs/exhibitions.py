@@ -94,9 +94,7 @@ class ExhibitionInfo:
 
     @property
     def names(self) -> list[str]:
-        """Return the names by seat: copies of the bot are numbered, and a bot with the person's name is marked as a
-        bot.
-        """
+        """Return the names by seat: copies of the bot are numbered, and one with the person's name is marked."""
         copies = self.seats - 1
         bot = f"{self.bot} (bot)" if self.bot.lower() == self.person.lower() else self.bot
         names = [bot] if copies == 1 else [f"{bot} {number}" for number in range(1, copies + 1)]
@@ -174,8 +172,8 @@ def take_seat(session: Session, person: Person, bot_id: int, opponents: int = 1,
 
 
 def playable() -> tuple[ColumnElement[bool], ...]:
-    """The conditions on `BotVersion` that people may play against it, if its bot is not closed to them. At a promotion
-    gate, or against a panel, it has not played yet. The programs of the house's bots are public anyway.
+    """Return the conditions on `BotVersion` that people may play against it, if its bot is not closed to them. At a
+    promotion gate, or against a panel, it has not played yet. The programs of the house's bots are public anyway.
     """
     houses = select(Bot.id).join(User, col(User.id) == col(Bot.owner_id)).where(User.name == HOUSE)
     begun = (col(Season.id) == Entry.season_id, col(Season.state) != SeasonState.SCHEDULED)
@@ -187,7 +185,7 @@ def playable() -> tuple[ColumnElement[bool], ...]:
 
 
 def _variant(session: Session, version_id: int) -> Sequence[str] | None:
-    """The game's variant in the newest started season in which this version plays; None: the plain rules."""
+    """Return the game's variant in the newest started season in which this version plays; None: the plain rules."""
     plays = (Entry.version_id == version_id, col(Season.state) != SeasonState.SCHEDULED)
     newest = select(Season.variant).join(Entry, col(Entry.season_id) == Season.id).where(*plays)
     return session.exec(newest.order_by(col(Season.id).desc())).first()
@@ -213,7 +211,7 @@ def _free_place(session: Session) -> int:
 
 
 def open_of(session: Session, person: Person) -> int | None:
-    """The exhibition that this person plays now."""
+    """Return the exhibition that this person plays now."""
     return session.exec(OPEN, params={"person": person.id}).first()
 
 
@@ -229,12 +227,12 @@ def exhibition(session: Session, exhibition_id: int) -> ExhibitionInfo:
 
 
 def exhibitions_of(session: Session, person: Person, limit: int) -> list[ExhibitionInfo]:
-    """A person's exhibitions, the newest first."""
+    """Return a person's exhibitions, the newest first."""
     return _infos(session, OF_PERSON, which=person.id, limit=limit)
 
 
 def table(session: Session, person: Person, exhibition_id: int) -> Table:
-    """The person's own exhibition in its present state. Raises NotFound."""
+    """Return the person's own exhibition in its present state. Raises NotFound."""
     row = _own(session, person, exhibition_id)
     info = exhibition(session, exhibition_id)
     match = _match(row)
@@ -349,8 +347,8 @@ OWN = (
 
 
 def _match(row: Exhibition) -> Unfinished | None:
-    """The match so far, including private events; None if it has not begun, or if it was played by rules that differ
-    from ours.
+    """Return the match so far, including private events; None if it has not begun, or if it was played by rules that
+    differ from ours.
     """
     if row.started_at is None or row.state is JobState.ABANDONED:
         return None

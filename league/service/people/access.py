@@ -125,7 +125,7 @@ OWNED = (
 
 
 def session_began_at(session: Session, secret: str) -> datetime:
-    """When the session of a signed-in browser began. Raises BadToken."""
+    """Return when the session of a signed-in browser began. Raises BadToken."""
     mine = (Token.sha256 == digest(secret), Token.kind == TokenKind.SESSION)
     began_at = session.exec(select(Token.created_at).where(*mine)).first()
     if began_at is None:
@@ -139,7 +139,7 @@ def note_use(session: Session, token_id: int) -> None:
 
 
 def tokens(session: Session, user_id: int, kind: TokenKind = TokenKind.TOKEN) -> list[TokenInfo]:
-    """The user's newest tokens, at most 200."""
+    """Return the user's newest tokens, at most 200."""
     mine = select(Token).where(Token.user_id == user_id, Token.kind == kind)
     return [from_row(TokenInfo, row) for row in session.exec(mine.order_by(col(Token.id).desc()).limit(200))]
 

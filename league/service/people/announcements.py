@@ -44,7 +44,7 @@ def take_down(session: Session, organiser: Person, announcement_id: int) -> None
 
 
 def announcements(session: Session, season_id: int | None = None, limit: int = MAX_SHOWN) -> list[AnnouncementInfo]:
-    """The announcements about one season and about the whole league, or all, the newest first."""
+    """Return the announcements about one season and about the whole league, or all, the newest first."""
     statement = NEWEST if season_id is None else ABOUT
     rows = session.exec(statement, params={"season": season_id, "most": limit})
     return [from_row(AnnouncementInfo, row, season=season) for row, season in rows]

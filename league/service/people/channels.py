@@ -49,7 +49,7 @@ OVER = "This link is no longer valid: it was used, it is too old, or the address
 
 MOST_ADDRESS = 254
 ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+", re.ASCII)
-"""What HTML's form fields accept (WHATWG), with a dot in the domain."""
+"""The addresses that HTML's form fields accept (WHATWG), with a dot in the domain."""
 
 MOST_TRIES = 10
 FIRST_PAUSE = timedelta(seconds=30)
@@ -239,13 +239,13 @@ def close_channels(session: Session, user_id: int) -> None:
 
 
 def channels(session: Session, person: Person) -> list[ChannelInfo]:
-    """A person's channels, the oldest first."""
+    """Return a person's channels, the oldest first."""
     mine = select(Channel).where(Channel.user_id == person.id).order_by(col(Channel.id))
     return [from_row(ChannelInfo, row) for row in session.exec(mine)]
 
 
 def deliveries(session: Session, person: Person, limit: int = 50) -> list[DeliveryInfo]:
-    """The deliveries of a channel, the newest first."""
+    """Return the deliveries of a channel, the newest first."""
     mine = select(Delivery).join(Channel, col(Channel.id) == Delivery.channel_id).where(Channel.user_id == person.id)
     newest = session.exec(mine.order_by(col(Delivery.id).desc()).limit(limit))
     return [from_row(DeliveryInfo, row) for row in newest]
@@ -267,7 +267,7 @@ def send_notices(session: Session, notice_ids: Collection[int]) -> None:
 
 @cache
 def _heard() -> Select[int, int]:
-    """The channels of the recipients of those notices."""
+    """Return the statement for the channels of the recipients of `notices`."""
     found = select(Notice.id, Channel.id).join(Channel, col(Channel.user_id) == Notice.user_id)
     return found.where(col(Notice.id).in_(bindparam("notices", expanding=True)), *in_use())
 
@@ -340,7 +340,7 @@ def signature(secret: str, timestamp: int, body: bytes) -> str:
 
 
 def _held(delivery_id: int, tries: int) -> tuple[ColumnElement[bool], ...]:
-    """The conditions that nobody else has tried a delivery since it was read."""
+    """Return the conditions that nobody else has tried a delivery since it was read."""
     return (
         col(Delivery.id) == delivery_id,
         col(Delivery.tries) == tries,
@@ -349,7 +349,7 @@ def _held(delivery_id: int, tries: int) -> tuple[ColumnElement[bool], ...]:
 
 
 def in_use() -> tuple[ColumnElement[bool], ...]:
-    """The conditions under which notices are sent to a channel."""
+    """Return the conditions under which notices are sent to a channel."""
     return col(Channel.disabled_at).is_(None), col(Channel.confirmed_at).is_not(None)
 
 

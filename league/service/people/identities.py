@@ -82,11 +82,11 @@ def forget_identities(session: Session, user_id: int) -> None:
 
 
 def is_linked(session: Session, person: Person, issuer: str) -> bool:
-    """Whether an identity of that issuer opens the account."""
+    """Say whether an identity of that issuer opens the account."""
     mine = select(Identity.id).where(Identity.user_id == person.id, Identity.issuer == issuer)
     return session.exec(mine).first() is not None
 
 
 def has_password(session: Session, person: Person) -> bool:
-    """Whether a password opens the account."""
+    """Say whether a password opens the account."""
     return session.get_one(User, person.id).password_hash is not None

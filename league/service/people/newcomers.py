@@ -36,7 +36,7 @@ def newcomer_rule(session: Session) -> NewcomerRule:
 
 
 def welcome(session: Session, organiser: Person) -> Welcome:
-    """The rule with its code. Raises NotAllowed."""
+    """Return the rule with its code. Raises NotAllowed."""
     organiser.must_organise()
     row = session.get(Newcomers, ONLY)
     return Welcome(NewcomerRule.OPEN, "") if row is None else Welcome(row.rule, row.code)

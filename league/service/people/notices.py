@@ -119,7 +119,9 @@ def panel_played(session: Session, run: PanelRun, most: int) -> None:
     verdict = ""
     if run.minimum is not None:
         reached = run.state is ChallengeState.PASSED
-        verdict = N_("; it needs {minimum} and has them") if reached else N_("; it needs {minimum} and does not play")
+        verdict = (
+            N_("; it needs {minimum}, so it may play") if reached else N_("; it needs {minimum}, so it does not play")
+        )
     facts = _season_facts(session, run.season_id) | {"version": version.number, "verdict": verdict}
     facts |= {"points": f"{run.points:g}", "most": most, "minimum": "" if run.minimum is None else f"{run.minimum:g}"}
     _tell_people_of(session, version.bot_id, NoticeKind.PANEL_PLAYED, f"panel/{run.id}", **facts)
@@ -219,9 +221,7 @@ def evaluation_done(session: Session, evaluation: Evaluation) -> None:
 
 
 def deadlines_near(session: Session, season: Season) -> None:
-    """Tell everybody who has a bot in the season of dates that are near. Each is told once, although every tick calls
-    this.
-    """
+    """Tell everybody with a bot in the season of near dates, each once, although every tick calls this."""
     at = now(session)
     for state, _, date in dated_steps(season, season.state):
         subject = f"season/{season.id}/{state.value}/{date:%Y%m%dT%H%M%S}"
@@ -235,9 +235,7 @@ def deadlines_near(session: Session, season: Season) -> None:
 
 
 def falls_behind(session: Session, season: Season, late: ForecastEvaluation, successor: datetime) -> None:
-    """Tell all organisers that an evaluation will not be done before the next is due; at most once a day for each
-    season.
-    """
+    """Tell all organisers that an evaluation will be late; at most once a day for each season."""
     subject = f"season/{season.id}/behind/{now(session):%Y%m%d}"
     if _is_told(session, NoticeKind.BEHIND, subject):
         return
@@ -282,7 +280,7 @@ def inbox(
 
 
 def count_unread(session: Session, person: Person) -> int:
-    """The number of notices that somebody has not read."""
+    """Return the number of notices that somebody has not read."""
     return session.exec(UNREAD, params={"user": person.id}).one()
 
 
@@ -294,9 +292,7 @@ UNREAD = (
 
 
 def mark_read(session: Session, person: Person, up_to: int) -> int:
-    """Note that somebody has read all notices up to that id, and return the number of unread ones. Later notices stay
-    unread.
-    """
+    """Note that somebody has read all notices up to that id, and return the number of unread, later ones."""
     mine = (col(Notice.user_id) == person.id, col(Notice.id) <= up_to, col(Notice.read_at).is_(None))
     set_values(session, Notice, *mine, read_at=now(session))
     return count_unread(session, person)
@@ -349,7 +345,7 @@ def _write(session: Session, rows: Iterable[dict[str, Any]]) -> None:
 
 
 def _is_told(session: Session, kind: NoticeKind, subject: str) -> bool:
-    """Whether the notice has been sent, which always happens for all its readers at once."""
+    """Say whether the notice has been sent, which always happens for all its readers at once."""
     return session.exec(TOLD, params={"kind": kind, "subject": subject}).first() is not None
 
 
@@ -357,7 +353,7 @@ TOLD = select(Notice.id).where(Notice.kind == bindparam("kind"), Notice.subject 
 
 
 def _people(session: Session, bot_ids: Collection[int]) -> dict[int, list[int]]:
-    """The people who are notified about each bot: its maker, or its team's members."""
+    """Return the people who are notified about each bot: its maker, or its team's members."""
     found: dict[int, list[int]] = {bot_id: [] for bot_id in bot_ids}
     for bot_id, user_id in session.connection().execute(_behind(), {"bot_ids": list(bot_ids)}):
         found[bot_id].append(user_id)
@@ -366,7 +362,7 @@ def _people(session: Session, bot_ids: Collection[int]) -> dict[int, list[int]]:
 
 @cache
 def _behind() -> Any:
-    """The owners and team members of the bots `bot_ids`, if their accounts are open."""
+    """Return the owners and team members of the bots `bot_ids`, if their accounts are open."""
     chosen = col(Bot.id).in_(bindparam("bot_ids", expanding=True))
     alone: Any = columns(col(Bot.id).label("bot_id"), col(Bot.owner_id).label("user_id"))
     alone = alone.where(chosen, col(Bot.team_id).is_(None))
@@ -392,7 +388,7 @@ def _season_facts(session: Session, season_id: int) -> dict[str, str | int]:
 
 
 def notice_info(row: Notice) -> NoticeInfo:
-    """A notice in words."""
+    """Return a notice in words."""
     words = {name: fact for name, fact in row.about.items() if name in KNOWN_WORDS}
     about = row.about | {name: gettext(fact).format_map(row.about) for name, fact in words.items()}
     sentence, path = gettext(row.kind.sentence).format_map(about), row.kind.path.format_map(row.about)

@@ -28,7 +28,7 @@ class Person:
         return self.acts_as(Role.ADMIN)
 
     def acts_as(self, wanted: Role) -> bool:
-        """Whether this person has the role or a higher one, with a token that carries it."""
+        """Say whether this person has the role or a higher one, with a token that carries it."""
         return self.role.allows(wanted) and self.scope.allows(Scope.FULL)
 
     def must_organise(self) -> None:

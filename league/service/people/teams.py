@@ -35,9 +35,7 @@ MAX_TEAMS = 10
 
 
 def owned_by(person: Person | User) -> ColumnElement[bool]:
-    """The condition on `Bot` that it is this person's: made by them and not a team's, or a bot of one of their
-    teams.
-    """
+    """Return the condition on `Bot` that it is this person's: made by them and not a team's, or one of their teams'."""
     theirs = select(TeamMember.team_id).where(TeamMember.user_id == person.id, col(TeamMember.joined_at).is_not(None))
     alone = and_(col(Bot.team_id).is_(None), col(Bot.owner_id) == person.id)
     return or_(alone, col(Bot.team_id).in_(theirs))
@@ -87,7 +85,7 @@ def create_team(session: Session, captain: Person, name: str) -> TeamInfo:
 
 
 def team_info(session: Session, team_id: int, asker: Person | None = None) -> TeamInfo:
-    """A team as the asker may see it. Raises NotFound."""
+    """Return a team as the asker may see it. Raises NotFound."""
     row = existing(session, Team, team_id)
     statement = (
         select(User.id, User.name, TeamMember.joined_at)
@@ -107,7 +105,7 @@ def team_info(session: Session, team_id: int, asker: Person | None = None) -> Te
 
 
 def teams_of(session: Session, asker: Person) -> list[TeamInfo]:
-    """The teams that the asker is in or invited to."""
+    """Return the teams that the asker is in or invited to."""
     of_asker = select(TeamMember.team_id).where(TeamMember.user_id == asker.id).order_by(col(TeamMember.team_id))
     return [team_info(session, team_id, asker) for team_id in session.exec(of_asker).all()]
 
@@ -231,7 +229,7 @@ def give_bot(session: Session, asker: Person, bot: Bot, team_id: int | None) -> 
 
 
 def team_names(session: Session, bot_ids: Sequence[int]) -> dict[int, str]:
-    """The team of each of these bots that has one."""
+    """Return the team of each of these bots that has one."""
     return dict(session.exec(NAMES, params={"bots": list(bot_ids)}).all())
 
 

@@ -114,7 +114,7 @@ def user_named(session: Session, name: str) -> User | None:
 
 
 def users_beginning(session: Session, named: str, limit: int) -> list[str]:
-    """The names of people and programs with an account that begin with this text, in order."""
+    """Return the names of people and programs with an account that begin with this text, in order."""
     key = col(User.name_key)
     begins = key.startswith(storable(named).strip().lower(), autoescape=True)
     return list(session.exec(select(User.name).where(begins).order_by(key).limit(limit)))
@@ -146,5 +146,5 @@ def _hash(password: str) -> str:
 
 @cache
 def _decoy() -> str:
-    """A hash that no password matches: it makes unknown names take the same time."""
+    """Return a hash that no password matches: it makes unknown names take the same time."""
     return _hasher.hash("nobody has this password")

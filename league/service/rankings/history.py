@@ -57,7 +57,7 @@ BEGINNING = select(
 
 
 def history(session: Session, season_id: int, bot_id: int) -> list[HistoryPoint]:
-    """A bot's ratings in a season, the oldest first."""
+    """Return a bot's ratings in a season, the oldest first."""
     began_at = session.get_one(Season, season_id).created_at
     rows = session.connection().execute(POINTS, {"season": season_id, "bot": bot_id}).all()
     # Sorted here: asked for an order, SQLite would read the whole season in it, instead of the bot's index.
@@ -83,8 +83,8 @@ TREND_POINTS = 12
 
 
 def trends(session: Session, season_id: int, bot_ids: Sequence[int]) -> dict[int, list[float]]:
-    """The ratings of these bots at up to `TREND_POINTS` instants of the season, evenly spaced, the oldest first. It
-    takes a few index look-ups for each bot, however long their histories are.
+    """Return the ratings of these bots at up to `TREND_POINTS` instants of the season, evenly spaced, the oldest first.
+    It takes a few index look-ups for each bot, however long their histories are.
     """
     connection, of_season = session.connection(), {"season": season_id}
     first, last = connection.execute(ENDS, of_season).one()
@@ -123,7 +123,7 @@ AT_SECONDS = (
 
 
 def span(second: int) -> int:
-    """The length of the spans at that age, in seconds: a power of two."""
+    """Return the length of the spans at that age, in seconds: a power of two."""
     return max(1, 1 << max(0, (second // MOST_POINTS).bit_length()))
 
 

@@ -55,7 +55,7 @@ def honesty(
     limit: int = MOST_SEASONS,
     totals: Callable[[Session, int], dict[str, Any]] = totals_of,
 ) -> list[Honesty]:
-    """The newest seasons first."""
+    """Return the figures of seasons, the newest first."""
     seasons = session.exec(select(Season).order_by(col(Season.id).desc()).limit(limit)).all()
     of_these = col(RatingSnapshot.season_id).in_([season.id for season in seasons])
     newest = select(func.max(RatingSnapshot.id)).where(of_these).group_by(col(RatingSnapshot.season_id))

@@ -22,7 +22,7 @@ from deadheat.league.tables import BotVersion, Challenge, RatingSnapshot, Season
 
 
 def priors_of(session: Session, season: Season, version_ids: Collection[int], config: RatingConfig) -> dict[str, Prior]:
-    """The prior of each version, by its id as text."""
+    """Return the prior of each version, by its id as text."""
     before, passed = _ended(session, season), _passed(session, season.id)
     by_bot = session.exec(BY_BOT, params={"versions": list(version_ids)})
     priors: dict[str, Prior] = {}
@@ -50,7 +50,7 @@ BY_BOT = (
 
 
 def _passed(session: Session, season_id: int) -> set[int]:
-    """The versions that passed a promotion gate in the season."""
+    """Return the versions that passed a promotion gate in the season."""
     return set(session.exec(PASSED, params={"season": season_id}))
 
 
@@ -62,10 +62,10 @@ PASSED = select(Challenge.candidate_id).where(
 
 
 def _ended(session: Session, season: Season) -> dict[int, tuple[int, float, float]]:
-    """How each bot ended the previous season: its version, rating and error. Final standings never change.
+    """Say how each bot ended the previous season: its version, rating and error. Final standings never change.
 
     These are always ratings by the whole season's log. Finals that alone rank the finalists rate everybody from the
-    centre anew: those ratings have a scale of their own, and cannot be compared with the ratings of other bots.
+    centre again: those ratings have a scale of their own, and cannot be compared with the ratings of other bots.
     """
     if season.previous_id is None:
         return {}

@@ -35,7 +35,7 @@ class Field:
 
 
 def fields_of(session: Session, season_id: int) -> tuple[Field, ...]:
-    """The active versions of all bots that take part: by division, finalists first."""
+    """Return the active versions of all bots that take part: by division, finalists first."""
     members: dict[tuple[int, bool, int], list[int]] = {}
     for version_id, division, seed, place in session.exec(_entered(season_id)):
         members.setdefault((division, seed is None, place or 0), []).append(version_id)
@@ -53,8 +53,8 @@ def _entered(season_id: int) -> Select[int, int, int | None, int | None]:
 
 
 def set_apart(fields: Sequence[Field], played: Collection[int], in_finals: Collection[int] | None) -> list[Field]:
-    """The fields as they are ranked: in each division, those in `played` come first, and the others follow without
-    places.
+    """Return the fields as they are ranked: in each division, those in `played` come first, and the others follow
+    without places.
 
     `in_finals`: if the finals alone rank the finalists, the versions with games in them. Finalists that we failed to
     let play there come after the others, ranked by the whole season.

@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 
 def seasons_to_publish(session: Session) -> list[int]:
-    """Closed seasons without published standings, in which no series is under way and no match is held."""
+    """Return the closed seasons without published standings, in which no series is under way and no match is held."""
     return list(session.exec(_over()))
 
 

@@ -40,7 +40,7 @@ Row = dict[str, Any]
 
 
 def ranking(session: Session, season_id: int, config: RatingConfig | None = None) -> RatingSnapshot:
-    """The ranking that the log gives now, not stored; `config` None: with the present settings."""
+    """Return the ranking that the log gives now, not stored; `config` None: with the present settings."""
     season = session.get_one(Season, season_id)
     config = config or _config(season)
     return _ranked(session, season, config, season_log(session, season_id), fields_of(session, season_id))
@@ -64,7 +64,7 @@ def _config(season: Season) -> RatingConfig:
 
 
 def _rules(season: Season) -> dict[str, object]:
-    """The season's settings that a ranking depends on, apart from those of the model."""
+    """Return the season's settings that a ranking depends on, apart from those of the model."""
     return {"finals_log": season.finals_log.value} if season.finals_log is FinalsLog.FINALS else {}
 
 
@@ -135,7 +135,7 @@ def _players(field: Field) -> list[str]:
 
 
 def _played(session: Session, active: Set[int], results: Log) -> set[int]:
-    """The active versions whose bots have played, with this or an earlier version."""
+    """Return the active versions whose bots have played, with this or an earlier version."""
     logged = {int(player) for player in results.players}
     bots = dict(session.exec(BOTS, params={"versions": list(active | logged)}).all())
     played = {bots[version_id] for version_id in logged}
@@ -157,7 +157,7 @@ def _by_the_finals_alone(finals: Log, config: RatingConfig, fields: Sequence[Fie
 
 
 def _placed(field: Field, before: int, ratings: Mapping[str, Rating], known: Mapping[int, Row]) -> list[Row]:
-    """The rows of a field with their places, best first. `before`: places of its division that are taken already."""
+    """Return the rows of a field with their places, best first. `before`: places of its division already taken."""
     entries = sorted((ratings[player] for player in _players(field)), key=by_rating)
     shared = Counter(entry.place.rank for entry in entries if entry.place is not None)
     rows = []
@@ -185,7 +185,7 @@ def _known(
     ratings: Mapping[str, Rating],
     priors: Mapping[str, Prior],
 ) -> dict[int, Row]:
-    """The row of each version, without its place."""
+    """Return the row of each version, without its place."""
     versions = _versions(session, [int(player) for player in table.players])
     teams = team_names(session, list({version["bot_id"] for version in versions.values()}))
     linked = _linked(table)
@@ -208,8 +208,8 @@ def _known(
 
 
 def _figures(entry: Rating, seasonal: Rating, prior: Prior) -> Row:
-    """The figures of a rating and its prior. A rating by the finals alone has the season's rating beside it, because
-    the two have no common scale.
+    """Return the figures of a rating and its prior. A rating by the finals alone has the season's rating beside it,
+    because the two have no common scale.
     """
     apart = entry is not seasonal
     return {
@@ -223,8 +223,8 @@ def _figures(entry: Rating, seasonal: Rating, prior: Prior) -> Row:
 
 
 def _linked(table: RatingTable) -> dict[int, int]:
-    """For each version the part of the field that its games link it to, named by the lowest number in it; pairing joins
-    the parts.
+    """Return, for each version, the part of the field that its games link it to, named by the lowest number in it;
+    pairing joins the parts.
     """
     linked = dict(zip(map(int, table.players), table.posterior.fields(chained=False).tolist(), strict=True))
     lowest: dict[int, int] = {}
@@ -234,13 +234,13 @@ def _linked(table: RatingTable) -> dict[int, int]:
 
 
 def _pairs(table: RatingTable, rows: Sequence[Row]) -> dict[str, Any]:
-    """The points that the first bots of the ranking took from each other."""
+    """Return the points that the first bots of the ranking took from each other."""
     version_ids = [row["version_id"] for row in rows[:PAIR_TABLE_PLAYERS]]
     return {"version_ids": version_ids, **asdict(table.pairs([str(version_id) for version_id in version_ids]))}
 
 
 def _totals(session: Session, season_id: int, rated: int, faults: Mapping[int, Mapping[str, int]]) -> dict[str, Any]:
-    """Totals of the season. `causes`: the causes of void attempts at matches."""
+    """Return the totals of the season. `causes`: the causes of void attempts at matches."""
     by_state = {state: count for state, count, _ in session.exec(planned_by_state(season_id))}
     causes = dict(session.exec(_void_causes(season_id)).all())
     return {
@@ -278,7 +278,7 @@ NO_FAULTS = {"timeouts": 0, "other_faults": 0}
 
 
 def _faults(session: Session, season_id: int) -> dict[int, dict[str, int]]:
-    """The time-outs and other faults of each version, separately for rated and unrated matches."""
+    """Return the time-outs and other faults of each version, separately for rated and unrated matches."""
     return {
         version_id: {"timeouts": late, "other_faults": every - late}
         for version_id, late, every in session.exec(_counted_faults(season_id))

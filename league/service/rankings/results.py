@@ -29,7 +29,7 @@ AT_A_TIME = 20_000
 
 
 def season_log(session: Session, season_id: int, purpose: Purpose | None = None) -> Log:
-    """The matches that count, or those of series with that purpose. Players are versions' ids as text.
+    """Return the matches that count, or those of series with that purpose. Players are versions' ids as text.
 
     Matches with one seed share their dice: they are a group, named by the seed's commitment.
     """
@@ -66,7 +66,7 @@ def _packed(season_id: int, purpose: Purpose | None) -> Select[Any]:
 
 
 def _groups(session: Session, season_id: int, purpose: Purpose | None) -> tuple[Ints, list[str]]:
-    """For each match, the index of its commitment; nothing if no two matches share a seed."""
+    """Return, for each match, the index of its commitment; nothing if no two matches share a seed."""
     if session.connection().execute(_shared(season_id, purpose)).first() is None:
         return np.zeros(0, np.int64), []
     statement = _counted(select(Match.commitment).order_by(col(Match.id)), season_id, purpose)
@@ -78,7 +78,7 @@ def _groups(session: Session, season_id: int, purpose: Purpose | None) -> tuple[
 
 @lru_cache(SEASONS_AT_A_TIME)
 def _shared(season_id: int, purpose: Purpose | None) -> Select[Any]:
-    """A commitment that several matches have."""
+    """Return the statement for a commitment that several matches have."""
     commitments = _counted(select(Match.commitment), season_id, purpose).group_by(col(Match.commitment))
     return commitments.having(func.count() > 1).limit(1)
 

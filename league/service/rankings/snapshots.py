@@ -58,7 +58,7 @@ def kept(rankings: Sequence[tuple[int, datetime]], at: datetime, newest: int) ->
 
 
 def _qualifying(session: Session, season_id: int) -> int | None:
-    """The ranking that chose the finalists: the newest at that time."""
+    """Return the ranking that chose the finalists: the newest at that time."""
     qualified_at = session.exec(select(Season.qualified_at).where(Season.id == season_id)).one()
     if qualified_at is None:
         return None

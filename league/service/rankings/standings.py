@@ -72,7 +72,7 @@ def seasons_to_refit(session: Session) -> list[int]:
 
 @cache
 def _grown() -> Select[int, Any, bool]:
-    """The seasons whose log has grown, with the time of the newest ranking, and whether more is played."""
+    """Return the seasons whose log has grown, with the time of the newest ranking, and whether more is played."""
     newest = select(func.max(RatingSnapshot.created_at)).where(RatingSnapshot.season_id == Season.id).scalar_subquery()
     played = exists().where(col(Series.season_id) == Season.id, col(Series.state).in_(UNFINISHED))
     return select(Season.id, newest, played).where(
@@ -113,12 +113,12 @@ def _ranking() -> Update:
 
 @cache
 def _published() -> SelectOfScalar[int]:
-    """Seasons with final standings, in which no further rankings are made."""
+    """Return the seasons with final standings, in which no further rankings are made."""
     return select(RatingSnapshot.season_id).where(col(RatingSnapshot.final).is_(True))
 
 
 def leaderboard(session: Session, season_id: int) -> Leaderboard:
-    """The newest ranking. Raises NotFound."""
+    """Return the newest ranking. Raises NotFound."""
     newest = _newest(session, season_id)
     if newest is None:
         return Leaderboard(season_id, None, None, None, {}, dict(NOTHING_RANKED))

@@ -38,8 +38,7 @@ def held_by_game(session: Session) -> Mapping[str, int]:
 
 
 def decide_match(session: Session, organiser: Person, match_id: int, loser: int, reason: str) -> None:
-    """Decide a held match against the seat `loser`, as by a forfeit: nobody gets points, and the others are
-    equal.
+    """Decide a held match against the seat `loser`, as by a forfeit: no points, and the others are equal.
 
     Raises:
         NotAllowed, NotFound, OwnMatch.

@@ -15,7 +15,7 @@ ALONE = "their own bot plays in it, and every other organiser has one there, too
 
 
 def judging(session: Session, organiser: Person, match_id: int) -> dict[str, object]:
-    """Whether the organiser has a bot in the match, for the audit log.
+    """Say whether the organiser has a bot in the match, for the audit log.
 
     Raises:
         OwnMatch: one has, and somebody else could decide.
@@ -30,7 +30,7 @@ def judging(session: Session, organiser: Person, match_id: int) -> dict[str, obj
 
 
 def _others(session: Session, organiser: Person, match_id: int) -> bool:
-    """Whether there is another organiser who has no bot in the match."""
+    """Say whether there is another organiser who has no bot in the match."""
     of_match = select(Bot).join(Participant, col(Participant.bot_id) == Bot.id)
     seated = of_match.where(Participant.match_id == match_id).subquery()
     alone = select(seated.c.owner_id).where(seated.c.team_id.is_(None))

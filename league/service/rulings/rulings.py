@@ -91,7 +91,7 @@ def rejudge_match(session: Session, organiser: Person, match_id: int, reason: st
     """Play a finished match, which becomes void, or an unplayed one again, with the same versions and seats and new
     dice. Return the new match's number.
 
-    The dice committed to for any attempt at the old match may be known by now, from the deal's other rotations or to
+    The dice committed to for any attempt at the old match may already be known, from the deal's other rotations or to
     the person who rules. New dice are as secret as those of any planned match.
 
     Raises:
@@ -221,7 +221,7 @@ def _alone(session: Session, match: Match) -> None:
 
 
 def _playings(session: Session, match: Match) -> set[int]:
-    """The first match, and all matches that replaced it directly or through others."""
+    """Return the first match, and all matches that replaced it directly or through others."""
     first = match
     while first.repeats_id is not None:
         first = session.get_one(Match, first.repeats_id)

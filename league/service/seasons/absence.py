@@ -3,7 +3,7 @@
 Theory of operation
 -------------------
 Leaving gains nothing. A program plays without its author, so a withdrawal only means "draw no more matches for it":
-waiting series are played and count, whoever the opponents. An author can reverse it after a pause
+waiting series are played and count, whatever the opponents. An author can reverse it after a pause
 (`Settings.rejoin_seconds`), so leaving for a moment is no way to choose opponents. After the freeze authors neither
 leave nor return: the field is fixed, and nobody's finals may depend on another author's choice.
 
@@ -93,9 +93,7 @@ def disqualify(session: Session, organiser: Person, season_id: int, bot_id: int,
 
 
 def withdraw_everywhere(session: Session, who: Person, bot_ids: Collection[int], reason: str) -> None:
-    """Take bots whose owners are gone out of every current season, as an organiser would; only an organiser can bring
-    them back.
-    """
+    """Take bots without owners out of every current season, as an organiser would; only one can bring them back."""
     entered = select(Entry.season_id, Entry.bot_id).join(Season, col(Season.id) == Entry.season_id)
     entered = entered.where(col(Entry.bot_id).in_(bot_ids), col(Season.state).in_(GOING_ON))
     for season_id, bot_id in session.exec(entered.order_by(col(Entry.season_id), col(Entry.bot_id))).all():
@@ -124,7 +122,7 @@ OUT = select(AbsentEntry).where(AbsentEntry.season_id == bindparam("season"))
 
 
 def by_author(absent: AbsentEntry) -> bool:
-    """Whether it is an author's withdrawal. Those have no reason, and every ruling has one."""
+    """Say whether it is an author's withdrawal. Those have no reason, and every ruling has one."""
     return not absent.reason
 
 
@@ -136,9 +134,7 @@ def check_pause(session: Session, season: Season, since: datetime, what: str, st
 
 
 def must_take_part(session: Session, season_id: int, bot_id: int) -> None:
-    """Raise WrongState if the bot was taken out of the season, or is withdrawn; the sentence says who can bring it
-    back.
-    """
+    """Raise WrongState if the bot was taken out or is withdrawn; the sentence says who can bring it back."""
     absent = session.get(AbsentEntry, (season_id, bot_id))
     if absent is None:
         return
@@ -185,7 +181,7 @@ def _come_back(session: Session, who: Person, season: Season, absent: AbsentEntr
 
 
 def _season_with(session: Session, season_id: int, bot_id: int, states: Collection[SeasonState], said: str) -> Season:
-    """The season, locked, if it is in one of these states and has the bot. Raises NotFound, WrongState."""
+    """Return the season, locked, if it is in one of these states and has the bot. Raises NotFound, WrongState."""
     season = lock_season(session, season_id)
     if season.state not in states:
         raise WrongState.of_season(season.state, said)

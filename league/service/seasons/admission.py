@@ -73,7 +73,7 @@ def newest_ready(
 
 
 def version_to_enter(session: Session, season: Season, bot: Bot, number: int | None) -> BotVersion:
-    """The version of that number; None: the newest ready one that the season accepts.
+    """Return the version of that number; None: the newest ready one that the season accepts.
 
     Raises:
         NotFound, NotReady, NotAdmitted.
@@ -99,7 +99,7 @@ def version_to_enter(session: Session, season: Season, bot: Bot, number: int | N
 
 
 def _told(version: BotVersion) -> str:
-    """The version's state, and the first line of the reason if it is broken."""
+    """Return the version's state, and the first line of the reason if it is broken."""
     why = version.reason.strip().partition("\n")[0]
     return f"{version.state.value}: {why}" if why else version.state.value
 

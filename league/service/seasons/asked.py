@@ -6,7 +6,7 @@ They are challenges without a gate (`league.service.seasons.challenges`), played
 question that the author's own machine cannot answer. They must not affect anything that counts:
 
 * their dice are drawn one by one and not from the season's secret, so they tell nothing of any rated deal;
-* they are played after everything rated (`league.service.series.turns`), at most `OPEN_ASKED` series of a season at a
+* they are played after all rated matches (`league.service.series.turns`), at most `OPEN_ASKED` series of a season at a
   time, and of each author one challenge at a time, the oldest first;
 * they are in no log of results, no figure of a bot and no pairing;
 * an author, and all members of a team together, may ask for so many games a day (`Terms.unrated_games`, which is also
@@ -136,9 +136,7 @@ def end_asked(session: Session, season_id: int, reason: str) -> None:
 
 
 def plan_asked(session: Session, season: Season) -> list[int]:
-    """Decide the challenges that can be decided, plan the next series of each author's oldest one, and return the new
-    series.
-    """
+    """Decide challenges that can be decided, plan the next series of each author's oldest one, and return these."""
     if season.unrated_games == 0:
         end_asked(session, season.id, "The season's organisers have switched unrated matches off.")
         return []
@@ -191,7 +189,7 @@ def asked_challenge(session: Session, viewer: Person | None, challenge_id: int) 
 
 
 def faults_in(session: Session, challenge_id: int) -> dict[int, int]:
-    """The number of a challenge's matches that each version lost by a fault, by the version's id."""
+    """Return the number of a challenge's matches that each version lost by a fault, by the version's id."""
     statement = (
         select(Participant.version_id, func.count())
         .join(Match, col(Match.id) == Participant.match_id)
@@ -222,7 +220,7 @@ def _is_own(session: Session, author: Person, row: Challenge) -> bool:
 
 
 def _own_version(session: Session, author: Person, season: Season, bot_id: int, number: int | None) -> BotVersion:
-    """The version that the author sends. Its bot need not be in the season, unless an organiser removed it."""
+    """Return the version that the author sends. Its bot need not be in the season, unless an organiser removed it."""
     bot = own_bot(session, author, bot_id)
     must_be_active(session, bot)
     if bot.game != season.game:
@@ -236,7 +234,7 @@ def _own_version(session: Session, author: Person, season: Season, bot_id: int, 
 
 
 def _opposing(session: Session, author: Person, season: Season, question: Question) -> BotVersion:
-    """The version to play against, if the author may challenge it."""
+    """Return the version to play against, if the author may challenge it."""
     bot_id, number = question.opponent_id, question.opponent_version
     entry = session.exec(_entry(season.id, bot_id)).first()
     if is_own(session, author, bot_id) and (number is not None or entry is None):
@@ -271,7 +269,7 @@ def _check_season(session: Session, author: Person, season: Season, bot: Bot, ga
 
 
 def _by_team(bot: Bot) -> ColumnElement[bool]:
-    """The condition that a challenge's candidate belongs to the bot's team; false if the bot has no team."""
+    """Return the condition that a challenge's candidate belongs to the bot's team; false if the bot has no team."""
     team = select(BotVersion.id).join(Bot, col(Bot.id) == BotVersion.bot_id).where(Bot.team_id == bot.team_id)
     return and_(literal(bot.team_id is not None), col(Challenge.candidate_id).in_(team), ASKED)
 
@@ -297,8 +295,8 @@ def _decide(session: Session, challenge: Challenge, count: Count) -> bool:
     if verdict is sprt.Verdict.REJECT:
         return _end(session, challenge, ChallengeState.FAILED, f"It is not stronger by {between}.")
     if count.played >= limit:
-        played = f"All {plural(limit, 'game')} are played" if limit > 1 else "The game is played"
-        undecided = ", without a verdict" if tested else ""
+        played = f"All {plural(limit, 'game')} have been played" if limit > 1 else "The game has been played"
+        undecided = " without a verdict" if tested else ""
         return _end(session, challenge, ChallengeState.ENDED, f"{played}{undecided}.")
     if count.abandoned >= limit:
         return _end(session, challenge, ChallengeState.ENDED, unplayable(count))

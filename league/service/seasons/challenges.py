@@ -72,7 +72,7 @@ ASKED = col(Challenge.asker_id).is_not(None)
 
 
 def running(session: Session, season_id: int, which: ColumnElement[bool]) -> Sequence[Challenge]:
-    """The season's challenges that are not over and meet `AT_GATES` or `ASKED`, the oldest first."""
+    """Return the season's challenges that are not over and meet `AT_GATES` or `ASKED`, the oldest first."""
     return session.exec(_running(which), params={"season_id": season_id}).all()
 
 
@@ -96,7 +96,7 @@ def _busy(which: ColumnElement[bool]) -> SelectOfScalar[int]:
 
 
 def in_play() -> ColumnElement[bool]:
-    """The condition on `Challenge` that a series of it waits or runs, or a game of it waits for an organiser."""
+    """Return the condition on `Challenge` that a series of it waits or runs, or a game of it waits for an organiser."""
     # Look series up by challenge: by season and state, the query would read all waiting series of the ladder.
     mine = col(Series.challenge_id) == Challenge.id
     played_for = exists().where(mine, col(Series.state).in_(UNFINISHED))
@@ -174,7 +174,7 @@ def count_games(session: Session, challenge: Challenge, tests: Sequence[Challeng
 
 
 def total(challenge: Challenge, tests: Sequence[Challenge], counts: Mapping[int, Count]) -> Count:
-    """The sum of several challenges' counts. `tests`: as above."""
+    """Return the sum of several challenges' counts. `tests`: as above."""
     found = Count()
     for test in tests:
         found = found.plus(counts[test.id], own=test.id == challenge.id)
@@ -182,7 +182,7 @@ def total(challenge: Challenge, tests: Sequence[Challenge], counts: Mapping[int,
 
 
 def counts_of(session: Session, season_id: int, challenges: Sequence[Challenge]) -> dict[int, Count]:
-    """The games of each of these challenges of a season, by its id."""
+    """Return the games of each of these challenges of a season, by its id."""
     by_id = {challenge.id: challenge for challenge in challenges}
     statement = (
         select(Match, Participant, Series.challenge_id)
@@ -212,7 +212,7 @@ STANDING = ("wins", "draws", "losses", "both_failed")
 
 
 def _kind(match: Match, candidate: Participant, incumbent: Participant, voided: Collection[int]) -> str | None:
-    """The field of `Count` in which a game counts, or None while it waits for an organiser."""
+    """Return the field of `Count` in which a game counts, or None while it waits for an organiser."""
     if match.state not in WITH_RESULT:
         return "abandoned" if match.state is MatchState.ABANDONED else None
     assert candidate.rank is not None and incumbent.rank is not None, "a match with a result has ranks"
@@ -226,7 +226,7 @@ def _kind(match: Match, candidate: Participant, incumbent: Participant, voided: 
 
 
 def terms_of(row: Challenge) -> sprt.Terms | None:
-    """The terms of a challenge's sequential test, or None if it has none."""
+    """Return the terms of a challenge's sequential test, or None if it has none."""
     if row.elo0 is None or row.elo1 is None or row.alpha is None or row.beta is None:
         return None
     return sprt.Terms(row.elo0, row.elo1, sprt.Model.NORMALIZED, row.alpha, row.beta)

@@ -62,9 +62,7 @@ MOST_NAMES = 10
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The changes that a file asks for. `now` and `then` have a value for each key; `row` is None if the file creates a
-    season.
-    """
+    """The changes that a file asks for. `now` and `then` have a value for each key; `row` None: it creates a season."""
 
     row: Season | None
     declared: Declaration
@@ -78,7 +76,7 @@ class _Plan:
         return [name for name in KEYS if self.then[name] != self.now[name]]
 
     def as_season(self) -> Season:
-        """The season after the changes, in memory only."""
+        """Return the season after the changes, in memory only."""
         state = self.row.state if self.row else SeasonState.SCHEDULED
         terms = {name: self.then[name] for name in TERMS}
         lines = stored(self.then[EVALUATIONS])
@@ -195,7 +193,7 @@ def _plan(session: Session, organiser: Person, text: str, row: Season | None) ->
 
 
 def _before(session: Session, organiser: Person, row: Season | None, previous: Season | None) -> dict[str, Any]:
-    """A season's present values; for a new season, the values that are not settings."""
+    """Return a season's present values; for a new season, the values that are not settings."""
     if row is not None:
         return _as_it_is(session, organiser, row)
     game = previous.game if previous else None
@@ -209,7 +207,7 @@ def _before(session: Session, organiser: Person, row: Season | None, previous: S
 def _after(
     declared: Declaration, before: Mapping[str, Any], standard: Mapping[str, Any], users: Sequence[User] | None
 ) -> dict[str, Any]:
-    """The values that the file asks for, valid or not."""
+    """Return the values that the file asks for, valid or not."""
     given = {name: getattr(declared, name) for name in TERMS if name in declared.model_fields_set}
     after = {**before, **standard, **given, EVALUATIONS: declared.evaluations or []}
     if declared.name is not None:
@@ -236,7 +234,7 @@ def _divisions(session: Session, row: Season) -> list[tuple[str, int | None]]:
 
 
 def _previous(session: Session, previous_id: int | None, *, is_new: bool) -> tuple[Season | None, str]:
-    """The season that this one continues, and the reason why it cannot be continued, if any."""
+    """Return the season that this one continues, and the reason why it cannot be continued, if any."""
     if previous_id is None:
         return None, ""
     if not is_new:
@@ -248,7 +246,7 @@ def _previous(session: Session, previous_id: int | None, *, is_new: bool) -> tup
 
 
 def _users(session: Session, names: Sequence[str] | None) -> tuple[list[User] | None, str]:
-    """The authors with these names, and a message about unknown names; None if the file has no list."""
+    """Return the authors with these names, and a message about unknown names; None if the file has no list."""
     if names is None:
         return None, ""
     keys = {storable(name).lower(): name for name in names}
@@ -304,7 +302,7 @@ def _told(session: Session, plan: _Plan, season_id: int | None, bots: int | None
 
 
 def _foreseen(session: Session, plan: _Plan, bots: int | None) -> Forecast:
-    """The forecast for the season after the changes, with the bots that have entered."""
+    """Return the forecast for the season after the changes, with the bots that have entered."""
     wanted = plan.as_season()
     if plan.row is not None:
         kept = None if EVALUATIONS in plan.changed else plan.row.evaluations_at
@@ -313,7 +311,7 @@ def _foreseen(session: Session, plan: _Plan, bots: int | None) -> Forecast:
 
 
 def season_timetable(session: Session, season_id: int) -> list[DeclaredDate]:
-    """The timetable of a season as it is, without steps that were taken by hand."""
+    """Return the timetable of a season as it is, without steps that were taken by hand."""
     row = existing(session, Season, season_id)
     taken = {f"dates.{step.date}" for state, step in SEASON_STEPS.items() if not state.is_after(row.state)}
     steps = _timetable(_public(session, row), now(session))
@@ -321,7 +319,7 @@ def season_timetable(session: Session, season_id: int) -> list[DeclaredDate]:
 
 
 def _timetable(then: Mapping[str, Any], at: datetime) -> list[DeclaredDate]:
-    """The steps in the order in which they are taken; one without a date follows the one before it."""
+    """Return the steps in the order in which they are taken; one without a date follows the one before it."""
     found: list[tuple[datetime, DeclaredDate]] = []
     latest = datetime.min.replace(tzinfo=UTC)
     for name in DATES:
@@ -337,15 +335,13 @@ def _timetable(then: Mapping[str, Any], at: datetime) -> list[DeclaredDate]:
 
 
 def _otherwise(name: str, then: Mapping[str, Any]) -> str:
-    """When the season takes a step that has no date."""
+    """Return when the season takes a step that has no date."""
     closes_itself = name == "closes_at" and then["finals"] is not FinalsFormat.NONE and then["closes_when_done"]
     return N_("when the finals are over") if closes_itself else N_("manually")
 
 
 def _stage_dates(then: Mapping[str, Any]) -> list[DeclaredDate]:
-    """The stages of the finals: the first begins with the finals, and each of the others when the previous one is
-    over.
-    """
+    """Return the stages of the finals: the first begins with the finals, each other one after the previous one."""
     first, later = (then["finals_at"], N_("with the finals")), (None, N_("when the one before is over"))
     return [
         DeclaredDate(PATHS["stages"], f"Stage {number}: {stage.words}", *(first if number == 1 else later))
@@ -354,7 +350,7 @@ def _stage_dates(then: Mapping[str, Any]) -> list[DeclaredDate]:
 
 
 def _evaluation_dates(lines: Sequence[DeclaredEvaluation], at: datetime) -> list[DeclaredDate]:
-    """The next date of each line, the soonest first; lines without one come last."""
+    """Return the next date of each line, the soonest first; lines without one come last."""
     dates = []
     for one in lines:
         often = f", then every {plural(one.every_minutes, 'minute')}" if one.every_minutes is not None else ""
@@ -384,7 +380,7 @@ def _warnings(session: Session, plan: _Plan) -> Iterator[str]:
 
 
 def _json(value: Any) -> Any:
-    """A value in the form of JSON; divisions are written as people write them."""
+    """Return a value in the form of JSON; divisions are written as people write them."""
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, list) and all(isinstance(one, DeclaredEvaluation) for one in value):

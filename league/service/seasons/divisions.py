@@ -34,9 +34,7 @@ SINGLE: Sequence[tuple[str, int | None]] = (("Division 1", None),)
 def make_divisions(
     session: Session, season_id: int, wanted: Sequence[tuple[str, int | None]], previous_id: int | None
 ) -> None:
-    """Make the divisions of a new season: the given ones, those of the previous season, or a single one. Raises
-    BadSetting.
-    """
+    """Make the divisions of a new season: the given, the previous season's, or a single one. Raises BadSetting."""
     if previous_id is not None:
         before = select(Division.name, Division.size).where(Division.season_id == previous_id)
         wanted = [(name, size) for name, size in session.exec(before.order_by(col(Division.number)))]
@@ -93,7 +91,7 @@ def change_faults(session: Session, season: Season, wanted: Sequence[tuple[str, 
 
 
 def divisions_of(session: Session, season_ids: Sequence[int]) -> dict[int, list[DivisionView]]:
-    """The divisions of each season, the highest first."""
+    """Return the divisions of each season, the highest first."""
     found: dict[int, list[DivisionView]] = {season_id: [] for season_id in season_ids}
     for row, entries in session.exec(DIVISIONS, params={"ids": season_ids}) if season_ids else ():
         found[row.season_id].append(DivisionView(row.number, row.name, row.size, entries))
@@ -169,7 +167,8 @@ def division_faults(wanted: Sequence[tuple[str, int | None]]) -> Iterator[BadSet
 
 
 def moved(orders: Sequence[Sequence[int]], promoted: int, placed: Container[int]) -> list[list[int]]:
-    """The divisions after promotion and relegation. `orders`: the final orders, the highest division first, best first.
+    """Return the divisions after promotion and relegation. `orders`: the final orders, highest division and best bot
+    first.
 
     At most half of a division goes up and at most half goes down, so nobody does both. A bot that is not `placed`,
     because it has no games, does not go up.
@@ -239,7 +238,7 @@ def carry_over(session: Session, previous: Season, season: Season) -> None:
 
 
 def _begins_with(session: Session, season: Season, before: Entry, playing: BotVersion) -> BotVersion | None:
-    """The version with which an entry of the previous season begins, or None if the season accepts none of its
+    """Return the version with which an entry of the previous season begins, or None if the season accepts none of its
     versions.
 
     An entry that follows its bot begins with the newest version. With a gate, the active version stays and newer ones

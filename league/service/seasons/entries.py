@@ -114,8 +114,8 @@ def entries(session: Session, season_id: int, after_bot: int = 0, limit: int = 1
 def entries_named(
     session: Session, season_id: int, named: str, *, skip: int = 0, limit: int = 100
 ) -> tuple[list[EntryInfo], int]:
-    """Entries with `named` in the name of their bot, author or team, by bot: those after the first `skip`, and the
-    total number. Raises NotFound.
+    """Return the entries with `named` in the name of their bot, author or team, by bot: those after the first `skip`,
+    and the total number. Raises NotFound.
     """
     existing(session, Season, season_id)
     keys = (col(Bot.name_key), col(User.name_key), col(Team.name_key))
@@ -132,7 +132,7 @@ def entries_named(
 
 
 def entry_info(session: Session, season_id: int, bot_id: int) -> EntryInfo:
-    """One entry. Raises NotFound."""
+    """Return one entry. Raises NotFound."""
     found = _views(session, ONE, season_id, bot=bot_id)
     if not found:
         raise NotFound.entry(bot_id)
@@ -235,7 +235,7 @@ def _pause_choosing(session: Session, season: Season, entry: Entry) -> None:
 
 
 def _bot(session: Session, who: Person, bot_id: int) -> Bot:
-    """The bot, locked, because the season's rules depend on its owner."""
+    """Return the bot, locked, because the season's rules depend on its owner."""
     session.exec(select(Bot.id).where(Bot.id == bot_id).with_for_update(key_share=True)).first()
     return existing(session, Bot, bot_id) if who.organises else own_bot(session, who, bot_id)
 

@@ -9,8 +9,8 @@ active. It fails, or the budget of games is spent without a verdict: the old one
 
 These games say nothing about anybody else, and both sides are one author's, so they are never rated. A ranking ties a
 version that passed less closely to its predecessor (`league.service.rankings.lineage`). With enough attempts anything
-passes, so each program has one test: a program that failed against a version is not tried again, even as another upload
-of the same archive, and a challenge that ended undecided (the season froze, the author chose another version) continues
+passes, so each program has one test. A program that failed against a version is not tried again, even as another upload
+of the same archive. A challenge that ended undecided (the season froze, the author chose another version) continues
 from its games when the same two programs meet at this gate again.
 
 How a challenge is played and counted: `league.service.seasons.challenges`.
@@ -55,9 +55,7 @@ from deadheat.league.states import ChallengeState
 from deadheat.league.tables import BotVersion, Challenge, Entry, Season
 
 OPEN_CHALLENGES = 4
-"""The series at promotion gates of one season that wait or run at a time: gates must not keep the season from
-playing.
-"""
+"""How many series at a season's promotion gates may wait or run, so that gates do not hold up the season."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +79,7 @@ class GateTerms:
 
 
 def gate_as_json(season: Season, terms: GateTerms) -> dict[str, Any]:
-    """The terms in the form that an entry stores. Raises BadSetting: the season has no gates, or the terms make no
-    test.
-    """
+    """Return the terms as an entry stores them. Raises BadSetting: there are no gates here, or these make no test."""
     if season.challenge_games == 0:
         raise BadSetting("gate", "this season has no promotion gates")
     if terms.games > season.challenge_games:
@@ -182,7 +178,7 @@ def plan_challenges(session: Session, season: Season) -> list[int]:
 
 
 def challenges(session: Session, asker: Person, season_id: int, bot_id: int, limit: int = 50) -> list[ChallengeInfo]:
-    """A bot's challenges in a season, the newest first, for its author and organisers. Raises NotFound."""
+    """Return a bot's challenges in a season, the newest first, for its author and organisers. Raises NotFound."""
     if not asker.organises:
         own_bot(session, asker, bot_id)
     entry = session.exec(select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).first()
@@ -198,7 +194,7 @@ def challenges(session: Session, asker: Person, season_id: int, bot_id: int, lim
 
 
 def _already_known(session: Session, entry: Entry, candidate: BotVersion) -> str:
-    """Why this program need not be tested against the entry's version; "" if it must be."""
+    """Say why this program need not be tested against the entry's version; "" if it must be."""
     twins = same_program(session, candidate.id)
     if entry.version_id in twins:
         number = session.exec(select(BotVersion.number).where(BotVersion.id == entry.version_id)).one()
@@ -212,7 +208,7 @@ def _already_known(session: Session, entry: Entry, candidate: BotVersion) -> str
 
 
 def _tests(session: Session, entry: Entry, candidate_id: int) -> SelectOfScalar[Challenge]:
-    """All challenges of this program, as any version, against the entry's active program."""
+    """Return all challenges of this program, as any version, against the entry's active program."""
     return select(Challenge).where(
         Challenge.entry_id == entry.id,
         col(Challenge.candidate_id).in_(same_program(session, candidate_id)),
@@ -221,7 +217,7 @@ def _tests(session: Session, entry: Entry, candidate_id: int) -> SelectOfScalar[
 
 
 def same_program(session: Session, version_id: int) -> list[int]:
-    """Versions of the bot that are the same program as this one, itself included: equal uploads, or equal builds."""
+    """Return the versions of the bot that are the same program as this one, or this one: equal uploads or builds."""
     this = session.get_one(BotVersion, version_id)
     equal = col(BotVersion.source_sha256) == this.source_sha256
     if this.program_sha256 is not None:

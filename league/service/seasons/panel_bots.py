@@ -45,8 +45,8 @@ def points_needed(season: Season, opponents: int) -> float | None:
 
 
 def panel_bots(session: Session, season: Season) -> dict[int, int | None]:
-    """The bots of the panel, each with the version that plays for it: in this season, or else its newest; None if it is
-    retired or has no version.
+    """Return the bots of the panel, each with the version that plays for it: in this season, or else its newest; None
+    if it is retired or has no version.
     """
     found: dict[int, int | None] = {}
     for name in season.panel or ():
@@ -65,7 +65,7 @@ def panel_bots(session: Session, season: Season) -> dict[int, int | None]:
 
 
 def _named(session: Session, game: str, name: str) -> Bot | None:
-    """The bot of a game with this owner, an author or a team, and this name."""
+    """Return the bot of a game with this owner, an author or a team, and this name."""
     owner, _, bot = name.lower().partition("/")
     of_name = select(Bot).where(Bot.game == game, Bot.name_key == bot)
     by_team = of_name.join(Team, col(Team.id) == Bot.team_id).where(Team.name_key == owner)

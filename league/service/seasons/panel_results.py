@@ -58,7 +58,7 @@ def panel_results(session: Session, owner: Person, bot_id: int, version: int | N
 
 
 def is_at_panel(session: Session, season_id: int, bot_id: int, version: int | None) -> bool:
-    """Whether a version of the bot, or the one with that number, has not finished a season's panel yet."""
+    """Say whether a version of the bot, or the one with that number, has not finished a season's panel yet."""
     running = RUNNING if version is None else RUNNING.where(BotVersion.number == version)
     return session.exec(running, params={"season": season_id, "bot": bot_id}).first() is not None
 
@@ -98,7 +98,7 @@ def estimate(session: Session, season: Season, runs: Collection[PanelRun]) -> No
 
 
 def _rated_in_season(session: Session, season: Season, version_ids: Collection[int]) -> dict[str, Prior]:
-    """The ratings of those versions that have played in the season, by its newest ranking."""
+    """Return the ratings of those versions that have played in the season, by its newest ranking."""
     newest = select(RatingSnapshot).where(RatingSnapshot.season_id == season.id)
     snapshot = session.exec(newest.order_by(col(RatingSnapshot.id).desc()).limit(1)).first()
     if snapshot is None:
@@ -109,9 +109,7 @@ def _rated_in_season(session: Session, season: Season, version_ids: Collection[i
 
 
 def _log(challenges: Sequence[Challenge]) -> Log:
-    """The games of challenges as results of candidates against opponents. Games that both lost by a fault are left
-    out.
-    """
+    """Return challenges' games as candidates' results against opponents, without those that both lost by a fault."""
     ids = sorted({one for row in challenges for one in (row.candidate_id, row.incumbent_id)})
     place = {version_id: number for number, version_id in enumerate(ids)}
     pairs, ranks = [], []
@@ -160,7 +158,7 @@ def _opponents(session: Session, run_ids: Sequence[int]) -> dict[int, list[Panel
 
 
 def _matches(session: Session, challenge_ids: Sequence[int]) -> dict[int, list[tuple[int, bool]]]:
-    """The matches of each challenge, and whether the candidate committed a fault in each."""
+    """Return the matches of each challenge, and whether the candidate committed a fault in each."""
     statement = (
         select(Challenge.id, Match.id, Participant.fault)
         .join(Series, col(Series.challenge_id) == Challenge.id)

@@ -12,8 +12,8 @@ it had; one without any is entered, and nothing is drawn for it (`Entry.waits_fo
 takes the newest version that has the points; otherwise its author chooses one by its number, also in advance.
 
 * One version of an entry is played at a time: the one that was chosen by its number, or else the newest. An older one's
-waiting series are dropped; it continues with its results when the newer one is done. * What the service fails to play,
-or an organiser voids, is played again, and a match that is held keeps the panel open.
+  waiting series are dropped; it continues with its results when the newer one is done.
+* What the service fails to play, or an organiser voids, is played again, and a match that is held keeps the panel open.
 * Results stay with the program: the same program as another upload begins with the games that it has.
 * A bot of the panel that is retired, or has no version to play, is left out, and the minimum is less in proportion.
   A bot of the panel that enters the season plays the others, and needs no points.
@@ -74,7 +74,7 @@ def arrive(session: Session, season: Season, entry: Entry, version: BotVersion) 
 
 
 def has_points(run: PanelRun | None) -> bool:
-    """Whether a version may play for its entry. `run`: the result of `arrive`."""
+    """Say whether a version may play for its entry. `run`: the result of `arrive`."""
     return run is None or run.minimum is None or run.state is ChallengeState.PASSED
 
 
@@ -88,7 +88,7 @@ def choose_in_advance(session: Session, season: Season, entry: Entry, run: Panel
 
 
 def without_points(session: Session, season: Season, bot_id: int) -> set[int]:
-    """The bot's versions that failed on the season's present terms."""
+    """Return the bot's versions that failed on the season's present terms."""
     failed = select(PanelRun).join(BotVersion, col(BotVersion.id) == PanelRun.version_id)
     failed = failed.where(PanelRun.season_id == season.id, BotVersion.bot_id == bot_id)
     newest = {run.version_id: run for run in session.exec(failed.order_by(col(PanelRun.id)))}
@@ -175,7 +175,7 @@ def _begin(session: Session, season: Season, entry: Entry, version: BotVersion) 
 
 
 def _is_outdated(session: Session, season: Season, run: PanelRun) -> bool:
-    """Whether a failed version may try again, because the season's requirements have changed since."""
+    """Say whether a failed version may try again, because the season's requirements have changed since."""
     if run.state is not ChallengeState.FAILED:
         return False
     opponents = session.exec(select(func.count()).where(col(Challenge.panel_id) == run.id)).one()
@@ -204,19 +204,19 @@ def _running(session: Session, season: Season, entry: Entry | None = None) -> Se
 
 
 def _current(session: Session, season: Season) -> list[PanelRun]:
-    """The run that plays now of each entry, in the order of arrival."""
+    """Return the run that plays now of each entry, in the order of arrival."""
     return sorted(played_first(_running(session, season)).values(), key=lambda run: run.id)
 
 
 def _room(session: Session, season: Season) -> int:
-    """The number of panel series for which there is room, independent of the ladder and of evaluations."""
+    """Return the number of panel series for which there is room, independent of the ladder and of evaluations."""
     playing = select(func.count()).select_from(Series)
     playing = playing.where(Series.season_id == season.id, col(Series.state).in_(UNFINISHED))
     return open_series_bound(session) - session.exec(playing.where(Series.purpose == Purpose.PANEL)).one()
 
 
 def _begun(session: Session, season: Season) -> set[int | None]:
-    """The runs with planned games. Matches are read only for these, and for as many other runs as there is room for."""
+    """Return the runs with planned games. Matches are read only for these, and for as many others as have room."""
     planned = select(Challenge.panel_id).where(
         Challenge.season_id == season.id,
         Challenge.state == ChallengeState.RUNNING,
@@ -238,9 +238,7 @@ def _score(challenge: Challenge) -> tuple[int, int, int]:
 def _count(
     session: Session, season: Season, run: PanelRun, challenges: Sequence[Challenge]
 ) -> list[tuple[Challenge, Count]] | None:
-    """Record the score of a run. Return the opponents whose next series may be planned, or None if all games are
-    played.
-    """
+    """Record a run's score. Return the opponents whose next series may be planned; None: all games are played."""
     tests = _tests(session, run, challenges)
     everything = [test for several in tests.values() for test in several]
     counts = counts_of(session, season.id, everything)
@@ -256,7 +254,7 @@ def _count(
 
 
 def _tests(session: Session, run: PanelRun, challenges: Sequence[Challenge]) -> Mapping[int, list[Challenge]]:
-    """For each opponent, the challenges of this program against it, including other uploads of the same program."""
+    """Return, for each opponent, the challenges of this program against it, also as another upload."""
     alike = select(Challenge).where(
         Challenge.season_id == run.season_id,
         col(Challenge.panel_id).is_not(None),
@@ -310,7 +308,7 @@ def _end(session: Session, run: PanelRun, state: ChallengeState, reason: str, po
         return False
     session.refresh(run)
     for challenge in _challenges(session, run.id):
-        end_challenge(session, challenge, ChallengeState.ENDED, reason or "All its games are played.")
+        end_challenge(session, challenge, ChallengeState.ENDED, reason or "All its games have been played.")
     version = session.get_one(BotVersion, run.version_id)
     data = {"bot": version.bot_id, "version": version.number, "points": points, "minimum": run.minimum}
     record(session, SYSTEM, f"panel-{state.value}", f"season/{run.season_id}", {**data, "reason": reason})

@@ -43,7 +43,7 @@ class Participation:
 
 
 def participation(session: Session, owner: Person, bot_id: int) -> list[Participation]:
-    """The seasons that the bot is in, and those that it may still enter, the newest first. Raises NotFound."""
+    """Return the seasons that the bot is in, and those that it may still enter, the newest first. Raises NotFound."""
     bot = own_bot(session, owner, bot_id)
     statement = (
         select(Season, Entry, BotVersion.number, AbsentEntry)

@@ -48,7 +48,7 @@ def wake(session: Session, entry: Entry) -> None:
 
 
 def _last(session: Session, season: Season, entry: Entry) -> Sequence[tuple[int, Fault | None]]:
-    """The newest rated matches of the active version, each with the bot's fault."""
+    """Return the newest rated matches of the active version, each with the bot's fault."""
     found = select(Participant.match_id, Participant.fault).join(Match, col(Match.id) == Participant.match_id)
     found = found.where(Match.season_id == season.id, col(Match.rated), Participant.version_id == entry.version_id)
     if entry.faults_since is not None:

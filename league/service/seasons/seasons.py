@@ -1,6 +1,4 @@
-"""Seasons: their settings, and when these may change. `league.service.course.states` says how they go from state to
-state.
-"""
+"""Seasons: their settings, and when these may change. `league.service.course.states` moves them on."""
 
 from __future__ import annotations
 
@@ -54,8 +52,8 @@ def create_season(
     divisions: Sequence[tuple[str, int | None]] = (),
     **settings: Any,
 ) -> SeasonInfo:
-    """A scheduled season. With `previous_id` it continues one whose standings are published: its settings, divisions
-    and entries are taken over, and bots change divisions.
+    """Create a scheduled season. With `previous_id` it continues one whose standings are published: its settings,
+    divisions and entries are taken over, and bots change divisions.
 
     `divisions`: names and sizes, the highest first; none: a single one of any size. `settings`: those of
     `league.terms`.
@@ -162,7 +160,7 @@ def seasons(
 
 
 def names_going_on(session: Session) -> dict[int, str]:
-    """The names of all seasons that are not closed, the oldest first."""
+    """Return the names of all seasons that are not closed, the oldest first."""
     return dict(session.exec(NAMED).all())
 
 
@@ -192,7 +190,7 @@ def season_info(session: Session, season_id: int) -> SeasonInfo:
 
 
 def season_progress(session: Session, season_id: int) -> Progress:
-    """Counts over the whole season; the API keeps them for a moment."""
+    """Count over the whole season; the API keeps the counts for a moment."""
     entries = session.exec(select(func.count()).select_from(Entry).where(Entry.season_id == season_id)).one()
     found = session.exec(planned_by_state(season_id)).all()
     matches = Counter({str(state): count for state, count, _ in found})
@@ -213,13 +211,13 @@ def season_progress(session: Session, season_id: int) -> Progress:
 
 @lru_cache(SEASONS_AT_A_TIME)
 def planned_by_state(season_id: int) -> Select[str, int, Any]:
-    """The statement for the numbers of planned matches, and of rated ones, in each state."""
+    """Return the statement that counts planned matches, and rated ones among them, by state."""
     kinds = select(Match.state, func.count(), func.sum(case((col(Match.rated), 1), else_=0)))
     return kinds.where(Match.season_id == season_id, PLANNED).group_by(col(Match.state))
 
 
 def season_waiting(session: Session, season_id: int) -> tuple[int, int]:
-    """The number of matches to come and of held matches. Played matches are counted with each ranking."""
+    """Return the number of matches to come and of held matches. Played matches are counted with each ranking."""
     waiting, held = session.exec(WAITING, params={"id": season_id}).one()
     return waiting, held
 
@@ -232,7 +230,7 @@ WAITING = select(
 
 
 def inherited(game: str, previous: Season | None) -> dict[str, Any]:
-    """The default settings of a new season that differ from those of `league.terms`."""
+    """Return the default settings of a new season that differ from those of `league.terms`."""
     if previous is None:
         return {"seats": GAMES[game].seats.start}
     return {name: getattr(previous, name) for name in TERMS if name not in DATES}
@@ -289,12 +287,12 @@ def _raise_any(found: Iterator[BadSetting]) -> None:
 
 
 def _noted(values: Mapping[str, object]) -> dict[str, object]:
-    """Settings in the form that the audit log stores."""
+    """Return the settings in the form that the audit log stores."""
     return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in values.items()}
 
 
 def published(session: Session, season_id: int, possible: str) -> Season:
-    """A season with published standings; `possible`: what is possible once it has them. Raises NotFound, WrongState."""
+    """Return a season with published standings; `possible`: what these allow. Raises NotFound, WrongState."""
     row = existing(session, Season, season_id)
     if _finals(session, [season_id]).get(season_id) is None:
         raise WrongState.of_season(row.state, f"{possible} once it is closed and its standings are published")
@@ -307,7 +305,7 @@ def _flush_named(session: Session, row: Season) -> None:
 
 
 def _finals(session: Session, season_ids: Sequence[int]) -> dict[int, tuple[datetime, str]]:
-    """When each season's standings were published, and the hash of the log behind them."""
+    """Return when each season's standings were published, and the hash of the log behind them."""
     published = session.exec(PUBLISHED, params={"ids": season_ids})
     return {season_id: (at, log_sha256) for season_id, at, log_sha256 in published}
 

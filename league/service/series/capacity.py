@@ -18,10 +18,10 @@ OPEN_PER_SLOT = 2
 
 
 def open_series_bound(session: Session) -> int:
-    """The most series of one season, gates aside, that may wait or run."""
+    """Return how many series of one season, gates aside, may wait or run."""
     return bound_with(judging_slots(session))
 
 
 def bound_with(slots: int) -> int:
-    """The bound for that many judging slots."""
+    """Return the bound for that many judging slots."""
     return OPEN_SERIES + OPEN_PER_SLOT * max(0, slots - 1)

@@ -39,7 +39,7 @@ from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.life import Life, failures_before, note
 from deadheat.league.service.ground.steps import touch_log
 from deadheat.league.service.people import notices
-from deadheat.league.service.series.games import games_here, same_as
+from deadheat.league.service.series.games import closed_to, games_here
 from deadheat.league.service.series.hosts import (
     HERE,
     blame_host,
@@ -63,7 +63,7 @@ SERIES_ATTEMPTS = 5
 """Failed attempts at a series after which an organiser decides on its matches."""
 
 SAME_SEAT = 2
-"""Void attempts at one match, all while the same seat was to answer, that an organiser must see."""
+"""After so many void attempts at one match while the same seat was to answer, an organiser must decide."""
 
 SERIES = Life(
     "play", Series, JobState.QUEUED, JobState.RUNNING, longest_pause=timedelta(minutes=1), counted=(JobState.ABANDONED,)
@@ -82,7 +82,7 @@ def claim_series(session: Session, series_id: int, worker: str, host: Host) -> S
 
 @cache
 def _claiming(games: tuple[Identity, ...], judge_unfit: bool) -> Update:
-    known = col(Series.season_id).in_(select(Season.id).where(col(Season.game).in_(same_as(games))))
+    known = col(Series.season_id).not_in(closed_to(games))
     return SERIES.claiming(may_judge(judge_unfit), welcome(judge_unfit), known)
 
 
@@ -185,8 +185,8 @@ def _close(
 
 
 def _failures(session: Session, series_id: int, failure: Failure | None) -> tuple[int, int]:
-    """The number of attempts that failed as a whole, including this one, and how many of them the series may have
-    caused; 0 if this one has another cause.
+    """Return the number of attempts that failed as a whole, including this one, and how many of them the series may
+    have caused; 0 if this one has another cause.
     """
     if failure is None or failure.cause == Cause.WORKER_STOPPED:
         return 0, 0
@@ -222,7 +222,7 @@ STARTED = select(Series.season_id, Series.started_at).where(col(Series.id) == bi
 
 
 def _must_be_seen(session: Session, outcome: MatchOutcome) -> bool:
-    """Whether an organiser must look at a match before it is repeated: too many attempts at it were void, or two of
+    """Say whether an organiser must look at a match before it is repeated: too many attempts at it were void, or two of
     them while the same seat was to answer. A bot that causes void attempts gains nothing, and is noticed.
     """
     before = session.exec(
@@ -300,7 +300,7 @@ def _job(session: Session, series_id: int, host: Host, at: datetime) -> SeriesJo
 
 
 def programs_of(session: Session, version_ids: set[int]) -> dict[int, ProgramRef]:
-    """The programs of these versions, which are ready."""
+    """Return the programs of these versions, which are ready."""
     programs = {}
     session.flush()
     for version in session.connection().execute(PROGRAMS, {"version_ids": sorted(version_ids)}):

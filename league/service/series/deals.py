@@ -34,7 +34,7 @@ FOR_WITHHOLDING = ("season_id", "commitment", "state")
 
 
 def withheld(session: Session, matches: Sequence[Match | Row[Any]]) -> set[int]:
-    """The ids of the matches whose dice and moves are not public yet. They may also be rows of these columns."""
+    """Return the ids of the matches whose dice and moves are not public yet. They may also be rows of these columns."""
     if not matches:
         return set()
     asked = {"season_ids": sorted({match.season_id for match in matches}), "commitments": _commitments(matches)}
@@ -51,7 +51,7 @@ SILENT = select(Season.id).where(
 
 
 def dice_in_use(session: Session, matches: Sequence[Match | Row[Any]]) -> set[int]:
-    """The ids of the matches that share their dice with another match that is not over."""
+    """Return the ids of the matches that share their dice with another match that is not over."""
     return _in_use(matches, session.connection().execute(STILL_TO_PLAY, {"commitments": _commitments(matches)}))
 
 

@@ -26,7 +26,7 @@ from deadheat.engine.games.folder import Identity, identities
 from deadheat.league.records.hosts import SHOWN_DIGITS, GameHere
 from deadheat.league.service.ground.steps import set_values
 from deadheat.league.service.people.person import Person
-from deadheat.league.tables import LeagueGame
+from deadheat.league.tables import LeagueGame, Season
 
 
 def announce_games(session: Session) -> None:
@@ -40,7 +40,7 @@ def announce_games(session: Session) -> None:
 
 
 def same_as(games: tuple[Identity, ...]) -> SelectOfScalar[str]:
-    """The names of those games of the league that are the same as one of these."""
+    """Return the names of those games of the league that are the same as one of these."""
     same = [
         and_(
             col(LeagueGame.name) == game.name,
@@ -52,23 +52,28 @@ def same_as(games: tuple[Identity, ...]) -> SelectOfScalar[str]:
     return select(LeagueGame.name).where(or_(false(), *same))
 
 
+def closed_to(games: tuple[Identity, ...]) -> SelectOfScalar[int]:
+    """The seasons whose series a process with these games must not claim."""
+    return select(Season.id).where(col(Season.game).not_in(same_as(games)))
+
+
 def games_here() -> tuple[Identity, ...]:
-    """The games of this process, as it found them when it began."""
+    """Return the games of this process, as it found them when it began."""
     return identities()
 
 
 def lacks_games(games: tuple[Identity, ...]) -> ColumnElement[bool]:
-    """The condition that the league has a game that is not one of these, or is in another form."""
+    """Return the condition that the league has a game that is none of these, or has another form."""
     return exists().where(col(LeagueGame.name).not_in(same_as(games)))
 
 
 def as_reported() -> dict[str, Any]:
-    """The games of this process, in the form of its machine's row."""
+    """Return the games of this process, in the form of its machine's row."""
     return {game.name: {"rules_version": game.rules_version, "digest": game.digest} for game in games_here()}
 
 
 def league_games(session: Session) -> Sequence[LeagueGame]:
-    """Every game of the league, by name."""
+    """Return every game of the league, by name."""
     return session.exec(GAMES).all()
 
 
@@ -76,9 +81,7 @@ GAMES = select(LeagueGame).order_by(col(LeagueGame.name))
 
 
 def disagreements(games: Iterable[LeagueGame], reported: Mapping[str, Any]) -> tuple[str, ...]:
-    """Say, in sentences for operators, which of the league's games a machine does not play because its copies
-    differ.
-    """
+    """Say, in sentences for operators, which games of the league a machine lacks because its copies differ."""
     told = []
     for game in games:
         other = reported.get(game.name)
@@ -90,7 +93,7 @@ def disagreements(games: Iterable[LeagueGame], reported: Mapping[str, Any]) -> t
 
 
 def games_for(session: Session, organiser: Person) -> list[GameHere]:
-    """Every game of the league. Each machine's disagreements are listed with the machine (`hosts`). Raises
+    """Return every game of the league. Machines' disagreements are listed with the machines (`hosts`). Raises
     NotAllowed.
     """
     organiser.must_organise()

@@ -68,7 +68,7 @@ ALIVE = col(WorkerHost.last_seen_at) >= bindparam("alive_at", type_=UtcDateTime)
 IN_INCIDENT = and_(col(WorkerHost.incident_at).is_not(None), col(WorkerHost.incident_ended_at).is_(None))
 
 NO_HOST = Host("", "")
-"""For statements about all machines."""
+"""Stands for no machine, in statements about all of them."""
 
 NOT_SEEN = "its keeper has not reported lately"
 
@@ -114,8 +114,8 @@ def host_arrives(session: Session, host: Host, image: str) -> bool:
 
 
 def _shares_name(session: Session, host: Host) -> ColumnElement[bool]:
-    """The condition for a live machine with the same name: a different machine, or this one before a restart that the
-    database does not know of yet.
+    """Return the condition for a live machine with the same name: a different machine, or this one before a restart
+    that the database does not know of yet.
     """
     alive_at = now(session) - timedelta(seconds=settings_of(session).lease_seconds)
     return and_(
@@ -144,7 +144,7 @@ def host_seen(
 
 
 def due_check(session: Session, host: Host) -> Fitness | None:
-    """The fitness of a machine that is due for a check, or None if it is not due."""
+    """Return the fitness of a machine that is due for a check, or None if it is not due."""
     found = session.exec(DUE, params={**told_of(session, host), "at": now(session)}).first()
     return None if found is None else Fitness(found)
 
@@ -182,7 +182,7 @@ def blame_host(session: Session, host: Host, cause: str, detail: str, match_id: 
     if Trait.MACHINE in traits:
         _become(session, host, Fitness.UNCHECKED, (), now(session))
     if Trait.CONDEMNS in traits:
-        reasons = [storable(f"A bot got almost no processor time there, so its match was given up: {detail}")]
+        reasons = [storable(f"A bot got almost no processor time there, so its match was abandoned: {detail}")]
         found: dict[str, Any] = {"fitness": Fitness.UNFIT, "reasons": reasons, "check_due_at": now(session)}
         _change(session, host, col(WorkerHost.fitness) != Fitness.UNFIT, since_at=now(session))
         _begin_incident(session, host, reasons, match_id)
@@ -190,7 +190,7 @@ def blame_host(session: Session, host: Host, cause: str, detail: str, match_id: 
 
 
 def take_canary(session: Session, host: Host) -> int | None:
-    """The number of series finished there since the last canary match, if one is due. None if none is due, or if
+    """Return the number of series finished there since the last canary match, if one is due. None if none is due, or if
     somebody else is already playing it.
     """
     at = now(session)
@@ -229,14 +229,14 @@ def record_canary(
 
 @cache
 def may_judge(judge_unfit: bool) -> ColumnElement[bool]:
-    """The condition under which the machine `told_of` is given a series."""
+    """Return the condition under which the machine `told_of` is given a series."""
     return exists().where(HERE, _able(judge_unfit))
 
 
 @cache
 def welcome(judge_unfit: bool) -> ColumnElement[bool]:
-    """The condition that a series may be played there: another machine failed at it, or no other machine would play it,
-    or it has waited long enough for another one.
+    """Return the condition that a series may be played there: another machine failed at it, or no other machine would
+    play it, or it has waited long enough for another one.
     """
     waited = col(Series.queued_at) <= bindparam("waited_at", type_=UtcDateTime)
     elsewhere = or_(col(Series.avoid_host).is_(None), col(Series.avoid_host) != bindparam("host_name"))
@@ -244,13 +244,13 @@ def welcome(judge_unfit: bool) -> ColumnElement[bool]:
 
 
 def others_judge(session: Session, name: str) -> bool:
-    """Whether another machine than that one would be given a series now."""
+    """Say whether another machine than that one would be given a series now."""
     others = select(_others(settings_of(session).judge_unfit))
     return bool(session.exec(others, params=told_of(session, Host(name, ""))).one())
 
 
 def judging_slots(session: Session) -> int:
-    """The number of matches that can be played at a time on all machines that would get a series now."""
+    """Return the number of matches that can be played at a time on all machines that would get a series now."""
     session.flush()
     counted = slots_judging(settings_of(session).judge_unfit)
     slots: int = session.connection().execute(counted, told_of(session, NO_HOST)).scalar_one()
@@ -259,7 +259,7 @@ def judging_slots(session: Session) -> int:
 
 @cache
 def slots_judging(judge_unfit: bool) -> Select[Any]:
-    """The statement for that number, with the parameters of `told_of`."""
+    """Return the statement for that number, with the parameters of `told_of`."""
     reported = func.coalesce(col(WorkerHost.report)["slots"].as_integer(), 1)
     return columns(func.coalesce(func.sum(reported), 0)).where(_able(judge_unfit))
 
@@ -278,7 +278,7 @@ FITNESS = select(WorkerHost.fitness, WorkerHost.reasons).where(HERE)
 
 
 def why_unfit(fitness: Fitness | None, reasons: Sequence[str]) -> tuple[str, ...]:
-    """Why a machine with this fitness should not judge. None: no such machine is known."""
+    """Say why a machine with this fitness should not judge. None: no such machine is known."""
     if fitness is None:
         return (NOT_SEEN,)
     if fitness is Fitness.FIT:
@@ -287,7 +287,7 @@ def why_unfit(fitness: Fitness | None, reasons: Sequence[str]) -> tuple[str, ...
 
 
 def turn_away(session: Session, life: Life, row_id: int, host: Host) -> bool:
-    """Whether, after a failed claim, the job waits for a fit machine that can be notified.
+    """Say whether, after a failed claim, the job waits for a fit machine that can be notified.
 
     If there is none, the message may be forgotten: the next check that passes enqueues the job again. A fit machine
     that lacks a game of the league may be unable to play it, so the job is enqueued again in a moment.
@@ -306,7 +306,7 @@ def turn_away(session: Session, life: Life, row_id: int, host: Host) -> bool:
 
 @cache
 def _who_judges(judge_unfit: bool, games: tuple[Identity, ...]) -> expression.Select[bool, bool, bool]:
-    """Whether this machine may judge, whether any may, and whether the league has a game that is not among these."""
+    """Return whether this machine may judge, whether any may, and whether the league has a game besides these."""
     return select(may_judge(judge_unfit), exists().where(_able(judge_unfit)), lacks_games(games))
 
 
@@ -332,7 +332,7 @@ COUNTED = updating(WorkerHost, "name", "boot").values(
 
 
 def hosts(session: Session) -> list[HostInfo]:
-    """All machines that are not forgotten, the most recently seen first."""
+    """Return all machines that are not forgotten, the most recently seen first."""
     numbered = _numbered(settings_of(session).judge_unfit)
     games = league_games(session)
     return [

@@ -33,9 +33,7 @@ from deadheat.league.states import Asked, JobState, MatchState
 from deadheat.league.tables import LiveMatch, Match, Participant, Season, Series
 
 MOST_SHOWN_BYTES = 512 * 1024
-"""The most bytes of one match's replies; a longer match is shown up to that point. A long match of six players takes
-some 100 kB.
-"""
+"""The most bytes of a match's replies; a longer match is shown up to that point. A long match of six takes 100 kB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +91,7 @@ def forget(session: Session, series_id: int) -> None:
 
 
 def watch(session: Session, match_id: int, viewer: Person | None = None) -> Watched:
-    """The match in its present state, for somebody who may see it. Raises NotFound."""
+    """Return the match in its present state, for somebody who may see it. Raises NotFound."""
     statement = (
         select(Match, Season.game, Season.variant, Series.state)
         .join(Season, col(Season.id) == Match.season_id)
@@ -123,7 +121,7 @@ def _watched(session: Session, row: Match, game: str, variant: Sequence[str] | N
 
 
 def live_matches(session: Session, series_ids: list[int]) -> dict[int, int]:
-    """The match of each of these series that can be watched now."""
+    """Return the match of each of these series that can be watched now."""
     statement = select(LiveMatch.series_id, Match).join(Match, col(Match.id) == LiveMatch.match_id)
     found = session.exec(statement.where(col(LiveMatch.series_id).in_(series_ids))).all()
     untold = withheld(session, [match for _, match in found])

@@ -160,7 +160,7 @@ def _write_details(session: Session, outcomes: Sequence[MatchOutcome]) -> None:
 
 
 def _columns(table: type[SQLModel], measured: Exit | Latency) -> dict[str, object]:
-    """The fields of a measured value for which a table has columns of the same names."""
+    """Return the fields of a measured value for which a table has columns of the same names."""
     kind: Any = type(measured)
     return {name: getattr(measured, name) for name in _shared(table, kind)}
 
@@ -177,9 +177,7 @@ def _tail(stderr: bytes, limit_bytes: int) -> str:
 def _write_ledger(
     session: Session, job: SeriesJob, worker: str, season_id: int, outcomes: Sequence[MatchOutcome]
 ) -> None:
-    """Add attempts at matches to the ledger, each with the number of its seed. After a void attempt, a match uses the
-    next seed.
-    """
+    """Add attempts at matches to the ledger, each with its seed's number. After a void one, the next seed is used."""
     judge: Mapping[str, object] = {Cause.HOST_UNFIT: list(job.unfit)} if job.unfit else {}
     seeds = {match.match_id: match.attempt for match in job.matches}
     ledger = [

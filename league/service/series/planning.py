@@ -3,9 +3,9 @@
 Ladder, finals, evaluations and challenges all plan with `add_series`. Every match gets a secret seed
 (`league.service.series.dice`) with a public commitment. Where a game's hands are private (`engine.games.same_deals`),
 each deal is played once from every seat with one seed, and those matches lie in different series
-(`league.pairing.rotations`): a bot that could carry anything from one match of a series to the next, or from one box to
-the next on the same machine, finds no dice there that it has seen. What people may see of them follows from the
-commitment (`league.service.series.deals`).
+(`league.pairing.rotations`). So a bot that could carry anything to the next match of a series, or to the next box on
+the machine, finds no dice there that it has seen. What people may see of them follows from the commitment
+(`league.service.series.deals`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def whole_groups(game: str, seats: int, matches: int) -> int:
 
 
 def series_at_once(season: Season) -> int:
-    """The number of series that `add_series` makes of matches that are planned together, except for challenges."""
+    """Return the number of series that `add_series` makes of matches planned together, except for challenges."""
     return season.seats if same_deals(season.game) else 1
 
 
@@ -115,8 +115,8 @@ def _series(session: Session, season: Season, table: Table, purpose: Purpose) ->
 
 
 def in_turns(sets: Sequence[Sequence[Planned]]) -> list[Planned]:
-    """Series that were planned together, or their ids, in the order in which they wait: each table's in alternation
-    with those of others, so that the rotations of a deal do not follow each other on one machine if others wait too.
+    """Put series that were planned together, or their ids, in the order in which they wait: tables alternate, so that
+    the rotations of a deal do not follow each other on one machine if others wait too.
     """
     return [one for one in chain(*zip_longest(*sets)) if one is not None]
 

@@ -29,7 +29,7 @@ nobody changes another's figures by asking.
 
 
 def voids_at_planned(season_id: int) -> tuple[ColumnElement[bool], ...]:
-    """Conditions on `Attempt` that it is a void one at a match that the league planned for the season."""
+    """Return the conditions on `Attempt` that it is a void one at a match that the league planned for the season."""
     cause = col(Attempt.cause)
     void = or_(cause < Cause.PLAYED, cause > Cause.PLAYED)  # for `!=` no database would use the index
     asked = exists().where(col(Match.id) == Attempt.match_id, col(Match.asked).is_not(None))
@@ -37,18 +37,18 @@ def voids_at_planned(season_id: int) -> tuple[ColumnElement[bool], ...]:
 
 
 def shown_series() -> ColumnElement[bool]:
-    """The condition on `Series` that everybody may see its matches."""
+    """Return the condition on `Series` that everybody may see its matches."""
     return ~exists().where(col(Challenge.id) == Series.challenge_id, col(Challenge.private).is_(True))
 
 
 def shown_attempt() -> ColumnElement[bool]:
-    """The condition on `Attempt`, at a match or at a whole series, that everybody may see it."""
+    """Return the condition on `Attempt`, at a match or at a whole series, that everybody may see it."""
     series = exists().where(col(Series.id) == Attempt.series_id, ~shown_series())
     return ~series
 
 
 def may_see_games_of(session: Session, viewer: Person | None, challenge_id: int) -> bool:
-    """Whether somebody (None: a stranger) may see the matches of a private challenge."""
+    """Say whether somebody (None: a stranger) may see the matches of a private challenge."""
     if viewer is None:
         return False
     own = (
@@ -61,12 +61,12 @@ def may_see_games_of(session: Session, viewer: Person | None, challenge_id: int)
 
 
 def is_private(session: Session, match_id: int) -> bool:
-    """Whether a match is not visible to everybody, so that no cache on the way may keep documents about it."""
+    """Say whether a match is not visible to everybody, so that no cache on the way may keep documents about it."""
     return session.exec(select(Match.asked).where(Match.id == match_id)).first() is Asked.PRIVATE
 
 
 def may_see(session: Session, viewer: Person | None, match: Match) -> bool:
-    """Whether somebody may see a match."""
+    """Say whether somebody may see a match."""
     if match.asked is not Asked.PRIVATE:
         return True
     challenge_id = session.exec(select(Series.challenge_id).where(Series.id == match.series_id)).one()

@@ -95,7 +95,7 @@ TIMES = (
 
 
 def latency_by_version(session: Session, season_id: int) -> dict[str, dict[str, Any]]:
-    """Response times for the leaderboard, over all commands: `p99` and `bars` of shares of the limit
+    """Return the response times for the leaderboard, over all commands: `p99` and `bars` of shares of the limit
     (`league.time_buckets`).
     """
     parts: dict[int, list[Counts]] = {}

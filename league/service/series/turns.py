@@ -5,11 +5,11 @@ Theory of operation
 A message says that something waits, not what (as with builds): each series sends one, and its receiver plays the next
 series by this order. So a newcomer's first match does not wait for everything planned before.
 
-Next is the series that has waited longest, after a head start has been added to its waiting: three hours for series
-of a version that has just arrived against its season's panel, two for those of evaluations, which have a timetable, one
-for series that place a version, half an hour for others of new versions, none for the rest of the rated ones. Unrated
-series at an author's request give all others a start of two minutes. So nothing is overtaken by series planned 182
-minutes later, and nothing starves, but a request delays no rated match that was planned before it or soon after.
+Next is the series that has waited longest, after a head start has been added to its waiting. That is three hours for a
+newly arrived version against its season's panel, two for evaluations, which have a timetable, one for placing a
+version, half an hour for other series of new versions, and none for the rest of the rated ones. Unrated series at an
+author's request give all others a start of two minutes. So nothing is overtaken by series planned 182 minutes later,
+and nothing starves, but a request delays no rated match that was planned before it or soon after.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from typing import Any
 
 from sqlalchemy import ARRAY, CompoundSelect, Integer, Select, Update, func, literal, union_all
 from sqlalchemy import select as columns
-from sqlmodel import Session, col, select
+from sqlmodel import Session, col
 
 from deadheat.engine.games.folder import Identity
 from deadheat.league.database import now, settings_of
 from deadheat.league.jobs import Host, SeriesJob
 from deadheat.league.service.ground.steps import update_rows, updating
 from deadheat.league.service.series.carrying_out import SERIES, claim_series
-from deadheat.league.service.series.games import games_here, same_as
+from deadheat.league.service.series.games import closed_to, games_here
 from deadheat.league.service.series.hosts import told_of, turn_away, welcome
 from deadheat.league.states import JobState, Precedence
-from deadheat.league.tables import Season, Series
+from deadheat.league.tables import Series
 
 HEAD_STARTS = {
     Precedence.PANEL: timedelta(hours=3),
@@ -44,14 +44,13 @@ HEAD_STARTS = {
 
 
 def _oldest(precedence: Any, games: tuple[Identity, ...]) -> Any:
-    """The new series of one precedence, in seasons of these games, that has waited longest. (`NOT IN` is evaluated for
-    each series in turn; for `IN`, a database may choose a join that reads all waiting series.)
+    """Return the new series of one precedence, for processes with these games, that has waited longest. (`NOT IN` is
+    evaluated for each series in turn; for `IN`, a database may choose a join that reads all waiting series.)
     """
-    others = select(Season.id).where(col(Season.game).not_in(same_as(games)))
     return (
         columns(col(Series.precedence), col(Series.queued_at), col(Series.id))
         .where(col(Series.state) == JobState.QUEUED, col(Series.precedence) == precedence, col(Series.attempt) == 0)
-        .where(col(Series.season_id).not_in(others))
+        .where(col(Series.season_id).not_in(closed_to(games)))
         .order_by(col(Series.queued_at), col(Series.id))
         .limit(1)
         .with_for_update(skip_locked=True)
@@ -78,9 +77,7 @@ def turn(series: Series) -> tuple[datetime, int]:
 
 
 def claim_next_series(session: Session, nudged_id: int, worker: str, host: Host) -> SeriesJob | None:
-    """Claim the next series on receipt of a message about `nudged_id`; None if nothing waits that this machine may
-    play.
-    """
+    """Claim the next series on receipt of a message about `nudged_id`; None: nothing waits for this machine."""
     return SERIES.claim_next(
         session, nudged_id, _next_in_turn, lambda chosen: claim_series(session, chosen, worker, host)
     )

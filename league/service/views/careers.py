@@ -93,7 +93,7 @@ class PublicVersion:
 
 
 def parts_of(session: Session, bot_ids: Sequence[int]) -> dict[int, list[Part]]:
-    """The seasons of each of these bots, the newest first."""
+    """Return the seasons of each of these bots, the newest first."""
     found: dict[int, list[Part]] = {bot_id: [] for bot_id in bot_ids}
     for row in session.connection().execute(PARTS, {"bots": list(bot_ids)}):
         found[row.bot_id].append(Part(*row[1:-1], row.unrated_games > 0 and row.state in ON_LADDER))
@@ -119,7 +119,7 @@ PARTS = (
 
 
 def opponents(session: Session, season_id: int, bot_id: int) -> list[Opponent]:
-    """The opponents of a bot, the most frequent first."""
+    """Return the opponents of a bot, the most frequent first."""
     return [Opponent(*row) for row in session.connection().execute(_met(season_id), {"bot": bot_id})]
 
 
@@ -157,7 +157,7 @@ def _met(season_id: int) -> Any:
 
 
 def failures(session: Session, season_id: int, bot_id: int) -> list[Failure]:
-    """The matches that a bot lost by a fault, the newest first."""
+    """Return the matches that a bot lost by a fault, the newest first."""
     rows = session.connection().execute(FAILURES, {"season": season_id, "bot": bot_id}).all()
     untold = withheld(session, rows)
     return [
@@ -204,7 +204,7 @@ def failure_counts(session: Session, season_id: int, bot_id: int) -> dict[tuple[
 
 
 def public_versions(session: Session, bot_id: int) -> list[PublicVersion]:
-    """A bot's versions, the newest first."""
+    """Return a bot's versions, the newest first."""
     return [PublicVersion(*row) for row in session.connection().execute(VERSIONS, {"bot": bot_id})]
 
 
@@ -218,9 +218,7 @@ VERSIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The games of a version against the previous one at a promotion gate that has ended; the counts are the newer
-    version's.
-    """
+    """A version's games against the previous one at a promotion gate that has ended; counts are the newer version's."""
 
     number: int
     against: int
@@ -230,7 +228,7 @@ class Gate:
 
 
 def gates(session: Session, season_id: int, bot_id: int) -> list[Gate]:
-    """The ended gates of a bot in a season, the newest first."""
+    """Return the ended gates of a bot in a season, the newest first."""
     return [Gate(*row) for row in session.connection().execute(GATES, {"season": season_id, "bot": bot_id})]
 
 
@@ -253,7 +251,7 @@ GATES = (
 
 
 def author_bots(session: Session, name: str) -> tuple[str, list[BotInfo]]:
-    """An author's name in its own spelling, and the bots that are not retired. Raises NotFound."""
+    """Return an author's name in its own spelling, and the bots that are not retired. Raises NotFound."""
     author = session.exec(select(User).where(User.name_key == name.lower())).first()
     if author is None:
         raise NotFound("author", name)
@@ -261,12 +259,12 @@ def author_bots(session: Session, name: str) -> tuple[str, list[BotInfo]]:
 
 
 def team_bots(session: Session, team_id: int) -> list[BotInfo]:
-    """A team's bots that are not retired."""
+    """Return a team's bots that are not retired."""
     return infos(session, and_(col(Bot.team_id) == team_id, col(Bot.retired_at).is_(None)))
 
 
 def teams_of_author(session: Session, name: str) -> list[tuple[int, str]]:
-    """Ids and names of the teams that somebody has joined."""
+    """Return the ids and names of the teams that somebody has joined."""
     found = select(Team.id, Team.name).join(TeamMember, col(TeamMember.team_id) == Team.id)
     found = found.join(User, col(User.id) == TeamMember.user_id)
     joined = found.where(User.name_key == name.lower(), col(TeamMember.joined_at).is_not(None))
@@ -283,7 +281,7 @@ class GameCounts:
 
 
 def game_counts(session: Session, game: str) -> GameCounts:
-    """The numbers of participants in each game, over all seasons."""
+    """Return the numbers of participants in each game, over all seasons."""
     return GameCounts(*session.connection().execute(GAME_COUNTS, {"game": game}).one())
 
 

@@ -33,7 +33,7 @@ class Conditions:
 
 
 def conditions(session: Session, asker: Person) -> Conditions:
-    """The state of the newest matches. Raises NotAllowed."""
+    """Return the state of the newest matches. Raises NotAllowed."""
     asker.must_administer()
     causes = {cause: (count, first) for cause, count, first in session.connection().execute(CAUSES)}
     matches, matches_since, oldest = session.connection().execute(DONE).one()

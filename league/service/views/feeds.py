@@ -108,7 +108,7 @@ def _announced(session: Session, found: Sequence[Announcement]) -> list[Item]:
 
 
 def _steps(session: Session, names: dict[int, str]) -> list[Item]:
-    """Changes of seasons' states, and published standings."""
+    """Return the changes of seasons' states, and published standings."""
     subjects = {f"season/{season_id}": season_id for season_id in names}
     steps = (col(AuditRecord.subject).in_(list(subjects)), col(AuditRecord.action).in_(list(STEPS)))
     records = select(AuditRecord).where(*steps).order_by(col(AuditRecord.id).desc()).limit(MOST_ITEMS)
@@ -122,7 +122,7 @@ def _steps(session: Session, names: dict[int, str]) -> list[Item]:
 
 
 def _versions(session: Session, which: ColumnElement[bool]) -> list[Item]:
-    """The versions that became ready, of bots that meet the condition."""
+    """Return the versions that became ready, of bots that meet the condition."""
     told = (BotVersion.id, BotVersion.number, BotVersion.language, BotVersion.built_at, Bot.id, Bot.name, User.name)
     statement = (
         columns(*map(col, told))

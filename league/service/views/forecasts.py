@@ -114,7 +114,7 @@ def forecast(session: Session, season: Season, bots: int | None = None) -> Forec
 
 
 def falls_behind(session: Session, season: Season) -> tuple[ForecastEvaluation, datetime] | None:
-    """The evaluation in progress that will not be done in time, with the date of its successor or of what ends it."""
+    """Return the evaluation in progress that will be late, with the date of its successor or of what ends it."""
     row = running_evaluation(session, season.id)
     if row is None or row.stage is not None:
         return None
@@ -135,9 +135,7 @@ def _goes_on_beside(season: Season) -> bool:
 
 
 def pace_of(session: Session, season: Season) -> Pace:
-    """The measured pace of the season's game: in this season if enough was played, or else in the last one with
-    enough.
-    """
+    """Return the measured pace of the season's game, in this season or else in the last one with enough matches."""
     others = select(Season.id).where(Season.game == season.game, Season.id != (season.id or 0))
     newest = session.exec(others.order_by(col(Season.id).desc()).limit(5)).all()
     estimate, slots = _estimate(season.game), max(1, judging_slots(session))
@@ -153,7 +151,7 @@ def _estimate(game: str) -> Pace:
 
 
 def _played(session: Session, season_id: int) -> list[Played]:
-    """The newest series that needed only one attempt."""
+    """Return the newest series that needed only one attempt."""
     whole = select(Series).where(Series.season_id == season_id, Series.state == JobState.DONE, Series.attempt == 1)
     rows = session.exec(whole.order_by(col(Series.finished_at).desc()).limit(NEWEST)).all()
     counts = select(Match.series_id, func.count()).where(col(Match.series_id).in_([row.id for row in rows]))
@@ -166,13 +164,13 @@ def _played(session: Session, season_id: int) -> list[Played]:
 
 
 def _exists(season: Season) -> bool:
-    """Whether the season exists. A preview of a new one has no number."""
+    """Say whether the season exists. A preview of a new one has no number."""
     number: object = season.id
     return number is not None
 
 
 def _entries(session: Session, season: Season) -> dict[int, int]:
-    """The versions that an evaluation would include now, with their divisions."""
+    """Return the versions that an evaluation would include now, with their divisions."""
     if not _exists(season):
         return {}
     entered = select(Entry.version_id, Entry.division).join(BotVersion, col(BotVersion.id) == Entry.version_id)
@@ -186,7 +184,7 @@ def _entries(session: Session, season: Season) -> dict[int, int]:
 
 
 def matches_of(season: Season, line: DeclaredEvaluation) -> int:
-    """The number of matches of a series in an evaluation."""
+    """Return the number of matches of a series in an evaluation."""
     return max(1, whole_groups(season.game, season.seats, line.matches) // series_at_once(season))
 
 
@@ -216,7 +214,7 @@ def _coming(
 
 
 def _ladder(session: Session, season: Season, fields: Sequence[int], versions: dict[int, int]) -> int:
-    """Matches that a ladder with a bound still has to play, `versions` of them being known."""
+    """Return how many matches a ladder with a bound still has to play, `versions` of them being known."""
     assert season.games_per_pair is not None
     each = whole_groups(season.game, season.seats, season.games_per_pair)
     pairs = sum(comb(field, 2) for field in fields)
@@ -229,7 +227,7 @@ def _ladder(session: Session, season: Season, fields: Sequence[int], versions: d
 
 
 def _waiting(session: Session, season: Season) -> int:
-    """Matches of the ladder that are planned and not played."""
+    """Return how many matches of the ladder are planned and not played."""
     if not _exists(season):
         return 0
     waiting = select(func.count()).select_from(Match).join(Series, col(Series.id) == Match.series_id)
@@ -238,7 +236,7 @@ def _waiting(session: Session, season: Season) -> int:
 
 
 def _side_by_side(machines: Machines, matches: int, length: int) -> float:
-    """The seconds that so many matches take in series of that length, all of which may be played at once."""
+    """Return the seconds that so many matches take in series of that length, all of which may be played at once."""
     return machines.seconds(Work(1, -(-matches // length), length)) if matches else 0.0
 
 

@@ -54,7 +54,7 @@ def _rounds_and_extra(season: Season, fields: Sequence[int]) -> Iterator[Work]:
 def finals_done(
     session: Session, season: Season, machines: Machines, finals: Sequence[Sequence[Work]]
 ) -> datetime | None:
-    """When all of the finals is played; for finals in progress, the rest. None if nobody knows when they begin."""
+    """Return when all of the finals, or the rest of them, is played. None: nobody knows when they begin."""
     seconds = [sum(machines.seconds(work) for work in works) for works in finals]
     if not finals or season.state is not SeasonState.FINALS:
         return season.finals_at + timedelta(seconds=sum(seconds)) if finals and season.finals_at else None
@@ -77,7 +77,7 @@ def finals_done(
 
 
 def left_of(session: Session, season: Season, row: Evaluation, machines: Machines) -> ForecastEvaluation:
-    """The rest of the evaluation in progress."""
+    """Return the rest of the evaluation in progress."""
     assert row.state is EvaluationState.RUNNING
     players = session.exec(select(func.count()).where(col(EvaluationPlayer.evaluation_id) == row.id)).one()
     pairings = select(func.count()).where(col(EvaluationPairing.evaluation_id) == row.id)

@@ -52,9 +52,9 @@ def matches(
     challenge_id: int | None = None,
     limit: int = 50,
 ) -> list[MatchInfo]:
-    """The newest matches first, after the match `before`. `opponent_id`: only those of `bot_id` against it;
-    `lost`: only those in which it was not first.
-    `challenge_id`: those of a challenge that the asker may see; no other list contains private matches.
+    """Return the newest matches first, after the match `before`. `opponent_id`: only those of `bot_id` against it;
+    `lost`: only those in which it was not first. `challenge_id`: those of a challenge that the asker may see; no other
+    list contains private matches.
 
     A list that may contain waiting or running matches is in the order of planning, the last planned first. A list of
     played matches (`state` done) is in the order of their ends, the last first: whole series end at once, and in any
@@ -88,7 +88,7 @@ def matches_by_id(session: Session, match_ids: Collection[int]) -> dict[int, Mat
 
 
 def _views(session: Session, rows: Sequence[Any]) -> list[MatchInfo]:
-    """Matches with their seats and bearings. `rows`: each with the game and variant of its season."""
+    """Return these matches with their seats and bearings. `rows`: each with the game and variant of its season."""
     untold = withheld(session, [row for row, *_ in rows])
     seats = _seats(session, [row.id for row, *_ in rows], untold)
     known = bearings(session, [row for row, *_ in rows])
@@ -97,8 +97,8 @@ def _views(session: Session, rows: Sequence[Any]) -> list[MatchInfo]:
 
 @lru_cache(maxsize=64)
 def _listed(given: frozenset[str], state: MatchState | None) -> Any:
-    """The statement for a list of `matches`, by the names of its parameters. It is built once, because that takes
-    longer than to execute it.
+    """Return the statement for a list of `matches`, by the names of its parameters. It is built once, because that
+    takes longer than to execute it.
     """
     number, ended = col(Match.id), col(Match.finished_at)
     statement = select(Match, Season.game, Season.variant).join(Season, col(Season.id) == Match.season_id)
@@ -136,8 +136,8 @@ def _listed(given: frozenset[str], state: MatchState | None) -> Any:
 
 
 def _another_seat(bot: str, where: Callable[[Any, Any], ColumnElement[bool]]) -> ColumnElement[bool]:
-    """The condition that the bot in the parameter of this name has another seat in the participant's match. `where`
-    compares the participant's seat with it.
+    """Return the condition that the bot in the parameter of this name has another seat in the participant's match.
+    `where` compares the participant's seat with it.
     """
     other = aliased(Participant)
     there = (col(other.match_id) == col(Participant.match_id), col(other.bot_id) == bindparam(bot))
@@ -145,7 +145,7 @@ def _another_seat(bot: str, where: Callable[[Any, Any], ColumnElement[bool]]) ->
 
 
 def _end(session: Session, match_id: int) -> datetime:
-    """The end of the match after which a list continues. Raises BadCursor."""
+    """Return the end of the match after which a list continues. Raises BadCursor."""
     found = session.exec(select(Match.finished_at).where(Match.id == match_id)).first()
     if found is None:
         raise BadCursor
@@ -153,8 +153,8 @@ def _end(session: Session, match_id: int) -> datetime:
 
 
 def match_detail(session: Session, match_id: int, viewer: Person | None = None, *, whole: bool = False) -> MatchDetail:
-    """One match with its attempts and response times, for somebody who may see it. `whole`: with what is not public
-    yet, for the service itself. Raises NotFound.
+    """Return one match with its attempts and response times, for somebody who may see it. `whole`: with what is not
+    public yet, for the service itself. Raises NotFound.
     """
     found = session.exec(ONE, params={"id": match_id}).first()
     if found is None:
@@ -187,7 +187,7 @@ LATENCIES = (
 
 
 def attempts_at(session: Session, match_id: int, series_id: int) -> tuple[AttemptView, ...]:
-    """A match's own attempts, and failures of its series as a whole."""
+    """Return a match's own attempts, and failures of its series as a whole."""
     rows = session.exec(LEDGER, params={"match": match_id, "series": series_id}).all()
     machines = machine_numbers(session, {row.worker for row in rows})
     return tuple(
@@ -215,8 +215,8 @@ LEDGER = (
 
 
 def transcript_of(session: Session, match_id: int, viewer: Person | None = None) -> str:
-    """The name of a match's transcript in the blob store. The transcript contains the seed, so it is given only if the
-    dice may be shown. `viewer`: the person who must be allowed to see the match.
+    """Return the name of a match's transcript in the blob store. The transcript contains the seed, so it is given only
+    if the dice may be shown. `viewer`: the person who must be allowed to see the match.
 
     Raises:
         NotFound, WrongState.
@@ -231,7 +231,7 @@ def transcript_of(session: Session, match_id: int, viewer: Person | None = None)
 
 
 def own_seats(session: Session, owner: Person, match_id: int) -> dict[int, tuple[str, int]]:
-    """The seats of the asker's own bots, each with the bot's name and the version's number.
+    """Return the seats of the asker's own bots, each with the bot's name and the version's number.
 
     Raises:
         NotFound: there is no such match, or none of the asker's bots is in it, or somebody else asked for it privately.
@@ -251,7 +251,7 @@ def own_seats(session: Session, owner: Person, match_id: int) -> dict[int, tuple
 
 
 def endings(session: Session, owner: Person, match_id: int) -> list[EndingView]:
-    """How the processes of the asker's own bots ended, with their stderr; nothing while the dice are still in use.
+    """Say how the processes of the asker's own bots ended, with their stderr; nothing while the dice are still in use.
 
     Raises:
         NotFound: as `own_seats` does.
@@ -267,8 +267,8 @@ def endings(session: Session, owner: Person, match_id: int) -> list[EndingView]:
 
 
 def seated(session: Session, match_ids: Sequence[int]) -> Iterable[Any]:
-    """The rows of the seats of these matches, by match and seat, each with the names of its `bot` and `author` and the
-    `number` of its version.
+    """Return the rows of the seats of these matches, by match and seat, each with the names of its `bot` and `author`
+    and the `number` of its version.
     """
     return session.connection().execute(SEATED, {"ids": match_ids})
 
@@ -289,7 +289,7 @@ SEATED = (
 
 
 def _seats(session: Session, match_ids: Sequence[int], untold: set[int]) -> dict[int, tuple[SeatView, ...]]:
-    """The seats by match. What was wrong about a reply may reveal a bid, so it is left out for `untold` matches."""
+    """Return the seats by match. What was wrong with a reply may reveal a bid, so `untold` matches lack it."""
     seats: dict[int, tuple[SeatView, ...]] = dict.fromkeys(match_ids, ())
     for row in seated(session, match_ids):
         fault = None

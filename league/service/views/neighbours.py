@@ -33,7 +33,7 @@ class Neighbours:
 
 
 def neighbours(session: Session, match: MatchInfo) -> list[Neighbours]:
-    """The neighbours of a match that a viewer may see, if any; those of its bots only if the match is done."""
+    """Return the neighbours of a match that a viewer may see, if any; those of its bots only if the match is done."""
     bots = {seat.bot_id: seat.bot for seat in match.seats}
     words, subjects = [_("of the series")], list[tuple[int, ...]]()
     if match.finished_at is not None and match.seats and match.seats[0].rank is not None:
@@ -51,8 +51,8 @@ def neighbours(session: Session, match: MatchInfo) -> list[Neighbours]:
 
 @lru_cache(maxsize=64)
 def _near(subjects: tuple[tuple[int, ...], ...]) -> Select[Any]:
-    """The statement for the matches before and after one: of its series, and of each of these subjects, which are the
-    numbers of one or two of its bots.
+    """Return the statement for the matches before and after one: of its series, and of each of these subjects, which
+    are the numbers of one or two of its bots.
     """
     this = select(Match.series_id, Match.number).where(Match.id == bindparam("match")).subquery()
     of_series = [

@@ -135,7 +135,7 @@ def ready_bots(session: Session, game: str, limit: int) -> list[ReadyBot]:
 def newest_versions(
     session: Session, limit: int, *, game: str | None = None, before: int | None = None
 ) -> list[NewVersion]:
-    """The newest uploads of a game, or of all games (None), with an id below `before`."""
+    """Return the newest uploads of a game, or of all games (None), with an id below `before`."""
     statement = _newest(game is not None, before is not None)
     found = session.connection().execute(statement, {"game": game, "before": before, "most": limit})
     return [NewVersion(*row) for row in found]

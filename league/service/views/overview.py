@@ -31,7 +31,7 @@ class Leader:
 
 
 def leaders(session: Session, season_ids: Sequence[int]) -> dict[int, Leader]:
-    """The leader of each ranked season, and how many others share the place; of several divisions, of the highest."""
+    """Return each ranked season's leader, in the highest division, and how many others share the place."""
     newest = _last_seconds(session, season_ids)
     statement = FIRST.where(_at(newest))
     found: dict[int, list[Leader]] = {}
@@ -80,7 +80,7 @@ class Candidate:
 
 
 def worth_watching(session: Session) -> list[int]:
-    """The newest counted matches by how much there is to see: the best players with the closest result first."""
+    """Return the newest counted matches by how much there is to see: the best players with the closest result first."""
     newest = (
         select(Match.id)
         .where(Match.state == MatchState.DONE, PLANNED, col(Match.rated).is_(True))
@@ -106,7 +106,7 @@ def worth_watching(session: Session) -> list[int]:
 
 
 def _places(session: Session, bots: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
-    """The latest place of each bot, by season and bot."""
+    """Return the latest place of each bot, by season and bot."""
     bots = set(bots)
     newest = _last_seconds(session, sorted({season_id for season_id, _ in bots}))
     if not newest:
@@ -117,7 +117,7 @@ def _places(session: Session, bots: Iterable[tuple[int, int]]) -> dict[tuple[int
 
 
 def _last_seconds(session: Session, season_ids: Sequence[int]) -> dict[int, int]:
-    """When each season was last ranked, in seconds of its age, read from the index."""
+    """Return when each season was last ranked, in seconds of its age, read from the index."""
     rows = session.exec(LAST, params={"ids": season_ids})
     return {season_id: second for season_id, second in rows if second is not None}
 

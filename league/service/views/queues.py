@@ -58,8 +58,8 @@ class Queues:
 
 
 def queues(session: Session) -> Queues:
-    """The present state of the queues. Only unfinished and abandoned rows of a league's own jobs are counted, and of
-    people's matches those of a day: their number stays small.
+    """Return the present state of the queues. Only unfinished and abandoned rows of a league's own jobs are counted,
+    and of people's matches those of a day: their number stays small.
     """
     at = now(session)
     ages, behind = {}, set()
@@ -83,12 +83,12 @@ RANKED = (
 
 
 def _counts(life: Life) -> tuple[StrEnum, ...]:
-    """The states whose rows are counted."""
+    """Return the states whose rows are counted."""
     return life.waiting, life.held, *life.counted
 
 
 def _stand(life: Life) -> Iterator[Any]:
-    """For each of these states the number of rows, then the instant since when the first row waits."""
+    """Yield the number of rows in each of these states, then the instant since when the first row waits."""
     table = life.table
     for state in _counts(life):
         yield select(func.count()).select_from(table).where(col(table.state) == state).scalar_subquery()
@@ -128,7 +128,7 @@ ENDED = (
 
 
 def _queue(life: Life, stand: list[Any], at: datetime) -> QueueInfo:
-    """The state of one kind of job's queue, which is taken from the front of `stand`."""
+    """Return the state of one kind of job's queue, which is taken from the front of `stand`."""
     rows = {state.value: stand.pop(0) for state in _counts(life)}
     queued_at = stand.pop(0)
     return QueueInfo(life.queue, rows, (at - queued_at).total_seconds() if queued_at is not None else 0.0)

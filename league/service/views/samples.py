@@ -27,7 +27,7 @@ from deadheat.league.tables import Attempt, LatencySummary, Machine, Sample, Ser
 
 KEPT = timedelta(hours=25)
 GAP = timedelta(minutes=5)
-"""After a longer pause without a sample, counting begins anew, because nothing is known of the time between."""
+"""After a longer pause without a sample, counting starts again, because nothing is known of the time between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def samples(session: Session, asker: Person, hours: int) -> list[Moment]:
 
 
 def _alive(session: Session) -> dict[str, list[float]]:
-    """The sample of each machine that is alive, in which nothing is counted yet."""
+    """Return the sample of each machine that is alive, in which nothing is counted yet."""
     alive = now(session) - timedelta(seconds=settings_of(session).lease_seconds)
     return {
         str(host.id): _stored(
@@ -134,7 +134,7 @@ def _count(session: Session, newest: Sample, since: int) -> None:
 
 
 def _with(ran: Ran, cause: str, evidence: Mapping[str, Any], replies: int) -> Ran:
-    """The sample with one attempt more."""
+    """Return the sample with one attempt more."""
     if cause != Cause.PLAYED:
         return replace(ran, voids=ran.voids + 1)
     return replace(

@@ -23,7 +23,7 @@ MOST_NAMED = 20
 
 
 def subjects_named(session: Session, name: str) -> list[str]:
-    """The seasons, bots, teams and people with that name, whatever its case."""
+    """Return the seasons, bots, teams and people with that name, whatever its case."""
     return [
         f"{kind}/{number}"
         for kind, table in (("season", Season), ("bot", Bot), ("team", Team), ("user", User))
@@ -32,7 +32,7 @@ def subjects_named(session: Session, name: str) -> list[str]:
 
 
 def subject_names(session: Session, subjects: Iterable[str]) -> dict[str, str]:
-    """The present names of those subjects (``bot/3``) that have one, with one statement for each kind."""
+    """Return the present names of those subjects (``bot/3``) that have one, with one statement for each kind."""
     numbers: dict[str, set[int]] = {}
     for subject in subjects:
         kind, _, number = subject.partition("/")

@@ -72,11 +72,11 @@ def why_not_played(attempts: Sequence[tuple[str, str]], rejudged_id: int | None)
     cause, detail = attempts[-1]
     if cause in DROPPED:
         return detail
-    return _("The service failed at every attempt, most recently by %(cause)s.", cause=cause) + again
+    return _("The service failed at every attempt (most recently: %(cause)s).", cause=cause) + again
 
 
 def _why(match: Match, purpose: Purpose, voided: VoidedMatch | None, disqualified: Sequence[str]) -> Uncounted | None:
-    """The first reason that applies: a ruling on the match itself, its purpose, its result, or its players."""
+    """Return the first reason that applies: a ruling on the match itself, its purpose, its result, or its players."""
     if voided is not None and voided.rejudged_id is not None:
         sentence = _(
             "An organiser has it replayed as match %(match_id)s: %(reason)s",
@@ -97,7 +97,7 @@ def _why(match: Match, purpose: Purpose, voided: VoidedMatch | None, disqualifie
     if purpose is Purpose.CHALLENGE:
         return Uncounted(Uncounting.GATE, _("It was played at a promotion gate, whose matches are never rated."), None)
     if purpose is Purpose.EVALUATION:
-        sentence = _("It was played in an evaluation, which counts for nothing but its own standings.")
+        sentence = _("It was played in an evaluation, and counts only for that evaluation's standings.")
         return Uncounted(Uncounting.EVALUATION, sentence, None)
     if not match.rated:
         return Uncounted(
@@ -113,7 +113,7 @@ def _why(match: Match, purpose: Purpose, voided: VoidedMatch | None, disqualifie
 
 
 def _disqualified(session: Session, match_ids: Sequence[int]) -> Mapping[int, list[str]]:
-    """The names of disqualified bots, by seat, in these matches, which have some."""
+    """Return the names of disqualified bots, by seat, in these matches, which have some."""
     names: dict[int, list[str]] = {}
     for match_id, name in session.exec(DISQUALIFIED, params={"ids": match_ids}) if match_ids else ():
         names.setdefault(match_id, []).append(name)

@@ -89,7 +89,7 @@ class Excess:
 
 
 def excesses(shares: Sequence[Share]) -> list[Excess]:
-    """Every version with such failures, the least likely first."""
+    """Return every version with such failures, the least likely first."""
     attempts: dict[tuple[int, bool], int] = defaultdict(int)
     voids: dict[tuple[int, bool], int] = defaultdict(int)
     own: dict[int, list[Share]] = defaultdict(list)
@@ -119,9 +119,7 @@ def excesses(shares: Sequence[Share]) -> list[Excess]:
 
 
 def _binomial(trials: int, odds: float) -> NDArray[np.float64]:
-    """The chances of 0 to `trials` successes, (trials + 1,). Each is computed from its likelier neighbour, so none
-    overflows.
-    """
+    """Return the chances of 0 to `trials` successes, (trials + 1,), each from its likelier neighbour: no overflow."""
     likeliest = min(trials, int((trials + 1) * odds))
     more, fewer = np.arange(likeliest + 1, trials + 1), np.arange(likeliest, 0, -1)
     above = np.cumprod((trials - more + 1) * odds / (more * (1 - odds)))
@@ -131,15 +129,15 @@ def _binomial(trials: int, odds: float) -> NDArray[np.float64]:
 
 
 def season_voids(session: Session, organiser: Person, season_id: int, least: int = 1) -> list[VersionVoids]:
-    """The season's versions with void attempts or failed series among the league's newest attempts, the least likely
-    first; nothing if none has at least `least`. Raises NotAllowed.
+    """Return the season's versions with void attempts or failed series among the league's newest attempts, the least
+    likely first; nothing if none has at least `least`. Raises NotAllowed.
     """
     organiser.must_organise()
     return _season_voids(session, _failed(session), season_id, least)
 
 
 def flagged_voids(session: Session, organiser: Person, season_ids: Iterable[int]) -> list[tuple[int, VersionVoids]]:
-    """The versions of these seasons that an organiser should look at, each with its season. Raises NotAllowed."""
+    """List the versions of these seasons that an organiser should look at, each with its season. Raises NotAllowed."""
     organiser.must_organise()
     failed = _failed(session)
     return [
@@ -173,9 +171,7 @@ def _season_voids(session: Session, failed: Sequence[Any], season_id: int, least
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """A failure attributed to a version. With `series_id`, a series failed as a whole and `match_id` is one of its
-    matches.
-    """
+    """A failure attributed to a version. With `series_id`, a series failed, and `match_id` is one of its matches."""
 
     version_id: int
     worker: str
@@ -184,7 +180,7 @@ class _Failure:
 
 
 def _failed(session: Session) -> Sequence[Any]:
-    """The failed attempts by workers among the newest of the league, the oldest first."""
+    """Return the failed attempts by workers among the newest of the league, the oldest first."""
     newest = session.exec(select(func.max(Attempt.id))).one() or 0
     return session.connection().execute(FAILED, {"before": newest - NEWEST}).all()
 
@@ -236,7 +232,7 @@ def _failed_series(session: Session, failed: Sequence[Any]) -> list[_Failure]:
 
 
 def _shares(session: Session, season_id: int, failures: Sequence[_Failure]) -> list[Share]:
-    """The shares of every version of the season on every machine."""
+    """Return the shares of every version of the season on every machine."""
     # A limit on the newest attempts makes the query walk back from the table's end. With a least id, it searched all
     # attempts of the season.
     newest = select(Attempt).order_by(col(Attempt.id).desc()).limit(NEWEST)

@@ -59,9 +59,7 @@ class _Ahead:
 
 
 def waiting(session: Session, season_id: int, bot_id: int, version: int | None = None) -> Waiting:
-    """Describe a bot's wait for its next result. Raises NotFound: the bot is not in that season, or has no such
-    version.
-    """
+    """Describe a bot's wait for its next result. Raises NotFound: it is not in that season, or has no such version."""
     entry = entry_info(session, season_id, bot_id)
     season = session.get_one(Season, season_id)
     own = _own_series(session, season_id, bot_id, version)
@@ -88,7 +86,7 @@ def waiting(session: Session, season_id: int, bot_id: int, version: int | None =
 
 
 def _own_series(session: Session, season_id: int, bot_id: int, version: int | None) -> set[int]:
-    """The unfinished series in which the bot has a seat, except those that an author asked for."""
+    """Return the unfinished series in which the bot has a seat, except those that an author asked for."""
     statement = OWN
     if version is not None:
         known = select(BotVersion.id).where(BotVersion.bot_id == bot_id, BotVersion.number == version)
@@ -110,8 +108,8 @@ OWN = (
 
 
 def _unfinished(session: Session) -> list[_Ahead]:
-    """All unfinished series of all seasons; the waiting ones in the order of their turns. Those that an author asked
-    for are left out, because they seldom come first and may be private.
+    """Return all unfinished series of all seasons; the waiting ones in the order of their turns. Those that an author
+    asked for are left out, because they seldom come first and may be private.
     """
     rows: Sequence[Any] = session.connection().execute(LEFT).all()
     return [
@@ -134,7 +132,7 @@ LEFT = (
 
 
 def _pace(session: Session, season_ids: set[int]) -> Mapping[int, float]:
-    """The seconds that a match takes in these seasons, for those in which enough series ended lately."""
+    """Return the seconds that a match takes in these seasons, for those in which enough series ended lately."""
     found = {}
     for season_id in season_ids:
         ended = session.exec(
@@ -155,7 +153,7 @@ def _pace(session: Session, season_ids: set[int]) -> Mapping[int, float]:
 def _seconds(
     at: datetime, pace: Mapping[int, float], own: Sequence[_Ahead], ahead: Sequence[_Ahead], played: Sequence[_Ahead]
 ) -> int | None:
-    """The seconds until the first series of `own` ends. It is being played, or waits behind `ahead` and `played`."""
+    """Return the seconds until the first series of `own` ends. It is being played, or behind `ahead` and `played`."""
     wanted = [*own, *ahead, *([] if own[0].started_at else played)]
     if not played or any(series.season_id not in pace for series in wanted):
         return None
@@ -194,7 +192,7 @@ def _expected(seconds: int | None, something_played: bool) -> str:
 
 
 def _no_more(season: Season, entry: EntryInfo, version: int | None) -> str:
-    """Why no further result comes by itself; "" if one may come."""
+    """Say why no further result comes by itself; "" if one may come."""
     if not season.state.goes_on:
         return _("The season is closed, so nothing more is played.")
     if entry.absence is not None:
@@ -205,7 +203,7 @@ def _no_more(season: Season, entry: EntryInfo, version: int | None) -> str:
         text = _("Version %(version)s gets no more matches: version %(other)s plays in this season.")
         return text % {"version": version, "other": entry.version}
     if entry.rests:
-        return _("It rests, so no more matches are drawn for it: %(why)s", why=entry.rests)
+        return _("It is resting, so no more matches are drawn for it: %(why)s", why=entry.rests)
     return ""
 
 
@@ -215,8 +213,8 @@ def _undrawn(season: Season, before: int) -> str:
         return _("It has no matches yet: the season has not opened.")
     if before:
         text = ngettext(
-            "It has no match waiting. %(count)s match of other bots is; more are drawn as these are played.",
-            "It has no match waiting. %(count)s matches of other bots are; more are drawn as these are played.",
+            "It has no match waiting. %(count)s match of other bots is waiting; more are drawn as these are played.",
+            "It has no match waiting. %(count)s matches of other bots are waiting; more are drawn as these are played.",
             before,
         )
         return text % {"count": f"{before:,}"}

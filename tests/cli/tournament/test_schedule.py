@@ -1,4 +1,4 @@
-"""Which games a tournament plays: balanced seats, shared dice, and nothing that changes when it goes on."""
+"""Which games a tournament plays: balanced seats, shared dice, and no change to past games when it continues."""
 
 from __future__ import annotations
 

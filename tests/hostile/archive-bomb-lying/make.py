@@ -1,4 +1,4 @@
-"""As archive-bomb, but small by its own account."""
+"""Like archive-bomb, but small by its own account."""
 
 from making import MIB, raw_zip, upload, zeros
 

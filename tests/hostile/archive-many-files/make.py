@@ -1,4 +1,4 @@
-"""Of its megabytes the directory is the larger half: read into memory, it would be fifty of them."""
+"""The directory is the larger half of its megabytes, and would take fifty in memory."""
 
 from making import EMPTY, raw_zip, upload
 

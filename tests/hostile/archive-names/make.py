@@ -1,4 +1,4 @@
-"""What an author or an operator would see of them is not what they are."""
+"""Names that look like others to an author or an operator."""
 
 from making import LEGAL, entry, upload, zipped
 

@@ -1,4 +1,4 @@
-"""What stands before the last zip is not looked at by anybody."""
+"""Nobody reads what stands before the last zip."""
 
 from making import LEGAL, upload, zipped
 

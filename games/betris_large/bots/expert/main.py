@@ -169,7 +169,7 @@ class Bot:
         return f"BET {a if stake > 0 else b} {min(int(abs(stake) / (2 * chip)), MAX_BET, self.my_chips, enough)}"
 
     def answer(self, line):
-        """Return the line to print, or None if the command wants no reply."""
+        """Return the line to print, or None if the command expects no reply."""
         command, *arguments = line.split()
         if command == "READY":
             return "OK"

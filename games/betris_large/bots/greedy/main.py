@@ -73,7 +73,7 @@ class Bot:
         return max(plays)
 
     def answer(self, line):
-        """Return the line to print, or None if the command wants no reply."""
+        """Return the line to print, or None if the command expects no reply."""
         command, *arguments = line.split()
         if command == "READY":
             return "OK"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A Betris bot that plays any legal move. Start from here: everything a bot must do is in these lines.
 
-One command arrives per line on standard input; PHASE1 and PHASE2 (and READY, once) want one line back, on standard
+One command arrives per line on standard input; PHASE1 and PHASE2 (and READY, once) expect one line back, on standard
 output and flushed. All replies but the first share ten seconds. The rules are in games/betris_large/protocol.md.
 """
 
@@ -58,7 +58,7 @@ class Bot:
         self.filled = set()
 
     def answer(self, line):
-        """Return the line to print, or None if the command wants no reply."""
+        """Return the line to print, or None if the command expects no reply."""
         command, *arguments = line.split()
         if command == "READY":
             return "OK"

@@ -1,12 +1,12 @@
 // A Betris bot in C++ that plays out the rest of the match in its head.
 //
 // Every promising placement is judged by the average score of a hundred futures: random blocks for the rounds that
-// are left, each placed as well as a quick rule can. All placements are judged by the same futures, so what differs is
+// are left, each placed by a quick rule. All placements are judged by the same futures, so what differs is
 // the placement and not the luck. The bet is one chip, which is half a point, for each point that the better block
 // brings above the other, so half of the gain is kept.
 //
 // A board is a number whose bit 8 * row + column is set where a cell is filled, so that a shift moves all cells at
-// once; the eighth column stays empty, and nothing that is moved over an edge comes in again on the other.
+// once; the eighth column stays empty, so nothing that is moved over one edge reappears at the other.
 //
 // One command a line on standard input; every reply is flushed. The rules: games/betris_large/protocol.md.
 #include <algorithm>
@@ -86,12 +86,12 @@ int edges(Board board) {
            std::popcount(empty & ~(empty << stride)) + std::popcount(empty & ~(empty >> stride));
 }
 
-// The quick rule: what a board looks worth with that many rounds left.
+// The quick rule: what a board seems worth with that many rounds left.
 int looks(Board board, int rounds) { return 2 * points(board) - (rounds ? edges(board) : 0); }
 
 class Bot {
   public:
-    // Returns the line to print, or "" if the command wants no reply.
+    // Returns the line to print, or "" if the command expects no reply.
     std::string answer(const std::string &line) {
         std::istringstream words(line);
         std::string command, a, b;
@@ -104,7 +104,7 @@ class Bot {
             chips_ = std::stoi(b);
             return place(plans_[a].second);
         }
-        return ""; // OPP tells where the other player placed its block, which we ignore
+        return ""; // OPP says where the other player placed its block, which we ignore
     }
 
   private:

@@ -1,6 +1,6 @@
 /* A Betris (Large) bot to start from, valid as C (main.c) and as C++ (main.cpp): legal and simple.
  *
- * One command arrives per line on standard input; READY, PHASE1 and PHASE2 want one line back at once, on standard
+ * One command arrives per line on standard input; READY, PHASE1 and PHASE2 expect one line back at once, on standard
  * output and flushed. The rules are in games/betris_large/protocol.md. */
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@ typedef struct {
     int row, column;
 } Cell;
 
-/* Every block in one of its forms, rows parted by slashes; the others come by turning and flipping it. */
+/* One form of every block, rows separated by slashes; turning and flipping it gives the others. */
 static const char *const names[BLOCKS] = {"I1", "I2", "I3", "L3", "I4", "L4", "S4", "T4", "O4", "I5", "L5",
                                           "F5", "N5", "P5", "T5", "U5", "V5", "W5", "X5", "Y5", "Z5"};
 static const char *const shapes[BLOCKS] = {
@@ -56,7 +56,7 @@ static void transform(Cell *cells, int count, int flip) {
     }
 }
 
-/* Do the cells, moved down and right, lie on the board, where nothing is filled? */
+/* Do the cells, moved down and right, lie on empty cells of the board? */
 static int fits(const Cell *cells, int count, int down, int right) {
     for (int i = 0; i < count; i++) {
         int row = cells[i].row + down, column = cells[i].column + right;
@@ -78,7 +78,7 @@ static int contact(const Cell *cells, int count, int down, int right) {
     return sum;
 }
 
-/* Want the block with more cells, and bet one chip on it while there are chips. */
+/* Bet on the block with more cells: one chip, while there are any. */
 static void answer_phase1(const char *a, const char *b, int chips) {
     Cell cells[MAX_CELLS];
     const char *wanted = cells_of(a, cells) >= cells_of(b, cells) ? a : b;
@@ -126,7 +126,7 @@ int main(void) {
             answer_phase2(a);
         } else if (strncmp(line, "FINISH", 6) == 0) {
             break;
-        } /* OPP tells what the other player placed, which this bot ignores */
+        } /* OPP says what the other player placed, which this bot ignores */
         fflush(stdout); /* without it the line may arrive too late */
     }
     return 0;

@@ -7,10 +7,9 @@ so what a player holds of a face is binomially distributed.
 *Listening.* Whoever has bid a face is likelier to hold it: each number of dice that the player may hold is weighed with
 the chance that the bid was true in that player's eyes (Bayes), plus a little, because players lie.
 
-*Choosing.* A challenge keeps our die if the bid is false. The less the next player believes our
-bid, from what it may hold and has heard, the likelier it calls it; then the bid must be true. If it does not, we are
-safe for the moment. We choose the best of all this, now and then with other dice in mind than ours, so that our bids do
-not give them away. The rules are in games/liars_dice/protocol.md. The bot also advises (see deadheat/engine/advice.py):
+*Choosing.* A challenge keeps our die if the bid is false. The less the next player believes our bid, given what it may
+hold and has heard, the likelier it is to challenge; then the bid must be true. If it does not, we are safe for the
+moment. We choose the best move, now and then as if we held other dice, so that our bids do not give ours away. The rules are in games/liars_dice/protocol.md. The bot also advises (see deadheat/engine/advice.py):
 ADVISE seeds its draws, so that the same question gets the same answer. PLAYED changes nothing, because the bot
 remembers only the bids of others.
 """
@@ -81,7 +80,7 @@ class Bot:
         self.claims = {}  # the highest quantity that another player has bid of a face
 
     def answer(self, line):
-        """Return the line to print, or None if the line wants no reply."""
+        """Return the line to print, or None if the line expects no reply."""
         if line.startswith("READY"):
             return "OK"
         if line.startswith("ADVISE "):

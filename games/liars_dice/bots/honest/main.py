@@ -29,13 +29,13 @@ def expected(view, face):
 
 
 class Bot:
-    """One match. The view tells all that this bot wants to know, so it remembers nothing."""
+    """One match. The view has everything that this bot wants to know, so it remembers nothing."""
 
     def __init__(self, seed=None):
         pass
 
     def answer(self, line):
-        """Return the line to print, or None if the line wants no reply."""
+        """Return the line to print, or None if the line expects no reply."""
         if line.startswith("READY"):
             return "OK"
         view = json.loads(line)

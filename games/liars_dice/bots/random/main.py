@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """A Liar's Dice bot that plays any legal move. Start from here: everything a bot must do is in these lines.
 
-READY wants OK. A line of JSON without "event" says what we see at our turn, and wants one line of JSON back at once, on
-standard output and flushed. A line of JSON with "event" tells what happened and wants no reply. The rules are in
-games/liars_dice/protocol.md.
+Answer READY with OK. A line of JSON without "event" says what we see at our turn; answer it at once with one line of
+JSON, on standard output and flushed. A line of JSON with "event" says what happened and expects no reply. The rules are
+in games/liars_dice/protocol.md.
 """
 
 import json
@@ -24,13 +24,13 @@ BIDS = sorted(((quantity, face) for quantity in range(1, 31) for face in range(1
 
 
 class Bot:
-    """One match. The view tells all that this bot wants to know, so it remembers nothing."""
+    """One match. The view has everything that this bot wants to know, so it remembers nothing."""
 
     def __init__(self, seed=None):
         self.random = random.Random(seed)
 
     def answer(self, line):
-        """Return the line to print, or None if the line wants no reply."""
+        """Return the line to print, or None if the line expects no reply."""
         if line.startswith("READY"):
             return "OK"
         view = json.loads(line)

@@ -1,7 +1,7 @@
 /* A Liar's Dice bot to start from, valid as C (main.c) and as C++ (main.cpp): legal and simple.
  *
- * READY wants OK. A line of JSON without "event" says what we see at our turn, and wants one line of JSON back at once,
- * on standard output and flushed. A line with "event" tells what happened and wants none. The rules are in
+ * Answer READY with OK. A line of JSON without "event" says what we see at our turn; answer it at once with one line of
+ * JSON, on standard output and flushed. A line with "event" says what happened and expects no answer. The rules are in
  * games/liars_dice/protocol.md.
  *
  * This bot does not parse JSON. It looks only for the few fields that it needs, which the referee writes without

@@ -1,11 +1,11 @@
 // A Liar's Dice bot in C++ that knows the odds but does not listen: it ignores what others have bid.
 //
 // A die that we do not see counts as a face with a chance of 1/3 (ones are wild), of 1/6 if the face is the ones. A
-// challenge keeps our die if the bid is false. A bid of ours keeps it if it is true, or if the next player believes it;
+// challenge keeps our die if the bid is false. Our own bid keeps it if it is true, or if the next player believes it;
 // we average over what that player may hold. We choose the best of these.
 //
-// READY wants OK. A line of JSON without "event" is our turn and wants one line of JSON back, flushed. A line with
-// "event" tells what happened and wants no reply. The rules: games/liars_dice/protocol.md.
+// Answer READY with OK. A line of JSON without "event" is our turn and expects one line of JSON back, flushed. A line
+// with "event" says what happened and expects no reply. The rules: games/liars_dice/protocol.md.
 
 #include <algorithm>
 #include <cctype>
@@ -86,7 +86,7 @@ private:
 
 // Found by playing many variants against the other bots here.
 const double TRUST = 0.3;    // bids are that much truer than the odds say: players bid what they hold
-const double BELIEF = 0.45;  // a player believes a bid that is at least this likely to it
+const double BELIEF = 0.45;  // a player believes a bid that it thinks at least this likely
 const double SAFE = 0.75;    // the chance to keep our die in this round after a bid that was believed
 
 struct Bid {

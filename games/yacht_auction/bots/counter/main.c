@@ -121,7 +121,7 @@ int main(void) {
             put();
         } else if (!strncmp(line, "FINISH", 6)) {
             break;
-        } /* SET tells the other player's scoring, which we ignore */
+        } /* SET says what the other player scored, which we ignore */
         fflush(stdout); /* without it the line may arrive too late */
     }
     return 0;

@@ -169,7 +169,7 @@ class Bot:
         return f"BID {target} {min(MAX_BID, max(0, int(contested / 4)))}"
 
     def answer(self, line):
-        """Return the line to print, or None if the command wants no reply."""
+        """Return the line to print, or None if the command expects no reply."""
         command, *arguments = line.split()
         if command == "READY":
             return "OK"

@@ -55,7 +55,7 @@ class Bot:
         return max((SCORES[category](five), category, five) for five in fives for category in self.unused)
 
     def answer(self, line):
-        """Return the line to print, or None if the command wants no reply."""
+        """Return the line to print, or None if the command expects no reply."""
         command, *arguments = line.split()
         if command == "READY":
             return "OK"
@@ -72,7 +72,7 @@ class Bot:
             for die in five:
                 self.dice = self.dice.replace(die, "", 1)
             return f"PUT {category} {five}"
-        return None  # SET tells the other player's scoring, which we ignore
+        return None  # SET says what the other player scored, which we ignore
 
 
 def main():

@@ -18,14 +18,14 @@ static int total(const char *dice) {
 int main(void) {
     char line[128], bundles[2][6], dice[11] = ""; /* we hold five dice, ten between an auction and its scoring */
     int rounds = 0;
-    setvbuf(stdout, NULL, _IOLBF, 0); /* flush after every line, or it would come too late */
+    setvbuf(stdout, NULL, _IOLBF, 0); /* flush after every line, or it would arrive too late */
 
     while (fgets(line, sizeof line, stdin)) {
         char ours;
         if (strncmp(line, "READY", 5) == 0) {
             puts("OK");
         } else if (sscanf(line, "ROLL %5s %5s", bundles[0], bundles[1]) == 2) {
-            /* Want the bundle with more pips, for half of the difference. */
+            /* Bid half of the difference for the bundle with more pips. */
             int a = total(bundles[0]), b = total(bundles[1]);
             printf("BID %c %d\n", a >= b ? 'A' : 'B', 500 * abs(a - b));
         } else if (sscanf(line, "GET %c", &ours) == 1) { /* the other player's target and bid follow */
@@ -36,7 +36,7 @@ int main(void) {
             memmove(dice, dice + 5, sizeof dice - 5);
         } else if (strncmp(line, "FINISH", 6) == 0) {
             break;
-        } /* SET tells what the other player scored; it wants no answer. */
+        } /* SET says what the other player scored; it expects no answer. */
     }
     return 0;
 }

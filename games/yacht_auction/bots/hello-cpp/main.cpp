@@ -25,8 +25,8 @@ int main() {
         std::string command;
         words >> command;
         if (command == "READY") {
-            std::cout << "OK" << std::endl;  // endl flushes; without that the line would come too late
-        } else if (command == "ROLL") {  // want the bundle with more pips, for half of the difference
+            std::cout << "OK" << std::endl;  // endl flushes; without that the line would arrive too late
+        } else if (command == "ROLL") {  // bid half of the difference for the bundle with more pips
             words >> bundles[0] >> bundles[1];
             const int lead = total(bundles[0]) - total(bundles[1]);
             std::cout << "BID " << (lead >= 0 ? 'A' : 'B') << ' ' << 500 * std::abs(lead) << std::endl;
@@ -39,6 +39,6 @@ int main() {
             dice.erase(0, 5);
         } else if (command == "FINISH") {
             break;
-        }  // SET tells what the other player scored; it wants no answer
+        }  // SET says what the other player scored; it expects no answer
     }
 }

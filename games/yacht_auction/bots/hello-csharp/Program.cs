@@ -27,7 +27,7 @@ public static class Program
                 case "READY":
                     Console.WriteLine("OK");
                     break;
-                case "ROLL": // want the bundle with more pips, for half of the difference
+                case "ROLL": // bid half of the difference for the bundle with more pips
                     bundles = new[] { words[1], words[2] };
                     var lead = Total(bundles[0]) - Total(bundles[1]);
                     Console.WriteLine($"BID {(lead >= 0 ? 'A' : 'B')} {500 * Math.Abs(lead)}");
@@ -41,7 +41,7 @@ public static class Program
                     break;
                 case "FINISH":
                     return;
-            } // SET tells what the other player scored; it wants no answer
+            } // SET says what the other player scored; it expects no answer
         }
     }
 

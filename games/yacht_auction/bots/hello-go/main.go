@@ -31,7 +31,7 @@ func main() {
 		switch words[0] { // fmt.Println and Printf write to standard output at once
 		case "READY":
 			fmt.Println("OK")
-		case "ROLL": // want the bundle with more pips, for half of the difference
+		case "ROLL": // bid half of the difference for the bundle with more pips
 			copy(bundles[:], words[1:])
 			target, lead := "A", total(bundles[0])-total(bundles[1])
 			if lead < 0 {
@@ -46,6 +46,6 @@ func main() {
 			used++
 		case "FINISH":
 			return
-		} // SET tells what the other player scored; it wants no answer
+		} // SET says what the other player scored; it expects no answer
 	}
 }

@@ -20,7 +20,7 @@ public class Main {
             String reply = bot.answer(line.split(" "));
             if (reply != null) {
                 System.out.println(reply);
-                System.out.flush(); // or the line would come too late
+                System.out.flush(); // or the line would arrive too late
             }
         }
     }
@@ -29,7 +29,7 @@ public class Main {
         switch (words[0]) {
             case "READY":
                 return "OK";
-            case "ROLL": // want the bundle with more pips, for half of the difference
+            case "ROLL": // bid half of the difference for the bundle with more pips
                 bundles[0] = words[1];
                 bundles[1] = words[2];
                 int lead = total(bundles[0]) - total(bundles[1]);
@@ -41,7 +41,7 @@ public class Main {
                 String chosen = dice.substring(0, 5);
                 dice = dice.substring(5);
                 return "PUT " + CATEGORIES[used++] + ' ' + chosen;
-            default: // SET tells what the other player scored; it wants no answer
+            default: // SET says what the other player scored; it expects no answer
                 return null;
         }
     }

@@ -14,7 +14,7 @@ let dice = ""; // what we hold: five dice, ten between an auction and the scorin
 const commands = {
   READY: () => "OK",
   ROLL: (A, B) => {
-    // Want the bundle with more pips, for half of the difference.
+    // Bid half of the difference for the bundle with more pips.
     bundles = { A, B };
     const lead = total(A) - total(B);
     return `BID ${lead >= 0 ? "A" : "B"} ${500 * Math.abs(lead)}`;
@@ -29,7 +29,7 @@ const commands = {
     dice = dice.slice(5);
     return `PUT ${categories.shift()} ${chosen}`;
   },
-  SET: () => {}, // what the other player scored; it wants no answer
+  SET: () => {}, // what the other player scored; it expects no answer
   FINISH: () => process.exit(0),
 };
 

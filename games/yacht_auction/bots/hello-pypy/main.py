@@ -20,8 +20,8 @@ def main():
     for line in sys.stdin:
         command, *words = line.split()
         if command == "READY":
-            print("OK", flush=True)  # without the flush the line would come too late
-        elif command == "ROLL":  # want the bundle with more pips, for half of the difference
+            print("OK", flush=True)  # without the flush the line would arrive too late
+        elif command == "ROLL":  # bid half of the difference for the bundle with more pips
             bundles = dict(zip("AB", words))
             a, b = map(total, words)
             print(f"BID {'A' if a >= b else 'B'} {500 * abs(a - b)}", flush=True)
@@ -32,7 +32,7 @@ def main():
             dice = dice[5:]
         elif command == "FINISH":
             return
-        # SET tells what the other player scored; it wants no answer
+        # SET says what the other player scored; it expects no answer
 
 
 main()

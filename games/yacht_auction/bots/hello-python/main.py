@@ -17,8 +17,8 @@ def main():
     for line in sys.stdin:
         match line.split():
             case ["READY"]:
-                print("OK", flush=True)  # without the flush the line would come too late
-            case ["ROLL", a, b]:  # want the bundle with more pips, for half of the difference
+                print("OK", flush=True)  # without the flush the line would arrive too late
+            case ["ROLL", a, b]:  # bid half of the difference for the bundle with more pips
                 bundles = {"A": a, "B": b}
                 wanted = max(bundles, key=lambda name: total(bundles[name]))
                 print(f"BID {wanted} {500 * abs(total(a) - total(b))}", flush=True)
@@ -29,7 +29,7 @@ def main():
                 dice = dice[5:]
             case ["FINISH"]:
                 return
-            # SET tells what the other player scored; it wants no answer
+            # SET says what the other player scored; it expects no answer
 
 
 main()

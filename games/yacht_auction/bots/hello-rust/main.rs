@@ -18,13 +18,13 @@ struct Bot {
 }
 
 impl Bot {
-    /// The line to write, or None if the command wants no reply.
+    /// The line to write, or None if the command expects no reply.
     fn answer(&mut self, line: &str) -> Option<String> {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {
             ["READY"] => Some("OK".into()),
             ["ROLL", a, b] => {
-                // Want the bundle with more pips, for half of the difference.
+                // Bid half of the difference for the bundle with more pips.
                 self.bundles = [a.into(), b.into()];
                 let lead = total(a) - total(b);
                 Some(format!("BID {} {}", if lead >= 0 { 'A' } else { 'B' }, 500 * lead.abs()))
@@ -40,7 +40,7 @@ impl Bot {
                 self.used += 1;
                 Some(format!("PUT {} {chosen}", CATEGORIES[self.used - 1]))
             }
-            _ => None, // SET tells what the other player scored; it wants no answer
+            _ => None, // SET says what the other player scored; it expects no answer
         }
     }
 }
@@ -55,7 +55,7 @@ fn main() -> io::Result<()> {
         }
         if let Some(reply) = bot.answer(&line) {
             writeln!(output, "{reply}")?;
-            output.flush()?; // or the line would come too late
+            output.flush()?; // or the line would arrive too late
         }
     }
     Ok(())

@@ -14,14 +14,14 @@ class Bot {
   private bundles: Record<string, string> = {};
   private dice = ""; // what we hold: five dice, ten between an auction and the scoring after it
 
-  /** The line to write, or undefined if the command wants no reply. */
+  /** The line to write, or undefined if the command expects no reply. */
   answer(line: string): string | undefined {
     const [command, ...words] = line.split(" ");
     switch (command) {
       case "READY":
         return "OK";
       case "ROLL": {
-        // Want the bundle with more pips, for half of the difference.
+        // Bid half of the difference for the bundle with more pips.
         const [A, B] = words;
         this.bundles = { A, B };
         const lead = total(A) - total(B);
@@ -38,7 +38,7 @@ class Bot {
       }
       case "FINISH":
         process.exit(0);
-      default: // SET tells what the other player scored; it wants no answer
+      default: // SET says what the other player scored; it expects no answer
         return undefined;
     }
   }

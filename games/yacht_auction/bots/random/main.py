@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A Yacht Auction bot that plays any legal move. Start from here: everything a bot must do is in these lines.
 
-One command arrives per line on standard input; ROLL and SCORE (and READY, once) want one line back at once, on
+One command arrives per line on standard input; ROLL and SCORE (and READY, once) expect one line back at once, on
 standard output and flushed. The rules are in games/yacht_auction/protocol.md.
 """
 
@@ -24,7 +24,7 @@ class Bot:
         self.unused = list(CATEGORIES)
 
     def answer(self, line):
-        """Return the line to print, or None if the command wants no reply."""
+        """Return the line to print, or None if the command expects no reply."""
         command, *arguments = line.split()
         if command == "READY":
             return "OK"
@@ -38,7 +38,7 @@ class Bot:
             chosen, self.dice = self.dice[:5], self.dice[5:]
             category = self.unused.pop(self.random.randrange(len(self.unused)))
             return f"PUT {category} {''.join(chosen)}"
-        return None  # SET tells the other player's scoring, which we ignore
+        return None  # SET says what the other player scored, which we ignore
 
 
 def main():

@@ -1,6 +1,6 @@
 /* A Yacht Auction bot to start from, valid as C (main.c) and as C++ (main.cpp): legal and simple.
  *
- * One command arrives per line on standard input; READY, ROLL and SCORE want one line back at once, on standard output
+ * One command arrives per line on standard input; READY, ROLL and SCORE expect one line back at once, on standard output
  * and flushed. The rules are in games/yacht_auction/protocol.md. */
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static int pips(const char *dice) {
     return sum;
 }
 
-/* Want the bundle with more pips, and offer 100 for every pip that it has more than the other. */
+/* Bid for the bundle with more pips: 100 for every pip that it has more than the other. */
 static void answer_roll(void) {
     int difference = pips(a) - pips(b);
     if (difference >= 0)
@@ -78,7 +78,7 @@ int main(void) {
             answer_score();
         } else if (strncmp(line, "FINISH", 6) == 0) {
             break;
-        } /* SET tells what the other player scored, which this bot ignores */
+        } /* SET says what the other player scored, which this bot ignores */
         fflush(stdout); /* without it the line may arrive too late */
     }
     return 0;

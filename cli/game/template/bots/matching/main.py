@@ -17,7 +17,7 @@ class Bot:
         return prize
 
     def answer(self, line):
-        """Return the line to print, or None if the line wants no reply."""
+        """Return the line to print, or None if the line expects no reply."""
         command, *arguments = line.split()
         if command == "READY":
             return "OK"

@@ -48,7 +48,7 @@ class Bot:
             self.owners[row][left : right + 1] = [owner] * (right + 1 - left)
 
     def answer(self, line):
-        """Return the line to print, or None if the command wants no reply."""
+        """Return the line to print, or None if the command expects no reply."""
         command, *arguments = line.split()
         if command == "READY":
             return "OK"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A Mushroom bot that plays any move it finds. Start from here: everything a bot must do is in these lines.
 
-One command arrives per line on standard input; READY and TIME want one line back, on standard output and flushed. All
+One command arrives per line on standard input; READY and TIME expect one line back, on standard output and flushed. All
 replies to TIME share ten seconds. The rules are in protocol.md.
 """
 
@@ -55,7 +55,7 @@ class Bot:
         self.bare = [pair for pair in self.bare if pair[0] > bottom or pair[1] < top]
 
     def answer(self, line):
-        """Return the line to print, or None if the command wants no reply."""
+        """Return the line to print, or None if the command expects no reply."""
         command, *arguments = line.split()
         if command == "READY":  # READY FIRST or READY SECOND
             return "OK"

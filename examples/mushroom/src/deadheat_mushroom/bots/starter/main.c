@@ -1,6 +1,6 @@
 /* A Mushroom bot to start from, valid as C (main.c) and as C++ (main.cpp): legal and simple.
  *
- * One command arrives per line on standard input; READY and TIME want one line back at once, on standard output and
+ * One command arrives per line on standard input; READY and TIME expect one line back at once, on standard output and
  * flushed. It takes the rectangle with the most cells, whoever owns them. The rules are in protocol.md. */
 #include <stdio.h>
 #include <string.h>

@@ -1,0 +1,34 @@
+"""Targets of the benchmarks: each figure is printed beside its target, and those that miss it are listed at the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import inf
+
+SLACK = 1.1
+"""How far a short run may fall behind a ratio: it measures less, and often beside other work."""
+
+
+@dataclass
+class Targets:
+    """The targets of one run. `slack`: the factor by which a figure may miss its target."""
+
+    slack: float = 1.0
+    missed: list[str] = field(default_factory=list)
+
+    def shown(self, what: str, figure: float, least: float = -inf, most: float = inf, form: str = ".3f") -> str:
+        """Return the figure with its target as text."""
+        if least == -inf and most == inf:
+            return f"{figure:{form}}"
+        wanted = f">= {least:g}" if most == inf else f"<= {most:g}" if least == -inf else f"{least:g} to {most:g}"
+        met = least / self.slack <= figure <= most * self.slack
+        if not met:
+            self.missed.append(f"{what}: {figure:{form}}, wanted {wanted}")
+        return f"{figure:{form}} ({wanted}){'' if met else ' MISSED'}"
+
+    def report(self) -> int:
+        """Print what was missed; return the exit code."""
+        print("Every target was reached." if not self.missed else "MISSED:")
+        for sentence in self.missed:
+            print(f"  {sentence}")
+        return int(bool(self.missed))
