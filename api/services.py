@@ -28,7 +28,7 @@ from deadheat.league.database import Database
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.people import access
 from deadheat.league.service.rankings.honesty import totals_of
-from deadheat.league.service.rankings.standings import Leaderboard, leaderboard, newest_snapshot
+from deadheat.league.service.rankings.standings import Leaderboard, newest_snapshot, stored_ranking
 
 if TYPE_CHECKING:
     from deadheat.api.edge.openid import Provider
@@ -72,7 +72,7 @@ CHECK_SECONDS = 2
 
 CACHED_BODIES = 256
 KEPT_BOARDS = 8
-"""The number of seasons whose newest ranking is kept; one of 2,000 bots is about 10 MB as objects."""
+"""The number of seasons whose newest ranking is kept; one of 2,000 bots is 1.3 MB."""
 
 KEPT_PARTS = 64
 """The number of pieces of pages made from rankings; a page of a leaderboard has 150 kB."""
@@ -190,8 +190,8 @@ def _address(scope: Scope) -> Address:
 
 
 class Boards:
-    """The newest ranking of the seasons that people look at; the least recently used are dropped first. A ranking never
-    changes, and reading one of thousands of bots takes a while.
+    """The newest ranking of the seasons that people look at, decoded as far as pages show it; the least recently used
+    are dropped first. A ranking never changes.
     """
 
     def __init__(self) -> None:
@@ -203,7 +203,7 @@ class Boards:
         newest = newest_snapshot(session, season_id)
         board = self._kept.get(season_id)
         if board is None or board.snapshot_id != newest:
-            board = leaderboard(session, season_id)
+            board = stored_ranking(session, season_id, newest)
         _put_last(self._kept, season_id, board, KEPT_BOARDS)
         return board
 

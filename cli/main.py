@@ -33,7 +33,7 @@ PANELS = {
         "game": "game:group",
         "run": "local.reserve:run",
     },
-    "Your bots at a server": {
+    "Your bots on a server": {
         "login": "server.login:login",
         "logout": "server.login:logout",
         "whoami": "server.login:whoami",

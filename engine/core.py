@@ -76,7 +76,7 @@ class Message(NamedTuple):
     @property
     def command(self) -> str:
         """The protocol word, for metrics and summaries; a JSON line is a bot's turn."""
-        word = self.line.split(" ", 1)[0]
+        word = self.line.partition(" ")[0]
         return "TURN" if word[:1] == "{" else word
 
 

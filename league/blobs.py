@@ -17,7 +17,7 @@ import secrets
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
@@ -53,13 +53,15 @@ class Blobs:
         name = hashlib.sha256(data).hexdigest()
         if self._folder is None:
             return self.put_file(io.BytesIO(data), name)
+        file = self._folder / _path(name)
         try:
-            file = self._folder / _path(name)
-            if not _is_there(file):
+            if _is_there(file):  # perhaps another process has just written it and is about to do this itself
+                to_disk(file)
+            else:
                 _write(file, zstandard.ZstdCompressor(level=LEVEL).compress(data))
+            self._name_to_disk(file)
         except OSError as error:
             raise BlobsAway(str(error)) from error
-        self._to_disk(name)
         return name
 
     def put_file(self, file: IO[bytes], sha256: str = "") -> str:
@@ -165,12 +167,15 @@ class Blobs:
         file = self._folder / _path(name)
         try:
             to_disk(file)
-            to_disk(file.parent)
-            if file.parent not in self._kept:
-                to_disk(self._folder)
-                self._kept.add(file.parent)
+            self._name_to_disk(file)
         except OSError as error:
             raise BlobsAway(str(error)) from error
+
+    def _name_to_disk(self, file: Path) -> None:
+        to_disk(file.parent)
+        if self._folder is not None and file.parent not in self._kept:
+            to_disk(self._folder)
+            self._kept.add(file.parent)
 
     def _unpack(self, name: str, packed: IO[bytes] | _Reader, limit_bytes: int) -> Iterator[bytes]:
         digest = hashlib.sha256()
@@ -251,18 +256,26 @@ def _is_there(file: Path) -> bool:
 
 
 def _write(file: Path, content: bytes) -> None:
-    """Write a file of the store, visible at once and whole, as obstore's local store does for several times the CPU
-    time. That one's lists leave out names such as the one that it has at first.
+    """Write a file of the store to the disk, visible at once and whole, as obstore's local store does for several times
+    the CPU time. That one's lists leave out names such as the one that it has at first.
     """
     draft = file.with_name(f"{file.name}#{secrets.randbits(62)}")
-    file.parent.mkdir(exist_ok=True)
+    how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
-        draft.write_bytes(content)
+        fd = os.open(draft, how, 0o666)
+    except FileNotFoundError:
+        file.parent.mkdir(exist_ok=True)
+        fd = os.open(draft, how, 0o666)
+    try:
+        while content:
+            content = content[os.write(fd, content) :]
         draft.replace(file)
+        os.fsync(fd)
     except BaseException:
-        with suppress(OSError):
-            draft.unlink()
+        draft.unlink(missing_ok=True)
         raise
+    finally:
+        os.close(fd)
 
 
 def to_disk(path: Path) -> None:

@@ -197,7 +197,7 @@ def _engine(url: str) -> Engine:
     parsed = make_url(url)
     if parsed.drivername == "postgresql":
         parsed = parsed.set(drivername="postgresql+psycopg")
-    options: dict[str, Any] = {"hide_parameters": True, "json_deserializer": _json, **POOL}
+    options: dict[str, Any] = {"hide_parameters": True, "json_deserializer": decoded, **POOL}
     if parsed.get_backend_name() != "sqlite":
         reaching = {name: value for name, value in REACHING.items() if name not in parsed.query}
         return create_engine(parsed, pool_pre_ping=True, connect_args=reaching, **options)
@@ -209,7 +209,7 @@ def _engine(url: str) -> Engine:
     return engine
 
 
-def _json(text: str | bytes) -> Any:
+def decoded(text: str | bytes) -> Any:
     """Read a column's JSON. A ranking of 2,000 bots: 9 ms of CPU; 17 with the standard library."""
     try:
         return from_json(text)

@@ -339,14 +339,11 @@ def steal_ns(stat: bytes, cpus: Collection[int]) -> int:
     """Return what the hypervisor took from the most affected of these CPUs, from /proc/stat, which counts in ticks of
     10 ms. Return 0 without CPUs, because nobody knows from whom a whole host's steal was taken.
     """
-    wanted = {b"cpu%d" % cpu for cpu in cpus}
     ticks = 0
-    for line in stat.splitlines():
-        words = line.split()
-        if not words[0].startswith(b"cpu"):
-            break  # the lines of the CPUs come first
-        if words[0] in wanted:
-            ticks = max(ticks, int(words[8]))
+    for cpu in cpus:
+        *_, line = stat.partition(b"\ncpu%d " % cpu)
+        if line:
+            ticks = max(ticks, int(line.split(None, 8)[7]))
     return ticks * TICK_NS
 
 

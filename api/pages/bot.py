@@ -104,6 +104,9 @@ WHAT_IFS = (
 NEAR = 4
 """The neighbours shown above and below, among those within reach."""
 
+LOOKED_AT = 100
+"""The rows above and below in which they are looked for."""
+
 EXTREMES = 3
 """The number of best and of worst opponents shown."""
 
@@ -143,13 +146,15 @@ def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> d
     """Return the page's section about one season."""
     board = shared.boards.newest(session, part.season_id)
     standings = board.standings
-    row = next((row for row in standings["rows"] if row["bot_id"] == bot_id), None)
+    rows = standings["rows"]
+    place = rows.place_of(bot_id)
+    row = None if place is None else rows[place]
     failures = careers.failures(session, part.season_id, bot_id)
     version_ids = [] if row is None else [row["version_id"]]
     times = command_times(session, part.season_id, version_ids)
     return {
-        "near": near(standings["rows"], row),
-        "compared": compared(standings, bot_id),
+        "near": [] if place is None else near(rows, place),
+        "compared": compared(standings, row, bot_id),
         "gates": careers.gates(session, part.season_id, bot_id),
         "what_ifs": [(time, [late_share(time.counts, part) for _, part in WHAT_IFS]) for time in times if time.counts],
         "row": row,
@@ -164,18 +169,20 @@ def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> d
     }
 
 
-def near(rows: Sequence[Row], own: Row | None) -> list[tuple[Row, charts.Bar]]:
-    """Return the bot among the neighbours whose places' intervals overlap its own."""
-    if own is None or own["rank"] is None:
+def near(rows: Sequence[Row], place: int) -> list[tuple[Row, charts.Bar]]:
+    """Return the bot in this row among the neighbours whose places' intervals overlap its own."""
+    own = rows[place]
+    if own["rank"] is None:
         return []
 
     def is_near(row: Row) -> bool:
         ranked = row["division"] == own["division"] and row["rank"] is not None
         return ranked and row["rank_low"] <= own["rank_high"] and row["rank_high"] >= own["rank_low"]
 
-    at = next(place for place, row in enumerate(rows) if row is own)
-    above = [*islice(filter(is_near, reversed(rows[:at])), NEAR)][::-1]
-    found = [*above, own, *islice(filter(is_near, rows[at + 1 :]), NEAR)]
+    upward = range(place - 1, max(place - LOOKED_AT, 0) - 1, -1)
+    downward = range(place + 1, min(place + LOOKED_AT + 1, len(rows)))
+    above, below = ([*islice(filter(is_near, map(rows.__getitem__, way)), NEAR)] for way in (upward, downward))
+    found = [*above[::-1], own, *below]
     return list(zip(found, charts.bars(found), strict=True)) if len(found) > 1 else []
 
 
@@ -187,11 +194,11 @@ def extremes(met: Sequence[Opponent]) -> tuple[list[Opponent], list[Opponent]]:
     return best, worst
 
 
-def compared(standings: Row, bot_id: int) -> list[tuple[Row, Row | None]]:
+def compared(standings: Row, own: Row | None, bot_id: int) -> list[tuple[Row, Row | None]]:
     """Return the rows of the bot's versions with games, the newest first, each with its response times."""
-    rows = [row for part in ("rows", "unranked") for row in standings[part] if row["bot_id"] == bot_id]
-    times = standings.get("latency", {})
-    return [(row, times.get(str(row["version_id"]))) for row in sorted(rows, key=lambda row: -row["version"])]
+    rows = [own] * (own is not None) + standings["unranked"].of([bot_id])
+    times = standings["latency"].of(rows)
+    return [(row, times.get(row["version_id"])) for row in sorted(rows, key=lambda row: -row["version"])]
 
 
 def _by_cause(counts: Mapping[tuple[int, Fault], int]) -> dict[str, Counter[int]]:

@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from pathlib import Path
 
 from fastapi import APIRouter, Response
@@ -61,7 +62,8 @@ def game(shared: Shared, name: str) -> str:
         counts = careers.game_counts(session, name)
         judged = environment(session)
         recent = matches(session, season_id=current.id, state=MatchState.DONE, limit=RECENT) if current else []
-    top = [row for row in board.standings["rows"] if row["rank"] is not None][:TOP] if board else []
+    ranked = (row for row in board.standings["rows"] if row["rank"] is not None) if board else iter(())
+    top = [*islice(ranked, TOP)]
     return render(
         shared,
         "game.html",

@@ -81,7 +81,7 @@ def participants(shared: Shared, season_id: Id, q: Search = "", page: Page = 1) 
         season = season_info(session, season_id)
         found, count = entries_named(session, season_id, q, skip=(page - 1) * ROWS, limit=ROWS)
         rows = shared.boards.newest(session, season_id).standings["rows"]
-    places = {row["bot_id"]: row for row in rows if row["rank"] is not None}
+    places = {row["bot_id"]: row for row in rows.of({entry.bot_id for entry in found}) if row["rank"] is not None}
     pages = -(-count // ROWS)
     return render(
         shared,

@@ -81,13 +81,13 @@ def courses(shared: Services, session: Session, bots: Sequence[Bot]) -> dict[int
     seasons = {part.season_id for found in parts.values() for part in found if part.has_results}
     standings = {season_id: shared.boards.newest(session, season_id).standings["rows"] for season_id in seasons}
     ranked = {
-        season_id: {row["bot_id"]: row for row in reversed(rows) if row["rank"] is not None}
+        season_id: {row["bot_id"]: row for row in rows.of(parts) if row["rank"] is not None}
         for season_id, rows in standings.items()
     }
-    nobody: Mapping[int, Mapping[str, Any]] = {}
+    counts = {season_id: rows.ranked for season_id, rows in standings.items()}
 
     def course(bot_id: int, part: careers.Part) -> tuple[careers.Part, Mapping[str, Any] | None, int]:
-        rows = ranked.get(part.season_id, nobody)
-        return part, rows.get(bot_id), len(rows)
+        season_id = part.season_id
+        return part, ranked.get(season_id, {}).get(bot_id), counts.get(season_id, 0)
 
     return {bot_id: [course(bot_id, part) for part in found] for bot_id, found in parts.items()}

@@ -14,7 +14,8 @@ from pydantic import ConfigDict
 from sqlmodel import Session
 
 from deadheat.api.deps import Id, Shared
-from deadheat.api.pages.pictures.charts import Bar, Trend, bars, trend
+from deadheat.api.pages.board import line
+from deadheat.api.pages.pictures.charts import bars, trend
 from deadheat.api.pages.render import everyones, render
 from deadheat.api.schemas import base
 from deadheat.api.schemas.base import RowId
@@ -30,17 +31,19 @@ from deadheat.league.service.evaluations.views import coming, evaluations
 from deadheat.league.service.people import announcements as league_announcements
 from deadheat.league.service.rankings.history import trends
 from deadheat.league.service.rankings.standings import Leaderboard
+from deadheat.league.service.rankings.stored import Rows
 from deadheat.league.service.seasons.participation import AbsentBot, absent_bots
 from deadheat.league.service.seasons.seasons import season_info, season_progress, season_waiting
 from deadheat.league.service.views.matches import matches
 from deadheat.league.states import SEASON_STEPS, Absence, MatchState, SeasonState, dated_steps
+from deadheat.sandbox.languages import LANGUAGES
 
 router = APIRouter(prefix="/seasons/{season_id}", include_in_schema=False)
 
-RECENT = 20
+RECENT = 10
 """The number of matches below the leaderboard."""
 
-ROWS = 100
+ROWS = 50
 """Rows on one page of the leaderboard."""
 
 Row = Mapping[str, Any]
@@ -80,7 +83,6 @@ class Shown:
 
     table: Markup
     found: int
-    languages: Sequence[str]
 
 
 @router.get("")
@@ -128,16 +130,16 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
         rows=standings["rows"],
         chosen=chosen,
         shown=page,
+        languages=sorted(info.languages or LANGUAGES),
         absent=_absent(absent, standings["rows"]),
         totals=standings["totals"],
         matches=recent,
     )
 
 
-def _absent(absent: Sequence[AbsentBot], rows: Sequence[Row]) -> Mapping[str, Sequence[AbsentBot]]:
+def _absent(absent: Sequence[AbsentBot], rows: Rows) -> Mapping[str, Sequence[AbsentBot]]:
     """Return the bots that the ranking does not show, by reason."""
-    ranked = {row["bot_id"] for row in rows}
-    unseen = [bot for bot in absent if bot.bot_id not in ranked]
+    unseen = [bot for bot in absent if bot.bot_id not in rows.bots]
     kinds = {kind.value: [bot for bot in unseen if bot.absence is kind] for kind in Absence}
     return {kind: bots for kind, bots in kinds.items() if bots}
 
@@ -154,17 +156,21 @@ def _progress(session: Session, info: Season, totals: Row | None) -> Progress:
 
 def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen, info: Season) -> Shown:
     """Return the requested page of the matching rows, by the name of their division, with pictures of their intervals
-    and trends; the intervals share the scale of all rows.
+    and trends. The intervals of a page share a scale; with a filter they share that of all rows.
     """
-    rows = board.standings["rows"]
-    found = [row for row in rows if chosen.fits(row)] if chosen.query else rows
+    rows: Rows = board.standings["rows"]
+    every = rows[:] if chosen.query else []
+    found = [row for row in every if chosen.fits(row)] if chosen.query else rows
     part = found[(chosen.page - 1) * ROWS : chosen.page * ROWS]
     ways = trends(session, info.id, [row["bot_id"] for row in part])
+    times = board.standings["latency"].of(part)
+    about = tally(board.config, (row["plackett_luce"] for row in part))
     names = {one.number: one.name for one in info.divisions}
-    divisions: dict[str, list[tuple[Row, Bar, Trend | None]]] = {}
-    for row, bar in zip(part, bars(part, rows), strict=True):
+    divisions: dict[str, list[Markup]] = {}
+    for row, bar in zip(part, bars(part, every or part), strict=True):
         way = trend(ways.get(row["bot_id"], []))
-        divisions.setdefault(names[row["division"]], []).append((row, bar, way))
+        made = line(info.id, row, bar, way, times.get(row["version_id"]), second=bool(about))
+        divisions.setdefault(names[row["division"]], []).append(made)
     table = render(
         shared,
         "board.html",
@@ -172,11 +178,9 @@ def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen
         divisions=divisions,
         chosen=chosen,
         pages=-(-len(found) // ROWS),
-        tally=tally(board.config, (row["plackett_luce"] for row in rows)),
-        latency=board.standings.get("latency", {}),
+        tally=about,
     )
-    languages = sorted({row["language"] for row in rows})
-    return Shown(Markup(table), len(found), languages)  # noqa: S704  a template's, which escapes
+    return Shown(Markup(table), len(found))  # noqa: S704  a template's, which escapes
 
 
 def _dates(info: Season) -> list[tuple[str, str, datetime]]:

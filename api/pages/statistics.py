@@ -101,9 +101,9 @@ def cycles(standings: Row) -> list[tuple[Beat, Beat, Beat]]:
     pairs = standings["pairs"]
     if pairs is None:
         return []
-    rows, won, of = standings["rows"], pairs["points"], pairs["games"]
+    rows, won, of = standings["rows"][: len(pairs["version_ids"])], pairs["points"], pairs["games"]
     found = []
-    for three in combinations(range(min(len(rows), len(pairs["version_ids"]))), 3):
+    for three in combinations(range(len(rows)), 3):
         for a, b, c in (three, three[::-1]):
             edges = ((a, b), (b, c), (c, a))
             if all(of[i][j] and 2 * won[i][j] > of[i][j] for i, j in edges):

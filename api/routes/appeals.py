@@ -28,7 +28,10 @@ class AppealPage(base.Page):
 
 @router.post("/matches/{match_id}/appeals", status_code=201, responses={401: {}, 404: {}, 409: {}})
 def open_appeal(shared: Shared, asker: Asker, match_id: Id, body: shapes.AppealRequest) -> Appeal:
-    """Appeal against a finished match of your bot. It is re-simulated at once; an organiser reads both and rules."""
+    """Appeal against a finished match of your bot. It is re-simulated at once.
+
+    An organiser reads your text and the outcome, and rules.
+    """
     with shared.db.reading() as session:
         appealable(session, asker, match_id)
         detail, whole = (match_detail(session, match_id, asker, whole=yes) for yes in (False, True))

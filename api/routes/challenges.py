@@ -29,7 +29,7 @@ class ChallengePage(base.Page):
 
 @router.post("", status_code=201, responses={**REFUSED, 429: {}})
 def ask(shared: Shared, asker: Asker, body: schemas.ChallengeRequest, response: Response) -> AskedChallenge:
-    """Ask for unrated matches. They are played after all rated matches, one challenge of an author after the other."""
+    """Ask for unrated matches. They are played after all rated matches, an author's challenges one after another."""
     with shared.db.transaction() as session:
         made = asked.ask(session, asker, body.season_id, question(body))
     response.headers["Location"] = f"/v1/challenges/{made.id}"
@@ -72,7 +72,7 @@ def stop(shared: Shared, asker: Asker, challenge_id: Id) -> AskedChallenge:
 
 
 def question(body: schemas.ChallengeRequest) -> Question:
-    """Turn the request into the league's question. Raises BadSetting: the test's bounds make none."""
+    """Turn the request into the league's question. Raises BadSetting: the bounds do not make a test."""
     values = {name: getattr(body, name) for name in Question.__slots__ if name != "test"}
     if body.test is None:
         return Question(**values)

@@ -1,4 +1,4 @@
-"""Matches of people against bots, once they are over: to watch, to verify, to take home."""
+"""Matches of people against bots, once they are over: to watch, to verify, to download."""
 
 from __future__ import annotations
 

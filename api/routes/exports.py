@@ -36,7 +36,7 @@ class Format(StrEnum):
 MEDIA = {Format.JSONL: "application/x-ndjson", Format.CSV: "text/csv; charset=utf-8"}
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""A spreadsheet takes text that begins so, maybe after blanks, for a formula; an apostrophe before it keeps it text."""
+"""Text that begins like this, perhaps after blanks, is a formula to a spreadsheet unless an apostrophe precedes it."""
 
 NUMBER = re.compile(r"-?\d+(/\d+)?")
 """Points: a whole number or a fraction, which is no formula."""

@@ -1,4 +1,4 @@
-"""An organiser's hands on results and entries, and an author's own leaving. Nothing here is final but a reason."""
+"""Rulings on results and entries, and authors' withdrawals. Everything but a recorded reason can be reversed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def restore_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reaso
 
 @router.post("/matches/{match_id}/rejudge", status_code=201, responses=REFUSED)
 def rejudge_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) -> Rejudged:
-    """Void a finished match, or take a held one, and replay it with the same versions and seats and other dice.
+    """Void a finished match, or take a held one, and replay it with the same versions and seats but different dice.
     Organisers only.
     """
     with shared.db.transaction() as session:
@@ -52,7 +52,7 @@ def held_matches(shared: Shared, asker: Asker) -> HeldMatches:
 
 @router.post("/matches/{match_id}/decide", status_code=204, responses={**REFUSED, 422: {}})
 def decide_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Decision) -> None:
-    """Decide that a seat loses a held match, as by a forfeit. Organisers only."""
+    """Decide that a seat loses a held match, as if by forfeit. Organisers only."""
     with shared.db.transaction() as session:
         held.decide_match(session, asker, match_id, body.seat, body.reason)
 

@@ -1,4 +1,4 @@
-"""Versions: uploads, their builds and logs. All of it is the author's alone; to a stranger the bot does not exist."""
+"""Versions: uploads, their builds and logs. Only the author may see them; for anybody else, the bot does not exist."""
 
 from __future__ import annotations
 

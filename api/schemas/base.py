@@ -54,7 +54,7 @@ RowId = Annotated[int, Field(ge=1, le=MAX_ID)]
 _CONTROL = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
 
 PLAIN = f"^[^{_CONTROL}]*$"
-"""What every text that people send must be: without control characters, but for tabs and ends of lines. Nobody can see
+"""Every text that people send must be without control characters, except tabs and line ends. Nobody can see
 them, PostgreSQL keeps no NUL, and terminals obey some of them.
 """
 

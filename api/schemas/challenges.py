@@ -28,7 +28,7 @@ class ChallengeRequest(Input):
     games: int = Field(ge=1, le=100_000, description="Matches; with `test`, at most this many.")
     version: RowId | None = Field(default=None, description="null: the newest ready one.")
     opponent_version: RowId | None = Field(
-        default=None, description="Only of a bot of yours; null: the one that plays in the season."
+        default=None, description="Only for your own bot; null: the version that plays in the season."
     )
     test: SequentialTest | None = Field(default=None, description="null: all games are played.")
     private: bool = Field(default=False, description="Only your bot's owners and organisers see the matches.")

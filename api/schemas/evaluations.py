@@ -17,7 +17,7 @@ class EvaluationRequest(Input):
     name: SeasonName = "By hand"
     format: EvaluationFormat
     rounds: int | None = Field(
-        default=None, ge=1, le=MOST_ROUNDS, description="The number of rounds, which a Swiss requires."
+        default=None, ge=1, le=MOST_ROUNDS, description="The number of rounds; required for a Swiss."
     )
     matches: int = Field(default=2, ge=1, le=MOST_MATCHES, description="Matches per pair in a round.")
     counts: bool = Field(default=False, description="Whether its matches count in the season's ranking, too.")

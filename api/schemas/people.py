@@ -74,7 +74,7 @@ class Inbox(Paged[Notice]):
 class ReadRequest(Input):
     """The newest notice that was read."""
 
-    up_to: RowId = Field(description="The id of a notice: it, and all before it, are read.")
+    up_to: RowId = Field(description="The id of a notice; it and all earlier ones are marked as read.")
 
 
 class Unread(BaseModel):

@@ -1,4 +1,4 @@
-"""The shapes of what organisers and appealing authors send, and lists of what they see."""
+"""What organisers and appealing authors send, and lists of what they see."""
 
 from __future__ import annotations
 

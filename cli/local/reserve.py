@@ -1,4 +1,4 @@
-"""Processors of one's own, for as long as something runs: `deadheat run -- COMMAND`, and what plays on this machine."""
+"""Processors reserved for as long as something runs: `deadheat run -- COMMAND`, and what plays on this machine."""
 
 from __future__ import annotations
 

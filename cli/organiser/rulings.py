@@ -82,7 +82,7 @@ def decide(
     reason: Why,
     seat: Annotated[int, typer.Option(help="The seat that loses, counted from 1.", min=1)],
 ) -> Output:
-    """Decide that a seat loses a held match, as by a forfeit."""
+    """Decide that a seat loses a held match, as if by forfeit."""
     client.decide(match, seat - 1, reason)
     return Output({"match_id": match, "seat": seat - 1}, f"Seat {seat} loses match {match}.")
 

@@ -72,7 +72,7 @@ def logout() -> Output:
 
 @asks
 def whoami(client: Client) -> Output:
-    """Show your user name at the server."""
+    """Show your user name on the server."""
     person = client.me()
     answer = {"server": client.server, **as_object(person)}
     return Output(answer, f"{person.name} ({person.role}) at {client.server}")

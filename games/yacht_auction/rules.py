@@ -174,7 +174,7 @@ def read_bid(line: str, _player: Player) -> Bid:
     target, amount = expect(line, "BID", 2)
     if target not in ("A", "B"):
         raise malformed(f"bundle {target[:20]!r} is neither A nor B")
-    bid = Bid(target, number(amount))
+    bid = made(Bid, (target, number(amount)))
     if bid.amount > MAX_BID:
         raise illegal(f"a bid of {bid.amount}, over {MAX_BID}")
     return bid
@@ -193,7 +193,7 @@ def read_put(line: str, player: Player) -> Put:
     for face in set(dice):
         if dice.count(face) > held.count(face):
             raise illegal(f"dice {dice} are not among those held, {held}")
-    return Put(category, dice)
+    return made(Put, (category, dice))
 
 
 # The match ------------------------------------------------------------------------------------------------------
@@ -275,7 +275,7 @@ class _Match(Duel):
     def ask(self, line: str, read: Callable[[str, Player], T]) -> Generator[Step, Mapping[Seat, Reply], tuple[T, T]]:
         """Ask both seats the same question."""
         replies = yield self.tell([made(Message, (seat, line, TURN_LIMIT_NS)) for seat in SEATS])
-        command = line.split(" ", 1)[0]
+        command = line.partition(" ")[0]
         first, second = self.answers(command, replies, lambda seat, reply: read(reply, self.players[seat]))
         return first, second
 

@@ -97,7 +97,7 @@ def test_what_is_lost_is_named_and_can_be_done_without(world: World, tmp_path: P
     assert f"note: Without the source of bot version 1. The content {name} is damaged" in done.stderr
     monkeypatch.setenv("DEADHEAT_DATA_DIR", str(tmp_path / "elsewhere"))
     first, second, _ = sorted(folder.glob("*/manifest.json"))
-    assert_one_sentence(invoke("restore", str(first.parent)), "(`--allow-missing` continues without.)", 1)
+    assert_one_sentence(invoke("restore", str(first.parent)), "(`--allow-missing` continues without them.)", 1)
     assert not (tmp_path / "elsewhere").exists()
     told = json.loads(invoke("restore", str(first.parent), "--allow-missing", "--json").stdout)
     assert (told["restored"], told["lost"]) == (True, [name])

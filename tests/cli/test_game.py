@@ -153,14 +153,14 @@ def test_a_folder_without_a_game_is_refused_in_a_sentence(tmp_path: Path) -> Non
     (tmp_path / "bad" / "__init__.py").write_text("GAME = 1\n")
     done = deadheat("game", "check", str(tmp_path / "bad"))
     assert done.returncode == 1
-    assert "no GameFolder" in " ".join(done.stderr.split())
+    assert "not a GameFolder" in " ".join(done.stderr.split())
 
 
 def test_the_check_wants_a_house_bot_for_each_seat(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     game = folders()["liars-dice"]
     monkeypatch.setattr(looks, "house_bots", lambda name: ("random",))
     assert list(looks.tournament(game, tmp_path)) == [
-        "bots holds 1 of the 2 bots of a match: beside random, write one that is stronger"
+        "bots holds 1 of the 2 bots that a match needs: write one that is stronger than random"
     ]
 
 

@@ -51,7 +51,7 @@ def test_a_season_from_its_making_to_its_final_standings(desk: Desk) -> None:
     settings = ("games_per_pair=4", "series_length=2", "finals=round-robin", "finals_games=2")
     assert "Season 1 is scheduled" in desk.says("boss", "season", "create", "Winter", "--game", GAME, *settings)
     assert "Season 1 is open" in desk.says("boss", "season", "open", 1)
-    assert "swift plays version 1 in season 1, newer versions take over" in desk.says(
+    assert "swift plays version 1 in season 1; newer versions take over" in desk.says(
         "ada", "enter", "swift", "--season", 1
     )
     desk.says("bob", "enter", "slow", "--season", 1)

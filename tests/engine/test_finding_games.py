@@ -77,7 +77,7 @@ BROKEN = {
     "raises": ("raise OSError('no disk')", "no disk"),
     "exits": ("raise SystemExit(3)", "SystemExit"),
     "none": ("", "no GAME"),
-    "other": ("GAME = 3", "no GameFolder"),
+    "other": ("GAME = 3", "not a GameFolder"),
 }
 
 

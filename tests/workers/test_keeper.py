@@ -183,7 +183,7 @@ def test_a_machine_that_the_database_does_not_know_arrives_again(world: PlayingW
     with world.db.transaction() as session:
         session.exec(delete(WorkerHost))
     Keeper(world.context).look()
-    assert "the database does not know it" in caplog.text
+    assert "is new to the database" in caplog.text
     assert asked == [QUICK_ROUNDS]
     assert info(world).judges
 

@@ -1,4 +1,4 @@
-"""Signing up, in and out, and one's own account: bots, teams, tokens, browsers, password."""
+"""Signing up, in and out, and the visitor's own account: bots, teams, tokens, browsers, password."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ SYSTEMS = {
     "Mac OS": "Mac",
     "Linux": "Linux",
 }
-"""Words of a User-Agent, the most telling first: enough to tell one's own browsers apart."""
+"""Words of a User-Agent, the most telling first: enough to tell a person's browsers apart."""
 
 TOKEN_DAYS = (7, 30, 90, 365)
 SCOPES = {
@@ -89,7 +89,7 @@ class TokenForm(BaseModel):
 
 
 class CloseForm(BaseModel):
-    """The form to close one's own account, with its password if it has one."""
+    """The form to close the visitor's account, with its password if it has one."""
 
     password: str = ""
 
@@ -255,7 +255,7 @@ def change_password(shared: Shared, request: Request, posted: Submitted) -> Resp
 @router.post("/account/close")
 @posting("close", account_page)
 def close(shared: Shared, request: Request, posted: Submitted) -> Response:
-    """Close one's own account; the browser is signed out with all others."""
+    """Close the visitor's account; the browser is signed out with all others."""
     confirm(shared, request, posted.visit, checked(CloseForm, posted.fields).password)
     with shared.db.transaction() as session:
         close_account(session, posted.visit.person)

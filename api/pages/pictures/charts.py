@@ -84,9 +84,8 @@ def trend(elos: Sequence[float]) -> Trend | None:
         return None
     middle, height = (min(elos) + max(elos)) / 2, max(max(elos) - min(elos), TREND_ELO)
     step, room = TREND_WIDTH / (len(elos) - 1), TREND_HEIGHT - 2
-    line = _path(
-        [(round(place * step), round(1 + room * (0.5 - (elo - middle) / height))) for place, elo in enumerate(elos)]
-    )
+    top, rise = 1 + room * (0.5 + middle / height), room / height
+    line = " ".join([f"{number * step:.0f},{top - rise * elo:.0f}" for number, elo in enumerate(elos)])
     return Trend(line, elos[-1] - elos[0])
 
 
@@ -117,20 +116,6 @@ def history(points: Sequence[HistoryPoint]) -> History | None:
         upward=[Mark(y(tick), f"{tick:g}") for tick in ticks],
         versions=[Mark(x(at), f"v{number}") for at, number in _versions(points)],
     )
-
-
-def columns(heights: Sequence[int], first: int = 0) -> str:
-    """Return the path of columns of these heights, 0 to 9, side by side from the place `first` on."""
-    return "".join(
-        f"M{4 * place} 18v-{2 * height}h3v{2 * height}z" for place, height in enumerate(heights, first) if height
-    )
-
-
-def fault_widths(row: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the widths of timeouts and other faults in a bar of 60, which is a tenth of the games."""
-    games = row["games"] or 1
-    late = min(600 * row["timeouts"] / games, 60)
-    return f"{late:.1f}", f"{min(600 * row['other_faults'] / games, 60 - late):.1f}"
 
 
 @dataclass(frozen=True, slots=True)

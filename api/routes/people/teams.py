@@ -1,4 +1,4 @@
-"""Teams: authors who share bots. What concerns the team itself is its captain's."""
+"""Teams: authors who share bots. Only the captain manages the team itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// Liar's Dice on the board: for each face only quantities above the current bid, and a face by tapping a die of one's own.
+// Liar's Dice on the board: for each face only quantities above the current bid, and a face by tapping one of the player's own dice.
 import { choosable, tells } from "/static/play.js";
 import { say } from "/static/say.js";
 

@@ -94,7 +94,7 @@ def trends(session: Session, season_id: int, bot_ids: Sequence[int]) -> dict[int
     seconds = {*connection.execute(BEFORE, of_season | instants).one()}
     found: dict[int, list[float]] = {}
     chosen = {"seconds": list(seconds), "bots": list(bot_ids)}
-    for bot_id, elo in connection.execute(AT_SECONDS, of_season | chosen):
+    for bot_id, elo in connection.execute(AT_SECONDS, of_season | chosen).all():
         found.setdefault(bot_id, []).append(elo)
     return found
 

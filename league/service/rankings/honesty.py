@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import bindparam
+from sqlalchemy import Text, bindparam, cast
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, func, select
 
 from deadheat.league.records import from_row
 from deadheat.league.service.ground.counting import HELD
+from deadheat.league.service.rankings.stored import standings_in
 from deadheat.league.service.series.privacy import PLANNED
 from deadheat.league.service.series.rules_played import rules_played
 from deadheat.league.states import SeasonState
@@ -43,11 +44,13 @@ class Honesty:
 
 def totals_of(session: Session, snapshot_id: int) -> dict[str, Any]:
     """Return the totals of the log that a ranking was made from. Rankings are large and never change."""
-    totals: dict[str, Any] = session.connection().execute(TOTALS, {"id": snapshot_id}).scalar_one()
+    totals: dict[str, Any] = standings_in(session.connection().execute(TEXT, {"id": snapshot_id}).scalar_one())[
+        "totals"
+    ]
     return totals
 
 
-TOTALS = columns(col(RatingSnapshot.standings)["totals"]).where(col(RatingSnapshot.id) == bindparam("id"))
+TEXT = columns(cast(RatingSnapshot.standings, Text)).where(col(RatingSnapshot.id) == bindparam("id"))
 
 
 def honesty(

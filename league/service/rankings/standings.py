@@ -7,14 +7,16 @@ matches.
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Update, bindparam
+from sqlalchemy import Text, Update, bindparam
+from sqlalchemy import cast as as_type
+from sqlalchemy import select as columns
 from sqlmodel import Session, col, exists, func, select
 from sqlmodel.sql.expression import Select, SelectOfScalar
 
@@ -26,6 +28,7 @@ from deadheat.league.service.ground.steps import update_rows, updating
 from deadheat.league.service.rankings.history import remember
 from deadheat.league.service.rankings.ranking import ranking_if_new
 from deadheat.league.service.rankings.snapshots import thin
+from deadheat.league.service.rankings.stored import standings_in
 from deadheat.league.service.series.response_times import latency_by_version
 from deadheat.league.states import UNFINISHED
 from deadheat.league.tables import RatingSnapshot, Season, Series
@@ -46,15 +49,15 @@ class Leaderboard:
     final: bool = False
 
 
-NOTHING_RANKED: Mapping[str, Any] = {
+NOTHING_RANKED: dict[str, Any] = {
     "rows": [],
     "unranked": [],
     "totals": None,
     "fit": None,
     "seats": [],
     "pairs": None,
-    "latency": {},
     "rules": [],
+    "latency": {},
 }
 
 
@@ -123,6 +126,21 @@ def leaderboard(session: Session, season_id: int) -> Leaderboard:
     if newest is None:
         return Leaderboard(season_id, None, None, None, {}, dict(NOTHING_RANKED))
     return from_row(Leaderboard, newest, snapshot_id=newest.id)
+
+
+def stored_ranking(session: Session, season_id: int, snapshot_id: int | None) -> Leaderboard:
+    """Return a season's ranking that is decoded as it is looked at (see `league.service.rankings.stored`)."""
+    if snapshot_id is None:
+        return Leaderboard(season_id, None, None, None, {}, standings_in(json.dumps(NOTHING_RANKED)))
+    row = session.connection().execute(STORED, {"id": snapshot_id}).one()
+    return from_row(Leaderboard, row, standings=standings_in(row.standings))
+
+
+STORED = columns(
+    col(RatingSnapshot.id).label("snapshot_id"),
+    *(getattr(RatingSnapshot, name) for name in ("season_id", "created_at", "log_sha256", "config", "final")),
+    as_type(RatingSnapshot.standings, Text).label("standings"),
+).where(col(RatingSnapshot.id) == bindparam("id"))
 
 
 def newest_snapshot(session: Session, season_id: int) -> int | None:
