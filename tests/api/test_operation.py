@@ -205,29 +205,21 @@ def test_the_api_describes_itself(site: Site) -> None:
             assert answer["description"], (path, method, status)
             if 400 <= int(status) < 500:
                 assert list(answer["content"]) == [PROBLEM], (path, method, status)
-
-
-def test_what_needs_a_token_says_so(site: Site) -> None:
-    document = site.ok(200, site.client.get("/v1/openapi.json"))
-    for path, method, told in operations(document):
-        if "security" in told:
-            concrete = re.sub(r"\{\w+\}", "1", path)
-            site.problem(401, site.client.request(method, concrete), "bad-token")
-            assert "401" in told["responses"], (path, method)
-    assert any("security" in told for _, _, told in operations(document))
-
-
-def test_the_upload_is_described_as_a_form(site: Site) -> None:
-    document = site.ok(200, site.client.get("/v1/openapi.json"))
-    body = document["paths"]["/v1/bots/{bot_id}/versions"]["post"]["requestBody"]
-    assert list(body["content"]) == ["multipart/form-data"]
-
-
-def test_examples_fit_their_schemas(site: Site) -> None:
-    document = site.ok(200, site.client.get("/v1/openapi.json"))
-    example = document["components"]["schemas"]["SignUp"]["properties"]
-    body = {name: told["examples"][0] for name, told in example.items() if "examples" in told}
+    form = document["paths"]["/v1/bots/{bot_id}/versions"]["post"]["requestBody"]["content"]
+    assert list(form) == ["multipart/form-data"]
+    needs_a_token(site, document)
+    fields = document["components"]["schemas"]["SignUp"]["properties"]
+    body = {name: told["examples"][0] for name, told in fields.items() if "examples" in told}
     site.ok(201, site.client.post("/v1/users", json=body))
+
+
+def needs_a_token(site: Site, document: dict[str, Any]) -> None:
+    """Check that every operation that is said to need a token does, and says what it answers without one."""
+    secured = [(path, method, told) for path, method, told in operations(document) if "security" in told]
+    assert secured
+    for path, method, told in secured:
+        site.problem(401, site.client.request(method, re.sub(r"\{\w+\}", "1", path)), "bad-token")
+        assert "401" in told["responses"], (path, method)
 
 
 def test_no_page_of_documentation_fetches_from_elsewhere(site: Site) -> None:

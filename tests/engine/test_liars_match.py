@@ -432,7 +432,7 @@ ANSWERS = {
 }
 
 
-@pytest.mark.parametrize("seats", [2, 3, 5])
+@pytest.mark.parametrize("seats", [2, 3, pytest.param(5, marks=pytest.mark.all)])
 @pytest.mark.parametrize(("answer", "fault"), ANSWERS.values(), ids=ANSWERS)
 def test_c14_l15_a_fault_at_any_exchange_eliminates_its_seat_there(
     answer: Answer | None, fault: Fault | None, seats: int

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import minimize
 
 from deadheat.league.ratings import ELO_PER_NAT, RatingConfig, RatingTable, rate
 from deadheat.league.ratings.quality import Fit
@@ -57,6 +56,8 @@ TABLES = st.lists(
 @examples(25)  # a general optimiser is slow
 @given(TABLES, st.sampled_from(Ranks))
 def test_the_second_column_is_the_most_likely_by_the_definition(lines: list[Line], ranks: Ranks) -> None:
+    from scipy.optimize import minimize  # importing it would cost every collection of tests half a second
+
     found = second(rate(log(lines), RatingConfig(ranks=ranks)))
     players = sorted(found)
 

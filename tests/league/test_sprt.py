@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy.optimize import minimize
 
 from deadheat.league import sprt
 from deadheat.league.sprt import Model, Terms, Verdict, log_likelihood_ratio
@@ -108,6 +107,8 @@ def test_each_hypothesis_is_given_its_best_distribution(counts: list[int], elo: 
     assert miss(found) == pytest.approx(0, abs=1e-8)
     best = observed @ np.log(found)
     constraints: Any = [{"type": "eq", "fun": miss}, {"type": "eq", "fun": lambda chances: chances.sum() - 1}]
+    from scipy.optimize import minimize  # importing it would cost every collection of tests half a second
+
     search: Any = minimize  # its stubs do not accept bounds as plain pairs
     other = search(
         lambda chances: -observed @ np.log(np.maximum(chances, 1e-300)),
