@@ -37,6 +37,7 @@ from deadheat.league.locale import LANGUAGES
 from deadheat.league.locale.messages import of_script
 from deadheat.league.records.matches import Match, SeatView
 from deadheat.league.records.seasons import Season
+from deadheat.league.service.seasons.seasons import COUNTED
 
 _Item = TypeVar("_Item")
 
@@ -72,6 +73,7 @@ def templates() -> Jinja2Templates:
         "outcome": outcome,
         "difference": difference,
         "number": number,
+        "to_come": to_come,
         "figure": figure,
         "players": players,
         "word": gettext,
@@ -184,6 +186,11 @@ def moment(at: datetime) -> Markup:
 def number(value: int) -> str:
     """Format a count with separated thousands."""
     return f"{value:,}"
+
+
+def to_come(matches: int) -> str:
+    """Format the number of matches to come as `season_waiting` counts them."""
+    return f"{number(COUNTED)}+" if matches > COUNTED else str(matches)
 
 
 def figure(value: float) -> str:

@@ -95,7 +95,7 @@ def test_stages_are_a_table_once_the_finals_have_begun(site: Site) -> None:
     for said in (
         "<dt>Stage 1 of the finals</dt><dd>round robin",
         "Each version first plays 2 matches against each of boss/rex. It needs 2 points to play for its bot.",
-        "After 4 faults in its last 20 matches a bot rests",
+        "After 4 faults in its last 20 matches, a bot rests",
         "Noon: Swiss, 3 rounds",
         f'<a href="/seasons/{season_id}/evaluations">Evaluations</a>',
     ):

@@ -176,7 +176,7 @@ def test_arguments_that_cannot_be(arguments: tuple[str, ...], sentence: str, tmp
 def test_a_bad_line_is_told_by_number(tmp_path: Path) -> None:
     path = Path(written(tmp_path, duels("a", "b", 2)))
     path.write_text(path.read_text() + '{"players": ["a"], "ranks": [1]}\n')
-    assert_one_sentence(invoke("rate", str(path)), f"{path}, line 3: players are a list of 2 to 64")
+    assert_one_sentence(invoke("rate", str(path)), f"{path}, line 3: players must be a list of 2 to 64")
 
 
 def test_games_that_determine_nothing_need_a_prior(tmp_path: Path) -> None:

@@ -6,16 +6,19 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from sqlmodel import col, update
+from sqlalchemy import select as columns
+from sqlmodel import Session, col, update
 
 from deadheat.api.pages.bot import near
 from deadheat.api.pages.pictures.charts import trend
+from deadheat.api.pages.render import to_come
 from deadheat.api.pages.statistics import cycles
+from deadheat.league.service.ground.steps import insert_rows
 from deadheat.league.service.rankings.history import TREND_POINTS, trends
 from deadheat.league.service.rankings.standings import leaderboard, refit
-from deadheat.league.service.seasons.seasons import season_info
+from deadheat.league.service.seasons.seasons import COUNTED, season_info, season_waiting
 from deadheat.league.service.views.overview import Candidate, leaders, worth_watching
-from deadheat.league.tables import RatingPoint
+from deadheat.league.tables import Match, RatingPoint
 from deadheat.league.time_buckets import bucket, late_share
 from tests.league.world import World
 
@@ -62,6 +65,20 @@ def test_the_best_players_with_the_closest_result_are_worth_watching(world: Worl
     close, clear = Candidate(1, ["100", "99"], [1, 2]), Candidate(2, ["100", "9"], [1, 2])
     assert close.worth > clear.worth > Candidate(3, ["100", "9"], [9, 8]).worth
     assert Candidate(4, ["100", None], [1, 2]).worth < 0 <= Candidate(5, [str(Fraction(1, 2)), "0"], [None, None]).worth
+
+
+def test_of_very_many_matches_to_come_only_some_are_counted(world: World) -> None:
+    season = world.season(2, series_length=2, games_per_pair=2)
+    world.tick()
+    assert world.read(season_waiting, season) == (2, 0)
+
+    def plan(session: Session) -> None:
+        match = dict(session.connection().execute(columns(*Match.__table__.c)).mappings().first() or {})  # type: ignore[attr-defined]
+        insert_rows(session, Match, [{**match, "id": 100 + n, "number": 100 + n} for n in range(COUNTED)])
+
+    world.write(plan)
+    assert world.read(season_waiting, season) == (COUNTED + 1, 0)
+    assert [to_come(matches) for matches in (0, COUNTED, COUNTED + 1)] == ["0", "10000", "10,000+"]
 
 
 @pytest.mark.parametrize(("part", "late"), [(1.0, 0.0), (0.5, 0.5), (0.25, 1.0)])

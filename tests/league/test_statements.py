@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import event
@@ -12,10 +14,15 @@ from deadheat.league.jobs import SeriesJob
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.rankings.standings import refit
+from deadheat.league.service.rulings.appeals import waiting_appeals
+from deadheat.league.service.rulings.held import held_by_game, held_matches
+from deadheat.league.service.seasons.seasons import seasons
 from deadheat.league.service.series.carrying_out import renew_series
 from deadheat.league.service.series.turns import claim_next_series
+from deadheat.league.service.views.decisions import decisions
+from deadheat.league.service.views.voids import flagged_voids
 from deadheat.league.states import SeasonState
-from tests.league.world import World
+from tests.league.world import World, settings
 
 MOST = {"plan": 35, "claim": 6, "renew": 1, "finish": 14, "sweep": 1, "rank": 10}
 """Statements of each step in a season of two bots; most of a planning serves all series that it makes."""
@@ -64,3 +71,37 @@ def _only(jobs: list[SeriesJob | None]) -> SeriesJob:
     (job,) = jobs
     assert job is not None
     return job
+
+
+LARGE = {"match", "series", "participant", "attempt", "bot_version", "exhibition", "audit_log", "challenge"}
+"""Tables that grow with what is played and uploaded."""
+
+FEW = "USING INDEX ix_match_held"
+"""The index of those few matches."""
+
+
+def test_a_sweep_and_the_desk_read_large_tables_by_their_indexes(tmp_path: Path) -> None:
+    """Both are asked again and again, whatever has been played."""
+    world = World(settings(tmp_path))
+    world.season(3, series_length=2, games_per_pair=2)
+    world.tick()
+    asked: list[tuple[str, Any]] = []
+    for use in (world.read, world.write):
+        event.listen(use(Session.get_bind), "before_cursor_execute", lambda *given: asked.append(given[2:4]))
+    world.write(sweep)
+    with world.db.reading() as session:
+        decisions(session, world.boss, seasons(session))
+        held_by_game(session)
+        held_matches(session, world.boss, 50)
+        flagged_voids(session, world.boss, [1])
+        waiting_appeals(session, world.boss, after=0, limit=50)
+        scanned = {
+            row[3]
+            for statement, given in tuple(asked)
+            if statement.startswith("SELECT")
+            for row in session.connection().exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", given)
+            if row[3].startswith("SCAN") and row[3].split()[1] in LARGE and not row[3].endswith(FEW)
+        }
+    world.close()
+    assert len(asked) > 6
+    assert scanned == set()

@@ -22,7 +22,7 @@ PARTS = ("rows", "unranked", "totals", "fit", "seats", "pairs", "rules", "latenc
 
 
 class Rows(Sequence[Row]):
-    """Rows of a ranking, each decoded anew when it is looked at."""
+    """Rows of a ranking, decoded whenever they are looked at."""
 
     def __init__(self, text: str) -> None:
         self._text = text
