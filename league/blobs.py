@@ -74,9 +74,10 @@ class Blobs:
         """
         name = sha256 or _digest_of(file)
         if not self.has(name):
+            size = file.seek(0, os.SEEK_END)
             file.seek(0)
-            with tempfile.TemporaryFile() as packed:
-                zstandard.ZstdCompressor(level=LEVEL).copy_stream(file, packed)
+            with tempfile.SpooledTemporaryFile(CHUNK_BYTES) as packed:  # most are small: a file takes longer
+                zstandard.ZstdCompressor(level=LEVEL).copy_stream(file, packed, size=size)
                 packed.seek(0)
                 with _answering():
                     obstore.put(self._store, _path(name), packed)

@@ -45,7 +45,7 @@ def _stage(line: str) -> str:
     """Return what is wrong with a line of `stages`."""
     form, *words = line.split() or [""]
     if form not in FORMATS:
-        return f"It begins with {', '.join(FORMATS[:-1])} or {FORMATS[-1]}."
+        return f"It must begin with {', '.join(FORMATS[:-1])} or {FORMATS[-1]}."
     wrong = next((word[:40] for word in words if not STAGE_WORD.fullmatch(word)), "")
     name = wrong.partition("=")[0]
     if name in NUMBERS:

@@ -40,9 +40,11 @@ from typing import Any
 from alembic import command
 from alembic.config import Config
 from pydantic_core import from_json
-from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy import ColumnElement, Connection, Engine, Select, create_engine, event, make_url, text
+from sqlalchemy.engine.cursor import FullyBufferedCursorFetchStrategy
 from sqlalchemy.orm import SessionTransaction
 from sqlmodel import Session, select
+from sqlmodel.sql.expression import SelectOfScalar
 
 from deadheat.league.config import Settings
 from deadheat.league.storage.schema import MIGRATION_LOCK, migration_config
@@ -235,6 +237,23 @@ def _begin(connection: Connection) -> None:
 
 class _Session(Session):
     """A session that sends BEGIN itself: a listener on its engine would slow each statement by up to a half."""
+
+    def exec(self, statement: Any, *, params: Any = None, **options: Any) -> Any:
+        """See `Session.exec`. Columns are read past the ORM, which takes as long again to load no objects."""
+        if options or not _selects_columns(statement):
+            return super().exec(statement, params=params, **options)
+        if self.autoflush:
+            self.flush()
+        found = self.connection().execute(statement, params)
+        # The ORM reads all rows at once, too: a loop over them may change them.
+        found.cursor_strategy = FullyBufferedCursorFetchStrategy(found.cursor)
+        return found.scalars() if isinstance(statement, SelectOfScalar) else found
+
+
+def _selects_columns(statement: Any) -> bool:
+    if not isinstance(statement, Select) or statement.get_execution_options():
+        return False
+    return all(isinstance(chosen, ColumnElement) for chosen in statement._raw_columns)  # noqa: SLF001  there is no other way to tell
 
 
 class _Reader(_Session):

@@ -66,25 +66,25 @@ class Declaration(Terms, extra="forbid", use_attribute_docstrings=True):
     """The content of a file. Its required keys may be missing here: that is a mistake among the others."""
 
     name: Annotated[SeasonName | None, Place("season")] = None
-    """What it is called."""
+    """Its name."""
 
     game: Annotated[str | None, Field(max_length=64), Place("season")] = None
     """What is played; not needed with `previous_id`."""
 
     previous_id: Annotated[int | None, Field(ge=1, le=2**31 - 1), Place("season")] = None
-    """The published season that it continues, whose settings it has where this file is silent."""
+    """The published season that it continues, whose settings apply where this file leaves them out."""
 
     timezone: Annotated[str | None, Field(max_length=64), Place("dates")] = None
-    """Where dates without an offset are local times, such as Asia/Seoul."""
+    """The time zone of dates without an offset, such as Asia/Seoul."""
 
     invited: Annotated[list[Annotated[str, Field(max_length=32)]] | None, Place("entry")] = None
     """Authors who may enter while admission is invited. Left out: the list does not change."""
 
     divisions: Annotated[list[DeclaredDivision] | None, Field(max_length=MAX_DIVISIONS), Place("")] = None
-    """Parts of the field, the highest first; left out: they do not change."""
+    """Parts of the field, highest first. Left out: they do not change."""
 
     evaluations: Annotated[list[DeclaredEvaluation] | None, Field(max_length=MOST_DECLARED), Place("")] = None
-    """Tournaments beside the ladder: at the times `at`, or `every_minutes` from `from` to `until`; left out: none."""
+    """Tournaments beside the ladder, at the times `at`, or `every_minutes` from `from` to `until`. Left out: none."""
 
 
 def _path(name: str) -> str:

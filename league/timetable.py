@@ -38,7 +38,7 @@ class DeclaredEvaluation(BaseModel):
     """The rounds of a Swiss."""
 
     matches: Annotated[int, Field(ge=1, le=MOST_MATCHES)] = 2
-    """Matches per pair in a round; with an even number both sides are played equally often."""
+    """Matches per pair in a round; with an even number, both sides are played equally often."""
 
     at: Annotated[list[Date], Field(max_length=MOST_TIMES)] = []
     """When it begins."""
@@ -56,7 +56,7 @@ class DeclaredEvaluation(BaseModel):
     """Whether its matches count in the season's ranking, too."""
 
     tie_breaks: Annotated[list[str] | None, Field(min_length=1, max_length=len(CHOICE))] = None
-    """What breaks ties, the first deciding first; after the last, the seed does. Left out: as its format does."""
+    """What breaks ties, in order, and finally the seed. Left out: the usual order of its format."""
 
     @property
     def words(self) -> str:

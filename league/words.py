@@ -98,7 +98,7 @@ class NoticeKind(StrEnum):
     )
     EVALUATION_DONE = (
         "evaluation-done",
-        N_("{bot} took place {place} of {players} in evaluation {number} of {season}; it was seed {seed}."),
+        N_("{bot} finished in place {place} of {players} in evaluation {number} of {season}; it was seed {seed}."),
         "/evaluations/{evaluation_id}",
     )
     APPEAL_OPENED = (  # for organisers

@@ -10,7 +10,7 @@ querying a small database.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from fractions import Fraction
 from functools import cache
@@ -65,9 +65,17 @@ TAKEN_BACK = (Cause.LEASE_EXPIRED, Cause.HOST_UNFIT)
 Row = TypeVar("Row", bound=SQLModel)
 
 
+def every(session: Session, table: type[Row]) -> Sequence[Row]:
+    """Return all rows of a table. They are read once, because a session that reads sees one instant."""
+    read = session.info.setdefault("every", {})
+    if table not in read:
+        read[table] = session.exec(_all(table)).all()
+    found: Sequence[Row] = read[table]
+    return found
+
+
 @cache
-def every(table: type[Row]) -> SelectOfScalar[Row]:
-    """All rows of a table."""
+def _all(table: type[Row]) -> SelectOfScalar[Row]:
     return select(table)
 
 
@@ -106,16 +114,12 @@ def unfinished(session: Session) -> list[str]:
     return found
 
 
-SPOILED = select(Attempt.series_id).where(
-    col(Attempt.match_id).is_(None), col(Attempt.cause).not_in(BLAMELESS), col(Attempt.worker).is_not(None)
-)
-
-
 def misplaced_series(session: Session) -> Iterator[str]:
     """Leases belong to series that are being played, and nobody tries for ever."""
     limit = carrying_out.SERIES_ATTEMPTS
-    lost = Counter(session.exec(SPOILED).all())
-    for series in session.exec(every(Series)):
+    whole = [line for line in every(session, Attempt) if line.match_id is None and line.worker is not None]
+    lost = Counter(line.series_id for line in whole if line.cause not in BLAMELESS)
+    for series in every(session, Series):
         if (series.lease_until is not None) != (series.state is JobState.RUNNING):
             yield f"series {series.id} is {series.state} with a lease until {series.lease_until}"
         if (series.finished_at is not None) != (series.state in {JobState.DONE, JobState.ABANDONED}):
@@ -124,21 +128,18 @@ def misplaced_series(session: Session) -> Iterator[str]:
             yield f"series {series.id} was tried again after {lost[series.id]} failures, of {limit}"
 
 
-ATTEMPTS_AT_VERSIONS = select(Attempt.version_id, Attempt.attempt).order_by(col(Attempt.attempt))
-
-
 def misplaced_builds(session: Session) -> Iterator[str]:
     """Leases belong to builds that go on, and every attempt but the last one has its reason in the ledger, once."""
     noted: dict[int | None, list[int]] = defaultdict(list)
-    for version_id, attempt in session.exec(ATTEMPTS_AT_VERSIONS):
-        noted[version_id].append(attempt)
-    for version in session.exec(every(BotVersion)):
+    for line in sorted(every(session, Attempt), key=lambda line: line.attempt):
+        noted[line.version_id].append(line.attempt)
+    for version in every(session, BotVersion):
         if (version.lease_until is not None) != (version.state is VersionState.BUILDING):
             yield f"version {version.id} is {version.state} with a lease until {version.lease_until}"
         if noted[version.id] != [*range(1, version.attempt + (version.state is VersionState.UPLOADED))]:
             attempts = f"at attempt {version.attempt}; failed were {noted[version.id]}"
             yield f"version {version.id} is {version.state} {attempts}"
-    for row in session.exec(every(Exhibition)):
+    for row in every(session, Exhibition):
         if (row.lease_until is not None) != (row.state is JobState.RUNNING):
             yield f"exhibition {row.id} is {row.state} with a lease until {row.lease_until}"
 
@@ -147,14 +148,14 @@ def unswept_leases(session: Session, at: datetime) -> Iterator[str]:
     """Every holder of a lease renews it, or loses it: no lease stays expired for another lease's length."""
     latest = at - timedelta(seconds=settings_of(session).lease_seconds)
     for table in (life.table for life in KINDS):
-        for row in session.exec(every(table)):
+        for row in every(session, table):
             if row.lease_until is not None and row.lease_until < latest:
                 yield f"{table.__name__} {row.id} has a lease until {row.lease_until}"
 
 
 def lost_programs(session: Session, blobs: Blobs) -> Iterator[str]:
     """Every program that is ready to play is in the store, and so is the record of every trial."""
-    for version in session.exec(every(BotVersion)):
+    for version in every(session, BotVersion):
         if (version.program_sha256 is not None) != (version.state is VersionState.READY):
             yield f"version {version.id} is {version.state} with the program {version.program_sha256}"
         names = (version.program_sha256, version.trial_sha256)
@@ -163,39 +164,35 @@ def lost_programs(session: Session, blobs: Blobs) -> Iterator[str]:
         )
 
 
-MATCHES_IN_SERIES = select(Match, Series.state).join(Series, col(Series.id) == Match.series_id)
-SCHEDULED = select(Match.id).where(Match.series_id == Series.id, Match.state == MatchState.SCHEDULED)
-PLAYED_OUT = select(Series.id).where(col(Series.state).in_(UNFINISHED), ~SCHEDULED.exists())
-
-
 def misplaced_matches(session: Session) -> Iterator[str]:
     """A match waits with its series, and ends or is held with it at the latest: none is lost."""
-    for match, state in session.exec(MATCHES_IN_SERIES):
-        if match.state is MatchState.SCHEDULED and state not in UNFINISHED:
-            yield f"match {match.id} is {match.state} in series {match.series_id}, which is {state}"
+    states = {series.id: series.state for series in every(session, Series)}
+    waiting = [match for match in every(session, Match) if match.state is MatchState.SCHEDULED]
+    for match in waiting:
+        if states[match.series_id] not in UNFINISHED:
+            yield f"match {match.id} is {match.state} in series {match.series_id}, which is {states[match.series_id]}"
+    for match in every(session, Match):
         if match.rated and match.state not in WITH_RESULT:
             yield f"match {match.id} is rated and {match.state}"
-    for series_id in session.exec(PLAYED_OUT):
+    going_on = {series_id for series_id, state in states.items() if state in UNFINISHED}
+    for series_id in sorted(going_on - {match.series_id for match in waiting}):
         yield f"series {series_id} goes on, and has nothing left to be played"
-
-
-SAME_DICE = (
-    select(Match.series_id, func.count()).group_by(col(Match.series_id), col(Match.seed)).having(func.count() > 1)
-)
 
 
 def dice_met_again(session: Session) -> Iterator[str]:
     """No two matches of a series share dice: whatever a bot carries from one to the next, it has not seen them."""
-    for series_id, count in session.exec(SAME_DICE):
-        yield f"series {series_id} has {count} matches with the same dice"
+    dice = Counter((match.series_id, match.seed) for match in every(session, Match))
+    for (series_id, _), count in dice.items():
+        if count > 1:
+            yield f"series {series_id} has {count} matches with the same dice"
 
 
 def doubled_results(session: Session) -> Iterator[str]:
     """Each result comes from one attempt, which nobody had taken back, with the next seed after those that failed."""
-    attempts = session.exec(every(Attempt)).all()
+    attempts = every(session, Attempt)
     results = [line for line in attempts if line.cause == Cause.PLAYED]
     played = Counter(line.match_id for line in results)
-    matches = session.exec(every(Match)).all()
+    matches = every(session, Match)
     for match in matches:
         if played[match.id] != int(match.state is MatchState.DONE):
             yield f"match {match.id} is {match.state} and was played {played[match.id]} times"
@@ -232,27 +229,24 @@ def unexplained_attempts(session: Session) -> Iterator[str]:
     """Every attempt at a series but one that goes on has left its reason in the ledger, once, or tries at matches."""
     explained: set[tuple[int | None, int]] = set()
     noted: dict[int | None, list[int]] = defaultdict(list)
-    for line in session.exec(every(Attempt)):
+    for line in every(session, Attempt):
         if line.match_id is not None:
             explained.add((line.series_id, line.attempt))
         elif line.series_id is not None and line.started_at is not None:
             noted[line.series_id].append(line.attempt)
-    for series in session.exec(every(Series)):
+    for series in every(session, Series):
         over = range(1, series.attempt + (series.state is not JobState.RUNNING))
         why = [number for number in over if number in noted[series.id] or (series.id, number) in explained]
         if why != [*over] or len(set(noted[series.id])) != len(noted[series.id]):
             yield f"series {series.id} is {series.state} at attempt {series.attempt}; failed were {noted[series.id]}"
 
 
-SEATED = select(Participant).order_by(col(Participant.match_id), col(Participant.seat))
-
-
 def unproven_results(session: Session, blobs: Blobs) -> Iterator[str]:
     """A result follows from its transcript, which is there and is this match's; without a result there is neither."""
     seats: dict[int, list[Participant]] = {}
-    for participant in session.exec(SEATED):
+    for participant in sorted(every(session, Participant), key=lambda one: (one.match_id, one.seat)):
         seats.setdefault(participant.match_id, []).append(participant)
-    for match in session.exec(every(Match)):
+    for match in every(session, Match):
         seated = seats.get(match.id, [])
         if match.state is MatchState.DONE:
             yield from (f"match {match.id}: {problem}" for problem in _unproven(match, seated, blobs))
@@ -264,7 +258,7 @@ def unproven_results(session: Session, blobs: Blobs) -> Iterator[str]:
 
 def unproven_exhibitions(session: Session, blobs: Blobs) -> Iterator[str]:
     """So does that of a person's match; one that was given up says why."""
-    for row in session.exec(every(Exhibition)):
+    for row in every(session, Exhibition):
         if row.state is JobState.DONE:
             yield from (f"exhibition {row.id}: {problem}" for problem in _unproven_exhibition(row, blobs))
         elif row.state is JobState.ABANDONED and not row.cause:
@@ -338,7 +332,7 @@ def miscounted_pairs(session: Session) -> Iterator[str]:
         for low, high in combinations(sorted(versions), 2):
             planned[season_id, low, high] += 1
             played[season_id, low, high] += state in WITH_RESULT
-    counted = {(pair.season_id, pair.low_id, pair.high_id): pair.games for pair in session.exec(every(Pair))}
+    counted = {(pair.season_id, pair.low_id, pair.high_id): pair.games for pair in every(session, Pair)}
     for key in sorted(planned.keys() | counted.keys()):
         if not played[key] <= counted.get(key, 0) <= planned[key]:
             yield f"pair {key}: {counted.get(key, 0)} games counted, {planned[key]} planned, {played[key]} played"
@@ -382,7 +376,7 @@ def asked_matches_that_count(session: Session) -> Iterator[str]:
 
 def wrong_rankings(session: Session) -> Iterator[str]:
     """Every season's newest ranking is what its log gives; where a refit is due it need not be yet."""
-    for season in session.exec(every(Season)):
+    for season in every(session, Season):
         found = recount(session, season.id)
         if not found.refit_due:
             yield from (f"ranking of season {season.id}: {difference}" for difference in found.differences)

@@ -200,11 +200,9 @@ def make_series(season_ids: Iterable[int]) -> bool:
 def sweep() -> None:
     """Find lost work: expired leases, and rows that no message announced. Each minute, keep a sample for charts."""
     with context().database.transaction() as session:
-        swept = league_sweep.sweep(session)
+        swept, to_advise = league_sweep.sweep(session), due_advice(session)
     with context().database.transaction() as session:
         take_sample(session)
-    with context().database.reading() as session:
-        to_advise = due_advice(session)
     for exhibition_id in to_advise:
         enqueue_advice(exhibition_id)
     for life, row_ids in swept.items():

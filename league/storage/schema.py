@@ -97,8 +97,8 @@ def hold_schema(session: Session) -> None:
     must call this first, because an old version leaves out what a new schema adds.
     """
     if session.get_bind().dialect.name == "postgresql":
-        session.execute(text(f"SELECT pg_advisory_xact_lock_shared({MIGRATION_LOCK})"))
-    found: str | None = session.execute(FOUND).scalar()
+        session.connection().execute(text(f"SELECT pg_advisory_xact_lock_shared({MIGRATION_LOCK})"))
+    found: str | None = session.connection().execute(FOUND).scalar()
     if found != newest_revision():
         raise WrongSchema(found, age_of(found))
 

@@ -24,6 +24,7 @@ from deadheat.sandbox.arena import Played
 from deadheat.sandbox.box import Program, SandboxError
 from deadheat.sandbox.build import BuildFailed, Built
 from deadheat.sandbox.languages import Recipe
+from deadheat.workers.context import PLAY
 from tests.bots.loading import in_process
 from tests.league.world import GAME
 from tests.simulation.stage import packed
@@ -195,8 +196,11 @@ class SimulatedContext:
         return self._simulator.process.name
 
     @contextlib.contextmanager
-    def folder(self, _: str) -> Iterator[Path]:
-        """A working folder that goes away with the job."""
+    def folder(self, purpose: str) -> Iterator[Path]:
+        """A working folder that goes away with the job; to play takes none, because programs are not unpacked."""
+        if purpose == PLAY:
+            yield self._simulator.stage.folder
+            return
         with tempfile.TemporaryDirectory(dir=self._simulator.stage.folder) as path:
             yield Path(path)
 

@@ -51,7 +51,7 @@ from deadheat.league.states import JobState, VersionState
 from deadheat.league.tables import Attempt, BotVersion, Exhibition, WorkerHost
 from deadheat.workers import build, build_log, exhibitions, holding, play, stopping, tasks
 from deadheat.workers.broker.queue import task_name
-from tests.invariants import broken, unfinished
+from tests.invariants import broken, every, unfinished
 from tests.league.world import START
 from tests.simulation import people
 from tests.simulation.machines import REASONS, Arena, Builder, SimulatedContext, Source
@@ -305,15 +305,18 @@ class Simulator:
 
     def unexplained(self, session: Session) -> Iterator[str]:
         """Yield failures that no storm explains: bugs of the product or of this simulation."""
-        found = session.exec(select(Attempt.cause, Attempt.detail).where(col(Attempt.cause).not_in(EXPLAINED)))
-        yield from (f"an attempt failed by {cause}: {detail}" for cause, detail in found)
-        given_up = select(Exhibition).where(Exhibition.state == JobState.ABANDONED)
-        for row in session.exec(given_up.where(col(Exhibition.cause).not_in([*EXPLAINED, Cause.LEFT]))):
-            yield f"exhibition {row.id} was abandoned: {row.cause}"
+        for line in every(session, Attempt):
+            if line.cause not in EXPLAINED:
+                yield f"an attempt failed by {line.cause}: {line.detail}"
+        for row in every(session, Exhibition):
+            if row.state is JobState.ABANDONED and row.cause not in (*EXPLAINED, Cause.LEFT):
+                yield f"exhibition {row.id} was abandoned: {row.cause}"
 
     def misbuilt(self, session: Session) -> Iterator[str]:
         """Yield uploads that did not become what their text says."""
-        for version in session.exec(select(BotVersion).where(BotVersion.filename == people.FILENAME)):
+        for version in every(session, BotVersion):
+            if version.filename != people.FILENAME:
+                continue
             text = self.blobs.get(version.source_sha256, 1000).decode()
             source = next(source for source in Source if text.endswith(source))
             state, why = (VersionState.READY, "") if source is Source.GOOD else (VersionState.BROKEN, REASONS[source])

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import event
+from sqlalchemy import Connection, Engine, event
 from sqlmodel import Session, col, select
 
 from deadheat.league import errors
@@ -111,11 +111,11 @@ class Stage:
         self._resets += 1
         content = bytearray(league.content)
         content[CHANGES] = (self._resets * RESET_CHANGES).to_bytes(4)
-        with contextlib.closing(self.database.engine.raw_connection()) as connection:
-            connection.cursor().execute("PRAGMA locking_mode = NORMAL")
-            connection.cursor().execute("SELECT name FROM sqlite_master LIMIT 1").fetchall()  # lets go of the file
-            (self.settings.data_dir / "deadheat.sqlite3").write_bytes(content)
-            connection.cursor().execute("PRAGMA locking_mode = EXCLUSIVE")
+        connection: Any = self.database.connection.connection.dbapi_connection
+        connection.execute("PRAGMA locking_mode = NORMAL").close()
+        connection.execute("SELECT name FROM sqlite_master LIMIT 1").fetchall()  # lets go of the file
+        (self.settings.data_dir / "deadheat.sqlite3").write_bytes(content)
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE").close()
         return league
 
     def clock(self) -> datetime:
@@ -140,6 +140,22 @@ class StormyDatabase(Database):
         super().__init__(stage.settings, stage.clock, stage.entropy)
         self._stage = stage
         event.listen(self.engine, "connect", _hurry)
+        self._connection: Connection | None = None
+
+    @property
+    def connection(self) -> Connection:
+        """The one for all sessions, of which none begins within another: to get it from a pool takes as long as a
+        statement.
+        """
+        if self._connection is None:
+            self._connection = self._readers.connect()
+        return self._connection
+
+    def _session(self, engine: Engine, kind: type[Session]) -> Session:
+        """Stand in for `Database._session`."""
+        options = engine.get_execution_options()
+        connection = self.connection.execution_options(immediate=options.get("immediate", False))
+        return kind(connection, info={"surroundings": self._surroundings}, expire_on_commit=False)
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Session]:

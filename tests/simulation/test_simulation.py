@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy import Update
+from sqlalchemy import Update, event
 from sqlmodel import Session
 
 from deadheat.league.service.ground import life
@@ -47,6 +47,33 @@ def test_a_seed_decides_everything(stage: Stage) -> None:
 
     assert trace(5) == trace(5)
     assert trace(5) != trace(6)
+
+
+MOST_STATEMENTS, MOST_BUILT = 275, 25
+"""Of a storm, on average. To build a statement takes longer than to execute it, so those of every series, sweep and
+ranking are built once.
+"""
+
+
+def test_a_storm_costs_few_statements_and_builds_fewer(stage: Stage) -> None:
+    known: dict[int, object] = {}  # keeps them, so that no two have one id
+    executed: list[int] = []
+    before = first = 0
+
+    def note(_: object, statement: object, *__: object) -> None:
+        known[id(statement)] = statement
+        executed.append(id(statement))
+
+    connection = stage.database.connection
+    event.listen(connection, "before_execute", note)
+    for seed in range(30):
+        Simulator(stage, seed).run()
+        if seed == 9:  # by now almost everything was built that is built once
+            before, first = len(known), len(executed)
+    event.remove(connection, "before_execute", note)
+    storms = 20
+    assert (len(executed) - first) / storms < MOST_STATEMENTS
+    assert (len(known) - before) / storms < MOST_BUILT
 
 
 @pytest.fixture(autouse=True)
@@ -133,7 +160,7 @@ def the_log_grows_unnoticed(bug: pytest.MonkeyPatch) -> None:
 def dice_are_thrown_again(bug: pytest.MonkeyPatch) -> None:
     """A void attempt is played again with what may have been learnt in it."""
     for module in (carrying_out, outcomes):
-        bug.setattr(module, "next_seed", lambda *_: None)
+        bug.setattr(module, "next_seed", lambda *_, **__: None)
 
 
 def test_where_nothing_is_planted_the_same_search_finds_nothing(stage: Stage) -> None:

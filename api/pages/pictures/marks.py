@@ -60,7 +60,8 @@ def fault_bar(row: Mapping[str, Any]) -> Markup:
     games = row["games"] or 1
     late = min(600 * row["timeouts"] / games, 60)
     others = min(600 * row["other_faults"] / games, 60 - late)
-    parts = f'<path class="late" d="M0 2h{late:.1f}"/><path class="others" d="M{late:.1f} 2h{others:.1f}"/>'
+    parts = f'<path class="late" d="M0 2h{late:.1f}"/>'
+    parts += f'<path class="others" d="M{late:.1f} 2h{others:.1f}"/>'
     return _bar("faults", f'<path d="M0 2h60"/>{parts}')
 
 

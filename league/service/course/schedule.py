@@ -17,11 +17,13 @@ import logging
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence, Set
 from datetime import timedelta
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, bindparam, union_all
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, func, or_, select
+from sqlmodel.sql.expression import SelectOfScalar
 
 from deadheat.engine.chance import SEED_BYTES
 from deadheat.league.database import now, surroundings
@@ -32,7 +34,7 @@ from deadheat.league.service.course.running_low import open_of_season
 from deadheat.league.service.course.states import past_its_close, turn_season
 from deadheat.league.service.evaluations.beginning import running_evaluation
 from deadheat.league.service.evaluations.playing import plan_evaluation
-from deadheat.league.service.ground.counting import may_be_drawn, taking_part
+from deadheat.league.service.ground.counting import SEASONS_AT_A_TIME, may_be_drawn, taking_part
 from deadheat.league.service.ground.steps import lock_season
 from deadheat.league.service.people import notices
 from deadheat.league.service.seasons.asked import plan_asked
@@ -66,8 +68,10 @@ MARGIN = timedelta(minutes=2)
 
 def seasons_going_on(session: Session) -> dict[int, str]:
     """Return all seasons that are not closed, the oldest first, each with its game."""
-    going_on = select(Season.id, Season.game).where(col(Season.state).in_(GOING_ON))
-    return dict(session.exec(going_on.order_by(col(Season.id))).all())
+    return dict(session.exec(ALL_GOING_ON).all())
+
+
+ALL_GOING_ON = select(Season.id, Season.game).where(col(Season.state).in_(GOING_ON)).order_by(col(Season.id))
 
 
 def go_on(session: Session, season_id: int) -> list[int]:
@@ -167,13 +171,17 @@ def _precedence(proposal: Proposal, placing: Set[int]) -> Precedence:
 
 def _ready(session: Session, season: Season) -> dict[int, Entry]:
     """Return the entries whose version may play and that do not rest, by version."""
-    statement = (
+    return {entry.version_id: entry for entry in session.exec(_ready_in(season.id))}
+
+
+@lru_cache(SEASONS_AT_A_TIME)
+def _ready_in(season_id: int) -> SelectOfScalar[Entry]:
+    return (
         select(Entry)
         .join(BotVersion, col(BotVersion.id) == Entry.version_id)
-        .where(Entry.season_id == season.id, may_be_drawn(season.id), BotVersion.state == VersionState.READY)
+        .where(Entry.season_id == season_id, may_be_drawn(season_id), BotVersion.state == VersionState.READY)
         .where(col(Entry.rests_since).is_(None))
     )
-    return {entry.version_id: entry for entry in session.exec(statement)}
 
 
 def _players(session: Session, season: Season) -> dict[int, Entry]:
@@ -204,19 +212,24 @@ def _opponents_done(session: Session, season_id: int, division: int, games_per_p
     of CPU a tick with 2,000 bots and 50,000 pairs, against 0.4 s now. Without the `+ 0` it would look up every possible
     pair.
     """
-    there = select(Entry.version_id).where(
-        Entry.season_id == season_id, Entry.division == division, taking_part(season_id)
-    )
     found: Counter[int] = Counter()
-    for side in (Pair.low_id, Pair.high_id):
-        statement = (
-            select(side, func.count())
-            .where(Pair.season_id == season_id, Pair.games >= games_per_pair)
-            .where(col(Pair.low_id).in_(there), (col(Pair.high_id) + 0).in_(there))
-            .group_by(col(side))
-        )
-        found.update(dict(session.exec(statement).all()))
+    for statement in _done_in(season_id):
+        found.update(dict(session.exec(statement, params={"division": division, "games": games_per_pair}).all()))
     return found
+
+
+@lru_cache(SEASONS_AT_A_TIME)
+def _done_in(season_id: int) -> tuple[Any, ...]:
+    """Return the statements for the two sides of the pairs."""
+    of_division = (Entry.season_id == season_id, col(Entry.division) == bindparam("division"))
+    there = select(Entry.version_id).where(*of_division, taking_part(season_id))
+    return tuple(
+        select(side, func.count())
+        .where(Pair.season_id == season_id, col(Pair.games) >= bindparam("games"))
+        .where(col(Pair.low_id).in_(there), (col(Pair.high_id) + 0).in_(there))
+        .group_by(col(side))
+        for side in (Pair.low_id, Pair.high_id)
+    )
 
 
 def _entrants(

@@ -50,7 +50,7 @@ def _forget_waiting(session: Session) -> None:
 def _append(session: Session, actor: str, action: str, subject: str, data: str) -> None:
     if session.get_bind().dialect.name == "postgresql":
         session.connection().execute(text(f"SELECT pg_advisory_xact_lock({AUDIT_LOCK})"))
-    previous = session.exec(select(AuditRecord.sha256).order_by(col(AuditRecord.id).desc()).limit(1)).first()
+    previous = session.exec(NEWEST).first()
     row = AuditRecord(
         at=now(session).isoformat(),
         actor=actor,
@@ -63,6 +63,9 @@ def _append(session: Session, actor: str, action: str, subject: str, data: str) 
     row.sha256 = record_sha256(from_row(AuditEntry, row))
     session.add(row)
     session.flush()
+
+
+NEWEST = select(AuditRecord.sha256).order_by(col(AuditRecord.id).desc()).limit(1)
 
 
 def audit_log(
@@ -120,8 +123,11 @@ def _lies_in(table: type[Match] | type[Series], prefix: str, season_id: int) -> 
 def first_broken(session: Session) -> int | None:
     """Return the id of the first record that does not follow from the one before; None: the chain holds."""
     previous = GENESIS
-    for row in session.exec(select(AuditRecord).order_by(col(AuditRecord.id)).execution_options(yield_per=1000)):
+    for row in session.exec(CHAIN):
         if row.prev_sha256 != previous or row.sha256 != record_sha256(from_row(AuditEntry, row)):
             return row.id
         previous = row.sha256
     return None
+
+
+CHAIN = select(AuditRecord).order_by(col(AuditRecord.id)).execution_options(yield_per=1000)

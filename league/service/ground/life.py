@@ -83,10 +83,6 @@ class Life:
         held = {"state": self.held, "worker": worker, "lease_until": _lease_until(session)}
         return update_rows(session, claiming, waits, **held, **values) == 1
 
-    def is_held(self, row_id: int, attempt: int) -> tuple[ColumnElement[bool], ...]:
-        """Return the conditions under which an attempt still holds its row."""
-        return col(self.table.id) == row_id, col(self.table.attempt) == attempt, col(self.table.state) == self.held
-
     def change(
         self, session: Session, row_id: int, attempt: int, *conditions: ColumnElement[bool], **values: object
     ) -> bool:

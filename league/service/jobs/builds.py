@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 
-from sqlalchemy import ColumnElement, Update
+from sqlalchemy import ColumnElement, Update, bindparam
 from sqlmodel import Session, col, exists, func, or_, select
+from sqlmodel.sql.expression import Select
 
 from deadheat.engine.core import STDERR_KEPT_BYTES
 from deadheat.engine.games.folder import Identity
@@ -30,7 +31,7 @@ from deadheat.league.service.people import notices
 from deadheat.league.service.seasons.entries import offer_version
 from deadheat.league.service.series.games import games_here, same_as
 from deadheat.league.states import VersionState
-from deadheat.league.tables import Attempt, Bot, BotVersion
+from deadheat.league.tables import Attempt, Bot, BotVersion, UtcDateTime
 
 log = logging.getLogger(__name__)
 
@@ -80,24 +81,34 @@ def claim_next_build(session: Session, nudged_id: int, worker: str) -> BuildJob 
 
 def _next_in_fairness(session: Session) -> int | None:
     """Return the new upload to build next. The query reads a row for each waiting author, and their recent uploads."""
-    author = col(BotVersion.uploader_id)
-    waits = (
-        col(BotVersion.state) == VersionState.UPLOADED,
-        col(BotVersion.attempt) == 0,
-        ~_of_another_game(games_here()),
-    )
-    oldest = session.exec(select(author, func.min(BotVersion.id)).where(*waits).group_by(author)).all()
+    oldest = session.exec(_oldest(games_here())).all()
     if not oldest:
         return None
-    at = now(session)
-    counted = (
-        col(BotVersion.uploader_id).in_([person for person, _ in oldest]),
-        col(BotVersion.created_at) > at - REMEMBERED,
-        or_(col(BotVersion.state) == VersionState.BUILDING, col(BotVersion.built_at) > at - RECENT),
-    )
-    builds = select(BotVersion.uploader_id, func.count()).where(*counted).group_by(col(BotVersion.uploader_id))
-    recent: Mapping[int | None, int] = dict(session.exec(builds).all())
+    at, people = now(session), [person for person, _ in oldest]
+    since = {"people": people, "remembered_at": at - REMEMBERED, "recent_at": at - RECENT}
+    recent: Mapping[int | None, int] = dict(session.exec(BUILT_LATELY, params=since).all())
     return min(oldest, key=lambda waiting: (recent.get(waiting[0], 0), waiting[1]))[1]
+
+
+@cache
+def _oldest(games: tuple[Identity, ...]) -> Select[int | None, int]:
+    """Return the statement for the oldest new upload of each author."""
+    new = (col(BotVersion.state) == VersionState.UPLOADED, col(BotVersion.attempt) == 0, ~_of_another_game(games))
+    return select(BotVersion.uploader_id, func.min(BotVersion.id)).where(*new).group_by(col(BotVersion.uploader_id))
+
+
+BUILT_LATELY = (
+    select(BotVersion.uploader_id, func.count())
+    .where(
+        col(BotVersion.uploader_id).in_(bindparam("people", expanding=True)),
+        col(BotVersion.created_at) > bindparam("remembered_at", type_=UtcDateTime),
+        or_(
+            col(BotVersion.state) == VersionState.BUILDING,
+            col(BotVersion.built_at) > bindparam("recent_at", type_=UtcDateTime),
+        ),
+    )
+    .group_by(col(BotVersion.uploader_id))
+)
 
 
 def _of_another_game(games: tuple[Identity, ...]) -> ColumnElement[bool]:
@@ -120,10 +131,16 @@ def claim_build(session: Session, version_id: int, worker: str) -> BuildJob | No
     """
     if not BUILDS.claim(session, _claiming(games_here()), version_id, worker):
         return None
-    statement = select(BotVersion, Bot).join(Bot, col(Bot.id) == BotVersion.bot_id).where(BotVersion.id == version_id)
-    version, bot = session.exec(statement).one()
+    version, game = session.exec(CLAIMED, params={"version": version_id}).one()
     waited_seconds = (now(session) - version.queued_at).total_seconds()
-    return from_row(BuildJob, version, version_id=version.id, game=bot.game, waited_seconds=waited_seconds)
+    return from_row(BuildJob, version, version_id=version.id, game=game, waited_seconds=waited_seconds)
+
+
+CLAIMED = (
+    select(BotVersion, Bot.game)
+    .join(Bot, col(Bot.id) == BotVersion.bot_id)
+    .where(col(BotVersion.id) == bindparam("version"))
+)
 
 
 def renew_build(session: Session, job: BuildJob) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 
-from sqlalchemy import Update
+from sqlalchemy import Update, bindparam
 from sqlmodel import Session, and_, case, col, select
 
 from deadheat.engine.advice import ADVISERS
@@ -32,7 +32,7 @@ from deadheat.league.service.series.carrying_out import programs_of
 from deadheat.league.service.series.games import games_here, same_as
 from deadheat.league.service.series.hosts import blame_host, may_judge, told_of
 from deadheat.league.states import JobState
-from deadheat.league.tables import Exhibition, User
+from deadheat.league.tables import Exhibition, User, UtcDateTime
 
 log = logging.getLogger(__name__)
 
@@ -185,7 +185,7 @@ def give_back_exhibition(
     """
     if failure.cause == Cause.WORKER_STOPPED:
         return EXHIBITIONS.give_back(session, exhibition_id, attempt, 0, asked_at=None)
-    row = session.exec(select(Exhibition).where(*EXHIBITIONS.is_held(exhibition_id, attempt))).first()
+    row = session.exec(HELD, params={"id": exhibition_id, "attempt": attempt}).first()
     if row is None:
         return False
     settings, cause = settings_of(session), storable_word(failure.cause)
@@ -202,14 +202,25 @@ def give_back_exhibition(
 def give_up_waiting(session: Session) -> None:
     """Give the places of people whose matches no worker took to others."""
     since = now(session) - timedelta(seconds=QUEUE_SECONDS)
-    old = (Exhibition.state == JobState.QUEUED, col(Exhibition.queued_at) < since)
-    for exhibition_id in session.exec(select(Exhibition.id).where(*old)).all():
+    for exhibition_id in session.exec(WAITING_SINCE, params={"since": since}).all():
         abandon(session, exhibition_id, JobState.QUEUED, Cause.NO_WORKER)
 
 
+WAITING_SINCE = select(Exhibition.id).where(
+    col(Exhibition.state) == JobState.QUEUED, col(Exhibition.queued_at) < bindparam("since", type_=UtcDateTime)
+)
+
+
 def _row(session: Session, job: ExhibitionJob) -> Exhibition | None:
-    held = select(Exhibition).where(*EXHIBITIONS.is_held(job.exhibition_id, job.attempt))
-    return session.exec(held.execution_options(populate_existing=True)).first()
+    return session.exec(HELD, params={"id": job.exhibition_id, "attempt": job.attempt}).first()
+
+
+HELD = (
+    select(Exhibition)
+    .where(col(Exhibition.id) == bindparam("id"), col(Exhibition.attempt) == bindparam("attempt"))
+    .where(Exhibition.state == EXHIBITIONS.held)
+    .execution_options(populate_existing=True)
+)
 
 
 def _replies(row: Exhibition) -> Replies:

@@ -29,7 +29,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement
+from sqlalchemy import ColumnElement, bindparam
+from sqlalchemy import select as columns
+from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, exists, or_, select, update
 
 from deadheat.engine.chance import SEED_BYTES, commitment
@@ -210,12 +212,15 @@ def _free_place(session: Session) -> int:
 
 def open_of(session: Session, person: Person) -> int | None:
     """Return the exhibition that this person plays now."""
-    return session.exec(select(Exhibition.id).where(Exhibition.open_user_id == person.id)).first()
+    return session.exec(OPEN, params={"person": person.id}).first()
+
+
+OPEN = select(Exhibition.id).where(col(Exhibition.open_user_id) == bindparam("person"))
 
 
 def exhibition(session: Session, exhibition_id: int) -> ExhibitionInfo:
     """Return an exhibition's record. Raises NotFound."""
-    found = _infos(session, col(Exhibition.id) == exhibition_id, limit=1)
+    found = _infos(session, ONE, which=exhibition_id, limit=1)
     if not found:
         raise NotFound("exhibition", exhibition_id)
     return found[0]
@@ -223,7 +228,7 @@ def exhibition(session: Session, exhibition_id: int) -> ExhibitionInfo:
 
 def exhibitions_of(session: Session, person: Person, limit: int) -> list[ExhibitionInfo]:
     """Return a person's exhibitions, the newest first."""
-    return _infos(session, col(Exhibition.user_id) == person.id, limit=limit)
+    return _infos(session, OF_PERSON, which=person.id, limit=limit)
 
 
 def table(session: Session, person: Person, exhibition_id: int) -> Table:
@@ -326,13 +331,19 @@ CLOSED: dict[str, None] = {"open_user_id": None, "open_place": None, "asked_at":
 
 
 def _own(session: Session, person: Person, exhibition_id: int) -> Exhibition:
-    mine = (Exhibition.id == exhibition_id, Exhibition.user_id == person.id)
-    row = session.exec(select(Exhibition).where(*mine).execution_options(populate_existing=True)).first()
+    row = session.exec(OWN, params={"id": exhibition_id, "person": person.id}).first()
     if row is None:
         raise NotFound(
             "exhibition", exhibition_id, f"You are not playing a match number {exhibition_id} against a bot."
         )
     return row
+
+
+OWN = (
+    select(Exhibition)
+    .where(col(Exhibition.id) == bindparam("id"), col(Exhibition.user_id) == bindparam("person"))
+    .execution_options(populate_existing=True)
+)
 
 
 def _match(row: Exhibition) -> Unfinished | None:
@@ -347,31 +358,33 @@ def _match(row: Exhibition) -> Unfinished | None:
         return None
 
 
-def _infos(session: Session, condition: Any, limit: int) -> list[ExhibitionInfo]:
-    statement = (
-        select(Exhibition, Bot, BotVersion.number)
-        .join(BotVersion, col(BotVersion.id) == Exhibition.version_id)
-        .join(Bot, col(Bot.id) == BotVersion.bot_id)
-        .where(condition)
-        .order_by(col(Exhibition.id).desc())
-        .limit(limit)
-    )
-    rows = session.exec(statement).all()
-    people = {row.user_id for row, _, _ in rows} | {bot.owner_id for _, bot, _ in rows}
-    names = dict(session.exec(select(User.id, User.name).where(col(User.id).in_(people))).all())
+PLAYER = aliased(User)
+INFO: Any = (
+    columns(Exhibition, col(PLAYER.name), col(Bot.id), col(Bot.name), col(User.name), col(BotVersion.number))
+    .join(PLAYER, col(PLAYER.id) == Exhibition.user_id)
+    .join(BotVersion, col(BotVersion.id) == Exhibition.version_id)
+    .join(Bot, col(Bot.id) == BotVersion.bot_id)
+    .join(User, col(User.id) == Bot.owner_id)
+    .order_by(col(Exhibition.id).desc())
+    .limit(bindparam("limit"))
+)
+ONE, OF_PERSON = (INFO.where(number == bindparam("which")) for number in (col(Exhibition.id), col(Exhibition.user_id)))
+
+
+def _infos(session: Session, statement: Any, **which: int) -> list[ExhibitionInfo]:
     return [
         from_row(
             ExhibitionInfo,
             row,
-            person=names[row.user_id],
-            bot_id=bot.id,
-            bot=bot.name,
-            author=names[bot.owner_id],
+            person=person,
+            bot_id=bot_id,
+            bot=bot,
+            author=author,
             version=number,
             seed=row.seed.hex() if row.state is JobState.DONE else None,
             ranks=None if row.ranks is None else tuple(row.ranks),
             points=None if row.points is None else tuple(row.points),
             advice_comes=is_wanted(row, session),
         )
-        for row, bot, number in rows
+        for row, person, bot_id, bot, author, number in session.exec(statement, params=which)
     ]

@@ -30,7 +30,8 @@ def sweep(session: Session) -> dict[Life, list[int]]:
     """Take back jobs with expired leases, and return by kind the rows to enqueue (again) after the commit. Repeated
     messages do no harm.
     """
-    found = session.execute(_lost(), {"at": now(session)}).one()
+    session.flush()
+    found = session.connection().execute(_lost(), {"at": now(session)}).one()
     lost = {life: found[2 * place : 2 * place + 2] for place, life in enumerate(KINDS)}
     if any(lost[EXHIBITIONS]):
         give_up_waiting(session)

@@ -24,9 +24,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import cache
 
-from sqlalchemy import ColumnElement
+from sqlalchemy import ColumnElement, bindparam
 from sqlmodel import Session, col, func, insert, select
+from sqlmodel.sql.expression import Select
 
 from deadheat.engine.language import language
 from deadheat.league.database import now, settings_of, surroundings
@@ -254,15 +256,20 @@ def send_notices(session: Session, notice_ids: Collection[int]) -> None:
     if not notice_ids:
         return
     at = now(session)
-    found = select(Notice.id, Channel.id).join(Channel, col(Channel.user_id) == Notice.user_id)
-    found = found.where(col(Notice.id).in_(notice_ids), *in_use())
     rows = [
         {"notice_id": notice_id, "channel_id": channel_id, "at": at, "due_at": at}
         | {"state": DeliveryState.WAITING, "tries": 0, "detail": "", "resets_password": False}
-        for notice_id, channel_id in session.exec(found).all()
+        for notice_id, channel_id in session.exec(_heard(), params={"notices": list(notice_ids)})
     ]
     if rows:
         session.connection().execute(insert(Delivery), rows)
+
+
+@cache
+def _heard() -> Select[int, int]:
+    """Return the statement for the channels of the recipients of `notices`."""
+    found = select(Notice.id, Channel.id).join(Channel, col(Channel.user_id) == Notice.user_id)
+    return found.where(col(Notice.id).in_(bindparam("notices", expanding=True)), *in_use())
 
 
 def claim_deliveries(session: Session, limit: int) -> list[Parcel]:

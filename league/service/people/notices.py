@@ -91,11 +91,16 @@ Facts = Mapping[str, str | int]
 
 def version_settled(session: Session, version_id: int) -> None:
     """Tell a bot's people that a build is over."""
-    version = session.get_one(BotVersion, version_id, populate_existing=True)
-    ready = version.state is VersionState.READY
+    state, why, number, bot_id = session.exec(SETTLED, params={"version_id": version_id}).one()
+    ready = state is VersionState.READY
     kind = NoticeKind.VERSION_READY if ready else NoticeKind.VERSION_BROKEN
-    reason = {} if ready else {"reason": version.reason}
-    _tell_people_of(session, version.bot_id, kind, f"version/{version_id}", version=version.number, **reason)
+    reason = {} if ready else {"reason": why}
+    _tell_people_of(session, bot_id, kind, f"version/{version_id}", version=number, **reason)
+
+
+SETTLED = select(BotVersion.state, BotVersion.reason, BotVersion.number, BotVersion.bot_id).where(
+    col(BotVersion.id) == bindparam("version_id")
+)
 
 
 def gate_decided(session: Session, challenge: Challenge, bot_id: int) -> None:
@@ -137,27 +142,36 @@ def challenge_over(session: Session, challenge: Challenge) -> None:
 def version_failed(session: Session, season_id: int, version_id: int, match_id: int, fault: Fault) -> None:
     """Tell a bot's owners of a version's first fault in a season, and once more if it fails often."""
     subject = f"season/{season_id}/version/{version_id}"
-    season = session.get_one(Season, season_id)
     if _is_told(session, NoticeKind.MANY_FAULTS, subject):
         return
-    version = session.get_one(BotVersion, version_id)
-    facts = {**_season_facts(session, season_id), "version": version.number, "match_id": match_id}
-    _tell_people_of(session, version.bot_id, NoticeKind.FAULT, subject, fault=fault.value, **facts)
-    if season.rest_faults is not None:
+    which = {"season_id": season_id, "version_id": version_id}
+    season, rest_faults, number, bot_id = session.exec(FAILING, params=which).one()
+    facts: dict[str, str | int]
+    facts = {"season_id": season_id, "season": season, "version": number, "match_id": match_id}
+    _tell_people_of(session, bot_id, NoticeKind.FAULT, subject, fault=fault.value, **facts)
+    if rest_faults is not None:
         return
-    recent = (
-        select(Participant.fault)
-        .join(Match, col(Match.id) == Participant.match_id)
-        .where(Participant.version_id == version_id, Match.season_id == season_id, col(Match.asked).is_(None))
-        .where(col(Participant.finished_at).is_not(None))
-        .order_by(col(Participant.match_id).desc())
-        .limit(RECENT_MATCHES)
-    )
-    found = session.exec(recent).all()
+    found = session.exec(RECENT, params=which).all()
     faults = sum(one is not None for one in found)
     if faults >= MANY_FAULTS:
         facts |= {"faults": faults, "matches": len(found)}
-        _tell_people_of(session, version.bot_id, NoticeKind.MANY_FAULTS, subject, **facts)
+        _tell_people_of(session, bot_id, NoticeKind.MANY_FAULTS, subject, **facts)
+
+
+FAILING = (
+    select(Season.name, Season.rest_faults, BotVersion.number, BotVersion.bot_id)
+    .select_from(BotVersion)
+    .join(Season, col(Season.id) == bindparam("season_id"))
+    .where(col(BotVersion.id) == bindparam("version_id"))
+)
+RECENT = (
+    select(Participant.fault)
+    .join(Match, col(Match.id) == Participant.match_id)
+    .where(col(Participant.version_id) == bindparam("version_id"), col(Match.season_id) == bindparam("season_id"))
+    .where(col(Match.asked).is_(None), col(Participant.finished_at).is_not(None))
+    .order_by(col(Participant.match_id).desc())
+    .limit(RECENT_MATCHES)
+)
 
 
 def bot_rests(session: Session, entry: Entry) -> None:
@@ -295,8 +309,11 @@ def forget_old(session: Session) -> None:
 
 
 def _tell_people_of(session: Session, bot_id: int, kind: NoticeKind, subject: str, **facts: str | int) -> None:
-    about = {"bot_id": bot_id, "bot": session.get_one(Bot, bot_id).name, **facts}
+    about = {"bot_id": bot_id, "bot": session.exec(NAME, params={"bot_id": bot_id}).one(), **facts}
     _tell(session, _people(session, [bot_id])[bot_id], kind, subject, about)
+
+
+NAME = select(Bot.name).where(col(Bot.id) == bindparam("bot_id"))
 
 
 def _tell_people_of_many(

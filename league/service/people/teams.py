@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import ColumnElement, and_, or_
+from sqlalchemy import ColumnElement, and_, bindparam, or_
 from sqlmodel import Session, col, func, select
 
 from deadheat.league.database import now
@@ -230,8 +230,14 @@ def give_bot(session: Session, asker: Person, bot: Bot, team_id: int | None) -> 
 
 def team_names(session: Session, bot_ids: Sequence[int]) -> dict[int, str]:
     """Return the team of each of these bots that has one."""
-    statement = select(Bot.id, Team.name).join(Team, col(Team.id) == Bot.team_id).where(col(Bot.id).in_(bot_ids))
-    return dict(session.exec(statement).all())
+    return dict(session.exec(NAMES, params={"bots": list(bot_ids)}).all())
+
+
+NAMES = (
+    select(Bot.id, Team.name)
+    .join(Team, col(Team.id) == Bot.team_id)
+    .where(col(Bot.id).in_(bindparam("bots", expanding=True)))
+)
 
 
 def _check_entries(session: Session, asker: Person, team_id: int) -> None:

@@ -38,9 +38,8 @@ class HistoryPoint:
 def remember(session: Session, snapshot: RatingSnapshot) -> None:
     """Add a ranking that was just stored; remove what it makes superfluous."""
     season_id = snapshot.season_id
-    age = snapshot.created_at - session.get_one(Season, season_id).created_at
-    second = max(0, int(age.total_seconds()))
-    last = session.exec(select(func.max(RatingPoint.second)).where(RatingPoint.season_id == season_id)).one()
+    began_at, last = session.exec(BEGINNING, params={"season": season_id}).one()
+    second = max(0, int((snapshot.created_at - began_at).total_seconds()))
     if last is not None:
         _thin(session, season_id, last, second)
     rows = [
@@ -50,6 +49,11 @@ def remember(session: Session, snapshot: RatingSnapshot) -> None:
         if row["rank"] is not None
     ]
     insert_rows(session, RatingPoint, rows)
+
+
+BEGINNING = select(
+    Season.created_at, select(func.max(RatingPoint.second)).where(RatingPoint.season_id == Season.id).scalar_subquery()
+).where(col(Season.id) == bindparam("season"))
 
 
 def history(session: Session, season_id: int, bot_id: int) -> list[HistoryPoint]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from itertools import groupby
 
+from sqlalchemy import bindparam
 from sqlmodel import Session, col, select
 
 from deadheat.league.ratings import Prior, RatingConfig, carried
@@ -23,13 +24,9 @@ from deadheat.league.tables import BotVersion, Challenge, RatingSnapshot, Season
 def priors_of(session: Session, season: Season, version_ids: Collection[int], config: RatingConfig) -> dict[str, Prior]:
     """Return the prior of each version, by its id as text."""
     before, passed = _ended(session, season), _passed(session, season.id)
-    statement = (
-        select(BotVersion.bot_id, BotVersion.id)
-        .where(col(BotVersion.id).in_(version_ids))
-        .order_by(col(BotVersion.bot_id), col(BotVersion.number))
-    )
+    by_bot = session.exec(BY_BOT, params={"versions": list(version_ids)})
     priors: dict[str, Prior] = {}
-    for bot_id, versions in groupby(session.exec(statement), lambda row: row[0]):
+    for bot_id, versions in groupby(by_bot, lambda row: row[0]):
         parent: int | None = None
         for _, version_id in versions:
             if parent is not None:
@@ -45,11 +42,23 @@ def priors_of(session: Session, season: Season, version_ids: Collection[int], co
     return priors
 
 
+BY_BOT = (
+    select(BotVersion.bot_id, BotVersion.id)
+    .where(col(BotVersion.id).in_(bindparam("versions", expanding=True)))
+    .order_by(col(BotVersion.bot_id), col(BotVersion.number))
+)
+
+
 def _passed(session: Session, season_id: int) -> set[int]:
     """Return the versions that passed a promotion gate in the season."""
-    passed = (Challenge.season_id == season_id, Challenge.state == ChallengeState.PASSED)
-    at_a_gate = col(Challenge.entry_id).is_not(None)
-    return set(session.exec(select(Challenge.candidate_id).where(*passed, at_a_gate)))
+    return set(session.exec(PASSED, params={"season": season_id}))
+
+
+PASSED = select(Challenge.candidate_id).where(
+    col(Challenge.season_id) == bindparam("season"),
+    col(Challenge.state) == ChallengeState.PASSED,
+    col(Challenge.entry_id).is_not(None),
+)
 
 
 def _ended(session: Session, season: Season) -> dict[int, tuple[int, float, float]]:

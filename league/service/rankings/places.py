@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from sqlmodel import Session, col, select
+from sqlmodel.sql.expression import Select
 
-from deadheat.league.service.ground.counting import taking_part
+from deadheat.league.service.ground.counting import SEASONS_AT_A_TIME, taking_part
 from deadheat.league.tables import Entry
 
 
@@ -34,14 +36,20 @@ class Field:
 
 def fields_of(session: Session, season_id: int) -> tuple[Field, ...]:
     """Return the active versions of all bots that take part: by division, finalists first."""
-    statement = select(Entry).where(Entry.season_id == season_id, taking_part(season_id))
     members: dict[tuple[int, bool, int], list[int]] = {}
-    for row in session.exec(statement.order_by(col(Entry.version_id))):
-        members.setdefault((row.division, row.finals_seed is None, row.finals_place or 0), []).append(row.version_id)
+    for version_id, division, seed, place in session.exec(_entered(season_id)):
+        members.setdefault((division, seed is None, place or 0), []).append(version_id)
     return tuple(
         Field(division, not others, tuple(members[division, others, place]), finals_place=place or None)
         for division, others, place in sorted(members)
     )
+
+
+@lru_cache(SEASONS_AT_A_TIME)
+def _entered(season_id: int) -> Select[int, int, int | None, int | None]:
+    entered = select(Entry.version_id, Entry.division, Entry.finals_seed, Entry.finals_place)
+    entered = entered.where(Entry.season_id == season_id, taking_part(season_id))
+    return entered.order_by(col(Entry.version_id))
 
 
 def set_apart(fields: Sequence[Field], played: Collection[int], in_finals: Collection[int] | None) -> list[Field]:

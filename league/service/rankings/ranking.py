@@ -12,24 +12,28 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import asdict
+from functools import lru_cache
 from typing import Any
 
+from sqlalchemy import bindparam
+from sqlalchemy import select as columns
 from sqlmodel import Session, case, col, func, select
+from sqlmodel.sql.expression import Select
 
 from deadheat.engine.core import Fault
 from deadheat.league.database import now
 from deadheat.league.ratings import Log, Prior, Rating, RatingConfig, RatingTable, rate
 from deadheat.league.ratings.quality import PAIR_TABLE_PLAYERS
 from deadheat.league.ratings.table import FIGURES, by_rating
-from deadheat.league.service.ground.counting import happened
+from deadheat.league.service.ground.counting import SEASONS_AT_A_TIME, happened
 from deadheat.league.service.people.teams import team_names
 from deadheat.league.service.rankings.lineage import priors_of
 from deadheat.league.service.rankings.places import Field, fields_of, set_apart, with_places_before
 from deadheat.league.service.rankings.results import season_log
-from deadheat.league.service.seasons.seasons import season_progress
+from deadheat.league.service.seasons.seasons import planned_by_state
 from deadheat.league.service.series.privacy import voids_at_planned
 from deadheat.league.service.series.rules_played import rules_played
-from deadheat.league.states import FinalsLog, Purpose
+from deadheat.league.states import WITH_RESULT, FinalsLog, MatchState, Purpose
 from deadheat.league.tables import Attempt, Bot, BotVersion, Match, Participant, RatingSnapshot, Season, User
 
 Row = dict[str, Any]
@@ -83,7 +87,9 @@ def _unchanged(
         for field in fields
         for version_id in field.version_ids
     }
-    return ranked == wanted and newest.standings["totals"] == _totals(session, season.id, results.games)
+    return ranked == wanted and newest.standings["totals"] == _totals(
+        session, season.id, results.games, _faults(session, season.id)
+    )
 
 
 def _ranked(
@@ -103,7 +109,8 @@ def _ranked(
     ratings = {entry.player: entry for entry in table.entries}
     if apart is not None:
         ratings |= _by_the_finals_alone(apart, config, fields)
-    known = _known(session, season.id, table, ratings, priors)
+    faults = _faults(session, season.id)
+    known = _known(session, faults, table, ratings, priors)
     rows = [row for field, before in with_places_before(fields) for row in _placed(field, before, ratings, known)]
     others = [known[int(entry.player)] for entry in table.entries if int(entry.player) not in active]
     return RatingSnapshot(
@@ -113,7 +120,7 @@ def _ranked(
         standings={
             "rows": rows,
             "unranked": others,
-            "totals": _totals(session, season.id, results.games),
+            "totals": _totals(session, season.id, results.games, faults),
             "fit": asdict(table.fit()),
             "seats": [asdict(effect) for effect in table.seats()],
             "pairs": _pairs(table, rows),
@@ -130,10 +137,12 @@ def _players(field: Field) -> list[str]:
 def _played(session: Session, active: Set[int], results: Log) -> set[int]:
     """Return the active versions whose bots have played, with this or an earlier version."""
     logged = {int(player) for player in results.players}
-    statement = select(BotVersion.id, BotVersion.bot_id).where(col(BotVersion.id).in_(active | logged))
-    bots = dict(session.exec(statement).all())
+    bots = dict(session.exec(BOTS, params={"versions": list(active | logged)}).all())
     played = {bots[version_id] for version_id in logged}
     return {version_id for version_id in active if bots[version_id] in played}
+
+
+BOTS = select(BotVersion.id, BotVersion.bot_id).where(col(BotVersion.id).in_(bindparam("versions", expanding=True)))
 
 
 def _by_the_finals_alone(finals: Log, config: RatingConfig, fields: Sequence[Field]) -> dict[str, Rating]:
@@ -171,7 +180,7 @@ def _placed(field: Field, before: int, ratings: Mapping[str, Rating], known: Map
 
 def _known(
     session: Session,
-    season_id: int,
+    faults: Mapping[int, Mapping[str, int]],
     table: RatingTable,
     ratings: Mapping[str, Rating],
     priors: Mapping[str, Prior],
@@ -179,7 +188,6 @@ def _known(
     """Return the row of each version, without its place."""
     versions = _versions(session, [int(player) for player in table.players])
     teams = team_names(session, list({version["bot_id"] for version in versions.values()}))
-    faults = _faults(session, season_id)
     linked = _linked(table)
     seasonal = {entry.player: entry for entry in table.entries}
     bot_games: Counter[int] = Counter()
@@ -231,55 +239,58 @@ def _pairs(table: RatingTable, rows: Sequence[Row]) -> dict[str, Any]:
     return {"version_ids": version_ids, **asdict(table.pairs([str(version_id) for version_id in version_ids]))}
 
 
-def _totals(session: Session, season_id: int, rated: int) -> dict[str, Any]:
+def _totals(session: Session, season_id: int, rated: int, faults: Mapping[int, Mapping[str, int]]) -> dict[str, Any]:
     """Return the totals of the season. `causes`: the causes of void attempts at matches."""
-    progress = season_progress(session, season_id)
-    faults = _faults(session, season_id).values()
-    void = select(Attempt.cause, func.count()).where(*voids_at_planned(season_id))
-    causes = void.group_by(Attempt.cause).order_by(Attempt.cause)
+    by_state = {state: count for state, count, _ in session.exec(planned_by_state(season_id))}
+    causes = dict(session.exec(_void_causes(season_id)).all())
     return {
         "rated": rated,
-        "matches": progress.done,
-        "abandoned": progress.abandoned,
-        "voids": progress.voids,
-        "causes": dict(session.exec(causes).all()),
-        "timeouts": sum(found["timeouts"] for found in faults),
-        "other_faults": sum(found["other_faults"] for found in faults),
+        "matches": sum(by_state.get(state, 0) for state in WITH_RESULT),
+        "abandoned": by_state.get(MatchState.ABANDONED, 0),
+        "voids": sum(causes.values()),
+        "causes": causes,
+        "timeouts": sum(found["timeouts"] for found in faults.values()),
+        "other_faults": sum(found["other_faults"] for found in faults.values()),
     }
+
+
+@lru_cache(SEASONS_AT_A_TIME)
+def _void_causes(season_id: int) -> Select[str, int]:
+    void = select(Attempt.cause, func.count()).where(*voids_at_planned(season_id))
+    return void.group_by(Attempt.cause).order_by(Attempt.cause)
 
 
 def _versions(session: Session, version_ids: Sequence[int]) -> dict[int, Row]:
-    statement = (
-        select(BotVersion, Bot.id, Bot.name, User.name)
-        .join(Bot, col(Bot.id) == BotVersion.bot_id)
-        .join(User, col(User.id) == Bot.owner_id)
-        .where(col(BotVersion.id).in_(version_ids))
+    names = ("version", "language", "bot_id", "bot", "author")
+    found = session.connection().execute(VERSIONS, {"versions": version_ids})
+    return {version_id: dict(zip(names, about, strict=True)) for version_id, *about in found}
+
+
+VERSIONS = (
+    columns(
+        col(BotVersion.id), col(BotVersion.number), col(BotVersion.language), col(Bot.id), col(Bot.name), col(User.name)
     )
-    return {
-        version.id: {
-            "version": version.number,
-            "language": version.language,
-            "bot_id": bot_id,
-            "bot": bot,
-            "author": author,
-        }
-        for version, bot_id, bot, author in session.exec(statement)
-    }
-
-
+    .join(Bot, col(Bot.id) == BotVersion.bot_id)
+    .join(User, col(User.id) == Bot.owner_id)
+    .where(col(BotVersion.id).in_(bindparam("versions", expanding=True)))
+)
 NO_FAULTS = {"timeouts": 0, "other_faults": 0}
 
 
 def _faults(session: Session, season_id: int) -> dict[int, dict[str, int]]:
     """Return the time-outs and other faults of each version, separately for rated and unrated matches."""
+    return {
+        version_id: {"timeouts": late, "other_faults": every - late}
+        for version_id, late, every in session.exec(_counted_faults(season_id))
+    }
+
+
+@lru_cache(SEASONS_AT_A_TIME)
+def _counted_faults(season_id: int) -> Select[int, int, int]:
     timeouts = func.sum(case((col(Participant.fault) == Fault.TIMEOUT, 1), else_=0))
-    statement = (
+    return (
         select(Participant.version_id, timeouts, func.count())
         .join(Match, col(Match.id) == Participant.match_id)
         .where(*happened(season_id), col(Participant.fault).is_not(None))
         .group_by(col(Participant.version_id))
     )
-    return {
-        version_id: {"timeouts": late, "other_faults": every - late}
-        for version_id, late, every in session.exec(statement)
-    }

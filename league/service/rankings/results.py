@@ -6,6 +6,7 @@ times the memory.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from sqlmodel import Session, col, select
 
 from deadheat.league.ratings import Games, Log, log_of
 from deadheat.league.ratings.arrays import Ints
-from deadheat.league.service.ground.counting import counts
+from deadheat.league.service.ground.counting import SEASONS_AT_A_TIME, counts
 from deadheat.league.states import Purpose
 from deadheat.league.tables import Match, Participant, Series
 
@@ -49,6 +50,11 @@ def season_log(session: Session, season_id: int, purpose: Purpose | None = None)
 
 def _codes(session: Session, season_id: int, purpose: Purpose | None) -> Ints:
     """Pack one number for each seat, by match and seat."""
+    return np.fromiter(_streamed(session, _packed(season_id, purpose)), np.int64)
+
+
+@lru_cache(SEASONS_AT_A_TIME)
+def _packed(season_id: int, purpose: Purpose | None) -> Select[Any]:
     version = cast(col(Participant.version_id), BigInteger)
     code = (version * MOST + col(Participant.rank)) * MOST + col(Participant.seat)
     statement = (
@@ -56,19 +62,25 @@ def _codes(session: Session, season_id: int, purpose: Purpose | None) -> Ints:
         .join(Match, col(Match.id) == Participant.match_id)
         .order_by(col(Participant.match_id), col(Participant.seat))
     )
-    return np.fromiter(_streamed(session, _counted(statement, season_id, purpose)), np.int64)
+    return _counted(statement, season_id, purpose)
 
 
 def _groups(session: Session, season_id: int, purpose: Purpose | None) -> tuple[Ints, list[str]]:
     """Return, for each match, the index of its commitment; nothing if no two matches share a seed."""
-    shared = _counted(select(Match.commitment), season_id, purpose).group_by(col(Match.commitment))
-    if session.execute(shared.having(func.count() > 1).limit(1)).first() is None:
+    if session.connection().execute(_shared(season_id, purpose)).first() is None:
         return np.zeros(0, np.int64), []
     statement = _counted(select(Match.commitment).order_by(col(Match.id)), season_id, purpose)
     numbers: dict[str, int] = {}
     names = _streamed(session, statement)
     groups = np.fromiter((numbers.setdefault(name, len(numbers)) for name in names), np.int64)
     return groups, list(numbers)
+
+
+@lru_cache(SEASONS_AT_A_TIME)
+def _shared(season_id: int, purpose: Purpose | None) -> Select[Any]:
+    """Return the statement for a commitment that several matches have."""
+    commitments = _counted(select(Match.commitment), season_id, purpose).group_by(col(Match.commitment))
+    return commitments.having(func.count() > 1).limit(1)
 
 
 def _counted(statement: Select[Any], season_id: int, purpose: Purpose | None) -> Select[Any]:

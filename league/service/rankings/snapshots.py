@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from sqlalchemy import bindparam
 from sqlmodel import Session, col, func, select
 
 from deadheat.league.database import now
@@ -29,14 +30,20 @@ MOST_AT_ONCE = 200
 
 def thin(session: Session, season_id: int) -> None:
     """Empty the standings of rankings that need not be kept; called when one was added."""
-    whole = (RatingSnapshot.season_id == season_id, col(RatingSnapshot.whole).is_(True))
-    statement = select(RatingSnapshot.id, RatingSnapshot.created_at).where(*whole, col(RatingSnapshot.final).is_(False))
-    rankings = session.exec(statement.order_by(col(RatingSnapshot.id))).all()
+    rankings = session.exec(STILL_WHOLE, params={"season": season_id}).all()
     keep = kept(rankings, now(session), WHOLE)
     gone = [snapshot_id for snapshot_id, _ in rankings if snapshot_id not in keep]
     gone = [snapshot_id for snapshot_id in gone if snapshot_id != _qualifying(session, season_id)][:MOST_AT_ONCE]
     if gone:
         set_values(session, RatingSnapshot, col(RatingSnapshot.id).in_(gone), standings={}, whole=False)
+
+
+STILL_WHOLE = (
+    select(RatingSnapshot.id, RatingSnapshot.created_at)
+    .where(col(RatingSnapshot.season_id) == bindparam("season"))
+    .where(col(RatingSnapshot.whole).is_(True), col(RatingSnapshot.final).is_(False))
+    .order_by(col(RatingSnapshot.id))
+)
 
 
 def kept(rankings: Sequence[tuple[int, datetime]], at: datetime, newest: int) -> set[int]:

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Text, bindparam
+from sqlalchemy import Text, Update, bindparam
 from sqlalchemy import cast as as_type
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, exists, func, select
@@ -24,7 +24,7 @@ from deadheat.league.config import REFIT_SECONDS
 from deadheat.league.database import now, surroundings
 from deadheat.league.errors import NotFound
 from deadheat.league.records import from_row
-from deadheat.league.service.ground.steps import set_values
+from deadheat.league.service.ground.steps import update_rows, updating
 from deadheat.league.service.rankings.history import remember
 from deadheat.league.service.rankings.ranking import ranking_if_new
 from deadheat.league.service.rankings.snapshots import thin
@@ -92,10 +92,9 @@ def refit(session: Session, season_id: int) -> bool:
     follows, never one too few.
     """
     with surroundings(session).reading() as reader:
-        serial = reader.exec(select(Season.log_serial).where(Season.id == season_id)).one()
+        serial = reader.exec(SERIAL, params={"season": season_id}).one()
         snapshot = ranking_if_new(reader, season_id, _newest(reader, season_id))
-    older = (col(Season.id) == season_id, col(Season.rated_serial) <= serial)
-    first = set_values(session, Season, *older, rated_serial=serial) == 1
+    first = update_rows(session, _ranking(), {"id": season_id}, rated_serial=serial, read=serial) == 1
     if not first or snapshot is None or season_id in session.exec(_published()).all():
         return False
     snapshot.standings["latency"] = latency_by_version(session, season_id)
@@ -105,6 +104,14 @@ def refit(session: Session, season_id: int) -> bool:
     thin(session, season_id)
     log.info("season %d ranked: log %s", season_id, snapshot.log_sha256[:12])
     return True
+
+
+SERIAL = select(Season.log_serial).where(col(Season.id) == bindparam("season"))
+
+
+@cache
+def _ranking() -> Update:
+    return updating(Season, "id").where(col(Season.rated_serial) <= bindparam("read"))
 
 
 @cache

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import partial
+from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Any
 
 from sqlalchemy import bindparam, union
 from sqlmodel import Session, case, col, func, select
+from sqlmodel.sql.expression import Select
 
 from deadheat.engine.chance import commitment
 from deadheat.engine.figures import span
@@ -23,7 +24,7 @@ from deadheat.league.records.seasons import Plays, Progress
 from deadheat.league.records.seasons import Season as SeasonInfo
 from deadheat.league.service.evaluations.beginning import evaluation_faults
 from deadheat.league.service.ground.audit import record
-from deadheat.league.service.ground.counting import HAS_RESULTS, taken_out
+from deadheat.league.service.ground.counting import HAS_RESULTS, SEASONS_AT_A_TIME, taken_out
 from deadheat.league.service.ground.steps import existing, flush_unless_taken, lock_season, touch_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import owned_by
@@ -191,8 +192,7 @@ def season_info(session: Session, season_id: int) -> SeasonInfo:
 def season_progress(session: Session, season_id: int) -> Progress:
     """Count over the whole season; the API keeps the counts for a moment."""
     entries = session.exec(select(func.count()).select_from(Entry).where(Entry.season_id == season_id)).one()
-    kinds = select(Match.state, func.count(), func.sum(case((col(Match.rated), 1), else_=0)))
-    found = session.exec(kinds.where(Match.season_id == season_id, PLANNED).group_by(col(Match.state))).all()
+    found = session.exec(planned_by_state(season_id)).all()
     matches = Counter({str(state): count for state, count, _ in found})
     out = union(*taken_out(season_id)).subquery()
     taken = select(func.count()).select_from(out).join(Match, col(Match.id) == out.c[0]).where(col(Match.rated))
@@ -207,6 +207,13 @@ def season_progress(session: Session, season_id: int) -> Progress:
         abandoned=matches[MatchState.ABANDONED],
         voids=voids,
     )
+
+
+@lru_cache(SEASONS_AT_A_TIME)
+def planned_by_state(season_id: int) -> Select[str, int, Any]:
+    """Return the statement that counts planned matches, and rated ones among them, by state."""
+    kinds = select(Match.state, func.count(), func.sum(case((col(Match.rated), 1), else_=0)))
+    return kinds.where(Match.season_id == season_id, PLANNED).group_by(col(Match.state))
 
 
 def season_waiting(session: Session, season_id: int) -> tuple[int, int]:

@@ -205,17 +205,20 @@ def _note_failure(
     at: datetime,
 ) -> None:
     """Add a series that failed as a whole to the ledger. Its matches get other dice, or are held if it is abandoned."""
-    series = session.get_one(Series, series_id, populate_existing=True)
-    about = {"season_id": series.season_id, "series_id": series_id, "started_at": series.started_at}
+    season_id, started_at = session.exec(STARTED, params={"series_id": series_id}).one()
+    about = {"season_id": season_id, "series_id": series_id, "started_at": started_at}
     note(session, attempt, failure, at, worker=worker, **about)
-    left = (col(Match.series_id) == series_id, col(Match.state) == MatchState.SCHEDULED)
-    next_seed(session, 1, *left)
+    next_seed(session, 1, series_id=series_id, state=MatchState.SCHEDULED)
     if after is JobState.ABANDONED:
         data = {"cause": failure.cause, "attempts": attempt}
         record(session, SYSTEM, "series-abandoned", f"series/{series_id}", data)
         log.error("series %d abandoned after %d attempts: %s: %s", series_id, attempt, failure.cause, failure.detail)
-        _hold(session, session.exec(select(Match.id).where(*left)).all())
-        touch_log(session, series.season_id)
+        left = select(Match.id).where(Match.series_id == series_id, Match.state == MatchState.SCHEDULED)
+        _hold(session, session.exec(left).all())
+        touch_log(session, season_id)
+
+
+STARTED = select(Series.season_id, Series.started_at).where(col(Series.id) == bindparam("series_id"))
 
 
 def _must_be_seen(session: Session, outcome: MatchOutcome) -> bool:

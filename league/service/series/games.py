@@ -5,7 +5,7 @@ Theory of operation
 A game is a folder (`engine.games.folder`), and each process plays the games that it found at its start. Two folders of
 one name might play different matches, so all processes must have the same one. The API's copy is the league's:
 `announce_games` stores names, rules versions and hashes when an API process starts. Every statement that claims work
-has the condition `agreed`: this process has exactly that game. It asks the claiming process and not the machine,
+has the condition `same_as`: this process has exactly that game. It asks the claiming process and not the machine,
 because a worker's folders may have been replaced while an older process still runs. So a worker with a different copy
 plays none of the game's matches and builds none of its bots, but plays other games as before. If no API process has a
 game, its matches wait until one does.
@@ -17,8 +17,9 @@ import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from sqlalchemy import ColumnElement
 from sqlalchemy.exc import IntegrityError
-from sqlmodel import Session, and_, col, delete, false, or_, select
+from sqlmodel import Session, and_, col, delete, exists, false, or_, select
 from sqlmodel.sql.expression import SelectOfScalar
 
 from deadheat.engine.games.folder import Identity, identities
@@ -36,11 +37,6 @@ def announce_games(session: Session) -> None:
         if set_values(session, LeagueGame, col(LeagueGame.name) == name, **told) == 0:
             with contextlib.suppress(IntegrityError), session.begin_nested():  # another process has just added it
                 session.add(LeagueGame(name=name, **told))
-
-
-def agreed() -> SelectOfScalar[str]:
-    """Return the names of those games of the league that are the same in this process."""
-    return same_as(games_here())
 
 
 def same_as(games: tuple[Identity, ...]) -> SelectOfScalar[str]:
@@ -66,10 +62,9 @@ def games_here() -> tuple[Identity, ...]:
     return identities()
 
 
-def lacks_games(session: Session) -> bool:
-    """Say whether the league has a game that this process lacks, or has in another form."""
-    lacking = select(LeagueGame.name).where(col(LeagueGame.name).not_in(agreed()))
-    return session.exec(lacking.limit(1)).first() is not None
+def lacks_games(games: tuple[Identity, ...]) -> ColumnElement[bool]:
+    """Return the condition that the league has a game that is none of these, or has another form."""
+    return exists().where(col(LeagueGame.name).not_in(same_as(games)))
 
 
 def as_reported() -> dict[str, Any]:

@@ -29,6 +29,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, delete, exists, func, or_, select
 from sqlmodel.sql import expression
 
+from deadheat.engine.games.folder import Identity
 from deadheat.league.causes import Cause, Trait
 from deadheat.league.database import now, settings_of
 from deadheat.league.jobs import Host
@@ -39,7 +40,7 @@ from deadheat.league.service.ground.steps import set_values, update_rows, updati
 from deadheat.league.service.ground.storable import evidence_json, storable
 from deadheat.league.service.people.notices import machine_unfit
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.series.games import as_reported, disagreements, lacks_games, league_games
+from deadheat.league.service.series.games import as_reported, disagreements, games_here, lacks_games, league_games
 from deadheat.league.states import Fitness, JobState
 from deadheat.league.tables import Exhibition, JobRow, Machine, Series, UtcDateTime, WorkerHost
 
@@ -291,16 +292,22 @@ def turn_away(session: Session, life: Life, row_id: int, host: Host) -> bool:
     If there is none, the message may be forgotten: the next check that passes enqueues the job again. A fit machine
     that lacks a game of the league may be unable to play it, so the job is enqueued again in a moment.
     """
-    judge_unfit, told = settings_of(session).judge_unfit, told_of(session, host)
-    able = session.exec(select(may_judge(judge_unfit)), params=told).one()
+    who = _who_judges(settings_of(session).judge_unfit, games_here())
+    able, any_able, lacking = session.exec(who, params=told_of(session, host)).one()
     waits = (col(life.table.id) == row_id, col(life.table.state) == life.waiting)
-    if able and lacks_games(session):
+    if able and lacking:
         again = now(session) + timedelta(seconds=settings_of(session).retry_seconds)
         set_values(session, life.table, *waits, col(life.table.nudge_at) > again, nudge_at=again)
-    if able or not session.exec(select(exists().where(_able(judge_unfit))), params=told).one():
+    if able or not any_able:
         return False
     again = now(session) + timedelta(seconds=settings_of(session).requeue_seconds)
     return set_values(session, life.table, *waits, nudge_at=again) == 1
+
+
+@cache
+def _who_judges(judge_unfit: bool, games: tuple[Identity, ...]) -> expression.Select[bool, bool, bool]:
+    """Return whether this machine may judge, whether any may, and whether the league has a game besides these."""
+    return select(may_judge(judge_unfit), exists().where(_able(judge_unfit)), lacks_games(games))
 
 
 def found_unfit(

@@ -12,14 +12,14 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, bindparam
+from sqlalchemy import Update, bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, SQLModel, col, exists, func
 
 from deadheat.engine.core import NS_PER_S, STDERR_KEPT_BYTES, Points
 from deadheat.league.causes import Cause
 from deadheat.league.jobs import Latency, MatchOutcome, SeriesJob
-from deadheat.league.service.ground.steps import insert_rows, set_by_key, set_values
+from deadheat.league.service.ground.steps import insert_rows, set_by_key, update_rows, updating
 from deadheat.league.service.ground.storable import evidence_json, storable, storable_tail, storable_word
 from deadheat.league.service.series.hosts import HERE, told_of
 from deadheat.league.service.series.response_times import add_response_times
@@ -200,12 +200,19 @@ def _write_ledger(
     insert_rows(session, Attempt, ledger)
     for outcome in outcomes:
         if voids := sum(attempt.cause != Cause.PLAYED for attempt in outcome.attempts):
-            next_seed(session, voids, col(Match.id) == outcome.match_id)
+            next_seed(session, voids, id=outcome.match_id)
 
 
-def next_seed(session: Session, steps: int, *which: ColumnElement[bool]) -> None:
-    """Give tried matches a later seed of their lists, so that nothing learnt from the attempt helps (ruling C-16)."""
-    set_values(session, Match, *which, attempt=Match.attempt + steps)
+def next_seed(session: Session, steps: int, **which: object) -> None:
+    """Give tried matches a later seed of their lists, so that nothing learnt from the attempt helps (ruling C-16).
+    `which`: the values of columns that they have.
+    """
+    update_rows(session, _later(*which), which, steps=steps)
+
+
+@cache
+def _later(*which: str) -> Update:
+    return updating(Match, *which).values(attempt=Match.attempt + bindparam("steps"))
 
 
 def _points(value: Points) -> str:

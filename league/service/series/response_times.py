@@ -98,15 +98,19 @@ def latency_by_version(session: Session, season_id: int) -> dict[str, dict[str, 
     """Return the response times for the leaderboard, over all commands: `p99` and `bars` of shares of the limit
     (`league.time_buckets`).
     """
-    statement = select(ResponseTimes.version_id, ResponseTimes.counts).where(ResponseTimes.season_id == season_id)
     parts: dict[int, list[Counts]] = {}
-    for version_id, counts in session.exec(statement):
+    for version_id, counts in session.exec(IN_SEASON, params={"season": season_id}):
         parts.setdefault(version_id, []).append(_counts(counts))
     return {
         str(version_id): {"p99": percentile(total, 0.99), "bars": bars(total)}
         for version_id, total in ((version_id, added(some)) for version_id, some in parts.items())
         if total
     }
+
+
+IN_SEASON = select(ResponseTimes.version_id, ResponseTimes.counts).where(
+    col(ResponseTimes.season_id) == bindparam("season")
+)
 
 
 def _changed(row: Row[*tuple[Any, ...]], latencies: Sequence[Latency]) -> dict[str, Any]:

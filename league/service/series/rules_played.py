@@ -32,5 +32,11 @@ def note_rules(
 
 def rules_played(session: Session, season_ids: Sequence[int]) -> list[SeasonRules]:
     """Return the rules versions played in these seasons, by season and version."""
-    statement = select(SeasonRules).where(col(SeasonRules.season_id).in_(season_ids))
-    return list(session.exec(statement.order_by(col(SeasonRules.season_id), col(SeasonRules.rules_version))))
+    return list(session.exec(PLAYED, params={"seasons": list(season_ids)}))
+
+
+PLAYED = (
+    select(SeasonRules)
+    .where(col(SeasonRules.season_id).in_(bindparam("seasons", expanding=True)))
+    .order_by(col(SeasonRules.season_id), col(SeasonRules.rules_version))
+)

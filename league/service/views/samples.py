@@ -105,10 +105,10 @@ def _alive(session: Session) -> dict[str, list[float]]:
     """Return the sample of each machine that is alive, in which nothing is counted yet."""
     alive = now(session) - timedelta(seconds=settings_of(session).lease_seconds)
     return {
-        str(number): _stored(
+        str(host.id): _stored(
             Ran(0, 0, round(host.late_seconds, 5), round(host.steal_share, 4), 0.0, 0, host.busy_share)
         )
-        for number, host in session.exec(NUMBERED)
+        for host in session.connection().execute(NUMBERED)
         if host.last_seen_at >= alive
     }
 
@@ -118,7 +118,7 @@ def _count(session: Session, newest: Sample, since: int) -> None:
     attempts = session.connection().execute(ENDED, {"since": since, "newest": newest.attempt}).all()
     if not attempts:
         return
-    numbers = {host.name: str(number) for number, host in session.exec(NUMBERED)}
+    numbers = {host.name: str(host.id) for host in session.connection().execute(NUMBERED)}
     rows = session.exec(FROM, params={"ended_at": min(ended_at for _, _, ended_at, *_ in attempts)}).all() or [newest]
     minutes = [row.at for row in rows]
     counted: dict[tuple[int, str], Ran] = {}
@@ -161,5 +161,12 @@ ENDED = columns(
     col(Attempt.id) > bindparam("since"), col(Attempt.id) <= bindparam("newest"), col(Attempt.match_id).is_not(None)
 )
 FROM = select(Sample).where(col(Sample.at) > bindparam("ended_at", type_=UtcDateTime)).order_by(col(Sample.at))
-NUMBERED = select(Machine.id, WorkerHost).join(WorkerHost, col(WorkerHost.name) == Machine.name)
+NUMBERED = columns(
+    col(Machine.id),
+    col(Machine.name),
+    col(WorkerHost.last_seen_at),
+    col(WorkerHost.late_seconds),
+    col(WorkerHost.steal_share),
+    col(WorkerHost.busy_share),
+).join(WorkerHost, col(WorkerHost.name) == Machine.name)
 """The machines that play, and what they play in."""
