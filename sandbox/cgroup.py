@@ -68,6 +68,7 @@ class Cgroup:
         self._proc = proc
         self._leader = Leader(None)
         self._stat = self._open(proc, "stat")
+        self._children = self._open(proc, f"{pid}/task/{pid}/children")
         unified = _own(paths.get(""), pid)
         self._pressure = self._open(unified, "cpu.pressure")
         self._frozen_time = self._open(unified, "cgroup.stat.local")
@@ -207,13 +208,11 @@ class Cgroup:
         """Return the first child in the kernel's list, which is the oldest. Without CONFIG_PROC_CHILDREN, return the
         oldest process that started after this one.
         """
-        try:
-            fd = os.open(f"{self._proc}/{pid}/task/{pid}/children", os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
+        if self._children == _NONE:
             return min((other for other in self._pids() if other > pid), default=None)
-        try:
-            found = _read(fd).split(None, 1)
-        finally:
+        fd = self._children if pid == self._pid else _opened(f"{self._proc}/{pid}/task/{pid}/children")
+        found = _read(fd).split(None, 1)
+        if fd not in (self._children, _NONE):
             os.close(fd)
         return int(found[0]) if found else None
 
@@ -248,13 +247,9 @@ class Cgroup:
             os.close(self._fds.pop())
 
     def _open(self, directory: Path | None, name: str) -> int:
-        if directory is None:
-            return _NONE
-        try:
-            fd = os.open(directory / name, os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
-            return _NONE
-        self._fds.append(fd)
+        fd = _NONE if directory is None else _opened(f"{directory}/{name}")
+        if fd != _NONE:
+            self._fds.append(fd)
         return fd
 
 
@@ -315,6 +310,14 @@ def _own(directory: Path | None, pid: int) -> Path | None:
     return directory if str(pid) in members else None
 
 
+def _opened(path: str) -> int:
+    """Open a file; `_NONE` if it is not there, because its process has ended or this kernel does not count it."""
+    try:
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return _NONE
+
+
 def _read(fd: int, size_bytes: int = _READ_BYTES) -> bytes:
     if fd == _NONE:
         return b""
@@ -351,9 +354,7 @@ class Leader:
     """A process's first thread: its CPU time, and how long it waited for a CPU. None: it has already ended."""
 
     def __init__(self, pid: int | None, proc: Path = Path("/proc")) -> None:
-        self.fd = _NONE
-        with contextlib.suppress(OSError):  # it may have ended, or this kernel does not count
-            self.fd = os.open(f"{proc}/{pid}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
+        self.fd = _NONE if pid is None else _opened(f"{proc}/{pid}/schedstat")
 
     def text(self) -> bytes:
         """Return the kernel's text, which `leader_times` parses."""

@@ -74,6 +74,7 @@ LABEL = "deadheat.box"
 LOWEST_UID, UIDS = 2**20, 2**30
 """Every box gets a random user from a billion, above all users of a host; its group has the same number."""
 
+_READY, _STARTED, _TOLD = map(re.compile, (rb"ready\n", rb"started\n", rb"told\n"))
 _DONE = re.compile(rb"done ([ESK]) (\d+) (\d+) (\d+)\n")
 
 _EngineFailure = (DockerException, requests.exceptions.RequestException)
@@ -204,7 +205,7 @@ class DockerBox:
         self._clean_fifos()
         cgroup.begin_run()
         self._order(b"start\n")
-        self._await(rb"started\n", ACK_TIMEOUT_S)
+        self._await(_STARTED, ACK_TIMEOUT_S)
         if self._plays:
             cgroup.follow_leader(GENERATION)
         elif not self._runtime.gvisor and (leader := cgroup.follow_leader()) is not None:
@@ -266,7 +267,7 @@ class DockerBox:
     def stderr_so_far(self) -> bytes:
         """See `sandbox.box.Box`."""
         self._order(b"tell\n")
-        self._await(rb"told\n", ACK_TIMEOUT_S)
+        self._await(_TOLD, ACK_TIMEOUT_S)
         return self._read_stderr()
 
     def ask_stop(self, grace_ns: int) -> None:
@@ -359,7 +360,7 @@ class DockerBox:
             raise SandboxError("container-died", "the container ended at once")
         self._own_group = join_unified(pid, self._directory.name)
         self._cgroup = Cgroup(pid, limits.cpu_numbers)
-        self._await(rb"ready\n", ACK_TIMEOUT_S)
+        self._await(_READY, ACK_TIMEOUT_S)
 
     def _order(self, line: bytes) -> None:
         try:
@@ -367,7 +368,7 @@ class DockerBox:
         except OSError as error:
             raise SandboxError("container-stuck", f"init accepts no orders: {error}") from error
 
-    def _await(self, pattern: bytes | re.Pattern[bytes], timeout_s: float) -> re.Match[bytes]:
+    def _await(self, pattern: re.Pattern[bytes], timeout_s: float) -> re.Match[bytes]:
         """Wait for init's next line, which must match."""
         poller = select.poll()
         poller.register(self._fds["ack"], select.POLLIN)
@@ -381,7 +382,7 @@ class DockerBox:
                 raise SandboxError("container-died", "the container ended unexpectedly")
             self._acknowledged += data
         line, _, self._acknowledged = self._acknowledged.partition(b"\n")
-        match = re.fullmatch(pattern, line + b"\n")
+        match = pattern.fullmatch(line + b"\n")
         if match is None:
             raise SandboxError("container-stuck", f"init said {line!r} instead")
         return match
