@@ -61,7 +61,7 @@ class Blobs:
                 _write(file, zstandard.ZstdCompressor(level=LEVEL).compress(data))
             self._name_to_disk(file)
         except OSError as error:
-            raise BlobsAway(str(error)) from error
+            raise BlobsAway(error.strerror or str(error)) from error
         return name
 
     def put_file(self, file: IO[bytes], sha256: str = "") -> str:
@@ -169,7 +169,7 @@ class Blobs:
             to_disk(file)
             self._name_to_disk(file)
         except OSError as error:
-            raise BlobsAway(str(error)) from error
+            raise BlobsAway(error.strerror or str(error)) from error
 
     def _name_to_disk(self, file: Path) -> None:
         to_disk(file.parent)
@@ -269,8 +269,8 @@ def _write(file: Path, content: bytes) -> None:
     try:
         while content:
             content = content[os.write(fd, content) :]
+        os.fsync(fd)  # before it has its name: what is found under it has been on the disk
         draft.replace(file)
-        os.fsync(fd)
     except BaseException:
         draft.unlink(missing_ok=True)
         raise

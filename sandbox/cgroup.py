@@ -67,7 +67,8 @@ class Cgroup:
         self._pid = pid
         self._proc = proc
         self._leader = Leader(None)
-        self._stat = self._open(proc, "stat")
+        self._stat = os.open(proc / "stat", os.O_RDONLY | os.O_CLOEXEC)
+        self._fds.append(self._stat)
         self._children = self._open(proc, f"{pid}/task/{pid}/children")
         unified = _own(paths.get(""), pid)
         self._pressure = self._open(unified, "cpu.pressure")
@@ -157,8 +158,8 @@ class Cgroup:
         if monotonic_ns() - self._slow_at_ns > SLOW_AGE_NS:
             self._slow_counters(fresh=True)
         try:  # `_texts`, without a call for each file
-            leader = pread(self._leader.fd, _SHORT_BYTES, 0)
             cpu, pressure = pread(self._cpu, _SHORT_BYTES, 0), pread(self._pressure, _SHORT_BYTES, 0)
+            leader = pread(self._leader.fd, _SHORT_BYTES, 0)
             self._mark = cpu, pressure, leader, self._slow
         except OSError:  # not all of them are there
             self._mark = self._texts(fresh=False)
@@ -222,7 +223,7 @@ class Cgroup:
             self._slow_at_ns = now_ns
             self._slow = Counters(
                 throttled_ns=self._throttled_ns(),
-                steal_ns=steal_ns(_read(self._stat, _STAT_BYTES), self._cpus),
+                steal_ns=steal_ns(pread(self._stat, _STAT_BYTES, 0), self._cpus),
                 frozen_ns=(_field(self._frozen_time, b"frozen_usec") or 0) * 1000,
                 frozen=self._frozen(),
             )

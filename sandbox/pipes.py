@@ -314,7 +314,7 @@ class PipeTransport:
         seat = f"seat {seat_number(prompt.seat)}"
         told = {"seat": prompt.seat, "limit_ns": prompt.limit_ns, **evidence.as_dict()}
         if blame is Blame.HOST:
-            taken_ms = (evidence.stolen_ns + waiting_ns) / NS_PER_MS
+            taken_ms = min(evidence.stolen_ns + waiting_ns, evidence.wall_ns) / NS_PER_MS
             return TransportError("watch-ended", f"{seat} was kept from running for {taken_ms:.1f} ms", **told)
         why = "its container was frozen" if evidence.frozen else "no counter tells whether it was kept from running"
         return TransportError("host-unknown", f"{seat} missed its deadline, and {why}", **told)

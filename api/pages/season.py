@@ -139,7 +139,8 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
 
 def _absent(absent: Sequence[AbsentBot], rows: Rows) -> Mapping[str, Sequence[AbsentBot]]:
     """Return the bots that the ranking does not show, by reason."""
-    unseen = [bot for bot in absent if bot.bot_id not in rows.bots]
+    ranked = {*rows.bots}
+    unseen = [bot for bot in absent if bot.bot_id not in ranked]
     kinds = {kind.value: [bot for bot in unseen if bot.absence is kind] for kind in Absence}
     return {kind: bots for kind, bots in kinds.items() if bots}
 

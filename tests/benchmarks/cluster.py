@@ -59,7 +59,8 @@ SERVERS_TARGET, BESIDE_TARGET = 5, 8
 
 HOUSEKEEPING = "housekeeping"
 SERVERS = {"db1": "database", "queue": "queue", "api1": "API and scheduler", "api2": "API and scheduler, second"}
-GROWTH_TARGET = 1.05
+GROWTH_TARGET = 1.5
+"""In wall-clock time; `growth` measures CPU time."""
 SMALL, LARGE = 1_000, 100_000
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 

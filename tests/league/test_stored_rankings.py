@@ -55,6 +55,8 @@ def test_the_pieces_are_those_of_the_whole(
     assert lazy.of({2, 3}) == [row for row in ranked if row["bot_id"] in (2, 3)]
     older = {name: value for name, value in standings.items() if name not in ("rules", "latency")}
     assert whole(standings_in(json.dumps(older))) == older | {"latency": {}}
+    later = {name: value for name, value in standings.items() if name != "latency"} | {"new": [1], "latency": latency}
+    assert whole(standings_in(json.dumps(later))) == standings
 
 
 def test_a_ranking_is_stored_in_the_form_that_is_cut(world: World) -> None:

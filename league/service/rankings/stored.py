@@ -107,9 +107,17 @@ class Times:
 
 def standings_in(text: str) -> dict[str, Any]:
     """Return a text's standings: ``rows`` and ``unranked`` as `Rows`, ``latency`` as `Times`, the others decoded."""
-    if not text.startswith('{"rows": ['):  # something else wrote it
+    try:
+        return _cut(text)
+    except ValueError:  # something else wrote it
         whole = decoded(text)
-        text = json.dumps({name: whole[name] for name in PARTS if name in whole})
+        return _cut(json.dumps({name: whole[name] for name in PARTS if name in whole}))
+
+
+def _cut(text: str) -> dict[str, Any]:
+    """Cut a text in this version's spelling. Raises ValueError for others, such as a later version's."""
+    if not text.startswith('{"rows": ['):
+        raise ValueError("rows do not come first")
     found: dict[str, Any] = {"latency": Times("{}")}
     for name, (begin, end) in _parts(text).items():
         if name in ("rows", "unranked"):
