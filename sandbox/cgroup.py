@@ -67,8 +67,7 @@ class Cgroup:
         self._pid = pid
         self._proc = proc
         self._leader = Leader(None)
-        self._stat = os.open(proc / "stat", os.O_RDONLY | os.O_CLOEXEC)
-        self._fds.append(self._stat)
+        self._stat = self._open(proc, "stat")
         self._children = self._open(proc, f"{pid}/task/{pid}/children")
         unified = _own(paths.get(""), pid)
         self._pressure = self._open(unified, "cpu.pressure")
