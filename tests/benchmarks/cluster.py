@@ -6,8 +6,8 @@
 help only as far as it has processors; series of 50, bots that do not think, default times.
 (b) Who spent the CPU time meanwhile: containers and engine; workers with their referees, who also write the results
 down; queue, database, API and scheduler; housekeeping (tick, sweep, refit, publish), which has processes of its own
-here, as in deploy/compose.yml. All but playing is to be at most 9 %, and without housekeeping 6 %. Bots that think
-make it less.
+here, as in deploy/compose.yml. All but playing is to be at most a tenth, and without housekeeping a twentieth. Bots
+that think make it less.
 (c) A queue of 100,000 series beside one of 1,000, in SQLite and PostgreSQL: what it costs to plan, to claim, to sweep
 and to tell operators how the queue stands, and to send a message to a Redis that holds as many. Both sizes take turns.
 """
@@ -41,7 +41,7 @@ from deadheat.league.tables import Series
 from deadheat.workers.broker.queue import CONTROL, celery_app
 from tests.benchmarks.cgroups import MeasuredGroup
 from tests.benchmarks.engine_of_our_own import PrivateEngine
-from tests.benchmarks.targets import SLACK, Targets
+from tests.benchmarks.targets import Targets
 from tests.cluster.cluster import API_MACHINES, WORKERS, Cluster
 from tests.cluster.network import Machine
 from tests.cluster.servers import until
@@ -54,8 +54,9 @@ AS_SHIPPED = {"LEASE_SECONDS": "30", "REQUEUE_SECONDS": "60"}
 STORE_BYTES = 2**30
 """Some 20,000 matches leave a transcript each."""
 
-SERVERS_TARGET, BESIDE_TARGET = 6, 9
-"""Hundredths of the whole CPU time."""
+SERVERS_TARGET, BESIDE_TARGET = 5, 10
+SERVERS_REACHED, BESIDE_REACHED = 6, 9
+"""Hundredths of the whole CPU time; the second line is for four seconds of it."""
 
 HOUSEKEEPING = "housekeeping"
 SERVERS = {"db1": "database", "queue": "queue", "api1": "API and scheduler", "api2": "API and scheduler, second"}
@@ -70,7 +71,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--short", action="store_true", help="a few seconds of each, and 5,000 series for 100,000")
     short = parser.parse_args().short
-    targets = Targets(SLACK if short else 1)
+    targets = Targets(short)
     played(targets, seconds=4 if short else 60)
     backlog(targets, LARGE // 20 if short else LARGE, rounds=20 if short else 60)
     return targets.report()
@@ -145,10 +146,11 @@ def report_shares(targets: Targets, rows: dict[int, dict[str, float]]) -> None:
         print(f"    {SERVERS.get(name, name):26} {100 * value / total:5.1f} %  {1000 * value / matches:6.2f} ms")
     servers = sum(spent[name] for name in SERVERS) / total
     beside = servers + spent[HOUSEKEEPING] / total
-    print(
-        f"    Ours beside playing, %: {targets.shown('beside playing', 100 * beside, most=BESIDE_TARGET, form='.1f')}"
-    )
-    print(f"    Without housekeeping, %: {targets.shown('servers', 100 * servers, most=SERVERS_TARGET, form='.1f')}")
+    for what, share, most, reached in (
+        ("Ours beside playing, %", beside, BESIDE_TARGET, BESIDE_REACHED),
+        ("Without housekeeping, %", servers, SERVERS_TARGET, SERVERS_REACHED),
+    ):
+        print(f"    {what}: {targets.shown(what, 100 * share, most=most, form='.1f', reached=reached)}")
 
 
 # (c): a long queue ------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from deadheat.league.service.series.games import games_here
 from deadheat.league.service.series.turns import claim_next_series, oldest
 from deadheat.league.states import JobState
 from deadheat.league.tables import Match, Participant, Series
-from tests.benchmarks.targets import SLACK, Targets
+from tests.benchmarks.targets import Targets
 from tests.league.world import HOST, START, World, settings
 
 FEW, MANY = 1_000, 100_000
@@ -41,7 +41,7 @@ def main() -> int:
     parser.add_argument("--short", action="store_true", help="a tenth of the series and fewer rounds")
     short = parser.parse_args().short
     few, many, rounds = (FEW, MANY // 10, 20) if short else (FEW, MANY, 100)
-    targets = Targets(SLACK if short else 1)
+    targets = Targets(short)
     with tempfile.TemporaryDirectory() as folder:
         worlds = {count: league(Path(folder) / str(count), count) for count in (few, many)}
         compare(worlds, rounds, targets)

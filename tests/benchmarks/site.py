@@ -41,7 +41,7 @@ from deadheat.league.states import Role
 from deadheat.league.tables import User
 from tests.api.site import InProcess, NotedQueue
 from tests.benchmarks.crowd import crowd
-from tests.benchmarks.targets import SLACK, Targets
+from tests.benchmarks.targets import Targets
 from tests.league.world import settings
 
 TARGET = 1.5
@@ -58,7 +58,7 @@ def main() -> int:
     parser.add_argument("--short", action="store_true", help="20,000 matches, and fewer requests")
     parser.add_argument("--folder", type=Path)
     chosen = parser.parse_args()
-    targets = Targets(SLACK if chosen.short else 1)
+    targets = Targets(chosen.short)
     bots, matches = 2_000, 20_000 if chosen.short else 1_000_000
     with tempfile.TemporaryDirectory() as temporary:
         folder = chosen.folder or Path(temporary)

@@ -11,17 +11,28 @@ SLACK = 1.1
 
 @dataclass
 class Targets:
-    """The targets of one run. `slack`: the factor by which a figure may miss its target."""
+    """The targets of one run. A `short` run must not fall behind what has been reached, which may miss the target."""
 
-    slack: float = 1.0
+    short: bool = False
     missed: list[str] = field(default_factory=list)
 
-    def shown(self, what: str, figure: float, least: float = -inf, most: float = inf, form: str = ".3f") -> str:
-        """Return the figure with its target as text."""
+    def shown(
+        self,
+        what: str,
+        figure: float,
+        least: float = -inf,
+        most: float = inf,
+        form: str = ".3f",
+        reached: float | None = None,
+    ) -> str:
+        """Return the figure with its target as text. `reached`: what stands for `most` in a short run."""
+        if self.short and reached is not None:
+            most = reached
         if least == -inf and most == inf:
             return f"{figure:{form}}"
         wanted = f">= {least:g}" if most == inf else f"<= {most:g}" if least == -inf else f"{least:g} to {most:g}"
-        met = least / self.slack <= figure <= most * self.slack
+        slack = SLACK if self.short else 1
+        met = least / slack <= figure <= most * slack
         if not met:
             self.missed.append(f"{what}: {figure:{form}}, wanted {wanted}")
         return f"{figure:{form}} ({wanted}){'' if met else ' MISSED'}"

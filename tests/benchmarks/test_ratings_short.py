@@ -40,6 +40,17 @@ def test_a_missed_target_is_said_and_counted() -> None:
     assert [sentence.split(":")[0] for sentence in targets.missed] == ["tau", "coverage"]
 
 
+def test_a_short_run_may_be_a_tenth_behind_what_was_reached() -> None:
+    targets = Targets(short=True)
+    assert targets.shown("kept", 1.6, most=1.5) == "1.600 (<= 1.5)"
+    assert targets.shown("match", 2.9, most=1.3, reached=2.8) == "2.900 (<= 2.8)"
+    assert targets.missed == []
+    assert targets.shown("kept", 1.7, most=1.5) == "1.700 (<= 1.5) MISSED"
+    assert targets.shown("match", 3.1, most=1.3, reached=2.8) == "3.100 (<= 2.8) MISSED"
+    assert targets.report() == 1
+    assert Targets().shown("match", 2.9, most=1.3, reached=2.8) == "2.900 (<= 1.3) MISSED"
+
+
 @pytest.mark.parametrize("elo", [0.0, 50.0])
 def test_pairs_have_the_mean_of_single_games_and_more_variance(elo: float) -> None:
     single, double = np.array(single_games(elo)), np.array(pairs(elo))

@@ -49,6 +49,7 @@ def test_the_pieces_are_those_of_the_whole(
     assert whole(found) == standings
     lazy: Rows = found["rows"]
     assert [lazy[place] for place in range(len(lazy))] == [*lazy] == ranked
+    assert [lazy[-place] for place in range(1, len(lazy) + 1)] == ranked[::-1]
     assert lazy.bots == [row["bot_id"] for row in ranked]
     assert lazy.ranked == sum(row["rank"] is not None for row in ranked)
     assert lazy.place_of(2) == (lazy.bots.index(2) if 2 in lazy.bots else None)

@@ -55,10 +55,11 @@ class Rows(Sequence[Row]):
     @overload
     def __getitem__(self, place: slice) -> list[Row]: ...
     def __getitem__(self, place: int | slice) -> Row | list[Row]:
-        if isinstance(place, int):
-            return self._between(place, place + 1)[0]
-        begin, end, _step = place.indices(len(self))
-        return self._between(begin, end) if begin < end else []
+        chosen = range(len(self))[place]
+        if isinstance(chosen, int):
+            return self._between(chosen, chosen + 1)[0]
+        assert chosen.step == 1, "rows are read in their order"
+        return self._between(chosen.start, chosen.stop) if chosen else []
 
     def _between(self, first: int, end: int) -> list[Row]:
         places = self._places(end)

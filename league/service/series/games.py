@@ -53,7 +53,7 @@ def same_as(games: tuple[Identity, ...]) -> SelectOfScalar[str]:
 
 
 def closed_to(games: tuple[Identity, ...]) -> SelectOfScalar[int]:
-    """The seasons whose series a process with these games must not claim."""
+    """Return the seasons whose series a process with these games must not claim."""
     return select(Season.id).where(col(Season.game).not_in(same_as(games)))
 
 
