@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -71,11 +71,30 @@ class Site:
         self.queue = NotedQueue()
         self.blobs = Blobs("memory:///")
         self.app = create_app(self.world.settings, queue=self.queue, db=self.world.db, blobs=self.blobs)
-        self.client = httpx.Client(transport=InProcess(self.app), base_url="http://league")
+        self._closes: list[Callable[[], None]] = [self.world.close]
+        self.client = self.connected()
+
+    def connected(self) -> httpx.Client:
+        """Another client, with cookies of its own; it is closed with the site."""
+        client = httpx.Client(transport=InProcess(self.app), base_url="http://league")
+        self._closes.append(client.close)
+        return client
+
+    def beside(self, **values: object) -> Site:
+        """Another league, with those settings; it is closed with this one."""
+        made = Site(self.world.settings.data_dir / f"beside{len(self._closes)}", **values)
+        self._closes.append(made.close)
+        return made
 
     def close(self) -> None:
-        self.client.close()
-        self.world.close()
+        for close in reversed(self._closes):
+            close()
+
+    def version(self, headers: Mapping[str, str], bot_id: int, content: bytes = b"print()") -> int:
+        """Upload and build a version; its id."""
+        made: int = self.ok(202, self.upload(headers, bot_id, content))["id"]
+        self.world.build(made)
+        return made
 
     def author(self, name: str = "ada") -> dict[str, str]:
         """Signs up; the headers that say so."""

@@ -104,12 +104,13 @@ def test_one_that_cannot_be_is_refused_and_one_that_is_over_is_not_cancelled(sit
 def test_an_organiser_begins_and_cancels_one_at_the_desk(site: Site, boss: Browser) -> None:
     season_id = site.world.season(2)
     form = f"/desk/seasons/{season_id}/evaluations"
-    boss.get(f"/desk/seasons/{season_id}")
-    assert "a Swiss needs rounds" in boss.submit(form, 422, format="swiss", rounds="").text
+    assert (
+        "a Swiss needs rounds"
+        in boss.submit(form, 422, at=f"/desk/seasons/{season_id}", format="swiss", rounds="").text
+    )
     boss.submit(form, format="swiss", rounds="1", matches="2")
     assert boss.answer.url.path == "/evaluations/1"
-    boss.get(f"/desk/seasons/{season_id}")
-    boss.submit(f"{form}/1/cancel")
+    boss.submit(f"{form}/1/cancel", at=f"/desk/seasons/{season_id}")
     assert site.ok(200, site.client.get("/v1/evaluations/1"))["state"] == "cancelled"
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from deadheat.league.tables import Channel
@@ -12,13 +9,6 @@ from tests.api.browser import Browser
 from tests.api.site import Site
 
 KOREAN = {"Accept-Language": "ko-KR,ko;q=0.9,en;q=0.8"}
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    made = Site(tmp_path)
-    yield made
-    made.close()
 
 
 def test_a_page_is_in_the_language_that_the_browser_asks_for(site: Site) -> None:
@@ -57,8 +47,7 @@ def test_a_choice_leads_to_no_other_site_and_to_no_form(site: Site, referer: str
 
 def test_a_choice_holds_for_what_is_sent_too_unless_another_site_made_it(site: Site) -> None:
     browser = Browser(site).sign_up("ada")
-    browser.get("/account/webhooks")
-    browser.submit("/account/webhooks", status=200, url="https://hooks.example/a")
+    browser.submit("/account/webhooks", at="/account/webhooks", status=200, url="https://hooks.example/a")
     for referer, language in (("https://elsewhere.example/", "en"), ("http://league/games", "ko")):
         browser.client.get("/language/ko", headers={"Referer": referer})
         assert site.world.row(Channel, 1).language == language

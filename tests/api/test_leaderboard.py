@@ -39,15 +39,8 @@ def test_it_shows_the_newest_ranking(site: Site, season_id: int) -> None:
     assert (board["unranked"], board["fit"]["triads"], board["seats"][0]["seats"]) == ([], 0, 2)
     assert board["pairs"]["games"] == [[0, 2, 2], [2, 0, 2], [2, 2, 0]]
     assert board["config"]["method"] == "bradley-terry-map"
-    assert board["totals"] == {
-        "rated": 6,
-        "matches": 6,
-        "abandoned": 0,
-        "causes": {},
-        "voids": 0,
-        "timeouts": 0,
-        "other_faults": 0,
-    }
+    nothing = dict.fromkeys(("abandoned", "voids", "timeouts", "other_faults"), 0)
+    assert board["totals"] == nothing | {"rated": 6, "matches": 6, "causes": {}}
     assert len(board["log_sha256"]) == 64
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import html
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -70,13 +69,8 @@ class Watched(Played):
 
 
 @pytest.fixture
-def watched(tmp_path: Path) -> Iterator[Watched]:
-    site = Site(tmp_path)
-    made = Watched(site)
-    yield made
-    for browser in made.browsers.values():
-        browser.close()
-    site.close()
+def watched(site: Site) -> Watched:
+    return Watched(site)
 
 
 def test_who_shares_a_bot_sees_it_too_and_nobody_afterwards(watched: Watched) -> None:

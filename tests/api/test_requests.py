@@ -233,7 +233,7 @@ def test_entering(site: Site) -> None:
     bot_id = site.bot(ada)
     path = f"/v1/seasons/{season}/entries/{bot_id}"
     site.problem(409, site.client.put(path, headers=ada), "not-ready")
-    site.world.build(site.ok(202, site.upload(ada, bot_id, b"print()"))["id"])
+    site.version(ada, bot_id)
     site.problem(404, site.client.put(path, headers=bob), "not-found")
     site.problem(401, site.client.put(path))
     site.problem(404, site.client.put(path, json={"version": 9}, headers=ada), "not-found")

@@ -129,8 +129,7 @@ def test_a_file_declares_stages_and_its_preview_shows_them(site: Site) -> None:
 def test_the_desk_declares_stages_and_refuses_what_cannot_be(site: Site, boss: Browser) -> None:
     season_id = site.world.season(0)
     form = f"/desk/seasons/{season_id}/settings"
-    boss.get(f"/desk/seasons/{season_id}")
-    wrong = boss.submit(form, 422, finals="stages", stages="round-robin keep=2")
+    wrong = boss.submit(form, 422, at=f"/desk/seasons/{season_id}", finals="stages", stages="round-robin keep=2")
     assert "the last stage has a winner" in wrong.text
     boss.submit(form, finals="stages", stages="\r\n".join(STAGES))
     settings = site.ok(200, site.client.get(f"/v1/seasons/{season_id}"))

@@ -40,7 +40,7 @@ SEASON = 1
 
 
 def playing(site: Site) -> Callable[[MatchJob], MatchOutcome]:
-    """Return the outcome of a match really played by random bots."""
+    """Return a function that plays a match with random bots and returns its outcome."""
     bot = bot_class(bots_of(GAME) / "random")
 
     def seated(seed: int) -> Player:
@@ -63,7 +63,7 @@ def playing(site: Site) -> Callable[[MatchJob], MatchOutcome]:
 
 @pytest.fixture
 def judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A transcript is not simulated again while both it and what the tables say of it are as before."""
+    """Simulate a transcript again only if it, or what the tables say about it, has changed: the result is the same."""
     judge, known = archive_checks._of_transcript, dict[tuple[bytes, str], list[str]]()
 
     def judged(data: bytes, row: Row, seats: Sequence[Row]) -> list[str]:
@@ -200,15 +200,15 @@ def test_finals_with_rounds_are_drawn_again_also_when_a_bot_left(
 
 
 def in_another_round(content: bytes) -> bytes:
-    """The first series of the finals is told to be of the second round."""
+    """Move the first series of the finals into the second round."""
     rows = [json.loads(line) for line in content.splitlines()]
     next(row for row in rows if row["purpose"] == "finals" and row["round"] == 1)["round"] = 2
     return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
 
 
 def changed(path: Path, name: str, change: Callable[[bytes], bytes | None], *, honest: bool = True) -> str:
-    """Return `verify`'s answer after a member was changed (None: removed); `honest`: the manifest was changed with
-    it.
+    """Change a member of an archive (None: remove it), and return what `verify` says. `honest`: the manifest is changed
+    to match.
     """
     other = path.with_name("changed.zip")
     with zipfile.ZipFile(path) as old:
@@ -250,7 +250,7 @@ def first_row(**values: object) -> Callable[[bytes], bytes]:
 
 
 def row_of(evaluation_id: int, **values: object) -> Callable[[bytes], bytes]:
-    """The first row of an evaluation is changed."""
+    """Change the first row of an evaluation."""
 
     def edit(content: bytes) -> bytes:
         lines = content.splitlines(keepends=True)

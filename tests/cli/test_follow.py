@@ -19,7 +19,7 @@ from deadheat.league.tables import Match
 from tests.api.site import Site
 
 SERIES = 60
-"""Matches of a series: two of them are more than a page."""
+"""Matches of a series; two series are more than a page."""
 
 
 class Followed:

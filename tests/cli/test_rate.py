@@ -13,7 +13,7 @@ from sqlmodel import col
 
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.tables import Participant
-from tests.cli.command import assert_one_sentence, deadheat, invoke
+from tests.cli.command import assert_one_sentence, invoke
 from tests.league.logs import Line, duels
 from tests.league.test_ratings import baseball
 from tests.league.world import World, settings
@@ -22,7 +22,7 @@ ELO_PER_NAT = 173.7177928
 
 
 def written(folder: Path, lines: list[Line]) -> str:
-    """A file with these games."""
+    """Write a file with these games."""
     path = folder / "log.jsonl"
     games = [dict(zip(("players", "ranks", "group"), line, strict=False)) for line in lines]
     path.write_text("".join(json.dumps(game) + "\n" for game in games))
@@ -95,8 +95,7 @@ def test_an_empty_log_is_no_error(tmp_path: Path) -> None:
 
 
 def test_standard_input_is_a_file() -> None:
-    done = deadheat("rate", "/dev/stdin", "--json")
-    assert json.loads(done.stdout)["entries"] == []
+    assert rated("/dev/stdin")["entries"] == []
 
 
 # A season of a deployment ------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ def kept(site: Site, server: str) -> Served:
 
 
 def test_everybody_can_make_a_ranking_again(kept: Served) -> None:
-    """With a voided match, a disqualified bot, and a version that follows another."""
+    """The season has a voided match, a disqualified bot, and a version that follows another."""
     season_id = kept.world.season(5, series_length=2, games_per_pair=4)
     kept.world.play_all()
     with kept.world.db.transaction() as session:
@@ -83,7 +83,7 @@ def test_how_closely_a_version_is_tied_follows_from_the_exported_gates(kept: Ser
 
 
 def test_what_authors_asked_for_is_no_part_of_ranking_or_dice(kept: Served) -> None:
-    """With the secret told: a version that passed a public test, and matches that no export shows."""
+    """The season's secret is public; a version passed a public test, and some matches are in no export."""
     league = League(kept.world)
     league.ask(50, test=TEST)
     league.ask(2, private=True)

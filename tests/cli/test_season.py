@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
-from typing import Any
 
 import pytest
 
@@ -26,11 +24,8 @@ class Desk(Typing):
     def says(self, who: str, *words: object) -> str:
         return " ".join(super().says(who, *words).split())  # a table is as wide as the terminal
 
-    def json(self, who: str, *words: object) -> Any:
-        return json.loads(self.says(who, *words, "--json"))
-
     def author(self, name: str, bot: str = "") -> None:
-        """Signs up, and brings a bot that is ready."""
+        """Sign up, and upload a bot that is ready."""
         self.headers[name] = self.site.author(name)
         if bot:
             self.upload(name, self.site.bot(self.headers[name], bot))

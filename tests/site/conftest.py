@@ -58,7 +58,7 @@ def browser() -> Iterator[Browser]:
 
 @contextmanager
 def launched(playwright: Playwright, chromium: str) -> Iterator[Browser]:
-    """A browser that is closed in the end."""
+    """Start a browser, and close it in the end."""
     started = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])  # tests run as root
     yield started
     started.close()

@@ -37,13 +37,6 @@ def opened(visit: Open, league: League, name: str, **arguments: object) -> Page:
     return page
 
 
-@pytest.mark.parametrize("name", [*FORFEITS, "liars-dice"])
-def test_it_keeps_no_owner_out(visit: Open, league: League, name: str) -> None:
-    page = opened(visit, league, name)
-    assert keeps_out(page) == []
-    expect(page.get_by_role("region", name="Stderr of seat")).to_have_text(f"stderr of seat {SEATS[name][0]}")
-
-
 def test_a_match_leads_its_signed_in_authors_to_why_they_lost(visit: Open, league: League) -> None:
     page = opened(visit, league, "yacht-auction-forfeit")
     page.goto(f"/matches/{league.matches['yacht-auction-forfeit']}")
@@ -54,6 +47,8 @@ def test_a_match_leads_its_signed_in_authors_to_why_they_lost(visit: Open, leagu
 @pytest.mark.parametrize("name", FORFEITS)
 def test_a_fault_leads_to_its_move(visit: Open, league: League, name: str) -> None:
     page = opened(visit, league, name)
+    assert keeps_out(page) == []
+    expect(page.get_by_role("region", name="Stderr of seat")).to_have_text(f"stderr of seat {SEATS[name][0]}")
     expect(page.locator(".faultbox")).to_contain_text(SEATS[name][1])
     expect(page.get_by_role("region", name="Last lines").locator("tbody tr").last).to_contain_text("bot")
     page.get_by_role("link", name="See it in the replay").click()
@@ -62,6 +57,7 @@ def test_a_fault_leads_to_its_move(visit: Open, league: League, name: str) -> No
 
 def test_a_loss_without_a_fault_leads_to_the_last_move(visit: Open, league: League) -> None:
     page = opened(visit, league, "liars-dice")
+    assert keeps_out(page) == []
     page.get_by_role("link", name="The end of the replay").click()
     expect(page.locator("#replay .words")).to_have_text("expert wins.")
 

@@ -355,7 +355,7 @@ class Keys:
 
 
 def over(page: Page) -> None:
-    """The page of what is left: a result, the replay, and a record that verifies."""
+    """Check the page of a match that is over: its result, its replay, and a record that verifies."""
     expect(page.locator("#told")).to_contain_text(re.compile(r"won|lost|draw"))
     page.wait_for_selector("#replay:not([hidden])")
     page.get_by_text("re-simulate now").click()
@@ -363,7 +363,7 @@ def over(page: Page) -> None:
 
 
 def advised(page: Page) -> None:
-    """The page says what the house's expert would have done, and shows the moment of a move that differs."""
+    """Check that the page says what the house's expert would have done, and leads to a move that differs."""
     expect(page.locator("#advice")).to_contain_text(re.compile(r"It agrees with \d+ of \d+ moves"))
     other = page.locator("#advice tbody tr").first
     assert not page.locator("#advice").get_by_text("nothing that the rules allow").count()
@@ -424,17 +424,21 @@ def test_a_person_plays_to_the_end_by_touch_on_a_phone(
     over(page)
 
 
-def test_what_happens_after_ones_last_move_is_seen_before_the_result(
+def test_moves_of_others_are_seen_one_after_the_other_also_those_after_ones_last(
     visit: Open, league: League, worker: Worker
 ) -> None:
-    page, told = visit("/"), []
+    page, told = visit("/"), list[tuple[str, bool]]()
     page.expose_function("tells", lambda text, is_over: told.append((text, is_over)))
     page.add_init_script(
         "addEventListener('DOMContentLoaded', () => { const where = document.querySelector('[data-part=where]');"
-        " const tell = () => window.tells(where.textContent, document.querySelector('form.move') === null);"
+        " window.shown = new Set(); const tell = () => { window.shown.add(where.textContent);"
+        " window.tells(where.textContent, document.querySelector('form.move') === null); };"
         " if (where) new MutationObserver(tell).observe(where, { childList: true }); })"
     )
     page = seated(signed_in(page, "patient"), opponent(league, "liars-dice"), 2)
+    page.locator(".yours .choosable").first.wait_for(timeout=PATIENCE_MS)
+    Forms.lies(page)
+    page.wait_for_function("() => window.shown?.size > 2", timeout=PATIENCE_MS)
     play(page, Forms.lies)
     after = list(dict.fromkeys(text for text, is_over in told if is_over))
     moves = [int(text.split()[3]) for text in after]
@@ -455,19 +459,6 @@ def test_each_game_is_played_without_scripts(
             break
         move(page)
     expect(page.locator("#told")).to_contain_text(re.compile(r"won|lost|draw"))
-
-
-def test_the_opponents_moves_are_seen_one_after_the_other(visit: Open, league: League, worker: Worker) -> None:
-    page = visit("/")
-    page.context.add_init_script(
-        "addEventListener('DOMContentLoaded', () => { const where = document.querySelector('[data-part=where]');"
-        " window.shown = []; if (where) new MutationObserver(() => window.shown.push(where.textContent))"
-        ".observe(where, { childList: true }); })"
-    )
-    page = seated(signed_in(page, "watcher"), opponent(league, "liars-dice"), 2)
-    page.locator(".yours .choosable").first.wait_for(timeout=PATIENCE_MS)
-    Forms.lies(page)
-    page.wait_for_function("() => window.shown && new Set(window.shown).size > 2", timeout=PATIENCE_MS)
 
 
 def test_who_looks_back_moves_nothing(visit: Open, league: League, worker: Worker) -> None:
@@ -507,7 +498,7 @@ def test_it_is_played_without_scripts_and_a_typo_costs_nothing(visit: Open, leag
 
 
 def every_field_has_a_name(page: Page) -> bool:
-    """Check first what the page checker, a script itself, would check."""
+    """Check what axe would check if scripts ran."""
     fields = page.locator("form.move input:not([type=hidden]), form.move select")
     return all(page.locator(f"label[for={field.get_attribute('id')}]").count() == 1 for field in fields.all())
 

@@ -30,7 +30,7 @@ PANEL = range(2, 5)
 
 
 def played(results: dict[tuple[int, int], list[int]], faults: int = 0) -> Standings:
-    """A gate's games: by candidate and opponent, the half points of each pair of games."""
+    """Play a gate's games. `results`: the half points of each pair of games, by candidate and opponent."""
     design = Design(LABELS, Kind.GAUNTLET, 2, "s", (Stage(5, 20),), panel=3)
     standings = Standings(LABELS, plan(design))
     points = {pair: iter(halves) for pair, halves in results.items()}

@@ -127,7 +127,7 @@ def test_signals_end_in_order_and_the_rest_is_played_later(number: signal.Signal
     played = [json.loads(line)["number"] for line in text.splitlines()]
     assert 0 < len(played) < 60
     log.write_text(text + '{"number": 7, "pl')
-    done = deadheat("tournament", "--resume", str(folder), "--json", DEADHEAT_LOCK_DIR=str(locks))
+    done = invoke("tournament", "--resume", str(folder), "--json")
     assert done.returncode == 0, done.stderr
     assert sorted(game["number"] for game in log_of(folder)) == list(range(60))
     *games, last = [json.loads(line) for line in done.stdout.splitlines()]
