@@ -82,9 +82,7 @@ class Provider:
         claims |= {"iat": now, "exp": now + 300, "email": "ada@a.example", "email_verified": True}
         self.lie(claims)
         header = {"alg": "RS256", "kid": self.key.kid, **self.header}
-        token = (
-            jwt.encode(header, claims, self.signing or self.key, [header["alg"]]) if self.token is None else self.token
-        )
+        token = self.token or jwt.encode(header, claims, self.signing or self.key, [header["alg"]])
         return {"access_token": "unused", "token_type": "Bearer", "id_token": token}
 
     def answer(self, path: str, form: dict[str, str] | None, authorization: str) -> tuple[int, Any]:

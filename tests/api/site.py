@@ -114,9 +114,8 @@ class Site:
         return found
 
     def upload(self, headers: Mapping[str, str], bot_id: int, content: bytes, filename: str = "bot.py") -> Response:
-        return self.client.post(
-            f"/v1/bots/{bot_id}/versions", files={"file": (filename, content)}, headers=dict(headers)
-        )
+        files = {"file": (filename, content)}
+        return self.client.post(f"/v1/bots/{bot_id}/versions", files=files, headers=dict(headers))
 
     def ok(self, status: int, answer: Response) -> Any:
         assert answer.status_code == status, answer.text

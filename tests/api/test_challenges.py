@@ -90,9 +90,8 @@ def test_a_public_challenge_is_seen_by_everybody_and_stopped_by_its_author(askin
 def test_a_quota_tells_when_there_is_more(asking: Asking) -> None:
     asking.ask(games=20)
     body = {"season_id": asking.season_id, "bot_id": asking.bot_id, "opponent_id": asking.rival, "games": 1}
-    problem = asking.site.problem(
-        429, asking.site.client.post("/v1/challenges", json=body, headers=asking.headers), "over-quota"
-    )
+    answer = asking.site.client.post("/v1/challenges", json=body, headers=asking.headers)
+    problem = asking.site.problem(429, answer, "over-quota")
     assert "20 a day" in problem["detail"]
 
 

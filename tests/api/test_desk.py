@@ -159,9 +159,8 @@ def test_what_is_settled_cannot_be_typed_in(boss: Browser) -> None:
     assert tag is not None
     assert tag[0].endswith(" disabled>")
     assert "can no longer be changed" in boss.page.text
-    sent = {
-        name: value for name, value in boss.form(f"{path}/settings").fields.items() if name not in SETTLED_ONCE_OPEN
-    }
+    fields = boss.form(f"{path}/settings").fields
+    sent = {name: value for name, value in fields.items() if name not in SETTLED_ONCE_OPEN}
     answer = boss.client.post(f"{path}/settings", data={**sent, "promoted": "3"}, headers=OURS)
     assert answer.status_code == 303
     assert boss.api("GET", "/v1/seasons/1").json()["promoted"] == 3
@@ -275,9 +274,7 @@ def test_a_match_is_voided_restored_and_played_again(boss: Browser, played: Play
     boss.submit("/desk/matches", 422, match="x", verb="void", reason="it")
 
 
-def test_an_appeal_is_made_on_the_matchs_page_and_ruled_at_the_desk(
-    ada: Browser, boss: Browser, played: Played
-) -> None:
+def test_an_appeal_is_made_on_a_matchs_page_and_ruled_at_the_desk(ada: Browser, boss: Browser, played: Played) -> None:
     match = played.ids[1]
     ada.get(f"/matches/{match}")
     assert f'href="/matches/{match}/appeal"' in ada.answer.text

@@ -69,10 +69,9 @@ def test_a_new_ranking_has_a_new_etag(site: Site, season_id: int) -> None:
 def test_a_fresh_answer_asks_the_database_nothing(site: Site, season_id: int, monkeypatch: pytest.MonkeyPatch) -> None:
     path = f"/v1/seasons/{season_id}/leaderboard"
     first = site.client.get(path)
-    site.app.state.services.bodies._seconds = lambda: 0.0
-    site.app.state.services.bodies.keep(
-        ("leaderboard", season_id), site.app.state.services.bodies._kept.popitem()[1][1]
-    )
+    bodies = site.app.state.services.bodies
+    bodies._seconds = lambda: 0.0
+    bodies.keep(("leaderboard", season_id), bodies._kept.popitem()[1][1])
     monkeypatch.setattr(Database, "reading", lambda _: pytest.fail("it asked"))
     assert site.client.get(path).content == first.content
 
@@ -137,11 +136,7 @@ def test_what_is_remembered_is_given_for_its_address_alone_and_measured_as_its_r
     assert again.headers["content-security-policy"] == first.headers["content-security-policy"]
     assert site.client.get(path, headers={"If-None-Match": first.headers["etag"]}).status_code == 304
     assert site.client.head(path).content == b""
-    assert seen == [
-        ("GET", "/seasons/{season_id}", 200),
-        ("GET", "/seasons/{season_id}", 304),
-        ("GET", "/seasons/{season_id}", 200),
-    ]
+    assert seen == [("GET", "/seasons/{season_id}", status) for status in (200, 304, 200)]
     assert site.client.post(path).status_code == 405
     assert site.client.get(f"{path}?page=2").status_code == 500, "another address is another page"
     bodies._seconds = lambda: FRESH_SECONDS + 1

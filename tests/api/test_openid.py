@@ -6,8 +6,6 @@ import base64
 import html
 import json
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -482,15 +480,13 @@ def test_a_token_for_the_command_line_is_made_on_the_page(browser: Browser, prov
 # Without a provider ------------------------------------------------------------------------------------------------
 
 
-def test_without_a_provider_there_is_no_button_and_nothing_is_imported(site: Site) -> None:
+def test_without_a_provider_there_is_no_button(site: Site) -> None:
     browser = Browser(site)
     for path in ("/sign-in", "/sign-up"):
         browser.get(path)
         assert "openid" not in browser.answer.text
     browser.sign_up("ada").get("/account")
     assert "openid" not in browser.answer.text
-    code = "import sys; import deadheat.api.app; sys.exit('joserfc' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -323,9 +323,8 @@ def test_a_bots_opponents_are_listed_page_by_page(site: Site, monkeypatch: pytes
     first, second = (page(site, f"{path}&page={number}") for number in (1, 2))
     assert {f"/bots/1?season={season}", f"/bots/1/opponents?page=2&season={season}"} <= set(first.links)
     met = [[link for link in one.links if "opponent=" in link] for one in (first, second)]
-    assert sorted(link for links in met for link in links) == [
-        f"/bots/1/matches?opponent={number}" for number in (2, 3)
-    ]
+    links = sorted(link for links in met for link in links)
+    assert links == [f"/bots/1/matches?opponent={number}" for number in (2, 3)]
     assert met[0] != met[1] and "counted matches among the bot's newest 5,000" in first.text
     assert "None in this season." in page(site, f"{path}&page=3").text
     page(site, "/bots/1/opponents?season=99", 404)

@@ -248,9 +248,8 @@ def test_a_build_that_we_failed_is_told_to_its_author(site: Site) -> None:
     bot_id = site.bot(ada)
     made = site.ok(202, site.upload(ada, bot_id, b"print()"))
     job = site.world.building(made["id"], "w1")
-    site.world.write(
-        give_back_build, job.version_id, job.attempt, "w1", Failure("no-engine", "no answer at /run/docker.sock")
-    )
+    failure = Failure("no-engine", "no answer at /run/docker.sock")
+    site.world.write(give_back_build, job.version_id, job.attempt, "w1", failure)
     log = site.ok(200, site.client.get(f"/v1/bots/{bot_id}/versions/1/log", headers=ada))
     assert [(attempt["cause"], attempt["detail"]) for attempt in log["tries"]] == [
         ("no-engine", "A machine's container engine did not answer.")

@@ -105,10 +105,8 @@ def test_a_bot_enters_chooses_withdraws_and_comes_back(ada: Browser, site: Site)
     with world.db.transaction() as session:
         values = {"state": VersionState.READY, "program_sha256": "f" * 64}
         session.exec(update(BotVersion).values(**values))
-    assert (
-        "Version 1 plays, and newer ones take over"
-        in ada.submit(f"/bots/1/seasons/{season}/enter", at="/bots/1/upload").text
-    )
+    ada.submit(f"/bots/1/seasons/{season}/enter", at="/bots/1/upload")
+    assert "Version 1 plays, and newer ones take over" in ada.page.text
     assert "Version 1 plays." in ada.submit(f"/bots/1/seasons/{season}/enter", version="1").text
     assert "withdrawn" in ada.submit(f"/bots/1/seasons/{season}/withdraw").text
     assert "withdrawn" not in ada.submit(f"/bots/1/seasons/{season}/rejoin").text
@@ -185,8 +183,7 @@ def test_the_bot_is_renamed_described_and_retired_and_its_source_fetched(ada: Br
 
 def test_a_change_of_a_bot_says_what_changes(ada: Browser, site: Site) -> None:
     assert "field to change" in site.problem(422, ada.api("PATCH", "/v1/bots/1", json={}))["detail"]
-    found = site.ok(
-        200, ada.api("PATCH", "/v1/bots/1", json={"name": "Greedy", "description": "  new  ", "retired": True})
-    )
+    change = {"name": "Greedy", "description": "  new  ", "retired": True}
+    found = site.ok(200, ada.api("PATCH", "/v1/bots/1", json=change))
     assert (found["name"], found["description"]) == ("Greedy", "new") and found["retired_at"]
     site.problem(422, ada.api("PATCH", "/v1/bots/1", json={"retired": "yes"}))

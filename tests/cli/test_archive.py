@@ -274,9 +274,8 @@ def test_an_archive_is_right_and_every_lie_in_it_is_found(written: Path, judged_
     done = invoke("season", "verify", str(written), "--json")
     told = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0, done.stdout
-    assert [one["check"] for one in told] == [
-        *("members", "transcripts", "ranking", "dice", "evaluations", "finals", "sources")
-    ]
+    checks = "members transcripts ranking dice evaluations finals sources"
+    assert [one["check"] for one in told] == checks.split()
     assert all(one["verified"] for one in told)
     assert "4 evaluations" in told[4]["detail"]
     assert "2 stages" in told[5]["detail"]
@@ -290,9 +289,7 @@ def test_an_archive_is_right_and_every_lie_in_it_is_found(written: Path, judged_
     assert f"{transcript} is missing" in changed(written, transcript, lambda _: None, honest=False)
     assert "the transcript is not the one of the table" in changed(written, transcript, lambda text: text + b"\n")
     assert "its places or faults are not those" in changed(written, table("participants"), first_row(rank=7))
-    assert "its seed does not match the commitment" in changed(
-        written, table("matches"), first_row(commitment="0" * 64)
-    )
+    assert "its seed does not match" in changed(written, table("matches"), first_row(commitment="0" * 64))
     assert "WRONG ranking" in changed(written, f"v1/seasons/{SEASON}/leaderboard.json", edited('"games":', '"games":1'))
     assert "its places do not follow" in changed(written, table("evaluation_players"), first_row(place=9))
     points = changed(written, table("evaluation_pairings"), first_row(first_points=1.5, second_points=0.5))
@@ -304,9 +301,8 @@ def test_an_archive_is_right_and_every_lie_in_it_is_found(written: Path, judged_
     assert "come from no match" in changed(written, table("series"), without_pairings)
     assert "not played as it was declared" in changed(written, table("evaluations"), row_of(3, further=0))
     assert "not played as it was declared" in changed(written, table("evaluations"), row_of(3, tie_breaks=None))
-    assert "its tie-breaks do not follow" in changed(
-        written, table("evaluations"), row_of(1, tie_breaks='["rounds_won"]')
-    )
+    other = row_of(1, tie_breaks='["rounds_won"]')
+    assert "its tie-breaks do not follow" in changed(written, table("evaluations"), other)
     assert "ended before everything" in changed(written, table("evaluation_pairings"), without_the_last)
     assert "places in the finals do not follow" in changed(written, table("entries"), first_row(finals_place=9))
     source = changed(written, f"v1/seasons/{SEASON}/sources/3", bytes.upper)

@@ -55,9 +55,8 @@ def test_nothing_is_wrong_with_the_embedded_default(well: Settings) -> None:
 def test_findings_can_be_read_by_programs(well: Settings) -> None:
     done = invoke("doctor", "--json", "--role", "api")
     rows = [json.loads(line) for line in done.stdout.splitlines()]
-    assert {"settings", "database", "broker", "blobs", "clock", "disk", "workers", "scheduler"} <= {
-        row["about"] for row in rows
-    }
+    parts = {"settings", "database", "broker", "blobs", "clock", "disk", "workers", "scheduler"}
+    assert parts <= {row["about"] for row in rows}
     assert {row["verdict"] for row in rows} <= {"good", "remark"}
 
 

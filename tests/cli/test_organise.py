@@ -123,23 +123,13 @@ def test_a_season_is_exported(desk: Desk, tmp_path: Path) -> None:
 def test_an_export_whose_reader_has_seen_enough_ends_without_a_word(desk: Desk) -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    command = [
-        sys.executable,
-        "-m",
-        "deadheat.cli.main",
-        "export",
-        str(desk.played.season),
-        "matches",
-        "--server",
-        desk.server,
-    ]
+    command = [sys.executable, "-m", "deadheat.cli.main", "export", str(desk.played.season), "matches"]
     try:
-        done = subprocess.run(
-            command, cwd=ROOT, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60, check=False
-        )
+        at = ["--server", desk.server]
+        done = subprocess.run([*command, *at], cwd=ROOT, stdout=writer, stderr=subprocess.PIPE, timeout=60, check=False)
     finally:
         os.close(writer)
-    assert (done.returncode, done.stderr) == (1, "")
+    assert (done.returncode, done.stderr) == (1, b"")
 
 
 def test_an_export_that_breaks_off_leaves_no_file_that_looks_whole(desk: Desk, tmp_path: Path, monkeypatch) -> None:

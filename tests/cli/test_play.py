@@ -149,10 +149,8 @@ def test_what_a_bot_writes_to_stderr_lies_beside_its_transcript(tmp_path: Path) 
     bot = tmp_path / "talker.py"
     bot.write_text("import sys\nprint('hello', file=sys.stderr)\n" + Path(RANDOM).read_text())
     transcript = played(tmp_path, "house:random", str(bot), options=["--seed", "0" * 32])
-    assert sorted(path.name for path in tmp_path.glob(f"{GAME}*")) == [
-        transcript.name,
-        f"{transcript.stem}.seat2.stderr",
-    ]
+    names = [transcript.name, f"{transcript.stem}.seat2.stderr"]
+    assert sorted(path.name for path in tmp_path.glob(f"{GAME}*")) == names
     assert (tmp_path / f"{transcript.stem}.seat2.stderr").read_text() == "hello\n"
     options = ["--matches", "1", "--transcripts", str(tmp_path), "--seed", "0" * 32]
     assert play("house:random", "house:random", options=options).returncode == 0

@@ -42,13 +42,9 @@ def test_seven_of_ten(tmp_path: Path) -> None:
     assert first.keys() >= {"player", "elo", "se", "ci95", "rank_low", "rank_high", "games"}
     assert first["elo"] - second["elo"] == pytest.approx(147.19, abs=0.005)
     assert (first["gap_elo"], first["gap_se"]) == pytest.approx((147.19, 119.88), abs=0.005)
-    assert first["ci95"] == pytest.approx(
-        [first["elo"] - 1.96 * first["se"], first["elo"] + 1.96 * first["se"]], abs=0.01
-    )
-    assert [(entry["rank"], entry["rank_low"], entry["rank_high"]) for entry in (first, second)] == [
-        (1, 1, 2),
-        (2, 1, 2),
-    ]
+    half = 1.96 * first["se"]
+    assert first["ci95"] == pytest.approx([first["elo"] - half, first["elo"] + half], abs=0.01)
+    assert [(one["rank"], one["rank_low"], one["rank_high"]) for one in (first, second)] == [(1, 1, 2), (2, 1, 2)]
     assert (first["games"], second["gap_elo"], found["games"]) == (10, None, 10)
     assert len(found["log_sha256"]) == 64
     assert found["pairs"] == {"players": ["a", "b"], "games": [[0, 10], [10, 0]], "points": [[0, 7], [3, 0]]}
@@ -116,19 +112,15 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 
 def test_a_seasons_ranking_is_recomputed_and_is_the_same(world: World) -> None:
     done = invoke("rate", "--season", "1", "--check")
-    assert (done.returncode, done.stdout.splitlines()[0]) == (
-        0,
-        "Ranking 1 of season 1 follows from its log of 6 games.",
-    )
+    assert (done.returncode, "follows from its log of 6 games." in done.stdout) == (0, True)
     found = json.loads(invoke("rate", "--season", "1", "--check", "--json").stdout)
     assert (found["differences"], found["games"], len(found["log_sha256"])) == ([], 6, 64)
 
 
 def test_a_ranking_that_somebody_touched_is_told_with_exit_code_1(world: World) -> None:
     with world.db.transaction() as session:
-        session.execute(
-            update(Participant).where(col(Participant.match_id) == 1, col(Participant.seat) == 0), {"rank": 2}
-        )
+        seat = update(Participant).where(col(Participant.match_id) == 1, col(Participant.seat) == 0)
+        session.execute(seat, {"rank": 2})
     done = invoke("rate", "--season", "1", "--check")
     assert done.returncode == 1
     assert "does NOT follow from its log of 6 games" in done.stdout

@@ -259,9 +259,7 @@ def test_what_is_not_verified_is_shown_line_by_line_with_a_warning(tmp_path: Pat
 def test_a_game_that_is_not_known_is_shown_line_by_line(tmp_path: Path) -> None:
     file = tmp_path / "other.jsonl"
     other = read(EXAMPLE)
-    file.write_bytes(
-        encode(type(other)("chess", 1, 2, other.seed, other.exchanges, other.result, {"players": [1, "[x]"]}))
-    )
+    file.write_bytes(encode(replace(other, game="chess", rules_version=1, about={"players": [1, "[x]"]})))
     done = invoke("replay", str(file))
     assert "the game 'chess' is not known here" in done.stderr
     assert "1 << ROLL 32146 62656" in done.stdout

@@ -39,9 +39,7 @@ UPLOADS = int(os.environ.get("DEADHEAT_FLOOD", "1000"))
 AUTHORS = 40
 DAWDLERS = 300
 FLOOD, DAWDLE, LOOK = "127.0.0.2", "127.0.0.3", "127.0.0.4"
-GENEROUS = {f"DEADHEAT_{name}_PER_MINUTE": "1000000" for name in ("READS", "WRITES")} | {
-    "DEADHEAT_UPLOADS_PER_HOUR": "1000"
-}
+GENEROUS = dict.fromkeys(("DEADHEAT_READS_PER_MINUTE", "DEADHEAT_UPLOADS_PER_HOUR"), "1000000")
 BUSY, LATER_SECONDS, MOST_TRIES = 503, int(LATER["Retry-After"]), 12
 """How the server answers an upload that waited too long for room, and how often clients try."""
 

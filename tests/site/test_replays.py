@@ -311,9 +311,7 @@ def test_the_server_verifies_on_request(visit: Open, league: League) -> None:
         ('{"verified": null, "problem": "old rules"}', "It cannot be re-simulated here: old rules.", ""),
     ],
 )
-def test_a_server_that_does_not_verify_is_told_of(
-    visit: Open, league: League, body: str, told: str, style: str
-) -> None:
+def test_a_server_that_does_not_verify(visit: Open, league: League, body: str, told: str, style: str) -> None:
     page = viewer(visit(f"/matches/{league.matches['betris-large']}"))
     page.route("**/verification", lambda route: route.fulfill(body=body))
     page.get_by_text("re-simulate now").click()

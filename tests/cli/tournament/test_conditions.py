@@ -178,9 +178,8 @@ def test_a_gates_bots_are_seen_from_its_file(tmp_path: Path) -> None:
         '[[condition]]\nnot_worse_than = "old"\n[[condition]]\nno_loss = "a"\n'
     )
     gate = conditions.read(file)
-    assert gate.panel == [str(tmp_path / "panel" / "a.py"), str(tmp_path / "panel" / "b.py"), "house:greedy"], (
-        "each once"
-    )
+    files = [str(tmp_path / "panel" / name) for name in ("a.py", "b.py")]
+    assert gate.panel == [*files, "house:greedy"], "each once"
     assert gate.references == [str(tmp_path / "old")]
     for text, why in (
         ("panel", "TOML"),
