@@ -23,7 +23,7 @@ class Form:
 
 
 class Read(HTMLParser):
-    """The forms and the text of a page."""
+    """Reads the forms and the text of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class Read(HTMLParser):
 
 
 class Browser:
-    """One browser at a site, which closes it."""
+    """A browser at a site; the site closes it."""
 
     def __init__(self, site: Site) -> None:
         self.client = site.connected()
@@ -77,7 +77,7 @@ class Browser:
         return self.show(self.client.get(path, headers=PAGE, follow_redirects=True), status)
 
     def form(self, action: str) -> Form:
-        """The page's form that is posted there."""
+        """Return the page's form that is posted to this address."""
         return next(form for form in self.page.forms if form.action.partition("#")[0] == action)
 
     def submit(self, action: str, status: int = 200, at: str = "", **values: str) -> Read:
@@ -96,7 +96,7 @@ class Browser:
         return self
 
     def api(self, method: str, path: str, **more: Any) -> httpx.Response:
-        """Request like a script of the page."""
+        """Send a request like a script of the page."""
         headers = {**OURS, "Accept": "application/json", "X-CSRF-Token": self.page.token}
         return self.client.request(method, path, headers=headers, **more)
 

@@ -75,13 +75,13 @@ class Site:
         self.client = self.connected()
 
     def connected(self) -> httpx.Client:
-        """Another client, with cookies of its own; it is closed with the site."""
+        """Return another client, with its own cookies; the site closes it."""
         client = httpx.Client(transport=InProcess(self.app), base_url="http://league")
         self._closes.append(client.close)
         return client
 
     def beside(self, **values: object) -> Site:
-        """Another league, with those settings; it is closed with this one."""
+        """Return another league with these settings; it is closed with this one."""
         made = Site(self.world.settings.data_dir / f"beside{len(self._closes)}", **values)
         self._closes.append(made.close)
         return made
@@ -91,13 +91,13 @@ class Site:
             close()
 
     def version(self, headers: Mapping[str, str], bot_id: int, content: bytes = b"print()") -> int:
-        """Upload and build a version; its id."""
+        """Upload and build a version, and return its id."""
         made: int = self.ok(202, self.upload(headers, bot_id, content))["id"]
         self.world.build(made)
         return made
 
     def author(self, name: str = "ada") -> dict[str, str]:
-        """Signs up; the headers that say so."""
+        """Sign up, and return headers with a token."""
         self.ok(201, self.client.post("/v1/users", json={"name": name, "password": PASSWORD}))
         return self.sign_in(name)
 
@@ -122,7 +122,7 @@ class Site:
         return answer.json() if answer.content else None
 
     def problem(self, status: int, answer: Response, code: str = "") -> dict[str, Any]:
-        """The answer is this problem, as a problem document."""
+        """Check that the answer is this problem, as a problem document, and return it."""
         assert answer.status_code == status, answer.text
         assert answer.headers["content-type"] == PROBLEM
         body: dict[str, Any] = answer.json()
@@ -133,7 +133,7 @@ class Site:
 
 
 def token_in(headers: Mapping[str, str]) -> str:
-    """The token in the headers that `bearer` made."""
+    """Return the token in headers made by `bearer`."""
     return headers["Authorization"].removeprefix("Bearer ")
 
 
@@ -142,7 +142,7 @@ def bearer(token: str) -> dict[str, str]:
 
 
 def zipped(files: Mapping[str | zipfile.ZipInfo, bytes | str]) -> bytes:
-    """A zip with these files."""
+    """Return a zip with these files."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():

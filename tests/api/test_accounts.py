@@ -282,14 +282,8 @@ def test_an_account_is_closed_by_its_password(ada: Browser, site: Site) -> None:
         assert one.answer.url.path == "/sign-in"
     site.problem(401, site.client.get("/v1/users/me", headers=token), "bad-token")
     assert "This account is closed." in ada.submit("/sign-in", 403, name="ada", password=PASSWORD).text
-    late = browser_at_sign_up(site).submit("/sign-up", 409, name="Ada", password=PASSWORD)
+    late = Browser(site).submit("/sign-up", 409, at="/sign-up", name="Ada", password=PASSWORD)
     assert "name is already taken" in late.text
-
-
-def browser_at_sign_up(site: Site) -> Browser:
-    browser = Browser(site)
-    browser.get("/sign-up")
-    return browser
 
 
 def test_an_administrator_bans_and_lets_in_again(ada: Browser, site: Site) -> None:
@@ -309,12 +303,12 @@ def test_an_administrator_bans_and_lets_in_again(ada: Browser, site: Site) -> No
 
 
 def test_an_organiser_gives_out_a_code_or_closes_the_door(site: Site) -> None:
-    boss, guest = Browser(site).sign_up("chief"), browser_at_sign_up(site)
+    boss, guest = Browser(site).sign_up("chief"), Browser(site)
     site.world.write(set_role, "chief", Role.ORGANISER)
     boss.submit("/desk/sign-up", 422, at="/desk", rule="code")
     boss.submit("/desk/sign-up", rule="code", code=" tea ")
     assert boss.form("/desk/sign-up").fields["code"] == "tea"
-    guest.submit("/sign-up", 403, name="guest", password=PASSWORD, code="coffee")
+    guest.submit("/sign-up", 403, at="/sign-up", name="guest", password=PASSWORD, code="coffee")
     assert "need a valid invitation code" in guest.page.text
     api = {"name": "program", "password": PASSWORD}
     site.problem(403, site.client.post("/v1/users", json=api), "not-invited")
@@ -322,9 +316,9 @@ def test_an_organiser_gives_out_a_code_or_closes_the_door(site: Site) -> None:
     guest.submit("/sign-up", name="guest", password=PASSWORD, code="tea")
     assert guest.answer.url.path == "/account"
     boss.submit("/desk/sign-up", rule="closed")
-    late = browser_at_sign_up(site)
-    assert "Sign-up is closed" in late.page.text
-    assert not [form for form in late.page.forms if form.action == "/sign-up"]
+    late = Browser(site).get("/sign-up")
+    assert "Sign-up is closed" in late.text
+    assert not [form for form in late.forms if form.action == "/sign-up"]
     assert "tea" not in site.client.get("/v1/audit").text
 
 

@@ -13,7 +13,7 @@ from tests.league.world import forfeited, won
 
 
 class Asking:
-    """A season of Bob's bot, and Ada, whose bot is not in it, at a browser."""
+    """A season with Bob's bot, and Ada, whose bot is not in it, in a browser."""
 
     def __init__(self, site: Site) -> None:
         self.site = site

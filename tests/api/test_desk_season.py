@@ -29,7 +29,7 @@ NOON = datetime(2027, 7, 1, 12, tzinfo=UTC)
 
 
 def said(browser: Browser) -> list[str]:
-    """What the page says was just done."""
+    """Return what the page says was just done."""
     return re.findall(r'<p class="told" role="status">([^<]*)</p>', browser.answer.text)
 
 

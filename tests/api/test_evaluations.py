@@ -176,7 +176,7 @@ def exported(site: Site, season_id: int, table: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(("format_", "rounds"), [("swiss", 6), ("round-robin", None)])
 def test_its_whole_course_follows_from_the_export(site: Site, format_: str, rounds: int | None) -> None:
-    """Random results, faults and our failures: a second implementation draws each round and places everybody."""
+    """After random results, faults and our failures a second implementation draws each round and places everybody."""
     world, chance = site.world, random.Random(7)
     season_id = world.season(9, ladder_during_evaluations=False)
     body = {"format": format_, "rounds": rounds}

@@ -43,7 +43,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def seated(site: Site, game: str = "yacht-auction", table: str = "1-2") -> tuple[Browser, ExhibitionJob]:
-    """Ada has taken a seat, and a worker has taken the match."""
+    """Let Ada take a seat, and a worker take the match."""
     _, bot_id = site.world.playing_bot("greedy", game)
     ada = Browser(site).sign_up()
     ada.submit("/play", at=f"/play?bot={bot_id}", table=table)
@@ -189,7 +189,7 @@ def test_when_it_is_over_everyone_can_watch_and_verify_it(site: Site) -> None:
 
 
 def over(site: Site) -> tuple[Browser, ExhibitionJob, Transcript]:
-    """Ada's match of a kept transcript is over."""
+    """End Ada's match with a stored transcript."""
     ada, job = seated(site)
     content = (TRANSCRIPTS / "yacht-auction.jsonl").read_bytes()
     record = decode(content)
@@ -351,7 +351,7 @@ def test_a_form_that_is_not_filled_in_is_refused_in_its_own_words(
 
 
 def asked_of(name: str, asked: int) -> Turn:
-    """The form for what is asked at that exchange of a recorded match."""
+    """Return the form for what is asked at this exchange of a recorded match."""
     record = decode((TRANSCRIPTS / f"{name}.jsonl").read_bytes())
     replies = [dict(exchange.replies) for exchange in record.exchanges[:asked]]
     match = unfinished(GAMES[name], record.seats, record.seed, replies)

@@ -125,11 +125,11 @@ KEPT: dict[Exported, tuple[type[SQLModel], dict[str, str]]] = {
 """Exported tables that are rows of the database, and columns that have another name there."""
 
 FURNISHED = [table for table in Exported if table is not Exported.SOURCES]
-"""All but the one that is empty while the season goes on: see `tests/league/test_public.py`."""
+"""All tables except SOURCES, which is empty until the season is over (tests/league/test_public.py)."""
 
 
 def stored(session: Session, row_type: type[SQLModel], season_id: int) -> list[dict[str, Any]]:
-    """All the season's rows, in the order of their keys."""
+    """Return all rows of the season, in the order of their keys."""
     statement: Any = select(row_type)
     if row_type is tables.Challenge:
         statement = statement.where(col(tables.Challenge.entry_id).is_not(None))
@@ -143,7 +143,7 @@ def stored(session: Session, row_type: type[SQLModel], season_id: int) -> list[d
 
 
 def plain(value: Any) -> Any:
-    """A stored value as an export says it."""
+    """Return a stored value as exports write it."""
     if isinstance(value, dict):
         return json.dumps(value, sort_keys=True)
     return value.replace("Z", "+00:00") if isinstance(value, str) and re.match(r"\d{4}-\d\d-\d\dT", value) else value

@@ -103,7 +103,7 @@ def test_threads_that_keep_answers_at_once_drop_none_under_each_others_hands() -
     others = threading.Thread(target=lambda: [bodies.keep(number, body) for number in range(CACHED_BODIES)])
 
     class Interrupted(OrderedDict[object, tuple[float, Body]]):
-        """Gives others their turn in the middle of keeping one answer; a lock must keep them waiting."""
+        """Lets other threads run in the middle of keeping one answer; a lock must keep them waiting."""
 
         def __setitem__(self, key: object, value: tuple[float, Body]) -> None:
             super().__setitem__(key, value)

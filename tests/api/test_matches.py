@@ -17,7 +17,7 @@ from tests.league.world import GAME, abandoned, forfeited, release_series, won
 
 
 def transcript(job: SeriesJob, number: int = 0) -> bytes:
-    """A very short match, won by its first seat as in `won`."""
+    """Return the transcript of a very short match, won by its first seat as in `won`."""
     match = job.matches[number]
     events = ({"type": "roll", "round": 1, "a": "12345"}, {"type": "odd", "text": "<script>\u202e\x1b[31m"})
     exchange = Exchange((Message(0, "READY", 3_000_000_000),), {0: Reply("OK", 5_000_000)}, events)

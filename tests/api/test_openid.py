@@ -57,7 +57,7 @@ def known(browser: Browser, provider: Provider) -> Browser:
 
 
 def sent_to(browser: Browser) -> str:
-    """The provider's address that the page leads to."""
+    """Return the provider's address to which the page leads."""
     found = re.search(r'http-equiv="refresh" content="0; url=([^"]+)"', browser.answer.text)
     assert found is not None, browser.answer.text
     return html.unescape(found[1])

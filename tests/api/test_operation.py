@@ -1,4 +1,4 @@
-"""For operators: alive, ready, measured, documented."""
+"""What operators need: the server is alive, ready, measured and documented."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.api.site import PROBLEM, Site
 
 
 def metric(site: Site, name: str) -> float:
-    """The value of one line of /metrics."""
+    """Return the value of one line of /metrics."""
     text = site.client.get("/metrics").text
     found = re.search(rf"^{re.escape(name)} (\S+)$", text, re.MULTILINE)
     assert found is not None, f"{name} not in\n{text}"

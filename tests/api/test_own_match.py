@@ -27,7 +27,7 @@ HOSTILE = "</pre><script>alert(1)</script>\n\x1b[31mred\x1b]0;title\x07 \u202egn
 
 
 class Watched(Played):
-    """The same season, with a signed-in browser for each author."""
+    """A finished series, and a signed-in browser for each author."""
 
     def __init__(self, site: Site) -> None:
         super().__init__(site)
@@ -40,7 +40,7 @@ class Watched(Played):
         return html.unescape(self.browsers[name].answer.text)
 
     def won_by_ada(self, transcript: Transcript) -> int:
-        """One more match, with that transcript."""
+        """Play one more match, which Ada wins, with this transcript; return its place in `ids`."""
         number = self.another()
         with self.site.world.db.transaction() as session:
             match = session.exec(select(Match).where(Match.id == self.ids[number])).one()
@@ -50,7 +50,7 @@ class Watched(Played):
         return number
 
     def another(self, **endings: str) -> int:
-        """One more match, in which Ada's seat 0 was too slow; `endings`: seat0, seat1."""
+        """Play one more match, in which Ada's seat 0 is too slow; return its place in `ids`. `endings`: stderr by seat."""
         site = self.site
         season = site.world.season(0, series_length=1, games_per_pair=1)
         for headers, bot_id in zip((self.ada, self.bob), self.bots, strict=True):
@@ -92,7 +92,7 @@ def test_who_shares_a_bot_sees_it_too_and_nobody_afterwards(watched: Watched) ->
 
 
 def test_what_is_private_is_kept_nowhere(watched: Watched) -> None:
-    """Not by the server for the next who asks for the same address, nor by anybody on the way."""
+    """Neither the server nor anybody on the way keeps it for the next reader of the same address."""
     path = f"/matches/{watched.ids[0]}/mine"
     public = f"/matches/{watched.ids[0]}"
     for _ in range(2):

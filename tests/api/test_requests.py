@@ -25,7 +25,7 @@ blob-missing blobs-away illegal-move name-taken narrow-token no-place not-admitt
 not-found not-invited not-ready over-quota own-match provider-away provider-refused sign-in-again too-many
 too-soon unknown-game unsettled upload-too-large wrong-credentials wrong-game wrong-state
 """
-"""Of all errors of the league. Programs know them, so none may change."""
+"""The codes of all errors of the league. Programs know them, so none may change."""
 
 
 def test_every_error_of_the_league_has_a_status_and_its_code() -> None:

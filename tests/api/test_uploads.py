@@ -163,7 +163,7 @@ class Endless:
 
 
 def call(site: Site, client: Endless, headers: dict[str, str], path: str) -> tuple[int, dict[str, str]]:
-    """One request at the level of ASGI; its status and headers."""
+    """Send one request at the level of ASGI, and return the answer's status and headers."""
     sent: list[dict[str, Any]] = []
 
     async def send(message: Any) -> None:

@@ -83,5 +83,5 @@ def test_a_forgotten_password_is_replaced_by_a_link_once_and_nobody_learns_who_i
 
 
 def resets(session: Session) -> list[int]:
-    """The channels to which links to choose another password are on their way."""
+    """Return the channels to which links for a new password are on their way."""
     return list(session.exec(select(Delivery.channel_id).where(col(Delivery.resets_password).is_(True))))

@@ -62,7 +62,7 @@ class Everything(League):
         return [*matches, f"/matches/{self.matches['yacht-auction']}#move-3", *games, *more]
 
     def signed_in(self, role: str) -> StorageState | None:
-        """The browser storage of somebody in that role."""
+        """Return the browser storage of somebody in this role."""
         if role == "anonymous":
             return None
         with self.site.world.db.reading() as session:

@@ -1,4 +1,4 @@
-"""Forms of which more than one thing can be sent: a row with two buttons, and a place to drop files on."""
+"""Forms with two buttons, with mistakes, for dropped files, and for a season's file."""
 
 from __future__ import annotations
 

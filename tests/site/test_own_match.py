@@ -1,4 +1,4 @@
-"""The owners' page of a match: reached from the match by who is signed in, with real transcripts, without scripts."""
+"""The page of a match that only owners see: reached by links, with real transcripts."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ SEATS = {
     "liars-dice": (1, ""),
     "yacht-auction": (0, ""),
 }
-"""By transcript, whose owner looks, and by which fault the seat lost."""
+"""By transcript: the seat whose owner looks, and the fault by which it lost."""
 
 HOSTILE = "\x1b[31mred\x1b[0m \u202etxt.exe <script>document.title='taken'</script>\n"
 
 
 def opened(visit: Open, league: League, name: str, **arguments: object) -> Page:
-    """The page of that match as the owner of the seat that lost sees it, by links alone."""
+    """Follow links from a match to the page that only the owner of its losing seat sees."""
     match_id, (seat, _) = league.matches[name], SEATS[name]
     with league.site.world.db.transaction() as session:
         mine = (Participant.match_id == match_id, Participant.seat == seat)

@@ -32,11 +32,11 @@ from tests.site.conftest import PHONE, League, Open, barriers, overflows
 from tests.workers.conftest import packed
 
 PATIENCE_MS = 60_000
-"""A bot's answer is there in a moment, unless the machine is busy with something else."""
+"""How long to wait for a bot's answer, which takes a moment on an idle machine."""
 
 
 THUMB = 44
-"""Pixels of what is touched, in both directions (WCAG 2.5.5)."""
+"""The least width and height, in pixels, of what is touched (WCAG 2.5.5)."""
 
 DRAG = (0.5, 0.4, 0.2, 0.05)
 """Where a finger drags a block: from the middle of the board to a corner."""
@@ -93,7 +93,7 @@ def worker(league: League) -> Iterator[Worker]:
 
 
 def opponent(league: League, game: str, name: str = "random") -> int:
-    """A bot whose program is one of the house's."""
+    """Enter a bot whose program is one of the house's, and return its id."""
     world = league.site.world
     program = league.site.blobs.put(packed(bots_of(game) / name))
     owner = world.author()
@@ -116,7 +116,7 @@ def signed_in(page: Page, name: str) -> Page:
 
 
 def seated(page: Page, bot_id: int, copies: int = 1) -> Page:
-    """Takes a seat from the bot's own page."""
+    """Take a seat from the bot's own page."""
     page.goto(f"/bots/{bot_id}")
     page.get_by_role("link", name="play against it").click()
     if copies > 1:
@@ -127,7 +127,7 @@ def seated(page: Page, bot_id: int, copies: int = 1) -> Page:
 
 
 def play(page: Page, move: Callable[[Page], None]) -> int:
-    """Moves until it is over; how many."""
+    """Move until the match is over, and return the number of moves."""
     for number in range(400):
         page.locator("form.move button:visible, #replay").first.wait_for(timeout=PATIENCE_MS)
         if page.locator("#replay").count():
@@ -137,7 +137,7 @@ def play(page: Page, move: Callable[[Page], None]) -> int:
 
 
 def moved(page: Page, move: Callable[[Page], None]) -> None:
-    """Moves once, and waits for what follows."""
+    """Move once, and wait for what follows."""
     before = page.locator("#turn").get_attribute("data-version")
     move(page)
     page.wait_for_function(
@@ -164,7 +164,7 @@ class Forms:
 
     @staticmethod
     def blocks(page: Page) -> None:
-        """Places what fits somewhere, else passes."""
+        """Place the block where it fits, or pass."""
         if page.locator("input[name=block]").count():
             page.locator("input[name=block]").first.check()
             page.get_by_role("button", name="Bet").click()
