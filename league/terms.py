@@ -99,7 +99,7 @@ class Setting:
     ranked_by: bool = False
 
 
-class Terms(BaseModel, use_attribute_docstrings=True, defer_build=True):
+class Terms(BaseModel, use_attribute_docstrings=True):
     """An organiser's settings. Those left out stay as they are; in a new season they have their defaults."""
 
     variant: Annotated[

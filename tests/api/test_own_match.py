@@ -50,7 +50,7 @@ class Watched(Played):
         return number
 
     def another(self, **endings: str) -> int:
-        """Play one more match, in which Ada's seat 0 is too slow; return its place in `ids`. `endings`: stderr by seat."""
+        """Play one more match, in which Ada is too slow on seat 0; return its place in `ids`. `endings`: stderrs."""
         site = self.site
         season = site.world.season(0, series_length=1, games_per_pair=1)
         for headers, bot_id in zip((self.ada, self.bob), self.bots, strict=True):
