@@ -35,7 +35,7 @@ from deadheat.sandbox.box import Exit
 from tests.api.served import served
 from tests.api.site import Site, bearer, token_in
 from tests.api.test_matches import transcript
-from tests.cli.command import RANDOM, ROOT, Typing, assert_one_sentence, invoke
+from tests.cli.command import RANDOM, ROOT, Typing, assert_one_sentence, deadheat, invoke
 from tests.lanes import scaled
 from tests.league.world import GAME, forfeited, won
 
@@ -438,17 +438,22 @@ def test_patience_with_a_build_ends_with_code_3(league: League, monkeypatch: pyt
     assert_one_sentence(league.submit("ada", "--timeout", 25), "version 1 is not built within 25 s", 3)
 
 
-def test_what_fails_its_gate_at_home_is_not_sent(league: League, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("quitter.py").write_text("raise SystemExit(3)\n")
-    Path("gate.toml").write_text('panel = ["./quitter.py"]\ngames = 2\n[[condition]]\nno_loss = "*"\n')
-    words = ("--game", GAME, "--name", "careful", "--no-wait", "--sandbox", "local", "--gate", "gate.toml")
-    refused = league.run("ada", "submit", "quitter.py", *words)
+def test_what_fails_its_gate_at_home_is_not_sent(server: str, site: Site, tmp_path: Path) -> None:
+    gate, quitter = tmp_path / "gate.toml", tmp_path / "quitter.py"
+    quitter.write_text("raise SystemExit(3)\n")
+    gate.write_text(f'panel = ["{quitter}"]\ngames = 2\n[[condition]]\nno_loss = "*"\n')
+    ada = site.author("ada")
+
+    def submit(bot: str, token: str = token_in(ada)) -> subprocess.CompletedProcess[str]:
+        words = ["submit", bot, "--game", GAME, "--name", "careful", "--no-wait", "--sandbox", "local"]
+        return deadheat(*words, "--gate", str(gate), DEADHEAT_SERVER=server, DEADHEAT_TOKEN=token, cwd=tmp_path)
+
+    refused = submit(str(quitter))
     assert_one_sentence(refused, "quitter.py was not uploaded: it does not pass", 1)
-    assert league.says("ada", "bot", "list") == "You have no bots yet.\n"
-    league.headers["bob"] = bearer("dh_unknown")
-    assert_one_sentence(league.run("bob", "submit", RANDOM, *words), "`deadheat login` gets", 1)
-    assert league.says("ada", "submit", RANDOM, *words).partition(" (")[0] == "careful version 1 is uploaded"
+    assert site.client.get("/v1/bots", headers=ada).json()["items"] == []
+    assert_one_sentence(submit(RANDOM, token="dh_unknown"), "`deadheat login` gets", 1)
+    sent = submit(RANDOM)
+    assert (sent.returncode, sent.stdout.partition(" (")[0]) == (0, "careful version 1 is uploaded"), sent.stderr
 
 
 def test_wrong_calls_are_refused_before_anything_is_sent(league: League) -> None:
