@@ -75,11 +75,6 @@ REACHING: Mapping[str, object] = {
 }
 """Options for libpq, which a URL may override."""
 
-PREPARE_AFTER = 2
-"""How often a statement is executed on a connection before psycopg prepares it. A worker plays a few series a minute,
-and psycopg's own 5 would leave most of its statements unprepared for that long.
-"""
-
 ASK_CLOCK_SECONDS = 10.0
 """How often a process asks for the server's time; in between, its own monotonic clock continues it."""
 
@@ -210,9 +205,7 @@ def _engine(url: str) -> Engine:
     options: dict[str, Any] = {"hide_parameters": True, "json_deserializer": decoded, **POOL}
     if parsed.get_backend_name() != "sqlite":
         reaching = {name: value for name, value in REACHING.items() if name not in parsed.query}
-        return create_engine(
-            parsed, pool_pre_ping=True, connect_args={"prepare_threshold": PREPARE_AFTER, **reaching}, **options
-        )
+        return create_engine(parsed, pool_pre_ping=True, connect_args=reaching, **options)
     if parsed.database:
         Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
     waits = {"timeout": BUSY_TIMEOUT_MS / 1000, "cached_statements": 512}

@@ -106,7 +106,7 @@ def celery_app(settings: Settings) -> Celery:
         broker_connection_timeout=BROKER_TIMEOUT_S,
         broker_transport_options=_transport_options(settings),
         beat_schedule=_schedule(),
-        beat_max_loop_interval=1,
+        beat_max_loop_interval=TICK_SECONDS,
     )
     return app
 
