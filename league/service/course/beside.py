@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import bindparam
 from sqlalchemy import select as columns
@@ -29,7 +30,7 @@ def beside_the_ladder(session: Session, season_id: int) -> Beside:
     return Beside(*session.connection().execute(BESIDE, {"season_id": season_id}).one())
 
 
-_HERE = bindparam("season_id")
+_HERE: Any = bindparam("season_id")
 _RUNS = exists().where(col(PanelRun.season_id) == _HERE, col(PanelRun.state) == ChallengeState.RUNNING)
 _WAITS = exists().where(col(Entry.season_id) == _HERE, col(Entry.waits_for_panel).is_(True))
 _PLAYED = exists().where(col(Evaluation.season_id) == _HERE, col(Evaluation.state) == EvaluationState.RUNNING)
