@@ -92,6 +92,18 @@ class Table:
     result: Result | None  # None if the turns ended first
     next_view: dict[str, Any] | None  # the view that waits for an answer then
 
+    @property
+    def view(self) -> dict[str, Any]:
+        """The view that waits for an answer."""
+        assert self.next_view is not None
+        return self.next_view
+
+    @property
+    def ended(self) -> Result:
+        """The result of a match that is over."""
+        assert self.result is not None
+        return self.result
+
     def notices(self, seat: Seat) -> list[dict[str, Any]]:
         """The lines with an event that a seat has heard."""
         return [parsed for line in self.heard[seat] if line.startswith("{") and "event" in (parsed := json.loads(line))]

@@ -1,4 +1,4 @@
-"""`check_game`: every registered game passes it, and every way to break a game that it knows is found."""
+"""Every registered game passes `check_game`, which finds every way to break a game that is listed here."""
 
 from __future__ import annotations
 
@@ -44,6 +44,14 @@ def test_no_game_minds_spoilt_replies(name: str) -> None:
 # A small game to break ------------------------------------------------------------------------------------------
 
 COUNTER = itertools.count()  # no game may read this
+ODD_EVENTS: dict[str, dict[str, Any]] = {
+    "a tuple in an event": {"cards": (1, 2)},
+    "a number as a key": {"cards": {1: 2}},
+    "an event that is no JSON": {"cards": {1, 2}},
+    "NaN in an event": {"odds": float("nan")},
+    "a private event of nobody": {"private": True},
+    "a private event of a stranger": {"private": True, "seat": 9},
+}
 
 
 class Tricks:
@@ -101,9 +109,7 @@ class Tricks:
                 tricks[seat] += card == max(cards.values()) and [*cards.values()].count(card) == 1
             if bug == "the order of replies" and cards:
                 tricks[next(iter(cards))] += 1
-            shown = (
-                list(cards.values()) if bug == "the order of replies" else [cards.get(seat, 0) for seat in everybody]
-            )
+            shown = [*cards.values()] if bug == "the order of replies" else [cards.get(seat, 0) for seat in everybody]
             events.append({"type": "trick", "cards": shown})
             told = [Message(seat, "TRICK " + " ".join(map(str, shown))) for seat in everybody if seat not in faults]
             if bug == "a trick without an event":
@@ -129,20 +135,10 @@ class Tricks:
             events = [{**event, "seat": (int(str(event["seat"])) + 1) % seats} for event in events]
         if bug == "a hand sent to all":
             told += [Message(seat, deals[0].line.replace("DEAL", "SPY")) for seat in everybody if seat != 0]
-        if bug == "a tuple in an event":
-            events.append({"type": "x", "cards": (1, 2)})
-        if bug == "a number as a key":
-            events.append({"type": "x", "cards": {1: 2}})
-        if bug == "an event that is no JSON":
-            events.append({"type": "x", "cards": {1, 2}})
-        if bug == "NaN in an event":
-            events.append({"type": "x", "odds": float("nan")})
+        if bug in ODD_EVENTS:
+            events.append({"type": "x", **ODD_EVENTS[bug]})
         if bug == "an event without a type":
             events.append({"kind": "x"})
-        if bug == "a private event of nobody":
-            events.append({"type": "x", "private": True})
-        if bug == "a private event of a stranger":
-            events.append({"type": "x", "private": True, "seat": seats})
         return told, events
 
     def ready(self, seats: int) -> tuple[Message, ...]:
@@ -340,7 +336,7 @@ def test_a_broken_game_is_found_and_told_what_is_wrong(bug: str, sentence: str) 
 
 
 def test_a_leak_in_a_real_game_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One bit of the dice of all others, in a field that the random bot does not even read."""
+    """The view tells one bit of the dice of all others, in a field that the random bot does not read."""
     honest = rules._Match.frame
 
     def leaky(match: rules._Match, seat: Seat) -> tuple[str, str]:
@@ -375,35 +371,20 @@ def test_a_game_must_be_described(attribute: str, value: object, sentence: str) 
 # What plays it ---------------------------------------------------------------------------------------------------
 
 
-class Cheat(Player):
-    """Plays a card that it does not have."""
+def answering(changed: Callable[[str, str | None], str | None]) -> type[Player]:
+    """Return a player that changes its answers to lines."""
 
-    def answer(self, line: str) -> str | None:
-        """See `engine.check.Bot`."""
-        return "CARD 10" if line.startswith("PLAY") else super().answer(line)
+    class Odd(Player):
+        def answer(self, line: str) -> str | None:
+            return changed(line, super().answer(line))
 
-
-class Silent(Player):
-    """Forgets to answer."""
-
-    def answer(self, line: str) -> str | None:
-        """See `engine.check.Bot`."""
-        return None if line.startswith("PLAY") else super().answer(line)
-
-
-class Talkative(Player):
-    """Answers what needs no answer."""
-
-    def answer(self, line: str) -> str | None:
-        """See `engine.check.Bot`."""
-        return super().answer(line) or "thanks"
+    return Odd
 
 
 class Forgetful(Player):
-    """Counts its cards, and is at a loss where they are not its own."""
+    """Raises an error of its own in some matches."""
 
     def answer(self, line: str) -> str | None:
-        """See `engine.check.Bot`."""
         if line.startswith("TRICK"):
             assert len(line.split()) > 3 - len(self.hand)
             assert self.chance.below(2)
@@ -413,9 +394,9 @@ class Forgetful(Player):
 @pytest.mark.parametrize(
     ("bot", "sentence"),
     [
-        (Cheat, r"faults of seats \[\] end as"),
-        (Silent, r"the bot answers None to 'PLAY'"),
-        (Talkative, "the bot answers 'thanks' to 'DEAL"),
+        (answering(lambda line, card: "CARD 10" if line == "PLAY" else card), r"faults of seats \[\] end as"),
+        (answering(lambda line, card: None if line == "PLAY" else card), r"the bot answers None to 'PLAY'"),
+        (answering(lambda _, card: card or "thanks"), "the bot answers 'thanks' to 'DEAL"),
     ],
 )
 def test_a_bot_that_does_not_play_legally_is_told_so(bot: type[Player], sentence: str) -> None:
