@@ -42,6 +42,7 @@ from deadheat.league.tables import User
 from tests.api.site import InProcess, NotedQueue
 from tests.benchmarks.crowd import crowd
 from tests.benchmarks.targets import Targets
+from tests.deployment import free_port
 from tests.league.world import settings
 
 TARGET = 1.5
@@ -105,9 +106,7 @@ def beside_raw(folder: Path, path: str, requests: int) -> tuple[list[float], lis
 @contextmanager
 def server(application: list[str], environment: dict[str, str]) -> Iterator[tuple[int, int]]:
     """A server of its own: its process and its port."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "uvicorn", *application, "--port", str(port), "--log-level", "error"]
     process = subprocess.Popen([*command, "--no-access-log", "--no-server-header"], env=environment)
     try:

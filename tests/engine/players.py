@@ -145,7 +145,7 @@ def events(transcript: Transcript, kind: str) -> list[dict[str, Any]]:
 
 
 def scripted(script: str) -> tuple[Player, Callable[[], None]]:
-    """Make a player from a dialogue of lines ``<< line to the bot`` and ``>> its reply``, and a check that all was said.
+    """Make a player from a dialogue of lines ``<< to the bot`` and ``>> its reply``, and a check that all was said.
 
     A reply may end in a time: ``>> BID A 5 @ 500000001 ns``.
     """
