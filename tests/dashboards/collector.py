@@ -36,7 +36,6 @@ class Collector(Receiver):
         self.url += "/v1/traces"
 
     def receive(self, path: str, headers: dict[str, str], body: bytes) -> None:
-        """See `Receiver`."""
         body = gzip.decompress(body) if headers.get("Content-Encoding") == "gzip" else body
         for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
             service = next(

@@ -81,7 +81,6 @@ def start_server(settings: Settings, collector: Collector) -> subprocess.Popen[b
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """Ask it to end, and wait."""
     process.send_signal(signal.SIGTERM)
     process.wait()
 

@@ -42,7 +42,6 @@ class Told(Receiver):
         super().__init__()
 
     def receive(self, path: str, headers: dict[str, str], body: bytes) -> None:
-        """See `Receiver`."""
         self.received.put((path, json.loads(body)))
 
 

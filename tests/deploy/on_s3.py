@@ -47,7 +47,6 @@ def reached(port: int, key: str, secret: str) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def store() -> Iterator[str]:
-    """The URL of a bucket."""
     port = free_port()
     server = subprocess.Popen(["moto_server", "-H", "127.0.0.1", "-p", str(port)], stderr=subprocess.DEVNULL)
     try:

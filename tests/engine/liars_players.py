@@ -47,7 +47,6 @@ class Legal:
         self.resigns = resigns
 
     def __call__(self, message: Message) -> Answer | None:
-        """See `engine.memory.Player`."""
         if message.limit_ns is None:
             return None
         line = "OK" if message.line == "READY" else json.dumps(self.move(json.loads(message.line)))
@@ -72,14 +71,13 @@ def play(seats: int, number: int, **others: Player) -> Transcript:
 
 
 class Loaded(Chance):
-    """Given dice."""
+    """Dice that come up as given."""
 
     def __init__(self, dice: str) -> None:
         super().__init__(b"")
         self.told: Iterator[str] = chain(dice.replace(" ", ""))
 
     def dice(self, count: int) -> tuple[int, ...]:
-        """See `engine.chance.Chance`."""
         return tuple([int(next(self.told)) for _ in range(count)])
 
 

@@ -22,7 +22,6 @@ FAULTY_AT = [0, 1, 2, 3, 4, 12, 23, 24]
 
 
 def seed(number: int) -> bytes:
-    """A seed for a test."""
     return number.to_bytes(16, "big")
 
 

@@ -250,7 +250,6 @@ class Passive:
         self.wants, self.bet = wants, first_bet
 
     def __call__(self, message: Message) -> str | None:
-        """See `engine.memory.Player`."""
         bet = self.bet
         if message.command == "PHASE1":
             self.bet = 0

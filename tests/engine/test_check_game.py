@@ -122,7 +122,7 @@ class Tricks:
         return self.result(self.tricks if bug == "state on the game" else tricks, faults)
 
     def deal(self, hands: list[list[int]]) -> tuple[list[Message], list[Event]]:
-        """Everybody is told its cards, and viewers that they are private."""
+        """Tell all seats their cards, and viewers that these are private."""
         bug, everybody, seats = self.bug, range(len(hands)), len(hands)
         deals = [Message(seat, "DEAL " + " ".join(map(str, hands[seat]))) for seat in everybody]
         told = list(deals)
@@ -142,14 +142,12 @@ class Tricks:
         return told, events
 
     def ready(self, seats: int) -> tuple[Message, ...]:
-        """The first step."""
         limit_ns = 5 if self.bug == "another limit for READY" else 3_000_000_000
         words = "HELLO" if self.bug == "no READY" else "READY"
         messages = [Message(seat, words, limit_ns) for seat in range(seats)]
         return tuple(messages[1:] if self.bug == "READY to some" else messages)
 
     def prompts(self, asked: list[Seat], round_number: int) -> list[Message]:
-        """Prompt all active seats with PLAY."""
         line, limit_ns = "PLAY", 500_000_000
         if round_number == 1:
             line = {
@@ -172,7 +170,7 @@ class Tricks:
     def read(
         self, replies: Mapping[Seat, Reply], read: Callable[[Seat, str], Any]
     ) -> tuple[dict[Seat, Any], dict[Seat, Fault]]:
-        """The answers, and the refusals."""
+        """Separate the answers from the refusals."""
         found, failed = {}, {}
         for seat, reply in replies.items() if self.bug == "the order of replies" else sorted(replies.items()):
             try:
@@ -187,7 +185,6 @@ class Tricks:
         return found, failed
 
     def card(self, line: str, hand: list[int]) -> int:
-        """``CARD n``."""
         word = expect(line, "CARD", 1)[0]
         card = int(word) if self.bug == "numbers as Python reads them" else number(word)
         if card not in hand:
@@ -195,11 +192,10 @@ class Tricks:
         return card
 
     def failures(self, failed: Mapping[Seat, Fault]) -> list[Event]:
-        """The events of faults that viewers see."""
         return [{"type": "fault", "seat": seat, "fault": fault.value} for seat, fault in sorted(failed.items())]
 
     def farewell(self, everybody: range, faults: Mapping[Seat, Fault]) -> list[Message]:
-        """FINISH to all who can hear it."""
+        """Send FINISH to all who can hear it."""
         farewell = [Message(seat, "FINISH") for seat in everybody if seat not in faults]
         match self.bug:
             case "no FINISH":
@@ -247,7 +243,6 @@ class Player:
         self.hand: list[int] = []
 
     def answer(self, line: str) -> str | None:
-        """See `engine.check.Bot`."""
         words = line.split()
         if words[0] == "READY":
             return "OK"

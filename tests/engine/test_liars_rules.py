@@ -61,7 +61,7 @@ RAISES = {  # by current bid: the raises that are legal, and bids that are not
 
 
 def bid(text: str) -> Bid:
-    """A bid like ``3x4``."""
+    """Read a bid like ``3x4``."""
     quantity, _, face = text.partition("x")
     return Bid(int(quantity), int(face))
 

@@ -25,7 +25,6 @@ class GuessTheDie:
     commands = ("GUESS",)
 
     def play(self, seats: int, chance: Chance) -> Play:
-        """See `engine.core.Game`."""
         die = chance.dice(1)[0]
         replies = yield Step(tuple(Message(seat, "GUESS", 10) for seat in range(seats)), ({"type": "ask"},))
         right = [replies[seat].line == str(die) for seat in range(seats)]
@@ -79,7 +78,6 @@ class Broken:
         self.replies = replies
 
     def exchange(self, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
-        """See `engine.core.Transport`."""
         if isinstance(self.replies, TransportError):
             raise self.replies
         return self.replies
@@ -111,7 +109,6 @@ class AsksTwice(GuessTheDie):
     """A game that breaks its promise."""
 
     def play(self, seats: int, chance: Chance) -> Play:
-        """See `engine.core.Game`."""
         yield Step((Message(0, "ONE", 10), Message(0, "TWO", 10)))
         return Result((1,), None)
 

@@ -21,7 +21,7 @@ Lines = list[dict[str, Any]]
 
 
 def objects(data: bytes) -> Lines:
-    """The lines of a transcript, parsed."""
+    """Parse the lines of a transcript."""
     return [json.loads(line) for line in data.splitlines()]
 
 

@@ -177,7 +177,6 @@ class Fixed:
         self.legal = Legal(0)
 
     def __call__(self, message: Message) -> str | None:
-        """See `engine.memory.Player`."""
         reply = self.legal.answer(message.line)
         if message.command == "ROLL":
             reply, self.bid = f"BID {self.target} {self.bid}", 0

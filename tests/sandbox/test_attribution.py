@@ -29,7 +29,7 @@ LIMIT_MS = 500
 
 
 def seen(wall_ms: float, **milliseconds: float) -> Evidence:
-    """Evidence with times in milliseconds."""
+    """Make evidence from times in milliseconds."""
     times = {f"{name}_ns": int(value * NS_PER_MS) for name, value in milliseconds.items()}
     return Evidence(int(wall_ms * NS_PER_MS), **times)  # type: ignore[arg-type]
 
@@ -312,7 +312,7 @@ def _verdict(
 
 @contextlib.contextmanager
 def frozen(tmp_path: Path) -> Iterator[None]:
-    """An operator pauses the container."""
+    """Pause the container, as an operator may."""
     client = docker.APIClient(version="auto")
     (ours,) = [c["Id"] for c in client.containers() if str(tmp_path) in c["Labels"].get(LABEL, "")]
     client.pause(ours)

@@ -320,7 +320,7 @@ def test_no_seat_pays_for_the_write_to_another() -> None:
     answers = {1: channels[0][2], 2: channels[1][2]}
 
     class SlowToMark(NoMeter):
-        """Simulates a slow system call of ours."""
+        """A meter whose `mark` takes long."""
 
         def mark(self) -> None:
             for fd in answers.values():

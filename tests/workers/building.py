@@ -52,7 +52,7 @@ class BuildingWorld(WorkingWorld):
 
 
 def zipped(files: Mapping[str, str]) -> bytes:
-    """A zip with these texts."""
+    """Make a zip of these texts."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, text in files.items():
@@ -61,6 +61,6 @@ def zipped(files: Mapping[str, str]) -> bytes:
 
 
 def sources(folder: Path) -> dict[str, str]:
-    """A bot's folder as the texts of its files by path."""
+    """Read a bot's folder as the texts of its files by path."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     return {path.relative_to(folder).as_posix(): path.read_text() for path in paths}

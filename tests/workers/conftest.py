@@ -55,7 +55,6 @@ class PlayingWorld(WorkingWorld):
         self.program = self.context.blobs.put(packed(bots_of(game) / bot))
 
     def build(self, version_id: int, reason: str = "", program: str = "") -> None:
-        """See `World.build`."""
         outcome = BuildOutcome(program or self.program, reason, "")
         assert self.write(finish_build, self.building(version_id), outcome)
 
@@ -99,7 +98,7 @@ def world(tmp_path: Path) -> Iterator[PlayingWorld]:
 
 @pytest.fixture
 def redis_url(tmp_path: Path) -> Iterator[str]:
-    """The address of this test's own Redis."""
+    """Start a Redis for this test; yield its address."""
     program = shutil.which("redis-server")
     if program is None:
         pytest.skip("no Redis is installed (Debian: redis-server)")

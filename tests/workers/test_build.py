@@ -120,7 +120,7 @@ for line in sys.stdin:
 
 
 def trial(world: BuildingWorld, version_id: int) -> Transcript:
-    """The last qualification match."""
+    """Read the last qualification match."""
     return world.transcript(world.version(version_id).trial_sha256)
 
 

@@ -32,7 +32,6 @@ from deadheat.league.service.jobs.advising import LEASE, MOST_TRIES, due_advice
 from deadheat.league.service.jobs.exhibiting import ExhibitionJob
 from deadheat.league.service.jobs.exhibitions import ExhibitionInfo, Table
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.series.hosts import record_check
 from deadheat.league.states import JobState
 from deadheat.league.tables import Exhibition
 from deadheat.sandbox.box import Limits, Program
@@ -170,23 +169,6 @@ def test_who_resigns_while_the_bots_are_at_work_is_free_before_they_have_answere
     record = transcript(world, exhibition_id)
     assert record.result.faults == {0: Fault.EXITED}
     replay(GAMES[found.game], record)
-
-
-def test_a_machine_that_always_fails_costs_a_person_no_more_than_a_match_of_bots(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Voids count whatever their cause: an engine that does not work is nobody's fault."""
-    person, exhibition_id = seated(world)
-    fail(monkeypatch, "engine")
-    for voids in range(1, world.settings.match_attempts + 1):
-        assert info(world, exhibition_id).state is JobState.QUEUED
-        world.write(record_check, world.host, {}, (), 0)  # it was in doubt and has been found fit again
-        play_exhibition(world.context, exhibition_id)
-        if voids < world.settings.match_attempts:
-            assert info(world, exhibition_id).voids == voids
-    found = info(world, exhibition_id)
-    assert (found.state, found.cause) == (JobState.ABANDONED, "engine")
-    world.write(exhibitions.take_seat, person, found.bot_id)
 
 
 def test_who_does_not_come_back_has_lost_when_the_time_is_over(world: PlayingWorld) -> None:

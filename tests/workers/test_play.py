@@ -69,7 +69,7 @@ def killed(world: PlayingWorld, series_id: int, moment: str) -> int:
 
 
 def fresh(world: PlayingWorld) -> Context:
-    """Another worker's context."""
+    """Make another worker's context."""
     context = Context(world.settings)
     context.__dict__["database"] = world.connect()
     return context
