@@ -95,6 +95,8 @@ def _texts(node: nodes.Node) -> Iterator[str]:
             yield from _texts(node.expr1)
             if node.expr2 is not None:
                 yield from _texts(node.expr2)
+        case nodes.Getitem(node=nodes.Dict() as words):
+            yield from (text for pair in words.items for text in _texts(pair.value))
         case nodes.Concat() | nodes.Or() | nodes.And() | nodes.Add():
             for part in node.iter_child_nodes():
                 yield from _texts(part)
