@@ -67,12 +67,8 @@ class DeclaredEvaluation(BaseModel):
         each = _("%(matches)s per pair", matches=counted(self.matches, "match", "matches"))
         when = ", ".join(_stamp(at) for at in self.at)
         if self.every_minutes is not None and self.first_at and self.last_at:
-            told = {
-                "time": counted(self.every_minutes, "minute"),
-                "at": _stamp(self.first_at),
-                "last": _stamp(self.last_at),
-            }
-            often = _("every %(time)s from %(at)s to %(last)s") % told
+            every, first, last = counted(self.every_minutes, "minute"), _stamp(self.first_at), _stamp(self.last_at)
+            often = _("every %(time)s from %(at)s to %(last)s", time=every, at=first, last=last)
             when = ", ".join(filter(None, (when, often)))
         ties = "; " + _("ties by %(names)s", names=named(self.tie_breaks)) if self.tie_breaks else ""
         return f"{self.name}: {what}, {each}, {when}{_('; counts') if self.counts else ''}{ties}"

@@ -45,10 +45,8 @@ def accept(
         raise BadUpload(error.reason, error.detail) from error
     if installed is not None and language not in installed:
         has = ", ".join(recipe.title for name, recipe in LANGUAGES.items() if name in installed)
-        title = LANGUAGES[language].title
-        raise BadUpload(
-            "not-installed", _("This server's image has no %(title)s; it has %(has)s.", title=title, has=has)
-        )
+        said = _("This server's image has no %(title)s; it has %(has)s.", title=LANGUAGES[language].title, has=has)
+        raise BadUpload("not-installed", said)
     return Upload(filename, size, blobs.put_file(file, sha256), language, entry)
 
 

@@ -346,11 +346,10 @@ def _otherwise(name: str, then: Mapping[str, Any]) -> str:
 def _stage_dates(then: Mapping[str, Any]) -> list[DeclaredDate]:
     """Return the stages of the finals: the first begins with the finals, each other one after the previous one."""
     first, later = (then["finals_at"], N_("with the finals")), (None, N_("when the one before is over"))
+    label = _("Stage %(number)s: %(words)s")
     return [
         DeclaredDate(
-            PATHS["stages"],
-            _("Stage %(number)s: %(words)s", number=number, words=stage.words),
-            *(first if number == 1 else later),
+            PATHS["stages"], label % {"number": number, "words": stage.words}, *(first if number == 1 else later)
         )
         for number, stage in enumerate(stages(then["stages"]), 1)
     ]

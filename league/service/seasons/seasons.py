@@ -265,9 +265,7 @@ def faults(row: Season) -> Iterator[BadSetting]:
     unknown = sorted(set(row.languages or ()) - set(LANGUAGES))
     if unknown:
         known = ", ".join(sorted(LANGUAGES))
-        yield BadSetting(
-            "languages", _("%(names)s is unknown; choose from %(all)s", names=", ".join(unknown), all=known)
-        )
+        yield BadSetting("languages", _("%(it)s is unknown; choose from %(all)s", it=", ".join(unknown), all=known))
     if row.languages is not None and not row.languages:
         yield BadSetting("languages", _("nobody could enter"))
     given = [(date, getattr(row, date)) for date in DATES if getattr(row, date) is not None]
@@ -360,10 +358,8 @@ def _plays(row: Season) -> Plays:
 def rounded(row: Season) -> str:
     """Say which of a season's numbers of matches differ from the settings; empty: none do."""
     plays = _plays(row)
-    numbers = {
-        "series_length": _("%(n)s in one go, not %(other)s"),
-        "games_per_pair": _("%(n)s of each pair, not %(other)s"),
-    }
+    numbers = {"series_length": _("%(n)s in one go, not %(other)s")}
+    numbers["games_per_pair"] = _("%(n)s of each pair, not %(other)s")
     if row.finals in (FinalsFormat.ROUND_ROBIN, FinalsFormat.SWISS):
         numbers["finals_games"] = _("%(n)s at each meeting in the finals, not %(other)s")
     said = [
