@@ -15,8 +15,8 @@ PLAINLY = {
     "extra_forbidden": N_("There is no such field."),
     "missing": N_("This is required."),
     "string_pattern_mismatch": N_("Use letters, digits, and marks such as - and _; start with a letter or a digit."),
-    "greater_than_equal": N_("It should be at least %(ge)s"),
-    "less_than_equal": N_("It should be at most %(le)s"),
+    "greater_than_equal": N_("It should be at least %(bound)s"),
+    "less_than_equal": N_("It should be at most %(bound)s"),
     "string_too_long": N_("It should have at most %(max_length)s characters"),
 }
 """Sentences for kinds of errors."""
@@ -42,8 +42,9 @@ def plainly(complaint: Mapping[str, Any]) -> str:
     """Return what is wrong with a field, from one of a ValidationError's `errors`."""
     if complaint.get("ctx", {}).get("pattern") == STAGE and "input" in complaint:
         return _stage(str(complaint["input"]))
-    text = PLAINLY.get(complaint["type"])
-    return reworded(complaint["msg"]) if text is None else _(text, **complaint.get("ctx", {}))
+    text, message = PLAINLY.get(complaint["type"]), complaint["msg"]
+    known = {"bound": message.rpartition(" ")[2], **complaint.get("ctx", {})}
+    return reworded(message) if text is None else _(text, **known)
 
 
 def _stage(line: str) -> str:
