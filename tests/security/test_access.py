@@ -121,7 +121,7 @@ RECORDS = {"/audit", "/operator"}
 
 @pytest.mark.parametrize("role", ["anonymous", "owner", "admin"])
 def test_a_korean_reader_is_told_nothing_in_english(league: PlantedLeague, role: str) -> None:
-    known = {message.id: message.string for message in kept("ko") if isinstance(message.id, str)}
+    known = {message.id: str(message.string) for message in kept("ko") if isinstance(message.id, str)}
     reader = league.browsers[role].client
     english = {}
     for line in TABLE:
