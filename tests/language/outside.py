@@ -16,7 +16,7 @@ from deadheat.api.pages.render import templates
 TOLD = frozenset({"title", "alt", "aria-label", "placeholder"})
 """Attributes that people read or hear."""
 
-CODE = frozenset({"code", "pre", "kbd", "script", "style"})
+CODE = frozenset({"code", "pre", "kbd", "script", "style", "textarea"})
 NAMES = re.compile(
     r"\b(Deadheat|API|UTC|Elo|ms|JSON|HTML|CSV|TOML|ZIP|Python|Docker|Linux|CPU|Atom|Content-Length)\b|&\w+;"
 )
@@ -117,7 +117,8 @@ def _texts(node: nodes.Node) -> Iterator[str]:
         case nodes.Filter(node=nodes.Node() as of) if node.name != "word":
             yield from _texts(of)
         case nodes.Call(node=nodes.Name(name=name)) if name not in LOOKS_UP:
-            yield from (text for part in node.args for text in _texts(part) if " " in text)
+            given = (*node.args, *(one.value for one in node.kwargs))
+            yield from (text for part in given for text in _texts(part) if " " in text)
 
 
 def of_module(path: Path) -> list[str]:
