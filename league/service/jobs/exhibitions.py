@@ -143,7 +143,7 @@ def take_seat(session: Session, person: Person, bot_id: int, opponents: int = 1,
     newest = select(BotVersion.id).where(BotVersion.bot_id == bot_id, *playable())
     version_id = session.exec(newest.order_by(col(BotVersion.number).desc())).first()
     if version_id is None:
-        none = "People play against versions that play, or have played, in a season; this bot has none."
+        none = _("People play against versions that play, or have played, in a season; this bot has none.")
         raise WrongState("not-played", none)
     if open_of(session, person) is not None:
         raise TooMany("matches against bots at a time for one person", 1)
