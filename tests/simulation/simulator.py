@@ -356,6 +356,7 @@ class Simulator:
                     "context": lambda: self.context,
                     "enqueue": self.enqueue,
                     "enqueue_plan": lambda _: None,  # lost, which is allowed: the next tick plans anyway
+                    "enqueue_refit": lambda: None,  # as above
                     "time": self,
                 },
             ),

@@ -44,6 +44,7 @@ def sent(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     told: list[int] = []
     monkeypatch.setattr(tasks, "context", lambda: world.context)
     monkeypatch.setattr(tasks, "enqueue", lambda _life, row_id: told.append(row_id))
+    monkeypatch.setattr(tasks, "enqueue_refit", lambda: None)
     return told
 
 
@@ -208,6 +209,29 @@ def test_a_season_with_nothing_left_to_plan_is_not_planned_at_the_end_of_each_se
     for _ in range(3):
         tasks.plan(season_id)
     assert planned.call_count == 1
+
+
+def test_a_ranking_is_requested_when_the_last_series_ends_and_by_ticks_until_it_is_made(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, sent: list[int], asked: list[int]
+) -> None:
+    requested = mock.Mock()
+    monkeypatch.setattr(tasks, "enqueue_refit", requested)
+    world.season(series_length=1, games_per_pair=2)
+    tasks.tick()
+    first, last = sent
+    assert world.finish(world.claimed(first))
+    tasks.refit()
+    requested.reset_mock()
+    tasks.ask_for_more(first)
+    tasks.tick()
+    assert requested.call_count == 0, "it was just ranked, and more is played"
+    tasks.play(last)
+    assert requested.call_count == 1
+    tasks.tick()
+    assert requested.call_count == 2
+    tasks.refit()
+    tasks.tick()
+    assert requested.call_count == 2
 
 
 def test_a_broker_that_is_away_when_more_is_asked_for_spoils_no_series(
