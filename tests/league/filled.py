@@ -128,7 +128,7 @@ FIXED: Mapping[str, Callable[[Values], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A row that was written: its key, and all that it held then."""
+    """A stored row: its key, and everything that it held."""
 
     table: str
     key: tuple[Any, ...]
@@ -136,7 +136,7 @@ class Filled:
 
 
 def reflected(connection: sa.Connection) -> sa.MetaData:
-    """The schema as it is now."""
+    """Return the schema as it is now."""
     schema = sa.MetaData()
     schema.reflect(connection)
     return schema
@@ -156,7 +156,7 @@ def fill(connection: sa.Connection, before: sa.MetaData, schema: sa.MetaData) ->
 
 
 def filled(connection: sa.Connection, schema: sa.MetaData) -> Iterator[Filled]:
-    """Every row there is."""
+    """Yield every row there is."""
     for table in schema.sorted_tables:
         if table.name != "alembic_version":
             for row in connection.execute(table.select()).mappings():

@@ -1,4 +1,4 @@
-"""The log of decisions: chained, and every later change shows."""
+"""The audit log is a chain in which every later change shows."""
 
 from __future__ import annotations
 
@@ -42,9 +42,8 @@ def test_records_written_at_once_still_form_one_chain(world: World) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    with world.db.reading() as session:
-        assert first_broken(session) is None
-        assert session.exec(select(func.count()).select_from(AuditRecord)).one() == 21
+    assert world.read(first_broken) is None
+    assert world.one(select(func.count()).select_from(AuditRecord)) == 21
 
 
 @pytest.mark.databases

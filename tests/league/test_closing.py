@@ -1,4 +1,4 @@
-"""Who may sign up, and accounts that end: they open nothing, their bots leave, and results stay."""
+"""Some people may not sign up. A closed account opens nothing; its bots leave, and their results stay."""
 
 from __future__ import annotations
 
@@ -30,10 +30,6 @@ PASSWORD = "a long enough password"
 End = Callable[[Session, Person], None]
 
 
-def closes(session: Session, person: Person) -> None:
-    close_account(session, person)
-
-
 def bans(session: Session, person: Person) -> None:
     ban(session, Person(99, "root", Role.ADMIN), person.name, "wrote insults")
 
@@ -51,11 +47,10 @@ def test_whose_account_is_open_is_looked_up_for_each_bot_without_reading_all_acc
     assert [line for line in plan if line.startswith("SCAN")] == ["SCAN bot"]
 
 
-@pytest.mark.parametrize("end", [closes, bans, bans_by_hand])
+@pytest.mark.parametrize("end", [close_account, bans, bans_by_hand])
 def test_nobody_gets_in_by_an_account_that_ended(world: World, end: End) -> None:
     ada = world.author("ada")
-    with world.db.transaction() as session:
-        token, browser = issue_token(session, ada.id, "ci"), begin_session(session, ada.id, "Firefox")
+    token, browser = world.write(issue_token, ada.id, "ci"), world.write(begin_session, ada.id, "Firefox")
     with world.db.transaction() as session:
         end(session, ada)
         late = issue_token(session, ada.id, "asked for just before")
@@ -63,17 +58,16 @@ def test_nobody_gets_in_by_an_account_that_ended(world: World, end: End) -> None
         for secret, kind in ((token, "token"), (browser, "session"), (late, "token")):
             with pytest.raises(BadToken):
                 look_up(session, secret.secret, TokenKind(kind))
-        with pytest.raises(AccountClosed, match="is closed" if end is closes else "banned: wrote insults"):
+        with pytest.raises(AccountClosed, match="is closed" if end is close_account else "banned: wrote insults"):
             check_password(session, "ada", PASSWORD)
-    with pytest.raises(NameTaken), world.db.transaction() as session:
-        sign_up(session, "Ada", PASSWORD)
+    with pytest.raises(NameTaken):
+        world.write(sign_up, "Ada", PASSWORD)
 
 
-@pytest.mark.parametrize("end", [closes, bans])
+@pytest.mark.parametrize("end", [close_account, bans])
 def test_the_bots_leave_and_results_stay(world: World, end: End) -> None:
     season = world.season(2, series_length=2, games_per_pair=2)
-    owner, bot_id = world.bot()
-    world.write(enter, owner, season, bot_id)
+    owner, bot_id = world.entrant(season)
     world.tick()
     with world.db.reading() as session:
         theirs = select(Match.series_id).join(Participant, col(Participant.match_id) == Match.id)
@@ -84,7 +78,7 @@ def test_the_bots_leave_and_results_stay(world: World, end: End) -> None:
     with world.db.reading() as session:
         (absent,) = session.exec(select(AbsentEntry))
         assert (absent.bot_id, absent.absence) == (bot_id, Absence.WITHDRAWN)
-        assert absent.reason == ("Its author closed the account." if end is closes else "Its author was banned.")
+        assert absent.reason == ("Its author closed the account." if end is close_account else "Its author was banned.")
         states = session.exec(select(Match.state).where(col(Match.series_id).in_(mine))).all()
         others = {*session.exec(select(Match.state).where(col(Match.series_id).not_in(mine)))}
         assert others == {MatchState.SCHEDULED}, "the others play on"
@@ -105,10 +99,9 @@ def test_a_team_goes_on_without_its_captain_and_keeps_its_bots(world: World) -> 
         change_bot(session, ada, bot_id, team_id=team.id)
         enter(session, bob, season, bot_id)
     world.write(close_account, ada)
-    with world.db.reading() as session:
-        assert session.exec(select(AbsentEntry)).all() == []
-        found = team_info(session, team.id, bob)
-        assert (found.captain, found.members) == ("bob", ("bob",))
+    assert world.rows(select(AbsentEntry)) == []
+    found = world.read(team_info, team.id, bob)
+    assert (found.captain, found.members) == ("bob", ("bob",))
 
 
 def test_only_an_administrator_bans_and_nobody_themselves(world: World) -> None:

@@ -1,4 +1,4 @@
-"""The schema, its history, and how transactions behave."""
+"""The schema and its history fit the tables, and transactions keep each other apart."""
 
 from __future__ import annotations
 
@@ -93,8 +93,7 @@ def test_dates_come_back_aware_and_in_utc(world: World) -> None:
     tokyo = datetime(2026, 5, 1, 9, 30, 0, 123456, tzinfo=timezone(timedelta(hours=9)))
     with world.db.transaction() as session:
         session.add(User(name="x", name_key="x", created_at=tokyo))
-    with world.db.reading() as session:
-        found = session.exec(select(User.created_at).where(User.name == "x")).one()
+    found = world.one(select(User.created_at).where(User.name == "x"))
     assert found == tokyo
     assert found.tzinfo is UTC
 
@@ -127,10 +126,9 @@ def test_readers_do_not_wait_for_a_writer(world: World) -> None:
 
 
 def test_writers_that_read_first_stand_in_line(world: World) -> None:
-    """A deferred transaction would fail here: it reads, another one writes, and then it cannot write."""
+    """A deferred transaction would fail here, because another one writes between its read and its write."""
     world.season(0)
-    with world.db.reading() as session:
-        before = session.exec(select(Season.log_serial)).one()
+    before = world.one(select(Season.log_serial))
     reading = threading.Event()
 
     def add(seconds: float) -> None:
@@ -147,16 +145,14 @@ def test_writers_that_read_first_stand_in_line(world: World) -> None:
     reading.wait()
     add(0)
     slow.join()
-    with world.db.reading() as session:
-        assert session.exec(select(Season.log_serial)).one() == before + 2
+    assert world.one(select(Season.log_serial)) == before + 2
 
 
 def test_the_audit_log_cannot_be_changed(world: World) -> None:
     for statement in ("UPDATE audit_log SET actor = 'nobody'", "DELETE FROM audit_log"):
         with pytest.raises(DBAPIError, match="append-only"), world.db.engine.begin() as connection:
             connection.execute(text(statement))
-    with world.db.reading() as session:
-        assert session.exec(select(AuditRecord.actor)).all() == ["system"]
+    assert world.rows(select(AuditRecord.actor)) == ["system"]
 
 
 def season_with(**values: Any) -> Season:
@@ -164,17 +160,14 @@ def season_with(**values: Any) -> Season:
     return Season(**(plain | values))
 
 
+def series_with(**values: Any) -> Series:
+    return Series(season_id=1, queued_at=START, nudge_at=START, created_at=START, **values)
+
+
 def wrong_rows(series_id: int) -> dict[str, object]:
     def match(**values: Any) -> Match:
-        plain: dict[str, Any] = {
-            "series_id": series_id,
-            "season_id": 1,
-            "number": 99,
-            "seed": b"",
-            "commitment": "",
-            "created_at": START,
-        }
-        return Match(**(plain | values))
+        plain: dict[str, Any] = {"series_id": series_id, "season_id": 1, "number": 99, "seed": b"", "commitment": ""}
+        return Match(created_at=START, **(plain | values))
 
     return {
         "a match that is done without a transcript": match(state=MatchState.DONE, finished_at=START),
@@ -182,20 +175,14 @@ def wrong_rows(series_id: int) -> dict[str, object]:
         "a rated match that is not done": match(rated=True),
         "a scheduled match that has finished": match(finished_at=START),
         "two matches of one number": match(number=0),
-        "a series that runs without a lease": Series(
-            season_id=1, state=JobState.RUNNING, queued_at=START, nudge_at=START, created_at=START
-        ),
-        "a lease on a series that does not run": Series(
-            season_id=1, lease_until=START, queued_at=START, nudge_at=START, created_at=START
-        ),
+        "a series that runs without a lease": series_with(state=JobState.RUNNING),
+        "a lease on a series that does not run": series_with(lease_until=START),
         "one version on two seats": Participant(match_id=1, seat=2, version_id=1, bot_id=1),
         "two versions on one seat": Participant(match_id=1, seat=0, version_id=2, bot_id=2),
         "a version of another bot": Participant(match_id=1, seat=2, version_id=1, bot_id=2),
         "a participant of no match": Participant(match_id=999, seat=0, version_id=1, bot_id=1),
         "a season that closes before it opens": season_with(opens_at=START, closes_at=START),
-        "a state that is none": Season(
-            game="g", name="n", name_key="n", state=cast(SeasonState, "paused"), created_at=START
-        ),
+        "an unknown state": season_with(state=cast(SeasonState, "paused")),
     }
 
 
@@ -227,21 +214,14 @@ REFUSED: dict[str, tuple[SQLModel, str]] = {
     "a version that challenges itself": (challenge_with(candidate_id=2), "ck_challenge_versions"),
     "a test without a difference": (challenge_with(elo1=0.0), "ck_challenge_elo"),
     "a challenge that runs and has ended": (challenge_with(ended_at=START), "ck_challenge_ended"),
-    "a series at a gate without a challenge": (
-        Series(season_id=1, purpose=Purpose.CHALLENGE, queued_at=START, nudge_at=START, created_at=START),
-        "ck_series_challenge",
-    ),
+    "a series at a gate without a challenge": (series_with(purpose=Purpose.CHALLENGE), "ck_series_challenge"),
 }
 
 
 def test_the_database_refuses_by_name(world: World, subtests: pytest.Subtests) -> None:
     world.season()
     for case, (row, constraint) in REFUSED.items():
-        with (
-            subtests.test(case),
-            pytest.raises(DBAPIError, match=constraint),
-            world.db.transaction() as session,
-        ):
+        with subtests.test(case), pytest.raises(DBAPIError, match=constraint), world.db.transaction() as session:
             session.add(type(row)(**row.model_dump(exclude_unset=True)))
 
 

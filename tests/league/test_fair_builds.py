@@ -1,4 +1,4 @@
-"""Whose upload is built next: only an author with many uploads waits for them."""
+"""An author with many uploads waits for their builds; other authors do not."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_builds_of_long_ago_are_forgiven(world: World) -> None:
 
 
 def test_one_bots_members_count_each_for_themselves(world: World) -> None:
-    """Fairness is between those who upload: a team of five does not get one author's share for five people's work."""
+    """A team shares its builds fairly among the members who upload, not as one author."""
     ada, bob = world.author("ada"), world.author("bob")
     ids = upload(world, ada, 3)
     with world.db.transaction() as session:
@@ -79,8 +79,7 @@ def test_every_message_builds_one_upload_and_every_upload_is_built(world: World)
     ids = [version for number in range(4) for version in upload(world, world.author(f"a{number}"), 3)]
     assert sorted(built(world, iter(reversed(ids)), 12)) == ids
     assert claim(world, ids[0]) is None
-    with world.db.reading() as session:
-        assert set(session.exec(select(BotVersion.state))) == {"ready"}
+    assert set(world.rows(select(BotVersion.state))) == {"ready"}
 
 
 def test_what_we_failed_at_waits_for_its_own_message(world: World) -> None:

@@ -1,4 +1,4 @@
-"""A worker plays only games that are the same as the API's; other games are not affected."""
+"""A worker plays a game only if it is the same as the API's, and other games go on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CHANGES = [{"rules_version": 99}, {"digest": "0" * 64}, {"name": "unheard-of"}]
 
 
 def have(monkeypatch: pytest.MonkeyPatch, **changed: Any) -> None:
-    """From now on this process has another one of the game that the world's seasons play."""
+    """Change this process's copy of the game that the world's seasons play."""
     found = tuple(replace(game, **changed) if game.name == GAME else game for game in folder.identities())
     monkeypatch.setattr(games, "identities", lambda: found)
 

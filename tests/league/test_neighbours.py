@@ -1,4 +1,4 @@
-"""The matches before and after one are those that lists show next, whoever asks."""
+"""The matches before and after a match are those that lists show next to it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.league.world import World
 
 @pytest.fixture
 def played(world: World) -> World:
-    """Three bots that have played each other four times; each series ended at its own time, the last planned first."""
+    """Let three bots play each other four times; each series ends at its own time, the last planned first."""
     world.season(3)
     while series_ids := world.tick():
         for series_id in reversed(series_ids):
@@ -25,8 +25,7 @@ def played(world: World) -> World:
 
 
 def around(world: World, match_id: int) -> dict[str, Neighbours]:
-    with world.db.reading() as session:
-        return {item.of: item for item in neighbours.neighbours(session, matches.match_detail(session, match_id))}
+    return {item.of: item for item in world.read(neighbours.neighbours, world.read(matches.match_detail, match_id))}
 
 
 def test_they_are_the_next_ones_in_the_lists_of_bots_and_pairs(played: World) -> None:

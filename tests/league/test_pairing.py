@@ -1,4 +1,4 @@
-"""Who plays next on the ladder."""
+"""The ladder decides which bots play next."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.league.paper import SEED, Ladder
 
 
 def entrant(version: int, elo: float = 1500, **values: int) -> Entrant:
-    """One that is placed and linked with everybody."""
+    """Return a player that is placed and linked with everybody."""
     plain: dict[str, int] = {"placing": False, "waiting_since": 0, "part": 0}
     return Entrant(version, elo, **(plain | values))  # type: ignore[arg-type]
 
@@ -69,7 +69,7 @@ def test_who_is_being_placed_has_one_series_at_a_time() -> None:
 def test_nobody_waits_for_longer_than_two_series_for_each_bot_that_was_there(
     number: int, bots: int, seats: int, events: list[str]
 ) -> None:
-    """Whichever bots come and go, and however many are being placed."""
+    """Bots come and go, and many are being placed."""
     chance = random.Random(number)
     season = ladder(range(1, bots + 1), Terms(seats=seats, series_length=2), number.to_bytes(4, "big"))
     newest = bots
@@ -91,7 +91,7 @@ def test_nobody_waits_for_longer_than_two_series_for_each_bot_that_was_there(
 
 
 def test_a_flood_of_new_bots_takes_half_of_the_series() -> None:
-    """The first of ten bots that are there is drawn at least every twentieth time, while a new bot comes each time."""
+    """A new bot comes with every series, and still each of the first ten is drawn at least every twentieth time."""
     season = ladder([])
     for version in range(1, 11):
         season.come(version, placing=False)
@@ -109,7 +109,7 @@ def test_a_flood_of_new_bots_takes_half_of_the_series() -> None:
 
 
 def drawn(everyone: list[Entrant], met: Mapping[int, Met], times: int, terms: Terms | None = None) -> Counter[int]:
-    """The opponents of version 1, whose turn it is, over many seeds."""
+    """Count the opponents of version 1, whose turn it is, over many seeds."""
     found: Counter[int] = Counter()
     for number in range(times):
         seed = number.to_bytes(4, "big")
@@ -120,7 +120,7 @@ def drawn(everyone: list[Entrant], met: Mapping[int, Met], times: int, terms: Te
 
 
 def field_of(size: int, step_elo: float, *, placing: bool = False) -> list[Entrant]:
-    """Version 1 in the middle at 1500, whose turn it is, and others up and down the ladder."""
+    """Return version 1 at 1500, whose turn it is, and others above and below it."""
     others = [
         entrant(version, 1500 + step_elo * (version // 2) * (-1) ** version, waiting_since=1)
         for version in range(2, size + 1)
@@ -141,7 +141,7 @@ def test_who_is_being_placed_meets_whom_it_has_not_met() -> None:
 
 
 def test_everybody_else_meets_anybody_but_equals_more_often() -> None:
-    """In proportion to p (1 - p)."""
+    """The chance is proportional to p (1 - p)."""
     found = drawn([entrant(1), entrant(2, waiting_since=1), entrant(3, 1900, waiting_since=1)], {}, 2000)
     p = 1 / (1 + 10 ** (-400 / 400))
     assert found[3] / found[2] == pytest.approx(p * (1 - p) / 0.25, abs=0.06)
@@ -149,7 +149,7 @@ def test_everybody_else_meets_anybody_but_equals_more_often() -> None:
 
 @pytest.mark.parametrize("met", [{2: Met(9)}, {2: Met(4, before=5)}])
 def test_a_pair_that_has_met_meets_less_often(met: Mapping[int, Met]) -> None:
-    """Ten times less after nine games, whichever versions of the two bots played them."""
+    """After nine games it is ten times less often, whichever versions of the two bots played them."""
     found = drawn([entrant(1), entrant(2, waiting_since=1), entrant(3, waiting_since=1)], met, 2000)
     assert found[2] / found[3] == pytest.approx(1 / 10, abs=0.03)
 
@@ -200,7 +200,7 @@ def test_at_larger_tables_every_pair_gets_its_share(seats: int) -> None:
 
 
 def test_who_is_through_begins_no_series_and_fills_a_table() -> None:
-    """One pair is left, and the longest waiting version needs no games: `met` is not even called for it."""
+    """One pair is left. `met` is not even called for the longest waiting version, which needs no games."""
     asked: list[int] = []
 
     def met(version: int) -> dict[int, Met]:
@@ -235,7 +235,6 @@ def test_a_field_is_linked_after_two_series_for_each_part(bots: int, seats: int,
     st.integers(0, 2**32 - 1), st.lists(st.sampled_from(["come", "go", "plan", "plan", "plan", "plan"]), max_size=100)
 )
 def test_the_field_is_linked_again_soon_whoever_comes_and_goes(number: int, events: list[str]) -> None:
-    """At any time, if nobody else comes."""
     chance = random.Random(number)
     season = ladder(range(1, 9), seed=number.to_bytes(4, "big"))
     newest = 8
@@ -253,7 +252,7 @@ def test_the_field_is_linked_again_soon_whoever_comes_and_goes(number: int, even
 
 
 def test_two_fields_that_never_met_are_linked_first() -> None:
-    """However far apart they are."""
+    """Their ratings are 1,000 Elo apart."""
     everyone = [entrant(version, 1000 + 1000 * (version > 5), part=int(version > 5)) for version in range(1, 9)]
     (proposal,) = propose(everyone, lambda _: {}, 1, Terms(), 0, SEED)
     assert proposal.reason is Reason.LINK
@@ -330,8 +329,8 @@ def test_planning_at_once_or_one_after_the_other_is_the_same() -> None:
 
 
 def test_uploading_again_and_again_does_not_bring_a_bot_nearer_to_a_friend() -> None:
-    """Bot 1 comes with a new version after every series, always expected to be as strong as its friend, bot 2. Past
-    meetings of the two bots still count, so the friend is no more than one of many.
+    """Bot 1 comes with a new version after every series, always as strong as its friend, bot 2. Past meetings of the
+    two bots still count, so the friend is no more than one of many.
     """
     bots = 20
     met_bots: Counter[PairKey] = Counter()

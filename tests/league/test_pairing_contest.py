@@ -1,4 +1,4 @@
-"""The draw and the standings of evaluations, compared with a second, naive implementation."""
+"""Draws and standings of evaluations are compared with a second, naive implementation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Played = list[Meeting]
 
 
 def played_swiss(players: int, rounds: int, games: int, chance: random.Random, leaving: float = 0.0) -> Played:
-    """A Swiss with random results; in each round each player may leave for good."""
+    """Play a Swiss with random results; in each round each player may leave for good."""
     seeded = list(range(1, players + 1))
     present, meetings = set(seeded), list[Meeting]()
     for number in range(1, rounds + 1):
@@ -45,7 +45,7 @@ def score(meetings: Played, player: int) -> Fraction:
 
 
 def course(meetings: Played, player: int) -> list[tuple[int, int | None, Fraction]]:
-    """Round, opponent and points of a player."""
+    """Return round, opponent and points of a player."""
     found = []
     for one in meetings:
         if one.first == player:
@@ -56,7 +56,7 @@ def course(meetings: Played, player: int) -> list[tuple[int, int | None, Fractio
 
 
 def cumulative(meetings: Played, player: int) -> Fraction:
-    """The sum of the scores that a player had after each round."""
+    """Return the sum of the scores that a player had after each round."""
     last = max((one.round for one in meetings), default=0)
     return sum((score([m for m in meetings if m.round <= number], player) for number in range(1, last + 1)), Fraction())
 
@@ -116,7 +116,7 @@ def naive_round_robin(seeded: Sequence[int], meetings: Played) -> list[tuple[int
 def check_round(
     seeded: Sequence[int], present: set[int], before: Played, pairs: Sequence[tuple[int, int]], bye: int | None
 ) -> None:
-    """Check that a round follows the rule, read literally, one player after the other."""
+    """Check that a round follows the rule, one player after the other."""
     left = sorted((p for p in seeded if p in present), key=lambda p: (-score(before, p), seeded.index(p)))
     assert sorted([*(p for pair in pairs for p in pair), *([] if bye is None else [bye])]) == sorted(left)
     assert (bye is not None) == (len(left) % 2 == 1)

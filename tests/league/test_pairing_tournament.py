@@ -1,4 +1,4 @@
-"""Stages and brackets, against a second implementation of their rules and tables from their text."""
+"""Stages and brackets are compared with tables from their rules and with a second implementation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Points = Callable[[int, int], tuple[float, float]]
 
 
 def play(form: Form, seeded: Sequence[int], points: Points, present: set[int] | None = None) -> list[Meeting]:
-    """A whole tournament; `points`: what two take from each other."""
+    """Play a whole tournament; `points` says what two players take from each other."""
     there = set(seeded) if present is None else present
     played: list[Meeting] = []
     while due := next_rounds(form, seeded, there, played):
@@ -54,7 +54,7 @@ def test_the_evidence_is_the_mean_wealth_of_all_gamblers(shares: list[float]) ->
 
 
 def mean_wealth(shares: Sequence[float]) -> float:
-    """The mean wealth of a thousand gamblers, each with a stake of his own."""
+    """Return the mean wealth of a thousand gamblers, each with a different stake."""
     wealth = [prod(1 + stake / 500 * share for share in shares) for stake in [number - 499.5 for number in range(1000)]]
     return sum(wealth) / len(wealth)
 
@@ -69,7 +69,7 @@ def test_evidence_by_hand() -> None:
 
 @pytest.mark.parametrize("draws", [0.0, 0.4])
 def test_equals_are_taken_for_apart_in_one_of_twenty_cases_at_most(draws: float) -> None:
-    """Looking after every round of two matches, a hundred times."""
+    """The test looks after each of forty rounds of two matches."""
     chance = random.Random(5)
     wrong, trials = 0, scaled(400, 60)
     for _ in range(trials):
@@ -109,7 +109,7 @@ PAIRS = st.lists(
 def test_a_round_s_points_are_never_stronger_evidence_than_its_pairs(
     pairs: list[tuple[tuple[float, float], ...]],
 ) -> None:
-    """(0, 0) is a match that was not played."""
+    """A match that was not played is (0, 0)."""
     exact = [Fraction(sum(mine - theirs for mine, theirs in pair)) / 2 for pair in pairs]
     points = [sum(match[side] for pair in pairs for match in pair) for side in (0, 1)]
     told = comparisons(1, 2, [Meeting(1, 1, 2, *points)], 2 * len(pairs), {1, 2}, rules=2)
@@ -133,7 +133,7 @@ def test_a_stage_ends_at_once_if_the_two_at_the_cut_are_apart() -> None:
 
 
 def better_halves(one: int, other: int) -> tuple[float, float]:
-    """The first ten beat all others, and are equal among themselves."""
+    """Let the first ten beat all others, and be equal among themselves."""
     if (one <= 10) == (other <= 10):
         return 1.0, 1.0
     return (2.0, 0.0) if one <= 10 else (0.0, 2.0)
@@ -190,7 +190,7 @@ def test_stages_as_a_second_implementation_plays_them(seed: int) -> None:
 
 
 def naive_stage(form: Form, players: list[int], played: list[Meeting]) -> list[int]:
-    """Places by the rules' text, and an assertion that it was over neither too early nor too late."""
+    """Return the places by the rules' text; assert that the stage ended neither too early nor too late."""
     base = [one for one in played if one.round <= form.rounds]
     score = dict.fromkeys(players, 0.0)
     for one in base:
@@ -207,7 +207,7 @@ def naive_stage(form: Form, players: list[int], played: list[Meeting]) -> list[i
     assert all({one.first, one.second} == {above, below} for one in further)
 
     def lead(player: int, other: int) -> Fraction:
-        """The lead in the rounds, as a share of all matches."""
+        """Return the lead in the rounds as a share of all matches."""
         for one in base:
             if (one.first, one.second) == (player, other):
                 return Fraction(one.first_points - one.second_points) / form.matches
@@ -289,7 +289,7 @@ def test_a_bracket_as_a_second_implementation_plays_it(players: int, winners: in
 
 
 def naive_knockout(seeded: list[int], strength: dict[int, float]) -> list[int]:
-    """Halve the field: the best seed's half of the draw is everybody who is 1 or 4 of four, and so on."""
+    """Return the places by halving the field, with the seeds in the order of the draw."""
 
     def winner(lines: list[int | None], depth: int) -> int | None:
         if len(lines) == 1:

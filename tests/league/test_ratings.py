@@ -1,4 +1,4 @@
-"""Ratings against known answers: strengths, priors, versions, and that only the log's content counts."""
+"""Ratings have known answers, priors and chains of versions, and depend on the log's content alone."""
 
 from __future__ import annotations
 
@@ -95,14 +95,11 @@ def test_without_a_prior_a_log_that_determines_nothing_has_no_ratings(lines: lis
 
 
 def test_a_player_without_games_has_the_prior() -> None:
+    assert rate(log([]), RatingConfig()).entries == ()
     (entry,) = rate(log([]), RatingConfig(), {"new": Prior()}).entries
     assert (entry.elo, entry.games) == (1500, 0)
     assert entry.se == pytest.approx(350)
     assert entry.high - entry.low == pytest.approx(2 * 1.96 * 350, rel=1e-3)
-
-
-def test_an_empty_log_has_an_empty_table() -> None:
-    assert rate(log([]), RatingConfig()).entries == ()
 
 
 def test_more_games_narrow_the_interval() -> None:
@@ -295,7 +292,7 @@ def test_a_configuration_comes_back_from_json() -> None:
 
 
 def test_ratings_use_one_thread() -> None:
-    """With more, a table of 200 costs ten times as much; the locked numpy brings the library that can be asked."""
+    """With more threads, a table of 200 costs ten times as much."""
     threads = _threads()
     assert threads is not None
     ask, choose = threads

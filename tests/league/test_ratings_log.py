@@ -1,4 +1,4 @@
-"""The canonical form of a log, its hash, and logs as files."""
+"""A log has a canonical form and a hash, and can be written to a file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.league.test_ratings import LOGS
 
 
 def told(made: Log) -> list[tuple[tuple[str, ...], tuple[int, ...], str | None, int]]:
-    """The rows of a log with names."""
+    """Return the rows of a log, with names."""
     return [
         (
             tuple(made.players[player] for player in players),

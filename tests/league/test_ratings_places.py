@@ -1,4 +1,4 @@
-"""Ranks: ties, intervals of ranks, and that everybody who recomputes them draws the same."""
+"""Ranks have ties and intervals, and are drawn the same by everybody who recomputes them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_what_is_common_to_all_moves_nobodys_place() -> None:
 
 
 def test_the_interval_leaves_out_a_fortieth_at_either_end() -> None:
-    """Two players one deviation apart: the second is ahead in 16 % of all worlds. At 2.2 deviations in 1.4 %."""
+    """With two players one deviation apart, the second is ahead in 16 % of the draws; with 2.2 deviations, in 1.4 %."""
     near = places_of(np.array([1.0, 0.0]), np.array([[1.0], [0.0]]), SHA)
     assert (near.low.tolist(), near.high.tolist()) == ([1, 1], [2, 2])
     far = places_of(np.array([2.2, 0.0]), np.array([[1.0], [0.0]]), SHA)
@@ -47,7 +47,7 @@ def test_the_interval_leaves_out_a_fortieth_at_either_end() -> None:
 
 
 def test_a_place_is_inside_its_interval() -> None:
-    """The first of many equals is first in few of the draws, and still stands there."""
+    """The first of many equals is first in only a few of the draws."""
     chance = np.random.default_rng(4)
     found = places_of(chance.normal(0, 1, 300), 100 * np.eye(300), SHA)
     assert (found.low <= found.rank).all()

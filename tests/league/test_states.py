@@ -1,4 +1,4 @@
-"""Which state may follow which."""
+"""Only certain states may follow each state."""
 
 from __future__ import annotations
 

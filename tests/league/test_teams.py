@@ -1,4 +1,4 @@
-"""Teams: who is in them, and what that lets them do with a bot."""
+"""A team's members may do certain things with its bots."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def shown(world: World, team_id: int, asker: Person | None = None) -> Team:
     return world.read(team_info, team_id, asker)
 
 
-def test_who_is_invited_joins_and_may_leave(world: World) -> None:
+def test_an_author_who_is_invited_joins_and_may_leave(world: World) -> None:
     ada, bob = world.author("ada"), world.author("bob")
     team_id = team(world, ada)
     world.write(invite_to_team, ada, team_id, "BOB")
@@ -50,9 +50,8 @@ def test_who_is_invited_joins_and_may_leave(world: World) -> None:
     assert shown(world, team_id).members == ("ada", "bob")
     world.write(leave_team, bob, team_id, "bob")
     assert shown(world, team_id).members == ("ada",)
-    with world.db.reading() as session:
-        assert [found.id for found in teams_of(session, ada)] == [team_id]
-        assert teams_of(session, bob) == []
+    assert [found.id for found in world.read(teams_of, ada)] == [team_id]
+    assert world.read(teams_of, bob) == []
 
 
 def test_a_team_holds_only_so_many(world: World) -> None:
@@ -60,20 +59,20 @@ def test_a_team_holds_only_so_many(world: World) -> None:
     team_id = team(world, ada)
     for number in range(MAX_MEMBERS - 1):
         add(world, ada, team_id, world.author(f"crowd{number}"))
-    with pytest.raises(errors.TooMany), world.db.transaction() as session:
-        invite_to_team(session, ada, team_id, bob.name)
+    with pytest.raises(errors.TooMany):
+        world.write(invite_to_team, ada, team_id, bob.name)
 
 
 def test_a_teams_affairs_are_its_captains(world: World) -> None:
     ada, bob = world.author("ada"), world.author("bob")
     team_id = team(world, ada)
     add(world, ada, team_id, bob)
-    with pytest.raises(errors.NotCaptain), world.db.transaction() as session:
-        invite_to_team(session, bob, team_id, "boss")
-    with pytest.raises(errors.NotCaptain), world.db.transaction() as session:
-        leave_team(session, bob, team_id, "ada")
-    with pytest.raises(errors.WrongState, match="captain"), world.db.transaction() as session:
-        leave_team(session, ada, team_id, "ada")
+    with pytest.raises(errors.NotCaptain):
+        world.write(invite_to_team, bob, team_id, "boss")
+    with pytest.raises(errors.NotCaptain):
+        world.write(leave_team, bob, team_id, "ada")
+    with pytest.raises(errors.WrongState, match="captain"):
+        world.write(leave_team, ada, team_id, "ada")
     world.write(hand_over_team, ada, team_id, "bob")
     world.write(leave_team, ada, team_id, "ada")
     assert (shown(world, team_id).captain, shown(world, team_id).members) == ("bob", ("bob",))
@@ -81,7 +80,7 @@ def test_a_teams_affairs_are_its_captains(world: World) -> None:
 
 @pytest.mark.parametrize("first", ["handed over", "left"])
 @pytest.mark.databases
-def test_a_captain_is_a_member_whoever_acts_at_once(world: World, first: str) -> None:
+def test_a_captain_stays_a_member_when_two_act_at_once(world: World, first: str) -> None:
     ada, bob = world.author("ada"), world.author("bob")
     team_id = team(world, ada)
     add(world, ada, team_id, bob)
@@ -115,7 +114,7 @@ def test_an_invitation_that_is_taken_back_at_once_is_none(world: World) -> None:
 
 
 @pytest.mark.databases
-def test_two_who_are_invited_at_once_are_both_counted(world: World) -> None:
+def test_two_invitations_at_once_are_both_counted(world: World) -> None:
     ada = world.author("ada")
     team_id = team(world, ada)
     for number in range(MAX_MEMBERS):
@@ -138,7 +137,7 @@ def test_two_teams_have_two_names(world: World) -> None:
         team(world, ada, "LOVELACE")
 
 
-def test_a_team_bears_no_persons_name_and_nobody_a_teams(world: World) -> None:
+def test_a_team_and_a_person_never_share_a_name(world: World) -> None:
     ada, mallory = world.author("ada"), world.author("mallory")
     team(world, ada, "lovelace")
     with world.db.transaction() as session:
@@ -187,21 +186,19 @@ def test_the_stderr_of_a_teams_bot_is_its_members_and_nobody_elses(world: World)
 def test_a_bot_changes_hands_only_between_seasons(world: World) -> None:
     ada = world.author("ada")
     team_id = team(world, ada)
-    _, bot_id = world.bot(owner=ada)
-    season_id = world.season(0)
-    world.write(enter, ada, season_id, bot_id)
-    with pytest.raises(errors.WrongState, match="season"), world.db.transaction() as session:
-        change_bot(session, ada, bot_id, team_id=team_id)
+    _, bot_id = world.entrant(world.season(0), owner=ada)
+    with pytest.raises(errors.WrongState, match="season"):
+        world.write(change_bot, ada, bot_id, team_id=team_id)
 
 
 def test_a_bot_is_given_only_to_a_team_that_one_is_in(world: World) -> None:
     ada, bob = world.author("ada"), world.author("bob")
     team_id = team(world, ada)
     _, bot_id = world.bot(owner=bob)
-    with pytest.raises(errors.NotFound, match="You are not in a team"), world.db.transaction() as session:
-        change_bot(session, bob, bot_id, team_id=team_id)
-    with pytest.raises(errors.NotFound, match="You are not in a team"), world.db.transaction() as session:
-        create_bot(session, bob, GAME, "intruder", team_id)
+    with pytest.raises(errors.NotFound, match="You are not in a team"):
+        world.write(change_bot, bob, bot_id, team_id=team_id)
+    with pytest.raises(errors.NotFound, match="You are not in a team"):
+        world.write(create_bot, bob, GAME, "intruder", team_id)
 
 
 def test_only_the_captain_gives_a_teams_bot_back(world: World) -> None:
@@ -209,8 +206,8 @@ def test_only_the_captain_gives_a_teams_bot_back(world: World) -> None:
     team_id = team(world, ada)
     add(world, ada, team_id, bob)
     bot_id = world.write(create_bot, bob, GAME, "shared", team_id).id
-    with pytest.raises(errors.NotCaptain), world.db.transaction() as session:
-        change_bot(session, bob, bot_id, team_id=None)
+    with pytest.raises(errors.NotCaptain):
+        world.write(change_bot, bob, bot_id, team_id=None)
     assert world.write(change_bot, ada, bot_id, team_id=None).team is None
     assert world.read(own_bot, bob, bot_id).id == bot_id
 
@@ -220,5 +217,5 @@ def test_a_team_has_one_bot_of_a_name(world: World) -> None:
     team_id = team(world, ada)
     add(world, ada, team_id, bob)
     world.write(create_bot, ada, GAME, "shared", team_id)
-    with pytest.raises(errors.NameTaken), world.db.transaction() as session:
-        create_bot(session, bob, GAME, "Shared", team_id)
+    with pytest.raises(errors.NameTaken):
+        world.write(create_bot, bob, GAME, "Shared", team_id)

@@ -1,4 +1,4 @@
-"""Logs for machines, and traces that cost nothing when they are off."""
+"""Logs are for machines, and traces cost nothing when they are off."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ log = logging.getLogger("tests.telemetry")
 
 @pytest.fixture
 def spans(monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
-    """Traces are on, and end here."""
+    """Turn traces on, and return what collects them."""
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
@@ -31,7 +31,7 @@ def spans(monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
 
 @pytest.fixture
 def own_handlers() -> Iterator[None]:
-    """The root logger is given back as it was."""
+    """Restore the root logger afterwards."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     root.handlers = []
