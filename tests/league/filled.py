@@ -135,10 +135,17 @@ class Filled:
     values: Values
 
 
-def reflected(connection: sa.Connection) -> sa.MetaData:
-    """Return the schema as it is now."""
+def reflected(connection: sa.Connection, known: sa.MetaData) -> sa.MetaData:
+    """Return the schema as it is now; a table with the same columns as in `known` is not reflected again."""
     schema = sa.MetaData()
-    schema.reflect(connection)
+    found = sa.inspect(connection).get_multi_columns()
+    columns = {name: repr(found[None, name]) for _, name in found}
+    for table in known.sorted_tables:
+        if table.info["columns"] == columns.get(table.name):
+            table.to_metadata(schema)
+    schema.reflect(connection, only=[name for name in columns if name not in schema.tables])
+    for table in schema.tables.values():
+        table.info["columns"] = columns[table.name]
     return schema
 
 

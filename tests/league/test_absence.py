@@ -15,7 +15,7 @@ from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.seasons.participation import absent_bots
 from deadheat.league.service.seasons.seasons import create_season, edit_season
 from deadheat.league.states import FinalsFormat, JobState, MatchState, Purpose, SeasonState
-from deadheat.league.tables import Attempt, Entry, Match, Participant, Season, Series
+from deadheat.league.tables import Attempt, Match, Participant, Season, Series
 from tests.league.test_rulings import Ranked
 from tests.league.world import World
 
@@ -171,22 +171,17 @@ def test_coming_back_has_a_word_of_its_own_in_the_audit_log(ranked: Ranked) -> N
 
 @pytest.mark.parametrize("when", ["before it plays", "when the finals are over"])
 def test_a_finalist_that_comes_back_plays_everyone_it_has_missed(world: World, when: str) -> None:
-    season_id = world.season(3, games_per_pair=2, finals=FinalsFormat.ROUND_ROBIN, finals_games=2)
-    with world.db.transaction() as session:
-        session.get_one(Season, season_id).closes_when_done = False
-    world.play_all()
+    finals = {"finals": FinalsFormat.ROUND_ROBIN, "finals_games": 2, "closes_when_done": False}
+    season_id = world.played(3, games_per_pair=2, **finals)
     world.set_state(season_id, SeasonState.FINALS)
     world.write(refit, season_id)
     made = world.tick()
     assert len(made) == 3
-    with world.db.transaction() as session:
-        bot_id = session.exec(select(Entry.bot_id).where(Entry.season_id == season_id)).first()
-        assert bot_id is not None
-        disqualify(session, world.boss, season_id, bot_id, "x")
+    world.write(disqualify, world.boss, season_id, 1, "x")
     if when == "when the finals are over":
         world.play_left(made)
         assert world.tick() == []
-    world.write(reinstate, world.boss, season_id, bot_id, "y")
+    world.write(reinstate, world.boss, season_id, 1, "y")
     again = world.tick()
     assert len(again) == 2
     world.play_left({*made, *again})

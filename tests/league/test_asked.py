@@ -169,8 +169,7 @@ def test_the_dice_are_none_of_the_seasons(league: League) -> None:
     league.world.set_state(league.season_id, SeasonState.CLOSED)
     league.world.settle()
     assert recount_is_right(league), "with the secret told"
-    with league.world.db.transaction() as session:
-        session.get_one(Match, 1).deal = None
+    league.world.change(Match, 1, deal=None)
     assert (
         "Match 1 has a seed that was drawn separately" in league.world.read(dice_check, league.season_id).differences[0]
     )

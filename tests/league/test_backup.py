@@ -81,7 +81,7 @@ def small(tmp_path: Path, small_once: Path) -> Iterator[World]:
 
 
 def play_for_real(world: World) -> World:
-    season_id = world.season(3)
+    season_id = world.season(3, games_per_pair=2)
     world.play_all()
     blobs = Blobs(world.settings.blobs)
     with world.db.transaction() as session:

@@ -14,7 +14,7 @@ from deadheat.league.service.bots.bots import active, bot_info
 from deadheat.league.service.people.access import begin_session, issue_token, look_up
 from deadheat.league.service.people.newcomers import set_newcomer_rule
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.people.teams import create_team, invite_to_team, join_team, team_info
+from deadheat.league.service.people.teams import team_info
 from deadheat.league.service.people.users import check_password, sign_up
 from deadheat.league.service.rulings import closing, operators
 from deadheat.league.service.rulings.closing import ban, close_account, ended_accounts, reopen
@@ -38,7 +38,7 @@ def bans_by_hand(session: Session, person: Person) -> None:
     closing.ban(session, operators.OPERATOR, person.name, "wrote insults")
 
 
-def test_whose_account_is_open_is_looked_up_for_each_bot_without_reading_all_accounts(tmp_path: Path) -> None:
+def test_a_list_of_bots_does_not_read_all_accounts(tmp_path: Path) -> None:
     world = World(settings(tmp_path))
     asked = select(Bot.id).where(active()).compile(dialect=sqlite.dialect(), compile_kwargs={"literal_binds": True})
     with world.db.reading() as session:
@@ -66,25 +66,21 @@ def test_nobody_gets_in_by_an_account_that_ended(world: World, end: End) -> None
 
 @pytest.mark.parametrize("end", [close_account, bans])
 def test_the_bots_leave_and_results_stay(world: World, end: End) -> None:
-    season = world.season(2, series_length=2, games_per_pair=2)
-    owner, bot_id = world.entrant(season)
+    owner, bot_id = world.entrant(world.season(2, series_length=2, games_per_pair=2))
     world.tick()
-    with world.db.reading() as session:
-        theirs = select(Match.series_id).join(Participant, col(Participant.match_id) == Match.id)
-        mine = sorted({*session.exec(theirs.where(Participant.bot_id == bot_id))})
-    job = world.claim(mine[0])
-    assert job is not None and world.finish(job)
+    theirs = select(Match.series_id).join(Participant, col(Participant.match_id) == Match.id)
+    mine = sorted({*world.rows(theirs.where(Participant.bot_id == bot_id))})
+    world.play(mine[:1])
     world.write(end, owner)
-    with world.db.reading() as session:
-        (absent,) = session.exec(select(AbsentEntry))
-        assert (absent.bot_id, absent.absence) == (bot_id, Absence.WITHDRAWN)
-        assert absent.reason == ("Its author closed the account." if end is close_account else "Its author was banned.")
-        states = session.exec(select(Match.state).where(col(Match.series_id).in_(mine))).all()
-        others = {*session.exec(select(Match.state).where(col(Match.series_id).not_in(mine)))}
-        assert others == {MatchState.SCHEDULED}, "the others play on"
-        assert {*states} == {MatchState.DONE, MatchState.ABANDONED}, "nothing waits that it would play in"
-        assert bot_info(session, bot_id).author == owner.name
-        actions = session.exec(select(AuditRecord.action, AuditRecord.actor)).all()
+    absent = world.one(select(AbsentEntry))
+    assert (absent.bot_id, absent.absence) == (bot_id, Absence.WITHDRAWN)
+    assert ("banned" in absent.reason) is (end is bans)
+    states = world.rows(select(Match.state).where(col(Match.series_id).in_(mine)))
+    others = world.rows(select(Match.state).where(col(Match.series_id).not_in(mine)))
+    assert {*others} == {MatchState.SCHEDULED}, "the others play on"
+    assert {*states} == {MatchState.DONE, MatchState.ABANDONED}, "nothing waits that it would play in"
+    assert world.read(bot_info, bot_id).author == owner.name
+    actions = world.rows(select(AuditRecord.action, AuditRecord.actor))
     assert (("user-banned", "root") in actions) is (end is bans), "what people do with their own accounts is not public"
 
 
@@ -92,15 +88,12 @@ def test_a_team_goes_on_without_its_captain_and_keeps_its_bots(world: World) -> 
     season = world.season(1)
     ada, bob = world.author("ada"), world.author("bob")
     _, bot_id = world.bot(owner=ada)
-    with world.db.transaction() as session:
-        team = create_team(session, ada, "lovelace")
-        invite_to_team(session, ada, team.id, "bob")
-        join_team(session, bob, team.id)
-        change_bot(session, ada, bot_id, team_id=team.id)
-        enter(session, bob, season, bot_id)
+    team_id = world.team(ada, bob)
+    world.write(change_bot, ada, bot_id, team_id=team_id)
+    world.write(enter, bob, season, bot_id)
     world.write(close_account, ada)
     assert world.rows(select(AbsentEntry)) == []
-    found = world.read(team_info, team.id, bob)
+    found = world.read(team_info, team_id, bob)
     assert (found.captain, found.members) == ("bob", ("bob",))
 
 
@@ -119,7 +112,7 @@ def test_only_an_administrator_bans_and_nobody_themselves(world: World) -> None:
         assert ended_accounts(session, root) == []
 
 
-def test_an_organiser_says_who_may_sign_up(world: World) -> None:
+def test_an_organiser_chooses_the_rule_for_sign_ups(world: World) -> None:
     def signs_up(name: str, code: str = "") -> None:
         world.write(sign_up, name, PASSWORD, code)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, cast
@@ -11,12 +9,12 @@ from typing import Any, cast
 import pytest
 from sqlalchemy import event, inspect, text
 from sqlalchemy.exc import DBAPIError, StatementError
-from sqlmodel import SQLModel, col, select, update
+from sqlmodel import Session, SQLModel, col, select, update
 
 from deadheat.league.database import Database, now
 from deadheat.league.states import JobState, MatchState, Purpose, SeasonState
 from deadheat.league.tables import AuditRecord, Challenge, Division, Entry, Match, Participant, Season, Series, User
-from tests.league.world import START, World, drifted, settings
+from tests.league.world import START, World, drifted, in_threads, settings
 
 pytestmark = pytest.mark.databases
 
@@ -32,23 +30,12 @@ def test_migrating_again_changes_nothing(world: World) -> None:
 
 
 def test_processes_that_migrate_together_wait_for_each_other(tmp_path: Path) -> None:
-    failures: list[BaseException] = []
-
     def start() -> None:
         database = Database(settings(tmp_path))
-        try:
-            database.migrate()
-        except BaseException as error:
-            failures.append(error)
-            raise
+        database.migrate()
         database.close()
 
-    threads = [threading.Thread(target=start) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    in_threads(start, start, start)
 
 
 def test_on_postgresql_all_machines_go_by_the_servers_clock(postgres_url: str, tmp_path: Path, monkeypatch) -> None:
@@ -105,14 +92,13 @@ def test_a_naive_date_is_a_mistake(world: World) -> None:
 
 
 def test_a_failed_transaction_leaves_nothing(world: World) -> None:
-    def fail() -> None:
-        with world.db.transaction() as session:
-            session.add(User(name="x", name_key="x", created_at=START))
-            session.flush()
-            raise RuntimeError("no")
+    def fail(session: Session) -> None:
+        session.add(User(name="x", name_key="x", created_at=START))
+        session.flush()
+        raise RuntimeError("no")
 
     with pytest.raises(RuntimeError):
-        fail()
+        world.write(fail)
     with world.db.reading() as session:
         assert session.exec(select(User).where(User.name == "x")).first() is None
 
@@ -129,22 +115,11 @@ def test_writers_that_read_first_stand_in_line(world: World) -> None:
     """A deferred transaction would fail here, because another one writes between its read and its write."""
     world.season(0)
     before = world.one(select(Season.log_serial))
-    reading = threading.Event()
 
-    def add(seconds: float) -> None:
-        database = world.connect()
-        with database.transaction() as session:
-            season = session.exec(select(Season).with_for_update()).one()
-            reading.set()
-            time.sleep(seconds)
-            season.log_serial += 1
-        database.close()
+    def add(session: Session) -> None:
+        session.exec(select(Season).with_for_update()).one().log_serial += 1
 
-    slow = threading.Thread(target=add, args=(0.3,))
-    slow.start()
-    reading.wait()
-    add(0)
-    slow.join()
+    world.at_once(add, add)
     assert world.one(select(Season.log_serial)) == before + 2
 
 

@@ -9,7 +9,6 @@ import pytest
 from sqlmodel import col, select, update
 
 from deadheat.engine.chance import SECRET_BYTES, commitment, season_seed
-from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.rankings.publishing import publish
 from deadheat.league.service.rankings.recount import dice_check
 from deadheat.league.service.rulings.rulings import rejudge_match
@@ -44,9 +43,7 @@ def test_a_season_commits_to_its_dice_when_it_opens_and_before_it_plans(world: W
     assert committed is not None and secret is None
     assert [data["dice_commitment"] for data in audited(world, "season-open")] == [committed]
     assert rows(world) == []
-    with world.db.transaction() as session:  # opening it again draws no new secret
-        for state in (SeasonState.FROZEN, SeasonState.OPEN):
-            set_season_state(session, world.boss, season_id, state)
+    world.set_state(season_id, SeasonState.FROZEN, SeasonState.OPEN)  # opening it again draws no new secret
     assert told(world, season_id) == (committed, None)
 
 

@@ -162,7 +162,7 @@ def entry_of(world: World, season_id: int, bot_id: int) -> Entry:
     return world.read(entry_info, season_id, bot_id)
 
 
-def test_who_follows_begins_with_the_newest_version(world: World) -> None:
+def test_a_bot_that_follows_begins_with_its_newest_version(world: World) -> None:
     season_id, owner, bot_id = entered(world)
     world.publish(season_id)
     world.version(owner, bot_id)
@@ -269,7 +269,7 @@ def test_promotion_and_relegation(orders: list[list[int]], promoted: int, after:
     assert [len(division) for division in found] == [len(division) for division in orders]
 
 
-def test_who_has_not_played_is_not_promoted() -> None:
+def test_a_bot_that_has_not_played_is_not_promoted() -> None:
     assert moved([[1, 2, 3, 4], [5, 6, 7, 8]], 2, {1, 2, 3, 4, 5}) == [[1, 2, 3, 5], [6, 7, 8, 4]]
     assert moved([[1, 2], [3, 4]], 1, {1, 2}) == [[1, 2], [3, 4]]
 

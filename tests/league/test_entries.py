@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sqlmodel import Session, select
+from sqlmodel import Session
 
 from deadheat.league import errors
-from deadheat.league.service.bots.bots import create_bot
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.jobs.builds import BuildOutcome, finish_build
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import create_team, invite_to_team, join_team
-from deadheat.league.service.rankings.standings import leaderboard, refit
 from deadheat.league.service.seasons.absence import withdraw
 from deadheat.league.service.seasons.admission import invite_to_season, uninvite_from_season
 from deadheat.league.service.seasons.bot_changes import change_bot
@@ -28,15 +26,6 @@ from tests.league.world import GAME, World
 
 def invite(world: World, season_id: int, name: str) -> list[str]:
     return world.write(invite_to_season, world.boss, season_id, name)
-
-
-def team(world: World, captain: Person, name: str, *members: Person) -> int:
-    with world.db.transaction() as session:
-        team_id = create_team(session, captain, name).id
-        for member in members:
-            invite_to_team(session, captain, team_id, member.name)
-            join_team(session, member, team_id)
-    return team_id
 
 
 def team_bot(world: World, member: Person, team_id: int) -> int:
@@ -62,7 +51,7 @@ def test_an_author_has_only_so_many_entries(world: World) -> None:
 def test_a_team_of_one_does_not_get_its_author_another_entry(world: World) -> None:
     season_id = world.season(0, entries_per_author=1)
     owner, own = world.bot()
-    shared = [team_bot(world, owner, team(world, owner, name)) for name in ("one", "other")]
+    shared = [team_bot(world, owner, world.team(owner, name=name)) for name in ("one", "other")]
     world.write(enter, owner, season_id, shared[0])
     for bot_id in (own, shared[1]):
         with pytest.raises(errors.TooMany):
@@ -73,7 +62,7 @@ def test_a_team_enters_only_what_each_of_its_members_may(world: World) -> None:
     season_id = world.season(0, entries_per_author=2)
     ada, own = world.bot(owner=world.author("ada"))
     bob = world.author("bob")
-    shared = [team_bot(world, bob, team(world, bob, name, ada)) for name in ("one", "other")]
+    shared = [team_bot(world, bob, world.team(bob, ada, name=name)) for name in ("one", "other")]
     world.write(enter, ada, season_id, own)
     world.write(enter, bob, season_id, shared[0])
     with pytest.raises(errors.TooMany, match="for ada, alone and in teams"):
@@ -85,7 +74,7 @@ def test_an_author_with_the_most_entries_joins_no_team_with_more(world: World) -
     season_id = world.season(0, entries_per_author=1)
     ada, own = world.bot(owner=world.author("ada"))
     bob, eve = world.author("bob"), world.author("eve")
-    team_id = team(world, bob, "one")
+    team_id = world.team(bob, name="one")
     world.write(enter, ada, season_id, own)
     world.write(enter, bob, season_id, team_bot(world, bob, team_id))
 
@@ -107,7 +96,7 @@ def test_a_member_who_joins_while_the_teams_bot_enters_is_counted(world: World, 
     ada, own = world.bot(owner=world.author("ada"))
     bob = world.author("bob")
     world.write(enter, ada, season_id, own)
-    team_id = team(world, bob, "one")
+    team_id = world.team(bob, name="one")
     shared = team_bot(world, bob, team_id)
     world.write(invite_to_team, bob, team_id, ada.name)
 
@@ -167,17 +156,12 @@ def test_a_season_of_a_size_takes_versions_within_it(world: World) -> None:
     season_id = world.season(0, upload_kib=1)
     owner, bot_id = world.bot()
 
-    def sized(number: int, size_bytes: int) -> None:
-        with world.db.transaction() as session:
-            found = select(BotVersion).where(BotVersion.bot_id == bot_id, BotVersion.number == number)
-            session.exec(found).one().size_bytes = size_bytes
-
-    sized(1, 1025)
+    world.change(BotVersion, 1, size_bytes=1025)
     with pytest.raises(errors.NotAdmitted, match=r"the newest ready one, was an upload of 2 KiB, .* accepts 1 KiB"):
         world.write(enter, owner, season_id, bot_id)
     with pytest.raises(errors.NotAdmitted, match="version 1 was an upload of 2 KiB"):
         world.write(enter, owner, season_id, bot_id, 1)
-    sized(1, 1024)
+    world.change(BotVersion, 1, size_bytes=1024)
     assert world.write(enter, owner, season_id, bot_id).version == 1
     world.version(owner, bot_id, language="python")
     assert world.plays(season_id, bot_id) == 2
@@ -213,21 +197,17 @@ def test_a_rule_that_comes_later_ends_no_entry(
 def test_entries_are_shown_with_their_team(world: World) -> None:
     season_id = world.season(1)
     owner = world.author("ada")
-    team_id = world.write(create_team, owner, "lovelace").id
-    bot_id = world.write(create_bot, owner, GAME, "shared", team_id).id
-    world.version(owner, bot_id)
+    bot_id = team_bot(world, owner, world.team(owner))
     world.write(enter, owner, season_id, bot_id)
-    with world.db.transaction() as session:
-        assert [entry.team for entry in entries(session, season_id)] == [None, "lovelace"]
-        refit(session, season_id)
-        rows = leaderboard(session, season_id).standings["rows"]
-    assert {row["bot_id"]: row["team"] for row in rows} == {1: None, bot_id: "lovelace"}
+    assert [entry.team for entry in world.read(entries, season_id)] == [None, "lovelace"]
+    world.rank(season_id)
+    assert {row["bot_id"]: row["team"] for row in world.ranking(season_id)} == {1: None, bot_id: "lovelace"}
 
 
 def test_entries_are_found_by_the_names_of_bot_author_and_team(world: World) -> None:
     season_id = world.season(0)
     ada = world.author("ada")
-    team_bots = [team_bot(world, ada, team(world, ada, "Lovelace"))]
+    team_bots = [team_bot(world, ada, world.team(ada, name="Lovelace"))]
     own = [world.bot(name, owner=ada)[1] for name in ("Engine_1", "engine-2")]
     world.bot("elsewhere")
     for bot_id in own + team_bots:

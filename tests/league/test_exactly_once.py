@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 
@@ -33,7 +32,7 @@ from deadheat.league.service.series.carrying_out import SERIES, finish_series, r
 from deadheat.league.service.series.hosts import due_check, record_check
 from deadheat.league.states import Fitness, JobState, MatchState, VersionState
 from deadheat.league.tables import MOST_WORD, Attempt, BotVersion, Match, Participant, Series
-from tests.league.world import World, release_series, won
+from tests.league.world import World, in_threads, release_series, won
 
 
 def queued(world: World) -> int:
@@ -82,7 +81,7 @@ def test_of_many_workers_at_once_one_gets_the_series(world: World) -> None:
         jobs.append(world.claim(series_id, f"w{number}", db))
         db.close()
 
-    in_threads([partial(race, number) for number in range(6)])
+    in_threads(*(partial(race, number) for number in range(6)))
     assert len([job for job in jobs if job is not None]) == 1
     assert len(jobs) == 6
 
@@ -102,7 +101,7 @@ def test_writers_of_many_connections_never_find_the_database_locked(world: World
             finished.append(world.finish(job, db=db))
         db.close()
 
-    in_threads([partial(work, series_ids[number::4]) for number in range(4)])
+    in_threads(*(partial(work, series_ids[number::4]) for number in range(4)))
     assert finished == [True] * len(series_ids)
 
 
@@ -341,21 +340,3 @@ def uploaded(world: World) -> int:
     owner = world.author()
     bot_id = world.write(create_bot, owner, "yacht-auction", "late").id
     return world.upload(owner, bot_id)
-
-
-def in_threads(jobs: list[Callable[[], None]]) -> None:
-    failures: list[BaseException] = []
-
-    def guarded(job: Callable[[], None]) -> None:
-        try:
-            job()
-        except BaseException as error:
-            failures.append(error)
-            raise
-
-    threads = [threading.Thread(target=guarded, args=(job,)) for job in jobs]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures

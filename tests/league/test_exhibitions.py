@@ -151,7 +151,7 @@ def test_people_play_no_version_that_has_not_played_and_no_bot_that_is_closed_to
         world.write(change_bot, world.boss, bot_id, plays_people=False)
 
 
-def test_who_only_waits_for_a_season_or_at_a_gate_meets_no_people(world: World) -> None:
+def test_a_version_that_waits_for_a_season_or_at_a_gate_meets_no_people(world: World) -> None:
     owner, bot_id = world.bot()
     season_id = world.write(create_season, world.boss, game=GAME, name="soon", series_length=2).id
     world.write(enter, owner, season_id, bot_id, gate=GateTerms(games=100))
@@ -167,7 +167,7 @@ def test_who_only_waits_for_a_season_or_at_a_gate_meets_no_people(world: World) 
     assert look(world, person, exhibition_id).info.version == 1
 
 
-def test_one_match_a_person_and_so_many_in_a_deployment(world: World) -> None:
+def test_a_person_has_one_match_and_a_deployment_a_few(world: World) -> None:
     _, bot_id = world.playing_bot()
     ada, bob, eve = world.author(), world.author(), world.author()
     first = sit(world, ada, bot_id)
@@ -181,7 +181,7 @@ def test_one_match_a_person_and_so_many_in_a_deployment(world: World) -> None:
     sit(world, eve, bot_id)
 
 
-def test_sitting_down_and_leaving_again_and_again_comes_to_an_end(world: World) -> None:
+def test_a_person_sits_down_only_so_often_in_an_hour(world: World) -> None:
     _, bot_id = world.playing_bot()
     person = world.author()
 
@@ -200,7 +200,7 @@ def test_sitting_down_and_leaving_again_and_again_comes_to_an_end(world: World) 
     once()
 
 
-def test_a_deployment_may_have_no_place_for_it(tmp_path: Path) -> None:
+def test_a_deployment_may_turn_matches_with_people_off(tmp_path: Path) -> None:
     world = World(settings(tmp_path, exhibitions=0))
     _, bot_id = world.playing_bot()
     with pytest.raises(NoPlace, match="off"):
@@ -208,7 +208,7 @@ def test_a_deployment_may_have_no_place_for_it(tmp_path: Path) -> None:
     world.close()
 
 
-def test_only_against_bots_that_can_play_and_as_many_as_the_game_seats(world: World) -> None:
+def test_people_play_bots_that_can_play_and_as_many_as_the_game_seats(world: World) -> None:
     owner, bot_id = world.playing_bot(game="liars-dice")
     person = world.author()
     with pytest.raises(NotFound):
@@ -223,7 +223,7 @@ def test_only_against_bots_that_can_play_and_as_many_as_the_game_seats(world: Wo
     assert (job.seats, len(look(world, person, job.exhibition_id).info.names)) == (6, 6)
 
 
-def test_time_is_over_for_a_move_and_for_the_whole_match(world: World) -> None:
+def test_a_move_and_the_whole_match_have_limits(world: World) -> None:
     person, job = begun(world)
     wait(world, job, world.settings.exhibition_move_seconds - 1)
     heard = hear(world, job)
@@ -317,7 +317,7 @@ def test_a_person_who_resigns_is_free_whatever_the_worker_does(world: World) -> 
     assert world.read(exhibitions.open_of, person) == other, "the end of the first frees nobody from the second"
 
 
-def test_what_is_nobodys_doing_is_tried_again_for_an_hour(world: World) -> None:
+def test_failures_that_are_not_the_matchs_are_tried_again_for_an_hour(world: World) -> None:
     person, job = begun(world)
 
     def fail() -> JobState:
@@ -331,7 +331,7 @@ def test_what_is_nobodys_doing_is_tried_again_for_an_hour(world: World) -> None:
     assert fail() is JobState.ABANDONED
 
 
-def test_what_is_handed_back_in_order_is_no_failure(world: World) -> None:
+def test_a_match_handed_back_by_a_stopping_worker_has_not_failed(world: World) -> None:
     person, job = begun(world)
     for _ in range(carrying_out.SERIES_ATTEMPTS):
         world.write(exhibiting.release_exhibition, job, "w1", Failure(Cause.WORKER_STOPPED))
@@ -476,7 +476,7 @@ def test_an_answer_to_what_a_bot_that_plays_differently_made_void_is_asked_for_a
         answer(world, person, job.exhibition_id, 2, "BID A 9")
 
 
-def test_the_same_said_twice_is_no_mistake(world: World) -> None:
+def test_answering_and_asking_twice_changes_nothing(world: World) -> None:
     person, job = begun(world)
     for _ in range(2):
         answer(world, person, job.exhibition_id, 1, "BID A 7")
@@ -504,7 +504,7 @@ def test_leaving_after_our_failure_is_resigning_or_not_having_played(world: Worl
     assert hear(world, job) == exhibiting.Heard(None, True, False)
 
 
-def test_while_the_database_takes_nothing_a_persons_time_stands_still(world: World) -> None:
+def test_a_persons_time_stands_still_while_the_database_is_away(world: World) -> None:
     _, job = begun(world)
     world.clock.turn(world.settings.exhibition_move_seconds + 1)
     assert hear(world, job) == exhibiting.Heard(None, False, False), "nobody could renew the lease meanwhile"

@@ -246,7 +246,7 @@ def test_finalists_may_be_ranked_by_the_finals_alone(world: World) -> None:
     assert (alone[0]["bot_id"] % 3, alone[0]["games"], alone[2]["finalist"]) == (2, 10, False)
 
 
-def test_who_has_not_played_does_not_take_a_finalists_place(world: World) -> None:
+def test_a_bot_that_has_not_played_does_not_take_a_finalists_place(world: World) -> None:
     season_id = season(world, 2, finals_top=2, games_per_pair=20, series_length=20)
     play(world, season_id, (2, 1))
     _, late = world.entrant(season_id)
@@ -255,7 +255,7 @@ def test_who_has_not_played_does_not_take_a_finalists_place(world: World) -> Non
     assert seeds(world, season_id) == {1: 1, 2: 2, late: None}
 
 
-def test_finalists_that_we_let_down_in_finals_of_their_own_come_after_those_who_played(world: World) -> None:
+def test_finalists_whose_matches_we_failed_to_play_come_after_those_who_played(world: World) -> None:
     season_id = season(
         world, 3, finals_log=FinalsLog.FINALS, finals_top=3, finals_games=2, games_per_pair=20, series_length=20
     )
@@ -354,7 +354,7 @@ def test_a_finals_match_that_is_rejudged_counts_for_its_round(world: World) -> N
 
 
 @pytest.mark.parametrize(("bots", "rounds"), [(5, 3), (6, 3), (8, 5), (4, 3)])
-def test_a_swiss_from_which_somebody_is_thrown_out_is_played_to_its_end(world: World, bots: int, rounds: int) -> None:
+def test_a_swiss_with_a_disqualified_bot_is_played_to_its_end(world: World, bots: int, rounds: int) -> None:
     """One bot leaves during the second round. Nobody meets anybody twice, and all planned rounds are played."""
     season_id = season(world, bots, finals=FinalsFormat.SWISS, finals_rounds=rounds)
     in_finals(world, season_id)
@@ -376,7 +376,7 @@ def test_a_swiss_from_which_somebody_is_thrown_out_is_played_to_its_end(world: W
     assert max(Counter(version for number, pair in met for version in pair).values()) <= rounds
 
 
-def test_whoever_beat_somebody_who_is_thrown_out_is_paired_as_if_it_had_won(world: World) -> None:
+def test_a_win_against_a_disqualified_bot_still_counts_for_pairing(world: World) -> None:
     season_id = season(world, 6, finals=FinalsFormat.SWISS, finals_rounds=2)
     in_finals(world, season_id)
     beat: dict[int, int] = {}

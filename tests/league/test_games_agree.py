@@ -82,7 +82,7 @@ def test_what_the_api_has_is_the_leagues_game(world: World, monkeypatch) -> None
     assert world.write(claim_next_series, series, "w", world.host) is None, "no API has this game any more"
 
 
-def test_operators_see_which_games_are_there_and_who_has_another(world: World, monkeypatch) -> None:
+def test_operators_see_the_games_and_the_machines_with_other_ones(world: World, monkeypatch) -> None:
     here = {game.name: game for game in folder.identities()}
     listed = {game.name: game for game in world.read(games.games_for, world.boss)}
     assert {name: (game.rules_version, game.digest) for name, game in listed.items()} == {

@@ -11,7 +11,7 @@ from deadheat.league.errors import OwnMatch
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.people.teams import create_team, invite_to_team, join_team
+from deadheat.league.service.people.teams import invite_to_team, join_team
 from deadheat.league.service.rulings.appeals import open_appeal, rule
 from deadheat.league.service.rulings.closing import close_account
 from deadheat.league.service.rulings.impartiality import ALONE
@@ -36,7 +36,7 @@ class Judged:
             _, bot_id = world.bot(owner=owner)
             self.bots.append(bot_id)
             if teamed and owner is self.author:
-                self.team = world.write(create_team, owner, "us").id
+                self.team = world.team(owner)
                 world.write(change_bot, owner, bot_id, team_id=self.team)
             world.write(enter, owner, self.season, bot_id)
         job = world.claimed()

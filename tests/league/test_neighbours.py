@@ -28,7 +28,7 @@ def around(world: World, match_id: int) -> dict[str, Neighbours]:
     return {item.of: item for item in world.read(neighbours.neighbours, world.read(matches.match_detail, match_id))}
 
 
-def test_they_are_the_next_ones_in_the_lists_of_bots_and_pairs(played: World) -> None:
+def test_neighbours_are_the_next_matches_in_the_lists_of_bots_and_pairs(played: World) -> None:
     everything = played.read(matches.matches, state=MatchState.DONE, limit=50)
     assert len(everything) == 12
     for match in everything:
@@ -57,15 +57,13 @@ def test_a_match_that_is_not_over_has_those_of_its_series_alone(world: World) ->
 
 def test_nobody_is_led_to_a_private_match(played: World) -> None:
     newest = [one.id for one in played.read(matches.matches, state=MatchState.DONE, bot_id=1, limit=50)]
-    with played.db.transaction() as session:
-        hidden = session.get_one(Match, newest[1])
-        hidden.asked, hidden.rated = Asked.PRIVATE, False
+    played.change(Match, newest[1], asked=Asked.PRIVATE, rated=False)
     (name,) = [seat.bot for seat in played.read(matches.match_detail, newest[0]).seats if seat.bot_id == 1]
     found = around(played, newest[0])[f"of {name}"]
     assert (found.before, found.after) == (newest[2], None)
 
 
-def test_it_is_looked_for_only_so_far(played: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_search_for_neighbours_is_bounded(played: World, monkeypatch: pytest.MonkeyPatch) -> None:
     newest = played.read(matches.matches, state=MatchState.DONE, limit=50)[0]
     assert around(played, newest.id)["of both"].before is not None
     monkeypatch.setattr(neighbours, "WINDOW", 0)

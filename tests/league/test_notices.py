@@ -15,11 +15,12 @@ from deadheat.league.service.rulings import appeals
 from deadheat.league.service.rulings.closing import close_account
 from deadheat.league.service.seasons import admission, asked
 from deadheat.league.service.seasons.asked import Question
+from deadheat.league.service.seasons.bot_changes import change_bot
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.seasons.gates import GateTerms
 from deadheat.league.service.seasons.seasons import edit_season
 from deadheat.league.states import SeasonState
-from deadheat.league.tables import Bot, BotVersion, Entry, Match, Notice, Season, User
+from deadheat.league.tables import BotVersion, Entry, Match, Notice, Season, User
 from deadheat.league.words import NoticeKind
 from tests.league.world import START, World, forfeited, won
 
@@ -48,13 +49,10 @@ def play(world: World, *, faulty: int) -> None:
 
 def test_the_whole_team_is_told_how_a_build_ended_and_once(world: World) -> None:
     ada, bob, carl = (world.author(name) for name in ("ada", "bob", "carl"))
-    team = world.write(teams.create_team, ada, "lovelace").id
-    for name in ("bob", "carl"):
-        world.write(teams.invite_to_team, ada, team, name)
-    world.write(teams.join_team, bob, team)
+    team = world.team(ada, bob)
+    world.write(teams.invite_to_team, ada, team, "carl")
     _, bot_id = world.bot("swift", owner=ada)
-    with world.db.transaction() as session:
-        teams.give_bot(session, ada, session.get_one(Bot, bot_id), team)
+    world.write(change_bot, ada, bot_id, team_id=team)
     version_id = world.upload(bob, bot_id)
     job = world.building(version_id)
     broken = BuildOutcome(None, "It does not compile.", "log")

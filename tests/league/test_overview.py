@@ -23,7 +23,7 @@ from deadheat.league.time_buckets import bucket, late_share
 from tests.league.world import World
 
 
-def test_a_leader_is_who_is_first_in_the_newest_ranking(world: World) -> None:
+def test_the_leader_is_first_in_the_newest_ranking(world: World) -> None:
     season, empty = world.ranked(3), world.season(0)
     first = world.ranking(season)[0]
     found = world.read(leaders, [season, empty])

@@ -34,7 +34,7 @@ def ladder(versions: Iterable[int], terms: Terms | None = None, seed: bytes = SE
 # Whose turn it is -----------------------------------------------------------------------------------------------
 
 
-def test_every_other_series_begins_with_whoever_waited_longest() -> None:
+def test_every_other_series_begins_with_the_longest_waiting_bot() -> None:
     everyone = [entrant(version, waiting_since=10 - version) for version in range(1, 8)]
     for planned in (1, 3, 5):
         (proposal,) = propose(everyone, lambda _: {}, 1, Terms(), planned, SEED)
@@ -42,7 +42,7 @@ def test_every_other_series_begins_with_whoever_waited_longest() -> None:
         assert proposal.reason is Reason.TURN
 
 
-def test_the_other_series_go_to_who_is_being_placed() -> None:
+def test_the_other_series_go_to_bots_that_are_being_placed() -> None:
     everyone = [entrant(version, waiting_since=version) for version in range(1, 8)]
     everyone[4] = replace(everyone[4], placing=True)
     (proposal,) = propose(everyone, lambda _: {}, 1, Terms(), 2, SEED)
@@ -50,7 +50,7 @@ def test_the_other_series_go_to_who_is_being_placed() -> None:
     assert proposal.reason is Reason.PLACEMENT
 
 
-def test_who_is_being_placed_has_one_series_at_a_time() -> None:
+def test_a_bot_that_is_being_placed_has_one_series_at_a_time() -> None:
     everyone = [entrant(version, waiting_since=version) for version in range(1, 8)]
     everyone[4] = replace(everyone[4], placing=True, open_series=1)
     (proposal,) = propose(everyone, lambda _: {}, 1, Terms(), 2, SEED)
@@ -66,7 +66,7 @@ def test_who_is_being_placed_has_one_series_at_a_time() -> None:
     st.sampled_from([2, 2, 3, 4]),
     st.lists(st.sampled_from(["come", "come", "go", "plan", "plan", "plan"]), max_size=120),
 )
-def test_nobody_waits_for_longer_than_two_series_for_each_bot_that_was_there(
+def test_nobody_waits_for_longer_than_two_series_for_each_bot(
     number: int, bots: int, seats: int, events: list[str]
 ) -> None:
     """Bots come and go, and many are being placed."""
@@ -128,19 +128,19 @@ def field_of(size: int, step_elo: float, *, placing: bool = False) -> list[Entra
     return [replace(entrant(1), placing=placing), *others]
 
 
-def test_who_is_being_placed_meets_one_of_the_nearest_by_lot() -> None:
+def test_a_bot_that_is_being_placed_meets_one_of_the_nearest_by_lot() -> None:
     found = drawn(field_of(40, 20, placing=True), {}, 600)
     assert set(found) == set(range(2, 2 + NEAREST))
     assert min(found.values()) > 600 / NEAREST / 2
 
 
-def test_who_is_being_placed_meets_whom_it_has_not_met() -> None:
+def test_a_bot_that_is_being_placed_meets_new_opponents() -> None:
     met = {version: Met(2) for version in range(2, 2 + NEAREST)}
     found = drawn(field_of(40, 20, placing=True), met, 300)
     assert set(found) == set(range(2 + NEAREST, 2 + 2 * NEAREST))
 
 
-def test_everybody_else_meets_anybody_but_equals_more_often() -> None:
+def test_a_placed_bot_meets_anybody_but_equals_more_often() -> None:
     """The chance is proportional to p (1 - p)."""
     found = drawn([entrant(1), entrant(2, waiting_since=1), entrant(3, 1900, waiting_since=1)], {}, 2000)
     p = 1 / (1 + 10 ** (-400 / 400))
@@ -199,7 +199,7 @@ def test_at_larger_tables_every_pair_gets_its_share(seats: int) -> None:
     assert min(season.games.values()) >= 2 * seats
 
 
-def test_who_is_through_begins_no_series_and_fills_a_table() -> None:
+def test_a_bot_without_games_left_begins_no_series_and_fills_a_table() -> None:
     """One pair is left. `met` is not even called for the longest waiting version, which needs no games."""
     asked: list[int] = []
 
@@ -234,7 +234,7 @@ def test_a_field_is_linked_after_two_series_for_each_part(bots: int, seats: int,
 @given(
     st.integers(0, 2**32 - 1), st.lists(st.sampled_from(["come", "go", "plan", "plan", "plan", "plan"]), max_size=100)
 )
-def test_the_field_is_linked_again_soon_whoever_comes_and_goes(number: int, events: list[str]) -> None:
+def test_a_field_with_comings_and_goings_is_soon_linked_again(number: int, events: list[str]) -> None:
     chance = random.Random(number)
     season = ladder(range(1, 9), seed=number.to_bytes(4, "big"))
     newest = 8

@@ -202,7 +202,7 @@ def test_a_field_without_a_pair_has_no_pairs(players: int) -> None:
     assert (pairs, bye) == ([], 1 if players else None)
 
 
-def test_who_began_more_often_sits_second() -> None:
+def test_the_player_that_began_more_often_sits_second() -> None:
     met = [Meeting(1, 1, 2, 1.0), Meeting(1, 3, 4, 1.0)]
     ((first, second), _), _ = draw([1, 3, 2, 4], {1, 2, 3, 4}, [*met, Meeting(2, 1, 4, 0.0, 0.0)])
     assert (first, second) == (3, 1)

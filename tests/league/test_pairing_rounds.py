@@ -136,12 +136,12 @@ def test_a_swiss_round_follows_from_its_seed() -> None:
     assert {pair_key(*pair) for pair in rounds[0].pairs} == {pair_key(*pair) for pair in rounds[2].pairs}
 
 
-def test_who_has_met_everybody_has_no_round() -> None:
+def test_a_player_that_has_met_everybody_has_no_round() -> None:
     with pytest.raises(NoRound):
         swiss([1, 2], {}, {(1, 2)})
 
 
-def test_somebody_else_sits_out_where_the_others_could_not_be_paired() -> None:
+def test_another_player_sits_out_where_the_others_could_not_be_paired() -> None:
     """The first of three has met both others, so only these two can play."""
     found = swiss([1, 2, 3], {1: 2}, {(1, 2), (1, 3)})
     assert (pair_key(*found.pairs[0]), found.bye) == ((2, 3), 1)

@@ -78,7 +78,7 @@ def test_the_orders_of_the_deals_are_drawn_for_each_series() -> None:
     assert rotations([1, 2], 3, seed=b"x") == rotations([1, 2], 3, seed=b"x")
 
 
-def test_who_follows_whom_changes() -> None:
+def test_all_pairs_of_neighbours_are_about_as_frequent() -> None:
     """Over 200 turns at a table of four, each of the 12 ordered pairs of neighbours is about as frequent."""
     for found in (seatings([1, 2, 3, 4], 800, seed=b"x"), rotations([1, 2, 3, 4], 800, seed=b"x")[2]):
         follows = Counter(pair for match in found for pair in pairwise(match.seats))

@@ -30,7 +30,7 @@ def unseparated(elo: Sequence[float], covariance: np.ndarray) -> list[Gap]:
     return [Gap(above, below, games) for above, below, games in found if games]
 
 
-def test_who_is_told_apart_needs_no_games() -> None:
+def test_a_pair_that_is_apart_needs_no_games() -> None:
     assert games_to_part(100, 2 * 25.0**2, 1000) == 0
 
 
@@ -58,7 +58,7 @@ def test_a_budget_is_shared_out_by_the_series_from_the_top() -> None:
     assert share_out(gaps, 0, 10) == share_out([], 10, 10) == []
 
 
-def test_what_is_no_whole_turn_is_not_shared_out() -> None:
+def test_only_whole_turns_are_shared_out() -> None:
     gaps = [Gap(1, 2, 500), Gap(2, 3, 1), Gap(5, 6, 50)]
     assert share_out(gaps, 100, 10, 4) == [Gap(1, 2, 8), Gap(2, 3, 4), Gap(5, 6, 8)]
     assert share_out(gaps, 11, 10, 4) == [Gap(1, 2, 8)]

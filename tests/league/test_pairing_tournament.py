@@ -155,7 +155,7 @@ def test_further_rounds_decide_between_the_two_at_the_cut_and_nobody_else() -> N
     assert {one.player: one.points for one in standings(form, [1, 2, 3, 4], there, lost)} == dict.fromkeys(there, 3.0)
 
 
-def test_who_is_taken_out_comes_last_and_another_two_are_at_the_cut() -> None:
+def test_a_bot_that_is_taken_out_comes_last_and_moves_the_cut() -> None:
     form = Form(ROUND_ROBIN, 3, 2, keep=2, further=2)
     played = [
         Meeting(one.round, one.first, one.second, *better_wins(2)(one.first, one.second or 0))
@@ -255,7 +255,7 @@ def test_if_the_better_seed_always_wins_everybody_comes_where_it_was_seeded(play
     assert max(one.round for one in played) == rounds_of(players)
 
 
-def test_who_is_level_meets_again_with_sides_changed_and_then_the_better_seed_goes_on() -> None:
+def test_a_level_tie_is_repeated_with_sides_changed_and_then_the_better_seed_goes_on() -> None:
     played = play(Form(KNOCKOUT, 1, 3, keep=1, further=2), [7, 8], halved(3))
     assert [(one.round, one.first, one.second) for one in played] == [(1, 7, 8), (2, 8, 7), (3, 7, 8)]
     (tie,) = bracket([7, 8], played, 2, third_place=False)

@@ -12,7 +12,6 @@ from deadheat.league import errors
 from deadheat.league.service.bots import bots as league_bots
 from deadheat.league.service.bots.bots import Upload, create_bot, may_upload
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.people.teams import create_team, invite_to_team, join_team
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.states import SeasonState
 from tests.league.world import GAME, SHA, World, settings
@@ -92,10 +91,7 @@ def test_an_author_who_uploads_for_two_bots_at_once_is_over_the_quota(world: Wor
 @pytest.mark.databases
 def test_two_members_who_upload_one_bot_at_once_are_over_its_quota(world: World) -> None:
     ada, bob = world.author(), world.author()
-    team_id = world.write(create_team, ada, "lovelace").id
-    world.write(invite_to_team, ada, team_id, bob.name)
-    world.write(join_team, bob, team_id)
-    bot_id = world.write(create_bot, ada, GAME, "shared", team_id).id
+    bot_id = world.write(create_bot, ada, GAME, "shared", world.team(ada, bob)).id
     for _ in range(3):
         world.upload(ada, bot_id)
     world.clock.turn(3600)
@@ -103,7 +99,7 @@ def test_two_members_who_upload_one_bot_at_once_are_over_its_quota(world: World)
         world.at_once(add_version(ada, bot_id), add_version(bob, bot_id))
 
 
-def test_a_season_makes_whoever_uploads_often_wait_for_five_minutes(world: World) -> None:
+def test_a_season_may_limit_uploads_in_five_minutes(world: World) -> None:
     season = world.season(0, uploads_per_five_minutes=1)
     owner, bot_id = world.entrant(season)
     with pytest.raises(errors.OverQuota, match="the limit is 1 in five minutes; try again in 5 minutes"):

@@ -37,7 +37,7 @@ def test_equal_games_are_counted_and_ranks_are_places() -> None:
     assert (made.players, made.games) == (("a", "b", "c"), 3)
 
 
-def test_who_did_not_play_and_groups_of_one_game_are_left_out() -> None:
+def test_players_without_games_and_groups_of_one_game_are_left_out() -> None:
     made = log_of(
         ["z", "y", "x"],
         [Games(np.array([[0, 2], [2, 0], [0, 2]]), np.array([[1, 2]] * 3), np.array([0, 0, 1]))],

@@ -16,7 +16,7 @@ def places(table: RatingTable) -> dict[str, Place]:
     return {entry.player: entry.place for entry in table.entries if entry.place is not None}
 
 
-def test_who_is_far_ahead_is_first_and_sure_of_it() -> None:
+def test_a_player_far_ahead_is_certainly_first() -> None:
     found = places_of(np.array([0.0, 300.0, -300.0]), np.eye(3), SHA)
     assert [*zip(found.rank, found.low, found.high, strict=True)] == [(2, 2, 2), (1, 1, 1), (3, 3, 3)]
 
@@ -31,7 +31,7 @@ def test_equals_may_be_anywhere_among_themselves() -> None:
     assert (found.rank.tolist(), found.low.tolist(), found.high.tolist()) == ([1] * 4, [1] * 4, [4] * 4)
 
 
-def test_what_is_common_to_all_moves_nobodys_place() -> None:
+def test_a_common_error_moves_nobodys_place() -> None:
     elo = np.array([30.0, 20.0, 10.0])
     together = np.hstack([500 * np.ones((3, 1)), 0.5 * np.eye(3)])
     found = places_of(elo, together, SHA)

@@ -19,13 +19,14 @@ from deadheat.league.service.rankings.standings import leaderboard
 from deadheat.league.service.rulings.rulings import rejudge_match, void_match
 from deadheat.league.service.seasons.absence import disqualify, reinstate, take_out
 from deadheat.league.service.seasons.entries import enter
+from deadheat.league.service.seasons.gates import GateTerms
 from deadheat.league.service.seasons.seasons import create_season
 from deadheat.league.service.series import capacity
 from deadheat.league.service.series.capacity import OPEN_SERIES
 from deadheat.league.service.series.planning import Table, add_series
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.states import JobState, MatchState, Purpose, SeasonState
-from deadheat.league.tables import BotVersion, Challenge, Division, Entry, Match, Pair, Participant, Season, Series
+from deadheat.league.tables import BotVersion, Division, Entry, Match, Pair, Participant, Season, Series
 from tests.lanes import scaled
 from tests.league.world import GAME, World, abandoned, lower_wins, release_series, won
 from tests.league.world import tick as tick_all
@@ -211,31 +212,14 @@ def test_a_group_with_an_abandoned_match_counts_what_was_played(world: World) ->
 
 def test_a_challenge_has_fresh_dice_in_every_game(world: World) -> None:
     """It is between two versions of one bot, at a table of two, and pairing does not count them as a pair."""
-    season_id, ((owner, bot_id), *_) = a_season(world, 3, game="liars-dice", seats=3)
+    season_id, ((owner, bot_id), *_) = a_season(world, 3, game="liars-dice", seats=3, series_length=5)
+    world.write(enter, owner, season_id, bot_id, gate=GateTerms())
     world.version(owner, bot_id)
-    with world.db.transaction() as session:
-        season = session.get_one(Season, season_id)
-        entry = session.exec(select(Entry).where(Entry.bot_id == bot_id)).one()
-        challenge = Challenge(
-            season_id=season_id,
-            entry_id=entry.id,
-            candidate_id=4,
-            incumbent_id=1,
-            elo0=0,
-            elo1=20,
-            alpha=0.05,
-            beta=0.05,
-            games_limit=10,
-            created_at=world.clock(),
-        )
-        session.add(challenge)
-        session.flush()
-        table = Table((4, 1), 5, challenge_id=challenge.id)
-        ((series_id,),) = add_series(session, season, [table], purpose=Purpose.CHALLENGE)
+    (series_id,) = (one for one in world.tick() if world.row(Series, one).purpose is Purpose.CHALLENGE)
     job = world.claimed(series_id)
     assert [match.seats for match in job.matches] == [(4, 1), (1, 4), (4, 1), (1, 4), (4, 1)]
     assert len({match.seed for match in job.matches}) == 5
-    assert world.rows(select(Pair)) == []
+    assert (1, 4) not in pairs_played(world)
 
 
 def test_a_match_that_is_played_again_hides_no_deal_that_was_told(world: World) -> None:
@@ -298,7 +282,7 @@ def test_a_bot_that_leaves_does_not_keep_the_others_from_playing(
     assert pairs_played(world) == {(1, 4): 10, (1, 2): 10, (1, 3): 10, (2, 3): 10}
 
 
-def test_a_pair_that_is_left_at_larger_tables_finds_somebody_to_sit_with(world: World) -> None:
+def test_the_last_pair_at_larger_tables_finds_a_third_player(world: World) -> None:
     season_id, _ = a_season(world, 4, game="liars-dice", seats=3, series_length=6, games_per_pair=12)
     play_tables(world, season_id, [(1, 2, 3), (1, 2, 3), (1, 2, 4), (1, 2, 4)], 6)
     assert (3, 4) not in pairs_played(world)
@@ -326,7 +310,7 @@ def waiting(world: World, season_id: int) -> dict[int, int | None]:
     return dict(world.rows(select(Entry.bot_id, Entry.waiting_since).where(Entry.season_id == season_id)))
 
 
-def test_who_comes_later_is_behind_all_who_were_there(world: World) -> None:
+def test_a_newcomer_is_behind_all_others(world: World) -> None:
     season_id, _ = a_season(world, 4)
     world.play(tick(world, 5), lower_wins)
     _, bot_id = world.entrant(season_id)
@@ -380,7 +364,7 @@ def asked_by_a_tick(world: World) -> tuple[int, list[str]]:
 
 
 @pytest.mark.parametrize("seats", [2, 3])
-def test_a_tick_asks_nothing_about_those_who_are_through(world: World, seats: int) -> None:
+def test_a_tick_asks_nothing_about_bots_without_games_left(world: World, seats: int) -> None:
     """One pair of twelve bots is left. Two statements find it without a join; meetings are read for the version that
     begins and for each of the two.
     """
@@ -395,7 +379,7 @@ def test_a_tick_asks_nothing_about_those_who_are_through(world: World, seats: in
     assert not any("JOIN" in one for one in pairs[:2])
 
 
-def test_a_tick_reads_the_pairs_of_those_alone_whose_turn_it_is(world: World) -> None:
+def test_a_tick_reads_only_the_pairs_of_bots_whose_turn_it_is(world: World) -> None:
     a_season(world, 16, series_length=1)
     world.play(world.tick(), lower_wins)
     begun, pairs = asked_by_a_tick(world)
@@ -404,7 +388,7 @@ def test_a_tick_reads_the_pairs_of_those_alone_whose_turn_it_is(world: World) ->
     assert len(pairs) <= begun
 
 
-def test_the_stored_seed_decides_whom_chance_picks(world: World) -> None:
+def test_the_stored_seed_decides_what_is_left_to_chance(world: World) -> None:
     """A tick plans the same from the same seed, and something else from another."""
     season_id, _ = a_season(world, 16, series_length=1)
 

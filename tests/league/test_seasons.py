@@ -20,7 +20,7 @@ from deadheat.league.service.views import matches as league_matches
 from deadheat.league.service.views.queues import queues
 from deadheat.league.states import JobState, MatchState, SeasonState
 from deadheat.league.tables import Attempt, Entry, Match, Pair, Series
-from tests.league.world import GAME, World, tick
+from tests.league.world import GAME, World, in_threads, tick
 
 
 @pytest.mark.parametrize(
@@ -85,11 +85,7 @@ def test_two_schedulers_at_once_plan_as_one(world: World) -> None:
         with db.transaction() as session:
             planned.extend(tick(session))
 
-    threads = [threading.Thread(target=schedule) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(*[schedule] * 4)
     assert len(planned) == len(set(planned)) == OPEN_SERIES
     games = world.rows(select(Pair.games))
     waiting = world.rows(select(Entry.waiting_since))

@@ -123,7 +123,7 @@ def test_a_knockout_has_byes_further_matches_and_a_third_place(world: World) -> 
     assert finals_places(world) == {1: 1, 2: 2, 3: 3, 4: 4, 5: 5, 6: 6}
 
 
-def test_who_is_level_in_a_knockout_meets_again_and_then_the_better_seed_goes_on(world: World) -> None:
+def test_a_level_tie_in_a_knockout_is_repeated_and_then_the_better_seed_goes_on(world: World) -> None:
     in_finals(world, 2, "knockout matches=2 further=4")
     world.play_all(won)
     (stage,) = stages(world)
@@ -284,7 +284,7 @@ def test_stages_are_for_finals_in_stages(world: World) -> None:
     ]
 
 
-def test_the_course_of_those_who_are_out_is_shown_behind_that_of_those_who_are_left(world: World) -> None:
+def test_the_course_of_eliminated_bots_is_shown_last(world: World) -> None:
     season_id = in_finals(world, 5, "round-robin keep=2", "round-robin")
     world.play_all(lower_wins)
     shown = world.read(courses, season_id)

@@ -110,7 +110,7 @@ def test_a_bot_is_listed_as_soon_as_it_enters_but_has_no_place_before_it_plays(w
     assert (row["rank_low"], row["rank_high"], row["gap_se"]) == (None, None, None)
 
 
-def test_who_has_not_played_comes_last_whatever_is_thought_of_it(world: World) -> None:
+def test_a_bot_that_has_not_played_comes_last(world: World) -> None:
     """Bot 2 lost all its games and is rated below bots 3 and 4, which have none and are rated 1500."""
     season_id = world.season(2, series_length=20, games_per_pair=20)
     play(world, *[1] * 20)

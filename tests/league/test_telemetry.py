@@ -77,7 +77,7 @@ def test_text_stays_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err.endswith("INFO tests.telemetry series 3: 2 matches\n")
 
 
-def test_work_goes_on_in_the_trace_of_who_asked_for_it(spans: InMemorySpanExporter) -> None:
+def test_work_goes_on_in_the_trace_of_the_request(spans: InMemorySpanExporter) -> None:
     with telemetry.doing("request", "SERVER", request="ab"), telemetry.doing("send", "PRODUCER"):
         carried = telemetry.headers()
     with telemetry.carrying_out("deadheat.build", carried, version=5), telemetry.doing("build"):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import threading
-import time
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -24,7 +23,7 @@ from deadheat.league.service.views.matches import matches
 from deadheat.league.states import FinalsFormat, SeasonState
 from deadheat.league.tables import Season, User
 from deadheat.league.words import Remedy
-from tests.league.world import START, World
+from tests.league.world import START, World, tick
 
 HOUR = 3600.0
 CLOSES = START + timedelta(hours=1)
@@ -80,21 +79,8 @@ def test_a_date_waits_for_an_open_appeal_and_nothing_new_is_played_meanwhile(wor
 def test_an_appeal_that_is_being_opened_holds_the_season_too(world: World) -> None:
     """Closing waits for the transaction that opens the appeal."""
     season_id = season(world)
-    opening = threading.Event()
-
-    def open_slowly() -> None:
-        database = world.connect()
-        with database.transaction() as session:
-            appeal_in(session, season_id)
-            opening.set()
-            time.sleep(0.3)
-
-    thread = threading.Thread(target=open_slowly)
-    thread.start()
-    opening.wait()
     world.clock.turn(2 * HOUR)
-    world.tick()
-    thread.join()
+    world.at_once(partial(appeal_in, season_id=season_id), tick)
     assert (world.row(Season, season_id).state, waits_for(world, season_id)) == (SeasonState.FROZEN, ["1 open appeal"])
 
 

@@ -113,7 +113,7 @@ def test_nobody_takes_a_name_that_stands_for_the_service(world: World, name: str
 
 @pytest.mark.parametrize("first", ["user", "team"])
 @pytest.mark.databases
-def test_a_user_and_a_team_who_come_at_once_do_not_get_one_name(world: World, first: str) -> None:
+def test_a_user_and_a_team_made_at_once_do_not_get_one_name(world: World, first: str) -> None:
     ada = world.author()
 
     def signs_up(session: Session) -> object:

@@ -121,7 +121,7 @@ def test_a_machine_on_which_a_watch_ended_is_unfit_until_its_check_passes_and_it
     assert world.claim(first) is not None
 
 
-def test_a_second_void_attempt_while_the_same_seat_is_to_answer_is_an_organisers_matter(world: World) -> None:
+def test_a_match_is_held_when_the_same_seat_was_to_answer_in_two_void_attempts(world: World) -> None:
     job = begun(world, 1)
     assert world.finish(job, [void(job.matches[0], seat=0)])
     for seat, state in ((1, "scheduled"), (0, "held")):
@@ -131,7 +131,7 @@ def test_a_second_void_attempt_while_the_same_seat_is_to_answer_is_an_organisers
         assert states(world) == [state]
 
 
-def test_so_is_the_fifth_void_attempt_of_whatever_seats(world: World) -> None:
+def test_after_five_void_attempts_a_match_is_held(world: World) -> None:
     job = begun(world, 1)
     for attempt in range(1, world.settings.match_attempts):
         assert job.matches[0].attempt == attempt

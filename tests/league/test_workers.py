@@ -98,7 +98,7 @@ def test_an_unfit_machine_still_builds(world: World) -> None:
     assert [version.state for version in world.read(versions_of, owner, bot)] == ["ready"]
 
 
-def test_a_machine_whose_keeper_fell_silent_gets_no_series_until_it_is_heard_of(world: World, series: int) -> None:
+def test_a_silent_machine_gets_no_series_until_it_reports(world: World, series: int) -> None:
     arrive(world, OTHER)
     world.clock.turn(world.settings.lease_seconds + 1)
     assert claim(world, series, OTHER) is None
@@ -126,7 +126,7 @@ def test_a_restart_forgets_the_fitness_but_not_the_history(world: World) -> None
     assert (found.fitness, found.judges, found.first_seen_at) == (Fitness.UNCHECKED, False, first_seen)
 
 
-def test_a_series_that_is_turned_away_is_told_of_again_only_where_somebody_may_play_it(
+def test_a_series_that_is_turned_away_is_enqueued_again_only_if_a_machine_may_play_it(
     world: World, series: int
 ) -> None:
     arrive(world, OTHER, "Too much noise.")

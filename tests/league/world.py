@@ -45,6 +45,7 @@ from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.jobs.builds import BuildJob, BuildOutcome, claim_build, finish_build
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.teams import create_team, invite_to_team, join_team
 from deadheat.league.service.people.users import sign_up
 from deadheat.league.service.rankings.publishing import publish, seasons_to_publish
 from deadheat.league.service.rankings.standings import leaderboard, refit, seasons_to_refit
@@ -184,6 +185,19 @@ class World:
     def author(self, name: str = "") -> Person:
         with self.db.transaction() as session:
             return sign_up(session, name or f"author{next(self._numbers)}", "a long enough password")
+
+    def team(self, captain: Person, *members: Person, name: str = "lovelace") -> int:
+        """Make a team of a captain and other members."""
+        team_id = self.write(create_team, captain, name).id
+        for member in members:
+            self.write(invite_to_team, captain, team_id, member.name)
+            self.write(join_team, member, team_id)
+        return team_id
+
+    def change(self, table: type[Any], number: int, **values: Any) -> None:
+        """Set columns of a row, as no use case does."""
+        with self.db.transaction() as session:
+            session.get_one(table, number).sqlmodel_update(values)
 
     def upload(self, owner: Person, bot_id: int, content: str = "", language: str = "python") -> int:
         """Make a version that waits to be built: of that content, or ("") of content that nobody has sent yet."""
@@ -510,6 +524,13 @@ def release_series(
 ) -> None:
     """Hand back a series that has brought no result."""
     finish_series(session, job, worker, voids, failure)
+
+
+def in_threads(*jobs: Callable[[], object]) -> None:
+    """Run each job in a thread of its own, and raise the first failure."""
+    with ThreadPoolExecutor(len(jobs)) as pool:
+        for running in [pool.submit(job) for job in jobs]:
+            running.result()
 
 
 def drifted(database: Database) -> str | None:
