@@ -165,9 +165,6 @@ def test_other_work_is_done_in_the_gaps() -> None:
     assert done_in_gaps(60, START - timedelta(minutes=5), found) == START - timedelta(minutes=4)
 
 
-# In a league -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.databases
 def test_a_forecast_before_anything_is_played_says_that_it_is_an_estimate(world: World) -> None:
     season_id = world.season(0)

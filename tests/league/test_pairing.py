@@ -31,9 +31,6 @@ def ladder(versions: Iterable[int], terms: Terms | None = None, seed: bytes = SE
     return made
 
 
-# Whose turn it is -----------------------------------------------------------------------------------------------
-
-
 def test_every_other_series_begins_with_the_longest_waiting_bot() -> None:
     everyone = [entrant(version, waiting_since=10 - version) for version in range(1, 8)]
     for planned in (1, 3, 5):
@@ -103,9 +100,6 @@ def test_a_flood_of_new_bots_takes_half_of_the_series() -> None:
             last_seen[version] = 0 if version in proposal.versions else last_seen[version] + 1
         # Of the newcomers, those planned once wait in line as well, so the line grows by one each time.
         assert max(last_seen.values()) <= 2 * (10 + number)
-
-
-# Against whom ---------------------------------------------------------------------------------------------------
 
 
 def drawn(everyone: list[Entrant], met: Mapping[int, Met], times: int, terms: Terms | None = None) -> Counter[int]:
@@ -179,9 +173,6 @@ def test_a_table_needs_enough_bots() -> None:
     assert propose(divided, lambda _: {}, 5, Terms(), 0, SEED) == []
 
 
-# A share for each pair ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("bots", "length", "most"), [(2, 3, 7), (5, 2, 4), (6, 4, 6), (7, 10, 1)])
 def test_every_pair_gets_its_share_and_no_more(bots: int, length: int, most: int) -> None:
     season = ladder(range(1, bots + 1), Terms(series_length=length, games_per_pair=most))
@@ -211,9 +202,6 @@ def test_a_bot_without_games_left_begins_no_series_and_fills_a_table() -> None:
     (proposal,) = propose(everyone, met, 5, Terms(seats=3, series_length=6, games_per_pair=6), 0, SEED)
     assert set(proposal.versions) > {3, 4}
     assert set(asked) <= {3, 4}
-
-
-# One field ------------------------------------------------------------------------------------------------------
 
 
 @given(st.integers(2, 40), st.sampled_from([2, 3, 5]), st.integers(0, 2**32 - 1), st.booleans())
@@ -274,9 +262,6 @@ def test_parts_are_the_same_in_any_order_and_in_two_steps(tables: list[tuple[int
     assert all(linked[version] <= version for version in linked)
 
 
-# Seats ----------------------------------------------------------------------------------------------------------
-
-
 @given(st.integers(0, 2**32 - 1), st.integers(2, 10), st.integers(1, 5), st.integers(1, 80))
 def test_seats_differ_by_at_most_one_for_each_pair(number: int, bots: int, length: int, series: int) -> None:
     season = ladder(range(1, bots + 1), Terms(series_length=length), number.to_bytes(4, "big"))
@@ -303,9 +288,6 @@ def test_seats_differ_little_for_each_bot() -> None:
         for version in season.there
     ]
     assert math.sqrt(sum(lead**2 for lead in leads) / len(leads)) < 3  # lots alone would give 10
-
-
-# The same for the same seed -------------------------------------------------------------------------------------
 
 
 def test_a_seed_decides_what_is_left_to_chance() -> None:

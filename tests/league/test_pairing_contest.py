@@ -37,9 +37,6 @@ def played_swiss(players: int, rounds: int, games: int, chance: random.Random, l
     return meetings
 
 
-# The second implementation ------------------------------------------------------------------------------------------
-
-
 def score(meetings: Played, player: int) -> Fraction:
     return sum((points for _, _, points in course(meetings, player)), Fraction())
 
@@ -76,41 +73,37 @@ def won_outright(meetings: Played, player: int) -> int:
     )
 
 
-def naive_swiss(seeded: Sequence[int], meetings: Played) -> list[tuple[int, tuple[Fraction | int, ...]]]:
-    figures = [
-        (
-            player,
-            (
-                score(meetings, player),
-                won_outright(meetings, player),
-                sum(score(meetings, other) for other in opponents(meetings, player)),
-                cumulative(meetings, player),
-                sum(cumulative(meetings, other) for other in opponents(meetings, player)),
-                -seed,
-            ),
-        )
-        for seed, player in enumerate(seeded)
-    ]
-    return sorted(figures, key=lambda item: item[1], reverse=True)
+Figure = Callable[[Played, int], Fraction | int]
+
+FIGURES: dict[str, Figure] = {
+    "rounds_won": won_outright,
+    "opponents_points": lambda played, player: sum(score(played, other) for other in opponents(played, player)),
+    "early_points": cumulative,
+    "opponents_early_points": lambda played, player: sum(cumulative(played, o) for o in opponents(played, player)),
+    "sonneborn_berger": lambda played, player: sum(
+        points * score(played, other) for _, other, points in course(played, player) if other is not None
+    ),
+}
+SWISS = ("rounds_won", "opponents_points", "early_points", "opponents_early_points")
+
+Naive = list[tuple[int, tuple[Fraction | int, ...]]]
 
 
-def naive_round_robin(seeded: Sequence[int], meetings: Played) -> list[tuple[int, tuple[Fraction | int, ...]]]:
-    figures = [
-        (
-            player,
-            (
-                score(meetings, player),
-                sum(
-                    points * score(meetings, other)
-                    for _, other, points in course(meetings, player)
-                    if other is not None
-                ),
-                -seed,
-            ),
-        )
+def naive(seeded: Sequence[int], played: Played, *ties: str) -> Naive:
+    """Return the players by their places, each with points, figures and seed."""
+    found: Naive = [
+        (player, (score(played, player), *(FIGURES[name](played, player) for name in ties), -seed))
         for seed, player in enumerate(seeded)
     ]
-    return sorted(figures, key=lambda item: item[1], reverse=True)
+    return sorted(found, key=lambda item: item[1], reverse=True)
+
+
+def naive_swiss(seeded: Sequence[int], meetings: Played) -> Naive:
+    return naive(seeded, meetings, *SWISS)
+
+
+def naive_round_robin(seeded: Sequence[int], meetings: Played) -> Naive:
+    return naive(seeded, meetings, "sonneborn_berger")
 
 
 def check_round(
@@ -174,22 +167,8 @@ def test_a_round_robin_is_placed_as_the_rule_says(players: int, games: int, seed
 def test_ties_are_broken_by_what_was_chosen_in_that_order(chosen: list[str], seed: int) -> None:
     seeded = list(range(1, 8))
     meetings = played_swiss(7, 4, 1, random.Random(seed))
-    naive: dict[str, Callable[[int], Fraction | int]] = {
-        "rounds_won": lambda player: won_outright(meetings, player),
-        "opponents_points": lambda player: sum(score(meetings, other) for other in opponents(meetings, player)),
-        "early_points": lambda player: cumulative(meetings, player),
-        "opponents_early_points": lambda player: sum(
-            cumulative(meetings, other) for other in opponents(meetings, player)
-        ),
-        "sonneborn_berger": lambda player: sum(
-            points * score(meetings, other) for _, other, points in course(meetings, player) if other is not None
-        ),
-    }
-    expected = sorted(
-        seeded, key=lambda player: (-score(meetings, player), *(-naive[name](player) for name in chosen), player)
-    )
     placed = placed_by(figures(EvaluationFormat.SWISS, NEWEST, chosen), seeded, meetings)
-    assert [one.player for one in placed] == expected
+    assert [one.player for one in placed] == [player for player, _ in naive(seeded, meetings, *chosen)]
 
 
 def test_the_first_round_pairs_the_best_with_the_next_and_gives_the_weakest_the_bye() -> None:

@@ -44,9 +44,6 @@ def halved(matches: int) -> Points:
     return lambda *_: (matches / 2, matches / 2)
 
 
-# The test at 5 % --------------------------------------------------------------------------------------------------
-
-
 @examples(50)
 @given(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.25, 1.0]), max_size=12))
 def test_the_evidence_is_the_mean_wealth_of_all_gamblers(shares: list[float]) -> None:
@@ -121,9 +118,6 @@ def test_two_that_are_clearly_apart_in_one_round_do_not_meet_again() -> None:
     for rules, rounds in ((1, 6), (2, 1)):
         form = Form(ROUND_ROBIN, 1, 20, keep=1, further=5, rules=rules)
         assert max(one.round for one in play(form, [1, 2], better_wins(20))) == rounds
-
-
-# Stages -----------------------------------------------------------------------------------------------------------
 
 
 def test_a_stage_ends_at_once_if_the_two_at_the_cut_are_apart() -> None:
@@ -231,9 +225,6 @@ def naive_stage(form: Form, players: list[int], played: list[Meeting]) -> list[i
     if gained < 0:
         order[form.keep - 1], order[form.keep] = below, above
     return order
-
-
-# Knock-outs -------------------------------------------------------------------------------------------------------
 
 
 def test_the_best_seeds_have_byes_and_meet_as_late_as_can_be() -> None:

@@ -126,9 +126,6 @@ def test_fields_that_never_met_are_each_their_own_measure() -> None:
     assert together == pytest.approx(se(rate(log(one), RatingConfig())) | se(rate(log(other), RatingConfig())))
 
 
-# Priors and versions -------------------------------------------------------------------------------------------------
-
-
 def test_a_rating_of_an_earlier_season_is_where_a_player_starts() -> None:
     (entry,) = rate(log([]), RatingConfig(), {"old": Prior(mean_elo=1710, sd_elo=60)}).entries
     assert (entry.elo, entry.se) == pytest.approx((1710, 60))
@@ -187,9 +184,6 @@ def test_a_chain_determines_what_games_do_not_even_without_a_prior() -> None:
     assert found["a3"] == pytest.approx(found["a1"])
 
 
-# Tables of three and more --------------------------------------------------------------------------------------------
-
-
 def test_a_table_of_three_counts_as_its_pairs() -> None:
     table: list[Line] = [(("a", "b", "c"), (1, 2, 2))] * 5 + [(("a", "b", "c"), (3, 1, 2))] * 3
     pairs = [*duels("a", "b", 5, 3), *duels("a", "c", 5, 3), *duels("b", "c", 3, 0, 5)]
@@ -220,8 +214,6 @@ def test_with_two_seats_placement_and_wins_are_the_same() -> None:
     placement, wins = rate(log(lines), RatingConfig()), rate(log(lines), RatingConfig(ranks=Ranks.WINS))
     assert placement.entries == wins.entries
 
-
-# A pure function of the log ------------------------------------------------------------------------------------------
 
 GAMES = st.tuples(
     st.permutations("abcdef"),

@@ -92,9 +92,6 @@ def test_both_columns_agree_about_results_of_the_model(ranks: Ranks) -> None:
     assert np.std(apart) < np.mean([entry.se for entry in table.entries])
 
 
-# The fit -------------------------------------------------------------------------------------------------------------
-
-
 def fit(lines: list[Line]) -> Fit:
     return rate(log(lines), RatingConfig()).fit()
 
@@ -142,9 +139,6 @@ def test_the_pair_table_is_what_was_played() -> None:
     assert found.games == [[0, 4, 0], [4, 0, 2], [0, 2, 0]]
     assert found.points == [[0, 1, 0], [3, 0, 1], [0, 1, 0]]
     assert table.pairs([]).games == []
-
-
-# Seats ---------------------------------------------------------------------------------------------------------------
 
 
 def test_the_worth_of_a_seat_is_found() -> None:

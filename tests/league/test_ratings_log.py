@@ -101,9 +101,6 @@ def test_names_that_are_there_twice_are_our_mistake() -> None:
         log_of(["a", "a"], [])
 
 
-# Files ---------------------------------------------------------------------------------------------------------------
-
-
 @given(LOGS)
 def test_a_log_comes_back_from_its_lines(lines: list[Line]) -> None:
     made = log(lines)

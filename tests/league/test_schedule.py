@@ -82,9 +82,6 @@ def tick(world: World, room: int) -> list[int]:
         return world.write(tick_all)
 
 
-# Seats and dice -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("seats", [2, 3, 6])
 def test_every_deal_of_liars_dice_is_played_from_every_seat(world: World, seats: int) -> None:
     a_season(world, seats + 1, game="liars-dice", seats=seats, series_length=2 * seats + 1)
@@ -247,9 +244,6 @@ def test_a_pair_that_lost_half_a_turn_gets_exactly_its_games(world: World) -> No
     assert world.finish(left)
     assert world.tick() == []
     assert pairs_played(world) == {(1, 2): 2}
-
-
-# Whose turn, against whom ---------------------------------------------------------------------------------------
 
 
 def test_divisions_of_different_sizes_play_all_their_pairs(world: World) -> None:

@@ -213,9 +213,6 @@ def test_nothing_is_published_while_a_match_of_a_closed_season_is_held(world: Wo
     assert world.write(seasons_to_publish) == [match.season_id]
 
 
-# Whose matches fail more often ------------------------------------------------------------------------------------
-
-
 def test_versions_with_equal_shares_of_the_void_attempts_are_not_flagged() -> None:
     shares = [Share(version, 1, 100, 5) for version in range(4)]
     assert not any(found.flagged for found in excesses(shares))
