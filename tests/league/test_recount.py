@@ -39,7 +39,8 @@ def tamper(world: World, **changed: Any) -> None:
 
 
 def stored(world: World) -> dict[str, Any]:
-    return dict(copy.deepcopy(world.one(select(RatingSnapshot.standings))))
+    standings: Any = world.one(select(RatingSnapshot.standings))
+    return dict(copy.deepcopy(standings))
 
 
 def test_what_was_stored_comes_out_again(world: World, season_id: int) -> None:

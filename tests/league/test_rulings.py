@@ -102,7 +102,7 @@ def test_a_rejudged_match_is_played_again_in_the_same_seats_with_dice_of_its_own
     world, match_id = ranked.world, ranked.matches()[0]
     again = ranked.rule(rejudge_match, match_id, "the host was overloaded")
     assert ranked.games() == 11, "neither counts while the second is not played"
-    job = world.claimed(*world.enqueued())
+    job = world.claimed(world.enqueued())
     old, new = world.row(Match, match_id), world.row(Match, again)
     assert old.seed != new.seed and new.commitment == commitment(new.seed)
     assert world.read(match_detail, again).seed is None
@@ -181,7 +181,7 @@ def test_a_match_whose_repetition_is_never_played_counts_again(ranked: Ranked, l
     world, match_id = ranked.world, ranked.matches()[0]
     again = ranked.rule(rejudge_match, match_id, "the host was overloaded")
     if lost == "void":
-        job = world.claimed(*world.enqueued())
+        job = world.claimed(world.enqueued())
         assert world.finish(job, [abandoned(match) for match in job.matches])
     elif lost == "withdrawn":
         with world.db.reading() as session:
@@ -214,7 +214,7 @@ def test_a_match_that_we_failed_to_play_is_played_again(world: World) -> None:
     again = world.write(rejudge_match, world.boss, lost.match_id, "the engine is up again")
     with pytest.raises(WrongState, match=f"replayed as match {again}"):
         world.write(rejudge_match, world.boss, lost.match_id, "and once more")
-    repeated = world.claimed(*world.enqueued())
+    repeated = world.claimed(world.enqueued())
     assert repeated.matches == (replace(lost, match_id=again, seed=repeated.matches[0].seed),)
     assert repeated.matches[0].seed != lost.seed
     assert world.finish(repeated)
@@ -229,7 +229,7 @@ def test_if_it_fails_again_it_can_be_tried_again(world: World) -> None:
     assert world.finish(job, [abandoned(job.matches[0])])
     for _ in range(2):
         world.write(rejudge_match, world.boss, job.matches[0].match_id, "try")
-        repeated = world.claimed(*world.enqueued())
+        repeated = world.claimed(world.enqueued())
         assert world.finish(repeated, [abandoned(repeated.matches[0])])
     noted = [entry.action for entry in world.read(audit_log, subject=f"match/{job.matches[0].match_id}")]
     assert [action for action in noted if action == "match-rejudged"] == ["match-rejudged"] * 2
