@@ -14,7 +14,6 @@ and to tell operators how the queue stands, and to send a message to a Redis tha
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import shutil
@@ -41,7 +40,7 @@ from deadheat.league.tables import Series
 from deadheat.workers.broker.queue import CONTROL, celery_app
 from tests.benchmarks.cgroups import MeasuredGroup
 from tests.benchmarks.engine_of_our_own import PrivateEngine
-from tests.benchmarks.targets import Targets
+from tests.benchmarks.targets import Targets, arguments
 from tests.cluster.cluster import API_MACHINES, WORKERS, Cluster
 from tests.cluster.network import Machine
 from tests.cluster.servers import until
@@ -68,9 +67,7 @@ TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 def main() -> int:
     """Measure, print, and say whether the targets were reached."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--short", action="store_true", help="a few seconds of each, and 5,000 series for 100,000")
-    short = parser.parse_args().short
+    short = arguments(__doc__, "a few seconds of each, and 5,000 series for 100,000").parse_args().short
     targets = Targets(short)
     played(targets, seconds=4 if short else 60)
     backlog(targets, LARGE // 20 if short else LARGE, rounds=20 if short else 60)

@@ -15,7 +15,6 @@ robin, 5 matches a pair), `final` (23 teams, round robin every 15 minutes for si
 
 from __future__ import annotations
 
-import argparse
 import signal
 import sys
 import tempfile
@@ -32,6 +31,7 @@ from deadheat.league.timetable import DeclaredEvaluation
 from tests.benchmarks.contests import pages, second
 from tests.benchmarks.contests.ledger import Ledger
 from tests.benchmarks.contests.play import Contest, Lateness
+from tests.benchmarks.targets import arguments
 from tests.league import postgres
 from tests.league.conftest import execute
 from tests.league.world import START, World, settings
@@ -71,8 +71,7 @@ def _line(format_: EvaluationFormat, **given: object) -> DeclaredEvaluation:
 
 def main() -> int:
     """Play, print, and say whether all is as it must be."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--short", action="store_true", help="a twentieth of the teams, fewer rounds and evaluations")
+    parser = arguments(__doc__, "a twentieth of the teams, fewer rounds and evaluations")
     parser.add_argument("--days", type=int, help="of the online contest (10; short: 1)")
     parser.add_argument("--teams", type=int, help="of the online contest (1,600; short: 80)")
     parser.add_argument("--only", action="append", help="one contest; may be given again")
@@ -133,7 +132,7 @@ def too_slow(league: World, plan: Plan) -> int:
 
 @contextmanager
 def world(on_postgresql: bool) -> Iterator[World]:
-    """A league with nothing in it."""
+    """Make an empty league."""
     with tempfile.TemporaryDirectory() as folder:
         if not on_postgresql:
             made = World(settings(Path(folder)))

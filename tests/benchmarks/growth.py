@@ -9,7 +9,6 @@ a whole grows with the queue.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import sys
 import tempfile
@@ -28,7 +27,7 @@ from deadheat.league.service.series.games import games_here
 from deadheat.league.service.series.turns import claim_next_series, oldest
 from deadheat.league.states import JobState
 from deadheat.league.tables import Match, Participant, Series
-from tests.benchmarks.targets import Targets
+from tests.benchmarks.targets import Targets, arguments
 from tests.league.world import HOST, START, World, settings
 
 FEW, MANY = 1_000, 100_000
@@ -37,9 +36,7 @@ TARGET = 1.05
 
 def main() -> int:
     """Measure, print, and say whether the target was reached."""
-    parser = argparse.ArgumentParser(prog="./scripts/bench growth", description=__doc__)
-    parser.add_argument("--short", action="store_true", help="a tenth of the series and fewer rounds")
-    short = parser.parse_args().short
+    short = arguments(__doc__, "a tenth of the series and fewer rounds").parse_args().short
     few, many, rounds = (FEW, MANY // 10, 20) if short else (FEW, MANY, 100)
     targets = Targets(short)
     with tempfile.TemporaryDirectory() as folder:
@@ -52,7 +49,7 @@ def main() -> int:
 
 
 def compare(worlds: dict[int, World], rounds: int, targets: Targets) -> None:
-    """Print what each step costs."""
+    """Print what each step costs at either size."""
     few, many = worlds
     steps: dict[str, Callable[[World], object]] = {
         "claim": lambda world: world.write(claim_next_series, 0, "w1", HOST),

@@ -35,7 +35,7 @@ DELIVERIES = "deliveries"
 """The queue for sending notices to webhooks, in a process of its own: others' servers may be slow."""
 
 TICK_SECONDS = 2
-"""How often new series and due rankings are made: with nothing to do, these cost an indexed query each."""
+"""How often new series are made, and due rankings requested: with nothing to do, a few indexed queries."""
 
 SWEEP_SECONDS = 5
 """How often lost work is searched for: short beside a lease, and two indexed queries if nothing was lost."""
@@ -106,7 +106,7 @@ def celery_app(settings: Settings) -> Celery:
         broker_connection_timeout=BROKER_TIMEOUT_S,
         broker_transport_options=_transport_options(settings),
         beat_schedule=_schedule(),
-        beat_max_loop_interval=1,
+        beat_max_loop_interval=TICK_SECONDS,
     )
     return app
 
@@ -140,7 +140,6 @@ def _schedule() -> dict[str, Any]:
     every = {
         "tick": TICK_SECONDS,
         "sweep": SWEEP_SECONDS,
-        "refit": TICK_SECONDS,
         "environment": ENVIRONMENT_SECONDS,
         "forget": FORGET_SECONDS,
         "deliver": DELIVER_SECONDS,
@@ -169,6 +168,11 @@ def enqueue_advice(exhibition_id: int) -> None:
 def enqueue_plan(season_id: int) -> None:
     """Have the next series of this season made. Raises the broker's own errors."""
     _send("deadheat.plan", season_id, expires=EXPIRY_SECONDS)
+
+
+def enqueue_refit() -> None:
+    """Have the rankings made that are due. Raises the broker's own errors."""
+    _send("deadheat.refit", expires=EXPIRY_SECONDS)
 
 
 def enqueue_environment() -> None:
