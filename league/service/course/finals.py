@@ -95,8 +95,7 @@ def _qualify(session: Session, season: Season) -> bool:
     snapshot = _current_ranking(session, season)
     if snapshot is None:
         return False
-    present = select(Entry).where(Entry.season_id == season.id, may_be_drawn(season.id))
-    entries = {entry.version_id: entry for entry in session.exec(present)}
+    entries = {entry.version_id: entry for entry in session.exec(select(Entry).where(may_be_drawn(season.id)))}
     chosen: dict[int, list[int]] = {}
     for row in snapshot.standings["rows"]:  # each division's best bots come first
         entry = entries.get(row["version_id"])

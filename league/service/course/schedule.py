@@ -45,7 +45,9 @@ from deadheat.league.service.series.capacity import open_series_bound
 from deadheat.league.service.series.planning import Table, add_series, in_turns, series_at_once, whole_groups
 from deadheat.league.service.views.forecasts import falls_behind
 from deadheat.league.states import (
+    ENTERABLE,
     GOING_ON,
+    HOLDING,
     IN_PLAY,
     ON_LADDER,
     UNFINISHED,
@@ -53,7 +55,6 @@ from deadheat.league.states import (
     JobState,
     Precedence,
     SeasonState,
-    VersionState,
 )
 from deadheat.league.tables import BotVersion, Entry, Match, Pair, Participant, RatingSnapshot, Season, Series
 
@@ -79,13 +80,13 @@ def go_on(session: Session, season_id: int) -> list[int]:
     season = session.get_one(Season, season_id)
     turn_season(session, season)
     notices.deadlines_near(session, season)
-    if season.state not in IN_PLAY:
+    if season.state not in IN_PLAY or season.state in HOLDING:
         return []
     # Two schedulers at once would both find room, so lock the season's row first (in SQLite this excludes every
     # writer).
     season = lock_season(session, season_id)
     planned: list[int] = []
-    if season.state is SeasonState.OPEN:
+    if season.state in ENTERABLE:
         rest_failing(session, season)
     if season.state in ON_LADDER and not past_its_close(season, now(session)):
         planned += plan_panels(session, season)
@@ -95,7 +96,7 @@ def go_on(session: Session, season_id: int) -> list[int]:
         if _ladder_goes_on(session, season):
             planned += _plan(session, season)
         planned += plan_asked(session, season)
-    if season.state is SeasonState.OPEN:
+    if season.state in ENTERABLE:
         planned += plan_challenges(session, season)
     if season.state is SeasonState.FINALS:
         planned += plan_finals(session, season)
@@ -170,18 +171,13 @@ def _precedence(proposal: Proposal, placing: Set[int]) -> Precedence:
 
 
 def _ready(session: Session, season: Season) -> dict[int, Entry]:
-    """Return the entries whose version may play and that do not rest, by version."""
+    """Return the entries that may be drawn and do not rest, by version."""
     return {entry.version_id: entry for entry in session.exec(_ready_in(season.id))}
 
 
 @lru_cache(SEASONS_AT_A_TIME)
 def _ready_in(season_id: int) -> SelectOfScalar[Entry]:
-    return (
-        select(Entry)
-        .join(BotVersion, col(BotVersion.id) == Entry.version_id)
-        .where(Entry.season_id == season_id, may_be_drawn(season_id), BotVersion.state == VersionState.READY)
-        .where(col(Entry.rests_since).is_(None))
-    )
+    return select(Entry).where(may_be_drawn(season_id), col(Entry.rests_since).is_(None))
 
 
 def _players(session: Session, season: Season) -> dict[int, Entry]:
@@ -221,8 +217,7 @@ def _opponents_done(session: Session, season_id: int, division: int, games_per_p
 @lru_cache(SEASONS_AT_A_TIME)
 def _done_in(season_id: int) -> tuple[Any, ...]:
     """Return the statements for the two sides of the pairs."""
-    of_division = (Entry.season_id == season_id, col(Entry.division) == bindparam("division"))
-    there = select(Entry.version_id).where(*of_division, taking_part(season_id))
+    there = select(Entry.version_id).where(col(Entry.division) == bindparam("division"), taking_part(season_id))
     return tuple(
         select(side, func.count())
         .where(Pair.season_id == season_id, col(Pair.games) >= bindparam("games"))

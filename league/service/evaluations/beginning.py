@@ -34,7 +34,7 @@ from deadheat.league.service.ground.steps import existing, insert_rows, lock_sea
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.dropping import drop_waiting
 from deadheat.league.service.series.planning import whole_groups
-from deadheat.league.states import ON_LADDER, EvaluationFormat, EvaluationState, VersionState, either
+from deadheat.league.states import ON_LADDER, EvaluationFormat, EvaluationState, either
 from deadheat.league.tables import (
     BotVersion,
     Entry,
@@ -227,7 +227,7 @@ def _seeded(session: Session, season: Season) -> list[tuple[int, int]]:
     statement = (
         select(Entry.version_id, Entry.bot_id, BotVersion.created_at)
         .join(BotVersion, col(BotVersion.id) == Entry.version_id)
-        .where(Entry.season_id == season.id, may_be_drawn(season.id), BotVersion.state == VersionState.READY)
+        .where(may_be_drawn(season.id))
     )
     places = last_places(session, season.id)
     field = sorted(

@@ -22,7 +22,7 @@ from deadheat.league.service.evaluations.points import points_of
 from deadheat.league.service.evaluations.staged import bracket_of, seats_of
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.service.ground.storable import storable
-from deadheat.league.states import ON_LADDER, EvaluationFormat, EvaluationState, SeasonState
+from deadheat.league.states import HOLDING, ON_LADDER, EvaluationFormat, EvaluationState
 from deadheat.league.tables import (
     Bot,
     Evaluation,
@@ -67,7 +67,7 @@ NEWEST = (
 def coming(session: Session, season_id: int) -> list[tuple[str, datetime]]:
     """Return the sentence and next time of each line of the timetable that has one, the soonest first."""
     season = existing(session, Season, season_id)
-    if season.state not in (SeasonState.SCHEDULED, *ON_LADDER):
+    if season.state not in (*HOLDING, *ON_LADDER):
         return []
     lines = ((one.words, one.next_due(now(session))) for one in timetable(season.evaluations))
     return sorted(((words, at) for words, at in lines if at is not None), key=lambda line: line[1])

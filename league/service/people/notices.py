@@ -39,7 +39,6 @@ from deadheat.league.states import (
     AppealState,
     ChallengeState,
     Role,
-    SeasonState,
     VersionState,
     dated_steps,
 )
@@ -76,10 +75,6 @@ MANY_FAULTS = 5
 """The number of faults in the last `RECENT_MATCHES` matches of a version at which its owners are notified, in a season
 without rests.
 """
-
-DEADLINES = (SeasonState.FROZEN, SeasonState.CLOSED)
-"""States from which on an author can do less than before."""
-
 
 KNOWN_WORDS = frozenset({"state", "becomes", "fault", "result", "verdict"})
 """Facts in our own words, which are translated for the reader and may contain other facts; the others are names,
@@ -225,11 +220,11 @@ def deadlines_near(session: Session, season: Season) -> None:
     at = now(session)
     for state, _, date in dated_steps(season, season.state):
         subject = f"season/{season.id}/{state.value}/{date:%Y%m%dT%H%M%S}"
-        if state not in DEADLINES or not at < date <= at + NEAR or _is_told(session, NoticeKind.DEADLINE, subject):
+        step = SEASON_STEPS[state]
+        if not step.announced or not at < date <= at + NEAR or _is_told(session, NoticeKind.DEADLINE, subject):
             continue
-        entered = select(Entry.bot_id).where(Entry.season_id == season.id, taking_part(season.id))
-        people = _people(session, session.exec(entered).all())
-        facts = {"becomes": SEASON_STEPS[state].becomes, "date": f"{date:%Y-%m-%d %H:%M} UTC"}
+        people = _people(session, session.exec(select(Entry.bot_id).where(taking_part(season.id))).all())
+        facts = {"becomes": step.becomes, "date": f"{date:%Y-%m-%d %H:%M} UTC"}
         everybody = {person for members in people.values() for person in members}
         _tell(session, everybody, NoticeKind.DEADLINE, subject, _season_facts(session, season.id) | facts)
 

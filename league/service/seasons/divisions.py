@@ -192,7 +192,7 @@ def carry_over(session: Session, previous: Season, season: Season) -> None:
         return
     still_in = select(Entry, BotVersion, active()).join(BotVersion, col(BotVersion.id) == Entry.version_id)
     still_in = still_in.join(Bot, col(Bot.id) == Entry.bot_id)
-    still_in = still_in.where(Entry.season_id == previous.id, may_be_drawn(previous.id)).order_by(col(Entry.bot_id))
+    still_in = still_in.where(may_be_drawn(previous.id)).order_by(col(Entry.bot_id))
     entries: dict[int, Entry] = {}
     begins: dict[int, int] = {}
     left_out: list[int] = []

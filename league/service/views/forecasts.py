@@ -36,15 +36,16 @@ from deadheat.league.service.series.planning import series_at_once, whole_groups
 from deadheat.league.service.views.foreseen import finals_done, finals_work, left_of
 from deadheat.league.states import (
     IN_PLAY,
+    ON_LADDER,
     FinalsFormat,
     JobState,
     MatchState,
     Purpose,
     SeasonState,
-    VersionState,
+    allowed,
+    dated_steps,
 )
 from deadheat.league.tables import (
-    BotVersion,
     Entry,
     Evaluation,
     Match,
@@ -80,7 +81,7 @@ def forecast(session: Session, season: Season, bots: int | None = None) -> Forec
     machines = Machines(max(1, slots), pace)
     beside = replace(machines, ladder_seconds=pace.seconds(length) if _goes_on_beside(season) else 0.0)
     lines, at, until = timetable(season.evaluations), now(session), season.finals_at or season.closes_at
-    begins = max(at, season.opens_at or at) if season.state is SeasonState.SCHEDULED else at
+    begins = max(at, _opens(season) or at)
     coming = _coming(session, season, lines, field, beside, Course(season.evaluations_at or at, begins, until))
     over = season.state.is_after(SeasonState.FROZEN)
     bounded = season.ladder and season.games_per_pair is not None and not over
@@ -130,6 +131,14 @@ def falls_behind(session: Session, season: Season) -> tuple[ForecastEvaluation, 
     return (running, following) if running.done_at > following else None
 
 
+def _opens(season: Season) -> datetime | None:
+    """Return when a season that holds its matches will play them; None: it plays already, or organisers decide."""
+    if not season.state.holds:
+        return None
+    following = dated_steps(season, season.state)
+    return next((at for state, _, at in following if state in ON_LADDER and allowed(season.state, state)), None)
+
+
 def _goes_on_beside(season: Season) -> bool:
     return season.ladder and season.ladder_during_evaluations
 
@@ -173,11 +182,9 @@ def _entries(session: Session, season: Season) -> dict[int, int]:
     """Return the versions that an evaluation would include now, with their divisions."""
     if not _exists(season):
         return {}
-    entered = select(Entry.version_id, Entry.division).join(BotVersion, col(BotVersion.id) == Entry.version_id)
-    entered = entered.where(Entry.season_id == season.id, BotVersion.state == VersionState.READY)
-    if season.state is not SeasonState.SCHEDULED:
-        entered = entered.where(may_be_drawn(season.id))
-    return dict(session.exec(entered).all())
+    begun = season.state is not SeasonState.SCHEDULED
+    there = may_be_drawn(season.id) if begun else col(Entry.season_id) == season.id
+    return dict(session.exec(select(Entry.version_id, Entry.division).where(there)).all())
 
 
 # What is played -----------------------------------------------------------------------------------------------------
@@ -250,7 +257,7 @@ def _shortcomings(session: Session, season: Season, field: int, slots: int) -> I
         yield "No machine is judging now; this assumes one slot."
     if field < 2:
         yield "Fewer than two bots have entered; say how many you expect."
-    if season.state is SeasonState.SCHEDULED and season.opens_at is None and season.evaluations:
+    if season.state.holds and _opens(season) is None and season.evaluations:
         yield "The season has no opening date; this assumes that it is open when they begin."
     others = select(func.count()).select_from(Season).where(col(Season.state).in_(IN_PLAY))
     if beside := session.exec(others.where(Season.id != (season.id or 0))).one():
