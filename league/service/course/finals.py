@@ -54,6 +54,7 @@ from deadheat.league.service.course.stages import plan_stages
 from deadheat.league.service.course.states import turn_season
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.counting import may_be_drawn
+from deadheat.league.service.ground.lookups import newest_ranking
 from deadheat.league.service.ground.steps import touch_log
 from deadheat.league.service.series.capacity import open_series_bound
 from deadheat.league.service.series.planning import Table, add_series, in_turns, series_at_once, whole_groups
@@ -116,10 +117,7 @@ def _qualify(session: Session, season: Season) -> bool:
 def _current_ranking(session: Session, season: Season) -> RatingSnapshot | None:
     """Return the newest ranking, or None if the log has changed since."""
     serials = session.exec(select(Season.log_serial, Season.rated_serial).where(Season.id == season.id)).one()
-    if serials[0] != serials[1]:
-        return None
-    newest = select(RatingSnapshot).where(RatingSnapshot.season_id == season.id)
-    return session.exec(newest.order_by(col(RatingSnapshot.id).desc()).limit(1)).first()
+    return newest_ranking(session, season.id) if serials[0] == serials[1] else None
 
 
 # Playing ------------------------------------------------------------------------------------------------------------

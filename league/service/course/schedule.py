@@ -35,6 +35,7 @@ from deadheat.league.service.course.states import past_its_close, turn_season
 from deadheat.league.service.evaluations.beginning import running_evaluation
 from deadheat.league.service.evaluations.playing import plan_evaluation
 from deadheat.league.service.ground.counting import SEASONS_AT_A_TIME, may_be_drawn, taking_part
+from deadheat.league.service.ground.lookups import newest_ranking
 from deadheat.league.service.ground.steps import lock_season
 from deadheat.league.service.people import notices
 from deadheat.league.service.seasons.asked import plan_asked
@@ -230,8 +231,7 @@ def _done_in(season_id: int) -> tuple[Any, ...]:
 def _entrants(
     session: Session, season: Season, players: Mapping[int, Entry], through: Collection[int]
 ) -> list[Entrant]:
-    newest = select(RatingSnapshot).where(RatingSnapshot.season_id == season.id)
-    snapshot = session.exec(newest.order_by(col(RatingSnapshot.id).desc()).limit(1)).first()
+    snapshot = newest_ranking(session, season.id)
     rows: Sequence[Mapping[str, Any]] = snapshot.standings["rows"] if snapshot is not None else []
     ranked = {row["version_id"]: row for row in rows}
     newest_of = {row["bot_id"]: row for row in sorted(rows, key=lambda row: int(row["version"]))}

@@ -30,6 +30,7 @@ from deadheat.league.records import from_row
 from deadheat.league.records.forecasts import ForecastEvaluation
 from deadheat.league.records.people import Notice as NoticeInfo
 from deadheat.league.service.ground.counting import taking_part
+from deadheat.league.service.ground.lookups import newest_first
 from deadheat.league.service.ground.steps import insert_new, set_values
 from deadheat.league.service.ground.storable import storable
 from deadheat.league.service.people.channels import send_notices
@@ -269,9 +270,7 @@ def inbox(
     mine = select(Notice).where(Notice.user_id == person.id)
     if unread:
         mine = mine.where(col(Notice.read_at).is_(None))
-    if before is not None:
-        mine = mine.where(Notice.id < before)
-    return [notice_info(row) for row in session.exec(mine.order_by(col(Notice.id).desc()).limit(limit))]
+    return [notice_info(row) for row in session.exec(newest_first(mine, Notice.id, before, limit))]
 
 
 def count_unread(session: Session, person: Person) -> int:

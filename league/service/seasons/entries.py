@@ -13,6 +13,7 @@ from deadheat.league.errors import NotAdmitted, NotFound, WrongGame, WrongState
 from deadheat.league.records.entries import Entry as EntryInfo
 from deadheat.league.service.bots.bots import is_own, must_be_active, own_bot
 from deadheat.league.service.ground.audit import record
+from deadheat.league.service.ground.lookups import entry_of
 from deadheat.league.service.ground.steps import existing, lock_season, touch_log
 from deadheat.league.service.ground.storable import storable
 from deadheat.league.service.people.person import Person
@@ -55,7 +56,7 @@ def enter(
     if bot.game != season.game:
         raise WrongGame(bot.game, season.game)
     must_take_part(session, season_id, bot_id)
-    entry = session.exec(select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).first()
+    entry = entry_of(session, season_id, bot_id)
     if not is_own(session, who, bot_id):
         _must_leave_choices(entry, bot_id, number, gate)
     version = version_to_enter(session, season, bot, number)
@@ -100,8 +101,7 @@ def let_in(session: Session, organiser: Person, season_id: int, bot_id: int) -> 
     """
     organiser.must_organise()
     lock_season(session, season_id)
-    entered = select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)
-    _must_leave_choices(session.exec(entered).first(), bot_id)
+    _must_leave_choices(entry_of(session, season_id, bot_id), bot_id)
     return enter(session, organiser, season_id, bot_id)
 
 

@@ -1,0 +1,50 @@
+"""What many use cases look up: a season's rankings, a bot's entry, a page of a list."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from sqlmodel import Session, col, select
+from sqlmodel.sql.expression import SelectOfScalar
+
+from deadheat.league.errors import NotFound
+from deadheat.league.tables import Entry, RatingSnapshot
+
+Statement = TypeVar("Statement", bound=Any)
+
+PUBLISHED = select(RatingSnapshot.season_id).where(col(RatingSnapshot.final).is_(True))
+"""The seasons with final standings, which nothing changes any more."""
+
+
+def newest_ranking(session: Session, season_id: int) -> RatingSnapshot | None:
+    """Return the season's newest ranking, final or not."""
+    return session.exec(_of(season_id).order_by(col(RatingSnapshot.id).desc()).limit(1)).first()
+
+
+def final_ranking(session: Session, season_id: int) -> RatingSnapshot | None:
+    """Return the season's published standings."""
+    return session.exec(_of(season_id).where(col(RatingSnapshot.final).is_(True))).first()
+
+
+def _of(season_id: int) -> SelectOfScalar[RatingSnapshot]:
+    return select(RatingSnapshot).where(RatingSnapshot.season_id == season_id)
+
+
+def entry_of(session: Session, season_id: int, bot_id: int) -> Entry | None:
+    """Return the bot's entry in the season, if it has one."""
+    return session.exec(select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).first()
+
+
+def existing_entry(session: Session, season_id: int, bot_id: int) -> Entry:
+    """Return the bot's entry in the season. Raises NotFound."""
+    entry = entry_of(session, season_id, bot_id)
+    if entry is None:
+        raise NotFound.entry(bot_id)
+    return entry
+
+
+def newest_first(statement: Statement, number: Any, before: int | None, limit: int) -> Statement:
+    """Return the statement for a page of a list, which begins after the row with the number `before`."""
+    if before is not None:
+        statement = statement.where(col(number) < before)
+    return statement.order_by(col(number).desc()).limit(limit)
