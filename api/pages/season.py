@@ -13,7 +13,7 @@ from markupsafe import Markup
 from pydantic import ConfigDict
 from sqlmodel import Session
 
-from deadheat.api.deps import Id, Shared
+from deadheat.api.deps import Id, Number, Shared
 from deadheat.api.pages.board import line
 from deadheat.api.pages.pictures.charts import bars, trend
 from deadheat.api.pages.render import everyones, render
@@ -56,7 +56,7 @@ class Chosen(base.Query):
 
     q: Annotated[str, Query(max_length=64)] = ""
     language: Annotated[str, Query(max_length=32)] = ""
-    division: Annotated[RowId | None, Query()] = None
+    division: Number = None
     page: RowId = 1
 
     @property

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from fastapi import APIRouter, Response
 
-from fastapi import APIRouter, Query, Response
-
-from deadheat.api.deps import Shared
+from deadheat.api.deps import Number, Shared
 from deadheat.api.pages.forms import Submitted, Visiting, checked, onward, private
 from deadheat.api.pages.render import first_of
-from deadheat.api.schemas.base import RowId
 from deadheat.api.schemas.people import ReadRequest
 from deadheat.league.service.people import notices
 
@@ -19,11 +16,11 @@ LISTED = 50
 
 
 @router.get("/inbox")
-def inbox(shared: Shared, visit: Visiting, before: Annotated[RowId | None, Query()] = None) -> Response:
+def inbox(shared: Shared, visit: Visiting, before: Number = None) -> Response:
     """Show all notices, the newest first."""
     with shared.db.reading() as session:
         found = notices.inbox(session, visit.person, before=before, limit=LISTED + 1)
-    shown, older = first_of(found, LISTED, lambda notice: notice.id)
+    shown, older = first_of(found, LISTED)
     return private(shared, "inbox.html", visit, None, notices=shown, older=older)
 
 

@@ -47,4 +47,5 @@ def newest_first(statement: Statement, number: Any, before: int | None, limit: i
     """Return the statement for a page of a list, which begins after the row with the number `before`."""
     if before is not None:
         statement = statement.where(col(number) < before)
-    return statement.order_by(col(number).desc()).limit(limit)
+    newest: Statement = statement.order_by(col(number).desc()).limit(limit)
+    return newest

@@ -10,6 +10,7 @@ from sqlmodel import Session, and_, col, func, or_, select
 
 from deadheat.league.database import now
 from deadheat.league.errors import NotAdmitted, NotFound, WrongGame, WrongState
+from deadheat.league.records import from_row
 from deadheat.league.records.entries import Entry as EntryInfo
 from deadheat.league.service.bots.bots import is_own, must_be_active, own_bot
 from deadheat.league.service.ground.audit import record
@@ -243,21 +244,17 @@ def _bot(session: Session, who: Person, bot_id: int) -> Bot:
 def _views(session: Session, statement: Any, season_id: int, **values: int) -> list[EntryInfo]:
     found = session.exec(statement, params={"season": season_id, **values}).all()
     return [
-        EntryInfo(
-            bot_id=entry.bot_id,
+        from_row(
+            EntryInfo,
+            entry,
             bot=bot,
             author=author,
             team=team,
             version=number,
-            follows=entry.follows,
-            division=entry.division,
-            finals_seed=entry.finals_seed,
-            finals_place=entry.finals_place,
             gated=entry.gate is not None,
             challenger=challenger,
             absence=None if absent is None else absent.absence,
             absence_reason="" if absent is None else absent.reason,
-            waits_for_panel=entry.waits_for_panel,
             rests=entry.rest_reason,
         )
         for entry, bot, author, team, number, absent, challenger in found

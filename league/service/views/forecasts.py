@@ -36,14 +36,11 @@ from deadheat.league.service.series.planning import series_at_once, whole_groups
 from deadheat.league.service.views.foreseen import finals_done, finals_work, left_of
 from deadheat.league.states import (
     IN_PLAY,
-    ON_LADDER,
     FinalsFormat,
     JobState,
     MatchState,
     Purpose,
     SeasonState,
-    allowed,
-    dated_steps,
 )
 from deadheat.league.tables import (
     Entry,
@@ -81,7 +78,7 @@ def forecast(session: Session, season: Season, bots: int | None = None) -> Forec
     machines = Machines(max(1, slots), pace)
     beside = replace(machines, ladder_seconds=pace.seconds(length) if _goes_on_beside(season) else 0.0)
     lines, at, until = timetable(season.evaluations), now(session), season.finals_at or season.closes_at
-    begins = max(at, _opens(season) or at)
+    begins = max(at, season.opens_at or at) if season.state.holds else at
     coming = _coming(session, season, lines, field, beside, Course(season.evaluations_at or at, begins, until))
     over = season.state.is_after(SeasonState.FROZEN)
     bounded = season.ladder and season.games_per_pair is not None and not over
@@ -129,14 +126,6 @@ def falls_behind(session: Session, season: Season) -> tuple[ForecastEvaluation, 
         machines = replace(machines, ladder_seconds=pace.seconds(season.series_length))
     running = left_of(session, season, row, machines)
     return (running, following) if running.done_at > following else None
-
-
-def _opens(season: Season) -> datetime | None:
-    """Return when a season that holds its matches will play them; None: it plays already, or organisers decide."""
-    if not season.state.holds:
-        return None
-    following = dated_steps(season, season.state)
-    return next((at for state, _, at in following if state in ON_LADDER and allowed(season.state, state)), None)
 
 
 def _goes_on_beside(season: Season) -> bool:
@@ -257,7 +246,7 @@ def _shortcomings(session: Session, season: Season, field: int, slots: int) -> I
         yield "No machine is judging now; this assumes one slot."
     if field < 2:
         yield "Fewer than two bots have entered; say how many you expect."
-    if season.state.holds and _opens(season) is None and season.evaluations:
+    if season.state.holds and season.opens_at is None and season.evaluations:
         yield "The season has no opening date; this assumes that it is open when they begin."
     others = select(func.count()).select_from(Season).where(col(Season.state).in_(IN_PLAY))
     if beside := session.exec(others.where(Season.id != (season.id or 0))).one():
