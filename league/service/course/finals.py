@@ -130,7 +130,7 @@ def _plan_division(session: Session, season: Season, field: Field, finalists: in
     if rounds:
         room = -(-room // series_at_once(season))
         wanted = rounds if season.finals is FinalsFormat.SWISS else rounds[:room]  # a Swiss round is planned as a whole
-        games = whole_groups(season.game, season.seats, season.finals_games)
+        games = whole_groups(season, season.finals_games)
         return _add(session, season, [Table(versions, games, round=number) for number, versions in wanted]), False
     if not all(series.finished for series in before):
         return [], False
@@ -163,7 +163,7 @@ def _swiss_round(
     sat = times_sat(before)
     byes = Counter({version: rounds - sat[version] for version in field})
     points = scores(session, season)
-    in_a_round = whole_groups(season.game, season.seats, season.finals_games)
+    in_a_round = whole_groups(season, season.finals_games)
     for version in field:  # as usual, a bye is worth a win
         points[version] = points.get(version, Fraction()) + byes[version] * in_a_round
     if season.seats > 2:
@@ -188,7 +188,7 @@ def _extra_games(session: Session, season: Season, field: Field, before: Sequenc
         return [], False
     rows = {row["version_id"]: row for row in snapshot.standings["rows"]}
     order = [version for version in rows if version in field]  # in the order of the ranking, which `gap_se` follows
-    turn = whole_groups(season.game, season.seats, 1)
+    turn = whole_groups(season, 1)
     shared = share_out(_gaps(order, rows, budget), budget, season.finals_games, turn)
     made = _add(session, season, [Table(_neighbours(order, gap, season.seats), gap.games) for gap in shared])
     return made, not made

@@ -114,8 +114,8 @@ def _plan(session: Session, season: Season) -> list[int]:
         season.pairing_seed = surroundings(session).entropy(SEED_BYTES)
     terms = Terms(
         seats=season.seats,
-        series_length=whole_groups(season.game, season.seats, season.series_length),
-        games_per_pair=season.games_per_pair and whole_groups(season.game, season.seats, season.games_per_pair),
+        series_length=whole_groups(season, season.series_length),
+        games_per_pair=season.games_per_pair and whole_groups(season, season.games_per_pair),
     )
     players = _players(session, season)
     through = _through(session, season.id, players, terms.games_per_pair)
@@ -151,7 +151,7 @@ def has_unplayed(session: Session, season: Season) -> bool:
     players = _ready(session, season)
     if season.games_per_pair is None:
         return any(size >= season.seats for size in Counter(entry.division for entry in players.values()).values())
-    games = whole_groups(season.game, season.seats, season.games_per_pair)
+    games = whole_groups(season, season.games_per_pair)
     return len(_through(session, season.id, players, games)) < len(players)
 
 

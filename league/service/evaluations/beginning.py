@@ -168,7 +168,7 @@ def end_evaluation(session: Session, row: Evaluation, state: EvaluationState, re
 
 def begin_stage(session: Session, season: Season, number: int, stage: Stage, field: Sequence[BotVersion]) -> Evaluation:
     """Begin a stage of the finals. `field`: at least two versions, the best seed first."""
-    form = stage.form(len(field), whole_groups(season.game, season.seats, stage.matches))
+    form = stage.form(len(field), whole_groups(season, stage.matches))
     return _add(session, season, f"Stage {number}", form, [(one.id, one.bot_id) for one in field], stage=number)
 
 

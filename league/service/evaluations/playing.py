@@ -122,7 +122,7 @@ def meetings(session: Session, evaluation_id: int) -> list[Meeting]:
 
 def form_of(season: Season, row: Evaluation) -> Form:
     """Return the form in which it is played, with the matches of a pair in whole turns."""
-    matches = whole_groups(season.game, season.seats, row.matches)
+    matches = whole_groups(season, row.matches)
     ties = None if row.tie_breaks is None else tuple(row.tie_breaks)
     return Form(row.format, row.rounds, matches, row.keep, row.further, row.third_place, row.rules, ties)
 
@@ -209,7 +209,7 @@ def _add_series(session: Session, season: Season, row: Evaluation) -> list[int]:
     if room <= 0:
         return []
     waiting = UNPLANNED.limit(-(-room // series_at_once(season)))
-    matches = whole_groups(season.game, season.seats, row.matches)
+    matches = whole_groups(season, row.matches)
     return _plan(
         session, season, row, [_table(one, matches) for one in session.exec(waiting, params={"evaluation_id": row.id})]
     )
@@ -242,7 +242,7 @@ def _settle(session: Session, season: Season, row: Evaluation, gone: Collection[
     """Record the points of finished pairings. In a stage, return new series that replace missing matches."""
     of_it = {"evaluation_id": row.id}
     begun = session.exec(PLAYED, params=of_it).all()
-    matches = whole_groups(season.game, season.seats, row.matches)
+    matches = whole_groups(season, row.matches)
     short = {} if row.stage is None else _short(session, begun, gone, matches)
     made = _plan(session, season, row, [_table(one, short[one.id]) for one in begun if one.id in short])
     settled = points_of(session, [one for one in begun if one.id not in short], gone, matches)

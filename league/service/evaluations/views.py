@@ -20,8 +20,8 @@ from deadheat.league.service.evaluations.beginning import due
 from deadheat.league.service.evaluations.playing import standings_of
 from deadheat.league.service.evaluations.points import points_of
 from deadheat.league.service.evaluations.staged import bracket_of, seats_of
+from deadheat.league.service.ground import lookups
 from deadheat.league.service.ground.steps import existing
-from deadheat.league.service.ground.storable import storable
 from deadheat.league.states import HOLDING, ON_LADDER, EvaluationFormat, EvaluationState
 from deadheat.league.tables import (
     Bot,
@@ -188,14 +188,12 @@ PLACES = (
 
 def versions_named(session: Session, evaluation_id: int, named: str) -> set[int]:
     """Return the versions of the field with `named` in the name of their bot, author or team."""
-    keys = (col(Bot.name_key), col(User.name_key), col(Team.name_key))
     found = (
         select(EvaluationPlayer.version_id)
         .join(Bot, col(Bot.id) == EvaluationPlayer.bot_id)
         .join(User, col(User.id) == Bot.owner_id)
         .join(Team, col(Team.id) == Bot.team_id, isouter=True)
-        .where(EvaluationPlayer.evaluation_id == evaluation_id)
-        .where(or_(*(key.contains(storable(named).strip().lower(), autoescape=True) for key in keys)))
+        .where(EvaluationPlayer.evaluation_id == evaluation_id, lookups.named(named))
     )
     return set(session.exec(found).all())
 

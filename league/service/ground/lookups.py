@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from sqlalchemy import ColumnElement, or_
 from sqlmodel import Session, col, select
 from sqlmodel.sql.expression import SelectOfScalar
 
 from deadheat.league.errors import NotFound
-from deadheat.league.tables import Entry, RatingSnapshot
+from deadheat.league.service.ground.storable import storable
+from deadheat.league.tables import Bot, Entry, RatingSnapshot, Team, User
 
 Statement = TypeVar("Statement", bound=Any)
 
@@ -41,6 +43,12 @@ def existing_entry(session: Session, season_id: int, bot_id: int) -> Entry:
     if entry is None:
         raise NotFound.entry(bot_id)
     return entry
+
+
+def named(text: str) -> ColumnElement[bool]:
+    """Return the condition on a bot, its author and its team that the text is part of the name of one of them."""
+    keys = (col(Bot.name_key), col(User.name_key), col(Team.name_key))
+    return or_(*(key.contains(storable(text).strip().lower(), autoescape=True) for key in keys))
 
 
 def newest_first(statement: Statement, number: Any, before: int | None, limit: int) -> Statement:

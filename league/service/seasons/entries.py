@@ -6,17 +6,17 @@ from typing import Any, Literal
 
 import sqlalchemy
 from sqlalchemy import bindparam
-from sqlmodel import Session, and_, col, func, or_, select
+from sqlmodel import Session, and_, col, func, select
 
 from deadheat.league.database import now
 from deadheat.league.errors import NotAdmitted, NotFound, WrongGame, WrongState
 from deadheat.league.records import from_row
 from deadheat.league.records.entries import Entry as EntryInfo
 from deadheat.league.service.bots.bots import is_own, must_be_active, own_bot
+from deadheat.league.service.ground import lookups
 from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.lookups import entry_of
 from deadheat.league.service.ground.steps import existing, lock_season, touch_log
-from deadheat.league.service.ground.storable import storable
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.absence import check_pause, must_take_part
 from deadheat.league.service.seasons.admission import check_admission, newest_ready, version_to_enter
@@ -119,8 +119,7 @@ def entries_named(
     and the total number. Raises NotFound.
     """
     existing(session, Season, season_id)
-    keys = (col(Bot.name_key), col(User.name_key), col(Team.name_key))
-    fits = or_(*(key.contains(storable(named).strip().lower(), autoescape=True) for key in keys))
+    fits = lookups.named(named)
     count = (
         select(func.count())
         .select_from(Entry)
