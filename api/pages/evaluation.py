@@ -10,16 +10,13 @@ from fastapi import APIRouter, Query
 from deadheat.api.deps import Id, Number, Shared
 from deadheat.api.pages.pictures.bracket import name_of, picture
 from deadheat.api.pages.pictures.charts import courses
-from deadheat.api.pages.render import everyones, first_of, render
+from deadheat.api.pages.render import ROWS, everyones, first_of, render
 from deadheat.api.schemas.base import RowId
 from deadheat.league.pairing.figures import figures
 from deadheat.league.service.evaluations import views
 from deadheat.league.service.seasons.seasons import season_info
 
 router = APIRouter(include_in_schema=False)
-
-ROWS = 50
-"""Evaluations on one page of the list."""
 
 ROWS_OF_ONE = 50
 """Places on one page of standings, and boards on one page of a round."""

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from deadheat.api.deps import Id, Number, Shared
-from deadheat.api.pages.render import everyones, first_of, render
+from deadheat.api.pages.render import ROWS, everyones, first_of, render
 from deadheat.api.services import Services
 from deadheat.league.records.seasons import Season
 from deadheat.league.service.bots.bots import bot_info
@@ -16,9 +16,6 @@ from deadheat.league.service.views.matches import matches
 from deadheat.league.states import MatchState
 
 router = APIRouter(include_in_schema=False)
-
-ROWS = 50
-"""The number of matches on one page."""
 
 
 @router.get("/seasons/{season_id}/matches")

@@ -140,6 +140,10 @@ def render(shared: Services, name: str, **values: Any) -> str:
     return shared.pages.get_template(name).render(**values)
 
 
+ROWS = 50
+"""The usual number of rows on one page of a list."""
+
+
 def first_of(
     found: Sequence[_Item], count: int, number: Callable[[Any], int] = attrgetter("id")
 ) -> tuple[Sequence[_Item], int | None]:

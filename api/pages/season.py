@@ -16,7 +16,7 @@ from sqlmodel import Session
 from deadheat.api.deps import Id, Number, Shared
 from deadheat.api.pages.board import line
 from deadheat.api.pages.pictures.charts import bars, trend
-from deadheat.api.pages.render import everyones, render
+from deadheat.api.pages.render import ROWS, everyones, render
 from deadheat.api.schemas import base
 from deadheat.api.schemas.base import RowId
 from deadheat.api.services import Services
@@ -42,9 +42,6 @@ router = APIRouter(prefix="/seasons/{season_id}", include_in_schema=False)
 
 RECENT = 10
 """The number of matches below the leaderboard."""
-
-ROWS = 50
-"""Rows on one page of the leaderboard."""
 
 Row = Mapping[str, Any]
 

@@ -6,21 +6,19 @@ from fastapi import APIRouter, Response
 
 from deadheat.api.deps import Number, Shared
 from deadheat.api.pages.forms import Submitted, Visiting, checked, onward, private
-from deadheat.api.pages.render import first_of
+from deadheat.api.pages.render import ROWS, first_of
 from deadheat.api.schemas.people import ReadRequest
 from deadheat.league.service.people import notices
 
 router = APIRouter(include_in_schema=False)
-
-LISTED = 50
 
 
 @router.get("/inbox")
 def inbox(shared: Shared, visit: Visiting, before: Number = None) -> Response:
     """Show all notices, the newest first."""
     with shared.db.reading() as session:
-        found = notices.inbox(session, visit.person, before=before, limit=LISTED + 1)
-    shown, older = first_of(found, LISTED)
+        found = notices.inbox(session, visit.person, before=before, limit=ROWS + 1)
+    shown, older = first_of(found, ROWS)
     return private(shared, "inbox.html", visit, None, notices=shown, older=older)
 
 

@@ -35,15 +35,7 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.dropping import drop_waiting
 from deadheat.league.service.series.planning import whole_groups
 from deadheat.league.states import ON_LADDER, EvaluationFormat, EvaluationState, either
-from deadheat.league.tables import (
-    BotVersion,
-    Entry,
-    Evaluation,
-    EvaluationPairing,
-    EvaluationPlayer,
-    Season,
-    Series,
-)
+from deadheat.league.tables import BotVersion, Entry, Evaluation, EvaluationPairing, EvaluationPlayer, Season, Series
 from deadheat.league.timetable import DeclaredEvaluation, stored, timetable, timetable_faults
 
 log = logging.getLogger(__name__)

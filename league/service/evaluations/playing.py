@@ -46,15 +46,7 @@ from deadheat.league.states import (
     Precedence,
     Purpose,
 )
-from deadheat.league.tables import (
-    AbsentEntry,
-    Evaluation,
-    EvaluationPairing,
-    EvaluationPlayer,
-    Match,
-    Season,
-    Series,
-)
+from deadheat.league.tables import AbsentEntry, Evaluation, EvaluationPairing, EvaluationPlayer, Match, Season, Series
 
 OPEN = (
     select(func.count())
@@ -81,11 +73,6 @@ def carry_on(session: Session, season: Season, row: Evaluation) -> list[int]:
             return []
         _settle(session, season, row, gone)  # settles pairings with bots that have left since
     return [*again, *_add_series(session, season, row)]
-
-
-def open_of_evaluation(session: Session, season_id: int) -> int:
-    """Return the number of series of the season's evaluations that wait or run."""
-    return session.exec(OPEN, params={"season_id": season_id}).one()
 
 
 def has_unplanned(session: Session, evaluation_id: int) -> bool:
@@ -205,7 +192,7 @@ def _pairing(evaluation_id: int, number: int, board: int) -> dict[str, int]:
 
 def _add_series(session: Session, season: Season, row: Evaluation) -> list[int]:
     """Add series for pairings that have none yet, as far as there is room."""
-    room = open_series_bound(session) - open_of_evaluation(session, season.id)
+    room = open_series_bound(session) - session.exec(OPEN, params={"season_id": season.id}).one()
     if room <= 0:
         return []
     waiting = UNPLANNED.limit(-(-room // series_at_once(season)))

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 from sqlalchemy import ColumnElement, or_
 from sqlmodel import Session, col, select
-from sqlmodel.sql.expression import SelectOfScalar
 
 from deadheat.league.errors import NotFound
 from deadheat.league.service.ground.storable import storable
 from deadheat.league.tables import Bot, Entry, RatingSnapshot, Team, User
-
-Statement = TypeVar("Statement", bound=Any)
 
 PUBLISHED = select(RatingSnapshot.season_id).where(col(RatingSnapshot.final).is_(True))
 """The seasons with final standings, which nothing changes any more."""
@@ -20,16 +17,14 @@ PUBLISHED = select(RatingSnapshot.season_id).where(col(RatingSnapshot.final).is_
 
 def newest_ranking(session: Session, season_id: int) -> RatingSnapshot | None:
     """Return the season's newest ranking, final or not."""
-    return session.exec(_of(season_id).order_by(col(RatingSnapshot.id).desc()).limit(1)).first()
+    rankings = select(RatingSnapshot).where(RatingSnapshot.season_id == season_id)
+    return session.exec(rankings.order_by(col(RatingSnapshot.id).desc()).limit(1)).first()
 
 
 def final_ranking(session: Session, season_id: int) -> RatingSnapshot | None:
     """Return the season's published standings."""
-    return session.exec(_of(season_id).where(col(RatingSnapshot.final).is_(True))).first()
-
-
-def _of(season_id: int) -> SelectOfScalar[RatingSnapshot]:
-    return select(RatingSnapshot).where(RatingSnapshot.season_id == season_id)
+    final = (RatingSnapshot.season_id == season_id, col(RatingSnapshot.final).is_(True))
+    return session.exec(select(RatingSnapshot).where(*final)).first()
 
 
 def entry_of(session: Session, season_id: int, bot_id: int) -> Entry | None:
@@ -51,9 +46,8 @@ def named(text: str) -> ColumnElement[bool]:
     return or_(*(key.contains(storable(text).strip().lower(), autoescape=True) for key in keys))
 
 
-def newest_first(statement: Statement, number: Any, before: int | None, limit: int) -> Statement:
+def newest_first(statement: Any, number: Any, before: int | None, limit: int) -> Any:
     """Return the statement for a page of a list, which begins after the row with the number `before`."""
     if before is not None:
         statement = statement.where(col(number) < before)
-    newest: Statement = statement.order_by(col(number).desc()).limit(limit)
-    return newest
+    return statement.order_by(col(number).desc()).limit(limit)

@@ -35,14 +35,7 @@ from deadheat.league.service.ground.steps import insert_new, set_values
 from deadheat.league.service.ground.storable import storable
 from deadheat.league.service.people.channels import send_notices
 from deadheat.league.service.people.person import Person
-from deadheat.league.states import (
-    SEASON_STEPS,
-    AppealState,
-    ChallengeState,
-    Role,
-    VersionState,
-    dated_steps,
-)
+from deadheat.league.states import SEASON_STEPS, AppealState, ChallengeState, Role, VersionState, dated_steps
 from deadheat.league.tables import (
     Appeal,
     Bot,

@@ -17,18 +17,7 @@ from deadheat.league.service.bots.bots import own_bot
 from deadheat.league.service.ground.lookups import newest_ranking
 from deadheat.league.service.people.person import Person
 from deadheat.league.states import ChallengeState
-from deadheat.league.tables import (
-    Bot,
-    BotVersion,
-    Challenge,
-    Entry,
-    Match,
-    PanelRun,
-    Participant,
-    Season,
-    Series,
-    User,
-)
+from deadheat.league.tables import Bot, BotVersion, Challenge, Entry, Match, PanelRun, Participant, Season, Series, User
 
 MOST_RUNS = 200
 """The season's newest runs whose games determine how strong its panel is: more would take longer and change little."""

@@ -38,15 +38,7 @@ from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.counting import taking_part
 from deadheat.league.service.ground.steps import move, set_values, touch_log
 from deadheat.league.service.people import notices
-from deadheat.league.service.seasons.challenges import (
-    Count,
-    add_games,
-    counts_of,
-    end_challenge,
-    in_play,
-    judge,
-    total,
-)
+from deadheat.league.service.seasons.challenges import Count, add_games, counts_of, end_challenge, in_play, judge, total
 from deadheat.league.service.seasons.gates import choose_version, same_program
 from deadheat.league.service.seasons.panel_bots import panel_bots, points_needed
 from deadheat.league.service.seasons.panel_results import estimate, played_first

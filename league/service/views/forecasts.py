@@ -34,22 +34,8 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.hosts import judging_slots
 from deadheat.league.service.series.planning import matches_of_each, series_at_once, whole_groups
 from deadheat.league.service.views.foreseen import finals_done, finals_work, left_of
-from deadheat.league.states import (
-    IN_PLAY,
-    FinalsFormat,
-    JobState,
-    MatchState,
-    Purpose,
-    SeasonState,
-)
-from deadheat.league.tables import (
-    Entry,
-    Evaluation,
-    Match,
-    Pair,
-    Season,
-    Series,
-)
+from deadheat.league.states import IN_PLAY, FinalsFormat, JobState, MatchState, Purpose, SeasonState
+from deadheat.league.tables import Entry, Evaluation, Match, Pair, Season, Series
 from deadheat.league.timetable import DeclaredEvaluation, timetable
 
 NEWEST = 100

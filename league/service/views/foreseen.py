@@ -16,14 +16,7 @@ from deadheat.league.records.forecasts import ForecastEvaluation
 from deadheat.league.service.evaluations.beginning import running_evaluation
 from deadheat.league.service.evaluations.forecast import Machines, Work, stage_work
 from deadheat.league.service.series.planning import matches_of_each, series_at_once, whole_groups
-from deadheat.league.states import (
-    WITH_RESULT,
-    EvaluationFormat,
-    EvaluationState,
-    FinalsFormat,
-    Purpose,
-    SeasonState,
-)
+from deadheat.league.states import WITH_RESULT, EvaluationFormat, EvaluationState, FinalsFormat, Purpose, SeasonState
 from deadheat.league.tables import Evaluation, EvaluationPairing, EvaluationPlayer, Match, Season, Series
 
 
