@@ -347,7 +347,7 @@ def _views(session: Session, rows: Sequence[Season]) -> list[SeasonInfo]:
 
 
 def _plays(row: Season) -> Plays:
-    whole = partial(whole_groups, row.game, row.seats)
+    whole = partial(whole_groups, row)
     pair = None if row.games_per_pair is None else whole(row.games_per_pair)
     return Plays(whole(row.series_length), pair, whole(row.finals_games))
 
