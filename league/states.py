@@ -113,13 +113,10 @@ class During(Flag):
 
 
 class SeasonState(StrEnum):
-    """The state of a season, in order. Its standings are final once they are published, which is soon after it closes.
-
-    `holds` tells an author why nothing is planned and nothing that waits is played; empty: it is played.
-    """
+    """The state of a season. Its standings are final once they are published, which is soon after it closes."""
 
     during: During
-    holds: str
+    holds: str  # tells an author why nothing is planned and nothing that waits is played; empty: it is played
 
     def __new__(cls, word: str, during: During = During(0), holds: str = "") -> Self:  # noqa: B008
         """Create a member whose value is the word."""
