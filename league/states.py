@@ -105,7 +105,7 @@ class MatchState(StrEnum):
 
 
 class During(Flag):
-    """What goes on while a season is in a state."""
+    """Properties of a season's state."""
 
     ENTRIES = auto()  # bots may enter, and new versions take over
     LADDER = auto()  # the ladder is not over, nor are its panels, evaluations and unrated matches
