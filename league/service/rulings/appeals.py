@@ -10,12 +10,14 @@ from collections.abc import Mapping
 
 from sqlmodel import Session, col, func, select, update
 
+from deadheat.engine.language import N_, _, gettext
 from deadheat.league.causes import told_findings
 from deadheat.league.database import now
 from deadheat.league.errors import NotFound, TooMany, WrongState
 from deadheat.league.records import from_row
 from deadheat.league.records.rulings import Appeal as AppealInfo
 from deadheat.league.service.ground.audit import record
+from deadheat.league.service.ground.lookups import newest_first
 from deadheat.league.service.ground.steps import flush_unless_taken, lock_season
 from deadheat.league.service.ground.storable import evidence_json, storable
 from deadheat.league.service.people import notices
@@ -35,7 +37,7 @@ MAX_OPEN = 20
 MAX_OF_MATCH = 3
 """Appeals of one bot against one match, including those that were withdrawn or ruled on."""
 
-ALREADY = (
+ALREADY = N_(
     "This bot already has an open appeal against this match; wait for the ruling, or withdraw it and write another."
 )
 
@@ -59,14 +61,14 @@ def appealable(session: Session, owner: Person, match_id: int) -> int:
     if bot_id is None or match is None or not may_see(session, owner, match):
         raise NotFound.own_match(match_id)
     if match.asked is not None:
-        raise WrongState("unrated", "An author asked for this match. It is unrated, so there is nothing to rule on.")
+        raise WrongState("unrated", _("An author asked for this match. It is unrated, so there is nothing to rule on."))
     if match.state is not MatchState.DONE:
-        raise WrongState.of_match(match.state, "only results can be appealed")
+        raise WrongState.of_match(match.state, _("only results can be appealed"))
     if dice_in_use(session, [match]):
         raise WrongState.withheld()
     season = session.get_one(Season, match.season_id)
     if not season.state.goes_on:
-        raise WrongState.of_season(season.state, "its results are final, so appeals are no longer possible")
+        raise WrongState.of_season(season.state, _("its results are final, so appeals are no longer possible"))
     return bot_id
 
 
@@ -99,7 +101,7 @@ def open_appeal(
         opened_at=now(session),
     )
     session.add(row)
-    flush_unless_taken(session, WrongState(AppealState.OPEN, ALREADY))
+    flush_unless_taken(session, WrongState(AppealState.OPEN, gettext(ALREADY)))
     data = {"appeal": row.id, "verified": findings.get("verified")}
     record(session, owner.name, "appeal-opened", f"match/{match_id}", data)
     notices.appeal_opened(session, row, owner)
@@ -165,10 +167,7 @@ def appeals(
         statement = statement.where(Appeal.season_id == season_id)
     if state is not None:
         statement = statement.where(Appeal.state == state)
-    if before is not None:
-        statement = statement.where(Appeal.id < before)
-    rows = session.exec(statement.order_by(col(Appeal.id).desc()).limit(limit))
-    return [_info(*found) for found in rows]
+    return [_info(*found) for found in session.exec(newest_first(statement, Appeal.id, before, limit))]
 
 
 def waiting_appeals(session: Session, organiser: Person, *, after: int, limit: int) -> tuple[list[AppealInfo], int]:
@@ -197,7 +196,8 @@ def _open(session: Session, appeal_id: int) -> Appeal:
         raise NotFound("appeal", appeal_id)
     if row.state is not AppealState.OPEN:
         raise WrongState(
-            row.state, f"This appeal is already {row.state}; only open appeals can be ruled on or withdrawn."
+            row.state,
+            _("This appeal is already %(it)s; only open appeals can be ruled on or withdrawn.", it=gettext(row.state)),
         )
     return row
 

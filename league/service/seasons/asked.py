@@ -24,10 +24,10 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, and_, case, literal
 from sqlmodel import Session, col, func, select
-from sqlmodel.sql.expression import SelectOfScalar
 
-from deadheat.engine.figures import plural
+from deadheat.engine.figures import counted, plural
 from deadheat.engine.games import GAMES
+from deadheat.engine.language import N_, _
 from deadheat.league import sprt
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, NotFound, WrongGame, WrongState
@@ -35,6 +35,7 @@ from deadheat.league.records import from_row
 from deadheat.league.records.challenges import AskedChallenge
 from deadheat.league.service.bots.bots import is_own, must_be_active, own_bot
 from deadheat.league.service.bots.quotas import DAY, Quota, check_quota
+from deadheat.league.service.ground.lookups import entry_of, newest_first
 from deadheat.league.service.ground.steps import lock_season
 from deadheat.league.service.people import notices
 from deadheat.league.service.people.person import Person
@@ -54,8 +55,8 @@ from deadheat.league.service.seasons.challenges import (
     unplayable,
 )
 from deadheat.league.service.series.privacy import may_see_games_of
-from deadheat.league.states import ON_LADDER, ChallengeState, either
-from deadheat.league.tables import Bot, BotVersion, Challenge, Entry, Match, Participant, Season, Series, User
+from deadheat.league.states import ON_LADDER, ChallengeState
+from deadheat.league.tables import Bot, BotVersion, Challenge, Match, Participant, Season, Series, User
 
 OPEN_ASKED = 4
 """The series of one season that wait or run at a time at authors' requests: enough for idle machines."""
@@ -97,7 +98,7 @@ def ask(session: Session, author: Person, season_id: int, question: Question) ->
     candidate = _own_version(session, author, season, question.bot_id, question.version)
     incumbent = _opposing(session, author, season, question)
     if candidate.id == incumbent.id:
-        raise BadSetting("opponent_version", "a version cannot play against itself")
+        raise BadSetting("opponent_version", _("a version cannot play against itself"))
     _check_season(session, author, season, session.get_one(Bot, candidate.bot_id), question.games)
     test = {} if question.test is None else {name: getattr(question.test, name) for name in TESTED}
     row = Challenge(
@@ -124,8 +125,8 @@ def stop(session: Session, author: Person, challenge_id: int) -> AskedChallenge:
     row = _visible(session, author, challenge_id)
     if not _is_own(session, author, row):
         raise NotFound("challenge", challenge_id)
-    if not end_challenge(session, row, ChallengeState.ENDED, "Its author stopped it."):
-        raise WrongState(row.state, "The challenge is over.")
+    if not end_challenge(session, row, ChallengeState.ENDED, N_("Its author stopped it.")):
+        raise WrongState(row.state, _("The challenge is over."))
     return _views(session, [row])[0]
 
 
@@ -138,7 +139,7 @@ def end_asked(session: Session, season_id: int, reason: str) -> None:
 def plan_asked(session: Session, season: Season) -> list[int]:
     """Decide challenges that can be decided, plan the next series of each author's oldest one, and return these."""
     if season.unrated_games == 0:
-        end_asked(session, season.id, "The season's organisers have switched unrated matches off.")
+        end_asked(session, season.id, N_("The season's organisers have switched unrated matches off."))
         return []
     if not running(session, season.id, ASKED):
         return []
@@ -156,7 +157,7 @@ def plan_asked(session: Session, season: Season) -> list[int]:
             waiting.append((challenge.games_planned, challenge.id, challenge, count))
         served.add(challenge.asker_id)
     made: list[int] = []
-    for *_, challenge, count in sorted(waiting)[: max(0, OPEN_ASKED - len(playing))]:
+    for *_order, challenge, count in sorted(waiting)[: max(0, OPEN_ASKED - len(playing))]:
         made += plan_series(session, season, challenge, count)
     return made
 
@@ -178,9 +179,7 @@ def asked(
     )
     if season_id is not None:
         statement = statement.where(Challenge.season_id == season_id)
-    if before is not None:
-        statement = statement.where(Challenge.id < before)
-    return _views(session, session.exec(statement.order_by(col(Challenge.id).desc()).limit(limit)).all())
+    return _views(session, session.exec(newest_first(statement, Challenge.id, before, limit)).all())
 
 
 def asked_challenge(session: Session, viewer: Person | None, challenge_id: int) -> AskedChallenge:
@@ -228,7 +227,7 @@ def _own_version(session: Session, author: Person, season: Season, bot_id: int, 
     absent = absent_entries(session, season.id).get(bot_id)
     if absent is not None and not by_author(absent):
         must_take_part(session, season.id, bot_id)
-    if session.exec(_entry(season.id, bot_id)).first() is None:
+    if entry_of(session, season.id, bot_id) is None:
         must_be_admitted(session, author, season, bot)
     return version_to_enter(session, season, bot, number)
 
@@ -236,35 +235,33 @@ def _own_version(session: Session, author: Person, season: Season, bot_id: int, 
 def _opposing(session: Session, author: Person, season: Season, question: Question) -> BotVersion:
     """Return the version to play against, if the author may challenge it."""
     bot_id, number = question.opponent_id, question.opponent_version
-    entry = session.exec(_entry(season.id, bot_id)).first()
+    entry = entry_of(session, season.id, bot_id)
     if is_own(session, author, bot_id) and (number is not None or entry is None):
         return _own_version(session, author, season, bot_id, number)
     if entry is None:
         raise NotFound.entry(bot_id)
     if number is not None:
-        raise BadSetting("opponent_version", "you can choose the version only of your own bots")
+        raise BadSetting("opponent_version", _("you can choose the version only of your own bots"))
     if bot_id in absent_entries(session, season.id):
-        raise WrongState("absent", "The opponent no longer takes part in the season.")
+        raise WrongState("absent", _("The opponent no longer takes part in the season."))
     return session.get_one(BotVersion, entry.version_id)
-
-
-def _entry(season_id: int, bot_id: int) -> SelectOfScalar[Entry]:
-    return select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)
 
 
 def _check_season(session: Session, author: Person, season: Season, bot: Bot, games: int) -> None:
     """Check that the season plays such games, and that the author and the bot's team have that many left today."""
     if season.state not in ON_LADDER:
-        raise WrongState.of_season(season.state, f"unrated matches are played while it is {either(ON_LADDER)}")
+        raise WrongState.of_season(season.state, _("unrated matches are played while it is %(states)s"), ON_LADDER)
     if season.unrated_games == 0:
-        raise WrongState("off", "This season has no unrated matches; its organisers can switch them on.")
+        raise WrongState("off", _("This season has no unrated matches; its organisers can switch them on."))
     if GAMES[season.game].seats.start > 2:
-        raise BadSetting("opponent", f"{season.game} cannot be played by two bots")
+        raise BadSetting("opponent", _("%(game)s cannot be played by two bots", game=season.game))
     if games > season.unrated_games:
-        raise BadSetting("games", f"this season allows an author {plural(season.unrated_games, 'unrated game')} a day")
-    for whose, theirs in (("author", col(Challenge.asker_id) == author.id), ("team", _by_team(bot))):
+        most = counted(season.unrated_games, "unrated game")
+        raise BadSetting("games", _("this season allows an author %(games)s a day", games=most))
+    of_author, of_team = N_("unrated games of one author in %(season)s"), N_("unrated games of one team in %(season)s")
+    for whose, theirs in ((of_author, col(Challenge.asker_id) == author.id), (of_team, _by_team(bot))):
         mine = (col(Challenge.season_id) == season.id, theirs)
-        what = f"unrated games of one {whose} in {season.name}"
+        what = _(whose, season=season.name)
         check_quota(session, Quota(what, season.unrated_games, DAY, mine, Challenge.created_at, CHARGED), games)
 
 
@@ -282,7 +279,7 @@ def _end_of_absent(session: Session, season_id: int) -> None:
     for row in running(session, season_id, ASKED):
         own, other = (session.get_one(BotVersion, one).bot_id for one in (row.candidate_id, row.incumbent_id))
         if (own in out and not by_author(out[own])) or (other in out and other != own):
-            _end(session, row, ChallengeState.ENDED, "One of its bots no longer takes part in the season.")
+            _end(session, row, ChallengeState.ENDED, N_("One of its bots no longer takes part in the season."))
 
 
 def _decide(session: Session, challenge: Challenge, count: Count) -> bool:

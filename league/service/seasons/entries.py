@@ -6,22 +6,25 @@ from typing import Any, Literal
 
 import sqlalchemy
 from sqlalchemy import bindparam
-from sqlmodel import Session, and_, col, func, or_, select
+from sqlmodel import Session, and_, col, func, select
 
+from deadheat.engine.language import N_, _, gettext
 from deadheat.league.database import now
 from deadheat.league.errors import NotAdmitted, NotFound, WrongGame, WrongState
+from deadheat.league.records import from_row
 from deadheat.league.records.entries import Entry as EntryInfo
 from deadheat.league.service.bots.bots import is_own, must_be_active, own_bot
+from deadheat.league.service.ground import lookups
 from deadheat.league.service.ground.audit import record
+from deadheat.league.service.ground.lookups import entry_of
 from deadheat.league.service.ground.steps import existing, lock_season, touch_log
-from deadheat.league.service.ground.storable import storable
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.absence import check_pause, must_take_part
 from deadheat.league.service.seasons.admission import check_admission, newest_ready, version_to_enter
 from deadheat.league.service.seasons.divisions import lowest_division
 from deadheat.league.service.seasons.gates import GateTerms, choose_version, gate_as_json
 from deadheat.league.service.seasons.panels import arrive, choose_in_advance, has_points, without_points
-from deadheat.league.states import ENTERABLE, GOING_ON, ChallengeState, VersionState, either
+from deadheat.league.states import ENTERABLE, GOING_ON, ChallengeState, VersionState
 from deadheat.league.tables import AbsentEntry, Bot, BotVersion, Challenge, Entry, PanelRun, Season, Team, User
 
 Gate = GateTerms | Literal["keep", "none"]
@@ -50,12 +53,12 @@ def enter(
     must_be_active(session, bot)
     if season.state not in ENTERABLE:
         raise WrongState.of_season(
-            season.state, f"bots can enter, or change versions, only while it is {either(ENTERABLE)}"
+            season.state, _("bots can enter, or change versions, only while it is %(states)s"), ENTERABLE
         )
     if bot.game != season.game:
         raise WrongGame(bot.game, season.game)
     must_take_part(session, season_id, bot_id)
-    entry = session.exec(select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).first()
+    entry = entry_of(session, season_id, bot_id)
     if not is_own(session, who, bot_id):
         _must_leave_choices(entry, bot_id, number, gate)
     version = version_to_enter(session, season, bot, number)
@@ -100,8 +103,7 @@ def let_in(session: Session, organiser: Person, season_id: int, bot_id: int) -> 
     """
     organiser.must_organise()
     lock_season(session, season_id)
-    entered = select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)
-    _must_leave_choices(session.exec(entered).first(), bot_id)
+    _must_leave_choices(entry_of(session, season_id, bot_id), bot_id)
     return enter(session, organiser, season_id, bot_id)
 
 
@@ -118,8 +120,7 @@ def entries_named(
     and the total number. Raises NotFound.
     """
     existing(session, Season, season_id)
-    keys = (col(Bot.name_key), col(User.name_key), col(Team.name_key))
-    fits = or_(*(key.contains(storable(named).strip().lower(), autoescape=True) for key in keys))
+    fits = lookups.named(named)
     count = (
         select(func.count())
         .select_from(Entry)
@@ -209,8 +210,8 @@ def _choose_by_author(
     run = _choose(session, season, entry, version, by_gate=number is None and not is_new)
     chosen = None if number is None else run
     if chosen is not None and chosen.state is ChallengeState.FAILED:
-        why = f"version {number} has {chosen.points:g} points against the panel but needs {chosen.minimum:g}"
-        raise NotAdmitted(why)
+        why = _("version %(number)s has %(points)s points against the panel but needs %(least)s")
+        raise NotAdmitted(why % {"number": number, "points": f"{chosen.points:g}", "least": f"{chosen.minimum:g}"})
     if season.panel:
         choose_in_advance(session, season, entry, chosen)
 
@@ -218,10 +219,12 @@ def _choose_by_author(
 def _must_leave_choices(entry: Entry | None, bot_id: int, number: int | None = None, gate: Gate = "keep") -> None:
     """Raises WrongState if an organiser tries to choose more than the bot's participation."""
     if entry is not None:
-        raise WrongState("entered", f"Bot number {bot_id} is already in this season; its author chooses the version.")
-    for setting, is_chosen in (("version", number is not None), ("gate", gate != "keep")):
+        said = _("Bot number %(bot_id)s is already in this season; its author chooses the version.", bot_id=bot_id)
+        raise WrongState("entered", said)
+    for setting, is_chosen in ((N_("version"), number is not None), (N_("gate"), gate != "keep")):
         if is_chosen:
-            raise WrongState("not-yours", f"The bot is not yours: only its author may choose its {setting}.")
+            said = _("The bot is not yours: only its author may choose its %(setting)s.", setting=gettext(setting))
+            raise WrongState("not-yours", said)
 
 
 def _pause_choosing(session: Session, season: Season, entry: Entry) -> None:
@@ -229,7 +232,8 @@ def _pause_choosing(session: Session, season: Season, entry: Entry) -> None:
     because choosing a version for each opponent would amount to choosing opponents. Raises TooSoon.
     """
     if entry.chosen_at is not None:
-        check_pause(session, season, entry.chosen_at, "version", "newly chosen", "be changed")
+        said = N_("The version is newly chosen and may be changed in %(seconds)s s.")
+        check_pause(session, season, entry.chosen_at, "newly chosen", said)
     entry.chosen_at = now(session)
     session.flush()
 
@@ -243,21 +247,17 @@ def _bot(session: Session, who: Person, bot_id: int) -> Bot:
 def _views(session: Session, statement: Any, season_id: int, **values: int) -> list[EntryInfo]:
     found = session.exec(statement, params={"season": season_id, **values}).all()
     return [
-        EntryInfo(
-            bot_id=entry.bot_id,
+        from_row(
+            EntryInfo,
+            entry,
             bot=bot,
             author=author,
             team=team,
             version=number,
-            follows=entry.follows,
-            division=entry.division,
-            finals_seed=entry.finals_seed,
-            finals_place=entry.finals_place,
             gated=entry.gate is not None,
             challenger=challenger,
             absence=None if absent is None else absent.absence,
             absence_reason="" if absent is None else absent.reason,
-            waits_for_panel=entry.waits_for_panel,
             rests=entry.rest_reason,
         )
         for entry, bot, author, team, number, absent, challenger in found

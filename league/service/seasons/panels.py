@@ -32,32 +32,25 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy import bindparam
 from sqlmodel import Session, col, func, select
 
+from deadheat.engine.language import N_
 from deadheat.league.causes import Cause
 from deadheat.league.database import now
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.counting import taking_part
 from deadheat.league.service.ground.steps import move, set_values, touch_log
 from deadheat.league.service.people import notices
-from deadheat.league.service.seasons.challenges import (
-    Count,
-    add_games,
-    counts_of,
-    end_challenge,
-    in_play,
-    judge,
-    total,
-)
+from deadheat.league.service.seasons.challenges import Count, add_games, counts_of, end_challenge, in_play, judge, total
 from deadheat.league.service.seasons.gates import choose_version, same_program
 from deadheat.league.service.seasons.panel_bots import panel_bots, points_needed
 from deadheat.league.service.seasons.panel_results import estimate, played_first
 from deadheat.league.service.series.capacity import open_series_bound
 from deadheat.league.service.series.dropping import drop_waiting
-from deadheat.league.states import UNFINISHED, ChallengeState, Precedence, Purpose, SeasonState
+from deadheat.league.states import ENTERABLE, UNFINISHED, ChallengeState, Precedence, Purpose
 from deadheat.league.tables import BotVersion, Challenge, Entry, PanelRun, Season, Series
 
 log = logging.getLogger(__name__)
 
-NOBODY_THERE = "No bot of the panel could play."
+NOBODY_THERE = N_("No bot of the panel could play.")
 
 
 def arrive(session: Session, season: Season, entry: Entry, version: BotVersion) -> PanelRun | None:
@@ -108,7 +101,7 @@ RUNNING = select(PanelRun).where(PanelRun.season_id == bindparam("season_id"), P
 def plan_panels(session: Session, season: Season) -> list[int]:
     """Decide the runs that can be decided, plan the next series of the others, and return the new series."""
     if not season.panel:
-        end_panels(session, season.id, "The season no longer has a panel.")
+        end_panels(session, season.id, N_("The season no longer has a panel."))
     if not season.panel or season.panel_minimum is None:
         _let_all_play(session, season)
     if not season.panel:
@@ -293,7 +286,7 @@ def _decide(session: Session, season: Season, run: PanelRun, challenges: Sequenc
 def _take_over(session: Session, season: Season, entry: Entry, run: PanelRun) -> None:
     """Let the version play for its entry, directly or through the entry's gate, which is closed in a frozen season."""
     gated = entry.gate is not None and not run.chosen and not entry.waits_for_panel
-    if gated and season.state is not SeasonState.OPEN:
+    if gated and season.state not in ENTERABLE:
         return
     if run.chosen and not entry.waits_for_panel:
         entry.chosen_at = now(session)
