@@ -58,7 +58,7 @@ def browser() -> Iterator[Browser]:
 
 @contextmanager
 def launched(playwright: Playwright, chromium: str) -> Iterator[Browser]:
-    """Start a browser, and close it in the end."""
+    """A browser that is closed in the end."""
     started = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])  # tests run as root
     yield started
     started.close()
@@ -74,7 +74,7 @@ def league(tmp_path_factory: pytest.TempPathFactory) -> Iterator[League]:
 
 
 def signed_in_as(league: League, user_id: int) -> StorageState:
-    """Return the storage of a browser in which this person has signed in."""
+    """The storage of a browser in which somebody has signed in."""
     secret = league.site.world.write(begin_session, user_id, "browser").secret
     cookie: StorageStateCookie = {"name": "deadheat", "value": secret, "domain": "127.0.0.1", "path": "/"}
     return {"cookies": [cookie], "origins": []}
@@ -142,14 +142,14 @@ def keeps_out(page: Page, *, dark: bool = True) -> list[str]:
 AXE = Axe().axe_script
 
 IMPACTS = ("moderate", "serious", "critical")
-"""The impacts, as axe calls them, that fail a page."""
+"""Of what axe finds: all but what is merely untidy."""
 
 UNTIDY = ("empty-table-header",)
-"""Rules that fail a page although axe calls their impact minor."""
+"""What axe calls minor, and is looked at all the same."""
 
 
 def barriers(page: Page, rules: Sequence[str] = ()) -> list[str]:
-    """Return the barriers that axe finds: rule and place. `rules`: look for these only; none: for all."""
+    """The barriers that axe finds: rule and place. `rules`: only these; none: all."""
     options = {"resultTypes": ["violations"]} | ({"runOnly": list(rules)} if rules else {})
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE)
@@ -163,5 +163,5 @@ def barriers(page: Page, rules: Sequence[str] = ()) -> list[str]:
 
 
 def overflows(page: Page) -> bool:
-    """Return whether the page itself, not a part that scrolls, is wider than the window."""
+    """Whether the page itself (not a part that scrolls) is wider than the window."""
     return bool(page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))

@@ -40,16 +40,14 @@ SHOWN = {
 
 
 def furnish(site: Site) -> dict[str, int]:
-    """Fill the league, and return the match of each transcript."""
+    """Fill the league; the match of each transcript."""
     shown = {name: play(site, name, game) for name, game in SHOWN.items()}
     _evaluate(site)
     return shown
 
 
 def play(site: Site, name: str, game: str) -> int:
-    """Play a season whose first match has this transcript, and return that match. All series are played, because
-    nothing is shown of a deal before it is over.
-    """
+    """A season whose first match has that transcript. All series are played: of a deal nothing is told before."""
     world = site.world
     transcript = decode((TRANSCRIPTS / f"{name}.jsonl").read_bytes())
     with world.db.transaction() as session:

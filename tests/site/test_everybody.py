@@ -13,7 +13,6 @@ import pytest
 from playwright.sync_api import Browser, StorageState
 from sqlmodel import select
 
-from deadheat.api.pages.texts.docs import TITLES
 from deadheat.engine.games import GAMES
 from deadheat.league.jobs import MatchJob
 from deadheat.league.service.rankings.standings import refit
@@ -31,8 +30,6 @@ from tests.site.leagues import furnish
 
 OTHERWISE = re.compile(r"^/(v1|healthz|readyz|metrics)\b|/(kits|events|document|stderr|feed|card)\b|^/download/")
 """Routes that answer with something else than a page."""
-
-SEARCHES = ("/seasons/1?q=expert", "/bots?q=author", "/bots/1/matches?opponent=2", "/search?q=timeout")
 
 
 class Everything(League):
@@ -55,14 +52,12 @@ class Everything(League):
         return [*dict.fromkeys([*shown, *(self._added() if role == "anonymous" else ())])]
 
     def _added(self) -> list[str]:
-        """Return the pages that only real transcripts fill, and in runs of everything every text and search."""
+        """Return the pages that only real transcripts fill."""
         matches = [f"/matches/{match_id}" for match_id in (*self.matches.values(), self.held)]
-        more = [*SEARCHES, *(f"/about/{name}" for name in TITLES)] if Lane.everything else []
-        games = [f"/games/{game}" for game in GAMES]
-        return [*matches, f"/matches/{self.matches['yacht-auction']}#move-3", *games, *more]
+        return [*matches, f"/matches/{self.matches['yacht-auction']}#move-3", *(f"/games/{game}" for game in GAMES)]
 
     def signed_in(self, role: str) -> StorageState | None:
-        """Return the browser storage of somebody in this role."""
+        """The browser storage of somebody in that role."""
         if role == "anonymous":
             return None
         with self.site.world.db.reading() as session:

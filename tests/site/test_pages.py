@@ -1,4 +1,4 @@
-"""Pages that everyone reads stay current, and lead on without scripts. `test_everybody` looks at each of them."""
+"""The pages that everyone reads: they are accessible, none is wider than a phone, and they stay current."""
 
 from __future__ import annotations
 
@@ -14,8 +14,51 @@ from deadheat.api.pages import live
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.states import JobState
 from deadheat.league.tables import Series
-from tests.site.conftest import PHONE, WIDE, League, Open
+from tests.site.conftest import PHONE, WIDE, League, Open, keeps_out
 from tests.site.picture import take
+
+PATHS = (
+    "/",
+    "/seasons/1",
+    "/seasons/1?q=expert",
+    "/seasons/1/statistics",
+    "/seasons/1/evaluations",
+    "/seasons/1/participants",
+    "/games",
+    "/games/yacht-auction/submissions",
+    "/bots?q=author",
+    "/evaluations/1",
+    "/seasons/1/matches",
+    "/bots/1",
+    "/bots/1/matches?opponent=2",
+    "/bots/1/opponents",
+    "/authors/author1",
+    "/games/yacht-auction",
+    "/games/betris-large",
+    "/games/liars-dice",
+    "/docs",
+    "/docs/api",
+    "/search?q=timeout",
+    "/environment",
+    "/download",
+    "/audit",
+    "/about/ratings",
+    "/about/verdicts",
+    "/about/authors",
+    "/about/players",
+    "/about/organisers",
+    "/about/client",
+    "/about/audit",
+    "/about/export",
+    "/about/matchmaking",
+    "/about/training",
+)
+
+
+@pytest.mark.all  # test_everybody visits these pages with less content
+@pytest.mark.parametrize("path", PATHS)
+def test_a_page_keeps_nobody_out(visit: Open, path: str) -> None:
+    assert keeps_out(visit(path)) == []
 
 
 @pytest.mark.parametrize("context", [{}, {"viewport": PHONE}], ids=["wide", "phone"])
@@ -59,7 +102,7 @@ def test_from_a_name_to_its_faults_by_links_alone(visit: Open) -> None:
 
 
 def play_a_series(league: League, season_id: int) -> None:
-    """Play a series, and rank the season."""
+    """Somebody wins, and the season is ranked."""
     world = league.site.world
     world.tick()
     with world.db.reading() as session:

@@ -31,7 +31,7 @@ GAMES = ("yacht-auction", "betris-large", "liars-dice")
 GAME = GAMES[0]
 PASSWORD = "a long enough password"
 PATIENCE_S = 180
-"""How long an assertion waits; on an idle host everything takes a second or two."""
+"""Of an assertion; what is waited for takes a second or two on a host that does nothing else."""
 
 MARK = "<script>document.title = 'owned'</script><img src=x onerror=alert(1)>\x1b[2J\u202emirrored"
 SHOWN = "<script>document.title = 'owned'</script><img src=x onerror=alert(1)>\\x1b[2J\\u202emirrored"
@@ -42,7 +42,7 @@ sys.stderr.write({MARK!r} + "\\n")
 """
 ROWS = "".join(f"    [({n * 7919 % 999_983}, y), {{{n}: y, 'a': [y + {n}]}}],\n" for n in range(50_000))
 BULK = f"BULK = lambda y: [\n{ROWS}]\n"
-"""A module that takes long to build, so that the author reads the log meanwhile on the fastest machine."""
+"""What takes a builder long enough for the author to read the log meanwhile, however fast it is."""
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ class Rivals:
             client.enter(seasons[game], bot_id)
 
     def played(self, season_id: int, bot_id: int = 0) -> Match:
-        """Return the first match there that is over, waiting for one."""
+        """The first match there that is over."""
         until = time.monotonic() + PATIENCE_S
         while True:
             found = list(self.clients[0].matches(season=season_id, bot=bot_id, state="done", limit=100))
@@ -174,7 +174,7 @@ def makes_a_season(page: Page) -> int:
 
 
 def quick_season(deployment: Deployment, game: str) -> int:
-    """Make a season of single matches, of which only a replay is needed."""
+    """A season for games of which only a replay is needed."""
     with Client(deployment.url, deployment.organiser) as organiser:
         body = {"name": f"One of {game}", "game": game, "series_length": 1, "games_per_pair": 1}
         season = organiser.create_season(body)
@@ -208,7 +208,7 @@ def uploads(page: Page, bot: str) -> int:
 
 
 def drops(page: Page, name: str, content: bytes) -> None:
-    """Drop a file from the desktop onto the page."""
+    """A file, from the desktop onto the page."""
     carried = page.evaluate_handle(
         """([name, content]) => {
             const carried = new DataTransfer();

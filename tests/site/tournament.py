@@ -1,4 +1,4 @@
-"""Make a tournament's folder from stored transcripts."""
+"""A tournament's folder made of stored transcripts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LABELS = ("expert", STRANGE)
 
 
 def tournament(folder: Path, names: Sequence[str], labels: Sequence[str] = LABELS) -> Path:
-    """Write the folder of a tournament whose games are these transcripts."""
+    """The folder of a tournament whose games are these transcripts, one after the other."""
     (folder / "games").mkdir(parents=True)
     lines, game = [], ""
     for number, name in enumerate(names, 1):
