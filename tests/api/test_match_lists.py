@@ -155,7 +155,7 @@ def test_two_versions_of_one_bot_are_told_apart_wherever_they_met(site: Site, mo
     monkeypatch.setattr(home, "NEWEST", 20)
     entrant = Entrant(site.world)
     entrant.upload()
-    job = entrant.claim(site.world.tick()[0])
+    job = site.world.claimed(site.world.tick()[0])
     one, drawn, lost, nobody, *rest = job.matches
     outcomes = [
         dataclasses.replace(won(one), transcript_sha256=site.blobs.put(transcript(job))),
