@@ -81,7 +81,7 @@ OUTCOMES = ("played", "forfeit")
 MOST_OF_A_SEASON = 40
 """The most time series that one season may add to a host's metrics; a test counts them for every game."""
 
-SCHEDULED = ("tick", "sweep")
+SCHEDULED = ("tick", "sweep", "refit")
 """Tasks whose runs are counted: while no work waits, nothing else shows that they stopped."""
 
 TASK_CAUSES = (Cause.DATABASE_AWAY, Cause.BLOBS_AWAY, Cause.ENGINE, Cause.NO_ENGINE)
@@ -100,7 +100,7 @@ def _appear() -> None:
             past_deadline.labels(game, command)
     for outcome in ("right", "wrong", "void"):
         canaries.labels(outcome)
-    for task in (*(life.queue for life in KINDS), *SCHEDULED, "refit", "publish"):
+    for task in (*(life.queue for life in KINDS), *SCHEDULED, "publish"):
         for why in TASK_CAUSES:
             task_failures.labels(task, why)
     for task in SCHEDULED:

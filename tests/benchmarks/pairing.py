@@ -20,13 +20,11 @@ import hashlib
 import random
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
 from itertools import combinations
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -41,9 +39,10 @@ from deadheat.league.service.ground.steps import insert_rows
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.series.capacity import OPEN_SERIES
 from deadheat.league.tables import Bot, BotVersion, Entry, Pair
+from tests.benchmarks.leagues import leagues
 from tests.benchmarks.targets import Targets, arguments
 from tests.league.paper import Ladder
-from tests.league.world import GAME, START, World, settings
+from tests.league.world import GAME, START
 
 Floats = NDArray[np.float64]
 
@@ -371,8 +370,7 @@ def all_pairs(
 
 def tick_ms(bots: int, pairs: int, rounds: int) -> float:
     """CPU time of one tick on a season with that many bots, and pairs that have played."""
-    with tempfile.TemporaryDirectory() as folder:
-        world = World(settings(Path(folder)))
+    with leagues() as [world]:
         season_id = world.season(0, games_per_pair=None, series_length=10)
         world.write(fill, season_id, bots, pairs)
         world.write(refit, season_id)
@@ -384,7 +382,6 @@ def tick_ms(bots: int, pairs: int, rounds: int) -> float:
             assert len(planned) == OPEN_SERIES
             for series_id in planned:
                 assert world.finish(world.claimed(series_id))
-        world.close()
     return statistics.median(spent_ms[1:])
 
 

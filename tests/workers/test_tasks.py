@@ -211,7 +211,7 @@ def test_a_season_with_nothing_left_to_plan_is_not_planned_at_the_end_of_each_se
     assert planned.call_count == 1
 
 
-def test_a_ranking_is_requested_when_the_last_series_ends_and_by_ticks_until_it_is_made(
+def test_a_ranking_is_requested_when_the_last_series_ends(
     world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, sent: list[int], asked: list[int]
 ) -> None:
     requested = mock.Mock()
@@ -221,17 +221,13 @@ def test_a_ranking_is_requested_when_the_last_series_ends_and_by_ticks_until_it_
     first, last = sent
     assert world.finish(world.claimed(first))
     tasks.refit()
-    requested.reset_mock()
     tasks.ask_for_more(first)
-    tasks.tick()
     assert requested.call_count == 0, "it was just ranked, and more is played"
     tasks.play(last)
     assert requested.call_count == 1
-    tasks.tick()
-    assert requested.call_count == 2
     tasks.refit()
-    tasks.tick()
-    assert requested.call_count == 2
+    tasks.ask_for_more(last)
+    assert requested.call_count == 1, "it is ranked"
 
 
 def test_a_broker_that_is_away_when_more_is_asked_for_spoils_no_series(

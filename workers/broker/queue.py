@@ -35,7 +35,7 @@ DELIVERIES = "deliveries"
 """The queue for sending notices to webhooks, in a process of its own: others' servers may be slow."""
 
 TICK_SECONDS = 2
-"""How often new series are made, and due rankings requested: with nothing to do, a few indexed queries."""
+"""How often new series and due rankings are made: with nothing to do, these cost an indexed query each."""
 
 SWEEP_SECONDS = 5
 """How often lost work is searched for: short beside a lease, and two indexed queries if nothing was lost."""
@@ -140,6 +140,7 @@ def _schedule() -> dict[str, Any]:
     every = {
         "tick": TICK_SECONDS,
         "sweep": SWEEP_SECONDS,
+        "refit": TICK_SECONDS,
         "environment": ENVIRONMENT_SECONDS,
         "forget": FORGET_SECONDS,
         "deliver": DELIVER_SECONDS,

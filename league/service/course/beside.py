@@ -16,7 +16,7 @@ from deadheat.league.tables import Challenge, Entry, Evaluation, PanelRun
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What is under way: runs against the panel (or entries that wait for it), an evaluation, and challenges."""
+    """Runs against the panel (or entries that wait for it), an evaluation, and challenges that are under way."""
 
     panel: bool
     evaluation: bool
