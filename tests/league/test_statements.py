@@ -23,7 +23,7 @@ from deadheat.league.service.views.voids import flagged_voids
 from deadheat.league.states import SeasonState
 from tests.league.world import World, settings
 
-MOST = {"plan": 35, "claim": 6, "renew": 1, "finish": 14, "sweep": 1, "rank": 10}
+MOST = {"plan": 25, "claim": 6, "renew": 1, "finish": 14, "sweep": 1, "rank": 10}
 """Statements of each step in a season of two bots; most of a planning serves all series that it makes."""
 
 

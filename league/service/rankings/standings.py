@@ -62,15 +62,15 @@ NOTHING_RANKED: dict[str, Any] = {
 }
 
 
-def seasons_to_refit(session: Session) -> list[int]:
+def seasons_to_refit(session: Session, *, ended: bool = False) -> list[int]:
     """Return the seasons whose log has grown since their newest ranking. While more is played, results come all the
-    time, so a season is not ranked again within `REFIT_SECONDS`.
+    time, so a season is not ranked again within `REFIT_SECONDS`. `ended`: only seasons of which nothing more is played.
     """
     before = now(session) - timedelta(seconds=REFIT_SECONDS)
     return [
         season_id
         for season_id, created_at, goes_on in session.exec(_grown())
-        if created_at is None or not goes_on or created_at <= before
+        if not goes_on or (not ended and (created_at is None or created_at <= before))
     ]
 
 
