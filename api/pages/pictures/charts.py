@@ -50,16 +50,16 @@ class History:
     versions: list[Mark]
 
 
-def bars(rows: Sequence[Mapping[str, Any]], scale: Sequence[Mapping[str, Any]] | None = None) -> list[Bar]:
-    """Return each row's interval on the common scale of `scale` (None: of the rows themselves), with room for the
-    median interval at either end. Wider intervals of newcomers are cut off, because they would shrink everybody else's
-    to points.
+def bars(rows: Sequence[Mapping[str, Any]], scale: Sequence[float] = ()) -> list[Bar]:
+    """Return each row's interval on a common scale, which contains these ratings or (none given) those of the rows,
+    with room for the rows' median interval at either end. Wider intervals of newcomers are cut off, because they would
+    shrink everybody else's to points.
     """
-    scale = rows if scale is None else scale
     if not rows:
         return []
-    room = median((row["high"] - row["low"]) / 2 for row in scale)
-    least, most = min(row["elo"] for row in scale) - room, max(row["elo"] for row in scale) + room
+    elos = scale or [row["elo"] for row in rows]
+    room = median((row["high"] - row["low"]) / 2 for row in rows)
+    least, most = min(elos) - room, max(elos) + room
     width = (most - least) or 1.0
     shares = [[100 * (row[name] - least) / width for name in ("low", "elo", "high")] for row in rows]
     return [Bar(*(round(min(max(share, 0.0), 100.0), 2) for share in three)) for three in shares]
