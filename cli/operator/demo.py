@@ -241,7 +241,8 @@ def follow(client: Client, season_id: int, total: int) -> None:
             if counts.done + counts.abandoned != finished:
                 finished, moved_at = counts.done + counts.abandoned, time.monotonic()
             elif time.monotonic() - moved_at > STALL_SECONDS:
-                raise Broken(f"nothing was finished for {STALL_SECONDS} s. {told}")
+                missing = "no match was finished" if finished < total else "every match is played, but no ranking came"
+                raise Broken(f"{missing} within {STALL_SECONDS} s. {told}".rstrip())
             elif time.monotonic() - moved_at > PATIENCE_SECONDS and not told and (told := why_not_judged(client)):
                 note(told)
             progress.update(task, completed=finished)
