@@ -154,7 +154,7 @@ def _absent(absent: Sequence[AbsentBot], rows: Rows) -> Mapping[str, Sequence[Ab
 def _progress(session: Session, info: Season, totals: Row | None) -> Progress:
     """Return the matches as the ranking counted them, because counting takes a second; the rest as it is now."""
     if totals is None:
-        return season_progress(session, info.id)
+        return season_progress(session, info.id, whole=False)
     scheduled, held = season_waiting(session, info.id)
     return Progress(
         info.entries, scheduled, totals["matches"], totals["rated"], held, totals["abandoned"], totals["voids"]
