@@ -167,7 +167,8 @@ def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen
     """
     rows: Rows = board.standings["rows"]
     found = chosen.places(rows)
-    part = [rows[place] for place in found[(chosen.page - 1) * ROWS : chosen.page * ROWS]]
+    page = slice((chosen.page - 1) * ROWS, chosen.page * ROWS)
+    part = [rows[place] for place in found[page]] if chosen.query else rows[page]
     every = [row["elo"] for row in (rows.cut("elo") if chosen.query else part)]
     ways = trends(session, info.id, [row["bot_id"] for row in part])
     times = board.standings["latency"].of(part)

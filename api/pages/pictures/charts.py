@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from statistics import median
 from typing import Any
 
@@ -83,10 +84,15 @@ def trend(elos: Sequence[float]) -> Trend | None:
     if len(elos) < 2:
         return None
     middle, height = (min(elos) + max(elos)) / 2, max(max(elos) - min(elos), TREND_ELO)
-    step, room = TREND_WIDTH / (len(elos) - 1), TREND_HEIGHT - 2
+    room = TREND_HEIGHT - 2
     top, rise = 1 + room * (0.5 + middle / height), room / height
-    line = " ".join([f"{number * step:.0f},{top - rise * elo:.0f}" for number, elo in enumerate(elos)])
-    return Trend(line, elos[-1] - elos[0])
+    places = zip(_across(len(elos)), elos, strict=True)
+    return Trend(" ".join([f"{across},{top - rise * elo:.0f}" for across, elo in places]), elos[-1] - elos[0])
+
+
+@cache
+def _across(points: int) -> list[str]:
+    return [f"{TREND_WIDTH * number / (points - 1):.0f}" for number in range(points)]
 
 
 def history(points: Sequence[HistoryPoint]) -> History | None:
