@@ -15,7 +15,7 @@ from typing import Any
 from starlette.responses import Response, StreamingResponse
 
 from deadheat.api.services import Body, Services
-from deadheat.engine.language import language
+from deadheat.engine.language import _, language
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
 from deadheat.league.errors import BlobDamaged, BlobMissing, WrongState
 from deadheat.league.records.matches import Match
@@ -102,7 +102,7 @@ def made_of(shared: Services, played: Played, what: str, make: Callable[[Transcr
         return body
     transcript = transcript_of(shared, played)
     if transcript is None:
-        raise WrongState("lost", "The transcript cannot be read from the store; an operator has been notified.")
+        raise WrongState("lost", _("The transcript cannot be read from the store; an operator has been notified."))
     content = json.dumps(make(transcript), separators=(",", ":")).encode()
     etag = f'"{what}-{VERSION}{marked()}-{played.transcript_sha256}"'
     return shared.bodies.keep(key, Body(version, etag, content, "application/json"))

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from deadheat.engine.language import N_, gettext
 from deadheat.league.states import Ranks
 
 NORMAL_95 = 1.96
 
 
 TALLIES = {
-    Ranks.PLACEMENT: "Wins, draws and losses count against each other bot at a table: a match of four bots adds three.",
-    Ranks.WINS: "Wins are matches won alone, draws are first places shared, losses are all the others.",
+    Ranks.PLACEMENT: N_(
+        "Wins, draws and losses count against each other bot at a table: a match of four bots adds three."
+    ),
+    Ranks.WINS: N_("Wins are matches won alone, draws are first places shared, losses are all the others."),
 }
 
 
@@ -20,7 +23,7 @@ def tally(config: Mapping[str, Any], second: Iterable[float | None]) -> str:
     """Explain the column W / D / L, if a table has three seats or more, because only then are there the ratings
     `second` by Plackett and Luce's model. With tables of two, the column needs no explanation.
     """
-    return TALLIES[Ranks(config["ranks"])] if any(rating is not None for rating in second) else ""
+    return gettext(TALLIES[Ranks(config["ranks"])]) if any(rating is not None for rating in second) else ""
 
 
 def sentences(fit: Mapping[str, Any], seats: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -6,14 +6,18 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from deadheat.engine.language import N_, _
 from deadheat.league.states import EvaluationFormat
 from deadheat.league.terms import STAGE
 
 PLAINLY = {
-    "int_parsing": "Enter a whole number.",
-    "extra_forbidden": "There is no such field.",
-    "missing": "This is required.",
-    "string_pattern_mismatch": "Use letters, digits, and marks such as - and _; start with a letter or a digit.",
+    "int_parsing": N_("Enter a whole number."),
+    "extra_forbidden": N_("There is no such field."),
+    "missing": N_("This is required."),
+    "string_pattern_mismatch": N_("Use letters, digits, and marks such as - and _; start with a letter or a digit."),
+    "greater_than_equal": N_("It should be at least %(bound)s"),
+    "less_than_equal": N_("It should be at most %(bound)s"),
+    "string_too_long": N_("It should have at most %(max_length)s characters"),
 }
 """Sentences for kinds of errors."""
 
@@ -38,20 +42,24 @@ def plainly(complaint: Mapping[str, Any]) -> str:
     """Return what is wrong with a field, from one of a ValidationError's `errors`."""
     if complaint.get("ctx", {}).get("pattern") == STAGE and "input" in complaint:
         return _stage(str(complaint["input"]))
-    return reworded(PLAINLY.get(complaint["type"], complaint["msg"]))
+    text, message = PLAINLY.get(complaint["type"]), complaint["msg"]
+    known = {"bound": message.rpartition(" ")[2], **complaint.get("ctx", {})}
+    return reworded(message) if text is None else _(text, **known)
 
 
 def _stage(line: str) -> str:
     """Return what is wrong with a line of `stages`."""
     form, *words = line.split() or [""]
     if form not in FORMATS:
-        return f"It must begin with {', '.join(FORMATS[:-1])} or {FORMATS[-1]}."
+        return _("It must begin with %(most)s or %(last)s.", most=", ".join(FORMATS[:-1]), last=FORMATS[-1])
     wrong = next((word[:40] for word in words if not STAGE_WORD.fullmatch(word)), "")
     name = wrong.partition("=")[0]
     if name in NUMBERS:
-        return f"\u201c{wrong}\u201d needs a whole number, such as {name}=10."
-    there = f"there are {', '.join(NUMBERS)}, ties and third-place"
-    return f"\u201c{wrong}\u201d means nothing here; {there}." if wrong else "Write its words with single spaces."
+        return _("“%(word)s” needs a whole number, such as %(name)s=10.", word=wrong, name=name)
+    if not wrong:
+        return _("Write its words with single spaces.")
+    there = ", ".join(NUMBERS)
+    return _("“%(word)s” means nothing here; there are %(all)s, ties and third-place.", word=wrong, all=there)
 
 
 def reworded(message: str) -> str:

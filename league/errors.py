@@ -14,7 +14,7 @@ from typing import ClassVar, Self
 
 from deadheat.engine.figures import counted, wait
 from deadheat.engine.language import N_, _, gettext
-from deadheat.league.states import SeasonState
+from deadheat.league.states import SeasonState, either
 
 
 class LeagueError(Exception):
@@ -33,7 +33,7 @@ class NotFound(LeagueError):
     """
 
     def __init__(self, what: str, name: object, said: str = "") -> None:
-        super().__init__(said or _("There is no %(what)s %(name)r.", what=what, name=name))
+        super().__init__(said or _("There is no %(what)s %(name)r.", what=gettext(what), name=name))
 
     @classmethod
     def entry(cls, bot_id: int) -> Self:
@@ -50,7 +50,7 @@ class NameTaken(LeagueError):
     """The name is taken. Names that differ only in upper and lower case are the same."""
 
     def __init__(self, what: str, name: str, said: str = "") -> None:
-        super().__init__(said or _("A %(what)s named %(name)r already exists.", what=what, name=name))
+        super().__init__(said or _("A %(what)s named %(name)r already exists.", what=gettext(what), name=name))
 
     @classmethod
     def reserved(cls, name: str) -> Self:
@@ -62,7 +62,7 @@ class UnknownGame(LeagueError):
     """No game of that name is installed."""
 
     def __init__(self, game: str, known: tuple[str, ...]) -> None:
-        super().__init__(f"There is no game {game!r}. Choose from {', '.join(known)}.")
+        super().__init__(_("There is no game %(game)r. Choose from %(known)s.", game=game, known=", ".join(known)))
         self.known = known
 
 
@@ -128,7 +128,7 @@ class NotAllowed(LeagueError):
     """The user is known but lacks the required role."""
 
     def __init__(self, role: str) -> None:
-        super().__init__(f"Only {'an' if role[0] in 'aeiou' else 'a'} {role} may do this.")
+        super().__init__(_("Only an %(role)s may do this.", role=gettext(role)))
 
 
 class NarrowToken(LeagueError):
@@ -179,14 +179,17 @@ class WrongState(LeagueError):
         self.state = state
 
     @classmethod
-    def of_season(cls, state: SeasonState, possible: str) -> Self:
-        """The error for a season; `possible` ends the sentence and says what is possible, and when."""
-        return cls(state, f"The season is {state.words}; {possible}.")
+    def of_season(cls, state: SeasonState, possible: str, states: Sequence[SeasonState] = ()) -> Self:
+        """The error for a season; `possible` ends the sentence and says what is possible, and in which `states`."""
+        possible = possible % {"states": either(states)} if states else possible
+        said = _("The season is %(state)s; %(possible)s.", state=gettext(state.words), possible=possible)
+        return cls(state, said)
 
     @classmethod
     def of_match(cls, state: str, possible: str) -> Self:
         """The error for a match that is not done; `possible` ends the sentence."""
-        return cls(state, f"The match {_WITHOUT.get(state, 'is not over yet')}; {possible}.")
+        known = gettext(_WITHOUT.get(state, N_("The match is not over yet")))
+        return cls(state, _("%(state)s; %(possible)s.", state=known, possible=possible))
 
     @classmethod
     def withheld(cls) -> Self:
@@ -195,25 +198,25 @@ class WrongState(LeagueError):
 
 
 _WITHOUT = {
-    "abandoned": "was abandoned without a result",
-    "held": "is held until an organiser decides on it",
-    "decided": "was decided by an organiser and has no transcript",
+    "abandoned": N_("The match was abandoned without a result"),
+    "held": N_("The match is held until an organiser decides on it"),
+    "decided": N_("The match was decided by an organiser and has no transcript"),
 }
-"""How messages describe a match that has no played result, by state."""
+"""How messages begin about a match that has no played result, by state."""
 
 
 class WrongGame(LeagueError):
     """A bot for one game cannot enter a season of another."""
 
     def __init__(self, bot_game: str, season_game: str) -> None:
-        super().__init__(f"The bot plays {bot_game}, but the season's game is {season_game}.")
+        super().__init__(_("The bot plays %(its)s, but the season's game is %(game)s.", its=bot_game, game=season_game))
 
 
 class NotReady(LeagueError):
     """The bot has no version that can play."""
 
     def __init__(self, bot: str, state: str) -> None:
-        super().__init__(f"The bot {bot!r} has no ready version; {state}.")
+        super().__init__(_("The bot %(bot)r has no ready version; %(state)s.", bot=bot, state=state))
         self.state = state
 
 
@@ -221,7 +224,7 @@ class TooMany(LeagueError):
     """A user has reached the maximum number of something."""
 
     def __init__(self, what: str, limit: int) -> None:
-        super().__init__(_("Too many %(what)s: the limit is %(limit)s.", what=what, limit=limit))
+        super().__init__(_("Too many %(what)s: the limit is %(limit)s.", what=gettext(what), limit=limit))
         self.limit = limit
 
 
@@ -247,9 +250,11 @@ class OverQuota(LeagueError):
     """
 
     def __init__(self, what: str, limit: int, window: str, retry_after_seconds: int, left: int = 0) -> None:
-        unused = f" ({left} left)" if left else ""
-        again = wait(retry_after_seconds)
-        super().__init__(f"Too many {what}: the limit is {limit} {window}{unused}; try again in {again}.")
+        said = {"what": gettext(what), "limit": limit, "window": gettext(window), "left": left}
+        told = _("Too many %(what)s: the limit is %(limit)s %(window)s (%(left)s left); try again in %(time)s.")
+        if not left:
+            told = _("Too many %(what)s: the limit is %(limit)s %(window)s; try again in %(time)s.")
+        super().__init__(told % {**said, "time": wait(retry_after_seconds)})
         self.limit = limit
         self.retry_after_seconds = retry_after_seconds
 
@@ -257,9 +262,9 @@ class OverQuota(LeagueError):
 class TooSoon(LeagueError):
     """The action may be repeated only after a pause that is not over yet."""
 
-    def __init__(self, what: str, state: str, wish: str, left: timedelta) -> None:
+    def __init__(self, said: str, state: str, left: timedelta) -> None:
         self.retry_after_seconds = max(1, math.ceil(left.total_seconds()))
-        super().__init__(f"The {what} is {state} and may {wish} in {self.retry_after_seconds} s.")
+        super().__init__(_(said, seconds=self.retry_after_seconds))
         self.state = state
 
 
@@ -268,8 +273,8 @@ class Unsettled(LeagueError):
 
     def __init__(self, season_id: int, left: Sequence[str]) -> None:
         *most, last = left
-        said = f"{', '.join(most)} and {last}" if most else last
-        super().__init__(f"Season {season_id} has {said}. Use `force` to close it anyway.")
+        said = ", ".join(most) + _(" and ") + last if most else last
+        super().__init__(_("Season %(id)s has %(said)s. Use `force` to close it anyway.", id=season_id, said=said))
         self.left = list(left)
 
 
@@ -289,7 +294,8 @@ class BadSeasonFile(LeagueError):
 
     def __init__(self, mistakes: Sequence[tuple[str, str]]) -> None:
         said = [f"{path}: {why}." if path else f"{why[:1].upper()}{why[1:]}." for path, why in mistakes]
-        super().__init__(said[0] if len(said) == 1 else "\n".join([f"The file has {len(said)} mistakes:", *said]))
+        many = _("The file has %(n)s mistakes:", n=len(said))
+        super().__init__(said[0] if len(said) == 1 else "\n".join([many, *said]))
         self.mistakes = [{"path": path, "why": why} for path, why in mistakes]
 
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import urlsplit
 
+from deadheat.engine.language import _
+
 MOST_URL = 500
 """The most characters of a webhook's address."""
 
@@ -41,22 +43,22 @@ class Target:
 def read_url(url: str) -> Target:
     """Parse a webhook's address. Raises ValueError with the end of a sentence about it."""
     if len(url) > MOST_URL or not url.isascii() or not url.isprintable() or " " in url:
-        raise ValueError(f"it must be an address of at most {MOST_URL} ASCII characters without spaces")
+        raise ValueError(_("it must be an address of at most %(most)s ASCII characters without spaces", most=MOST_URL))
     parts = urlsplit(url)
     if parts.scheme not in PORTS or not parts.hostname:
-        raise ValueError("it must begin with https:// or http:// and name a host")
+        raise ValueError(_("it must begin with https:// or http:// and name a host"))
     if "@" in parts.netloc:
-        raise ValueError("it must have no user name and no password in it")
+        raise ValueError(_("it must have no user name and no password in it"))
     path = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
     host = parts.hostname.rstrip(".")
     if not _is_address(host) and not NAME.fullmatch(host):
-        raise ValueError("its host must be a name such as hooks.example.org, or an address in its usual form")
+        raise ValueError(_("its host must be a name such as hooks.example.org, or an address in its usual form"))
     try:
         port = PORTS[parts.scheme] if parts.port is None else parts.port
     except ValueError:
         port = 0
     if port == 0:
-        raise ValueError("its port must be a number from 1 to 65535")
+        raise ValueError(_("its port must be a number from 1 to 65535"))
     return Target(parts.scheme, host, port, path)
 
 

@@ -25,6 +25,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, Field, ValidationError
 
+from deadheat.engine.language import _
 from deadheat.league.complaints import plainly
 from deadheat.league.terms import MAX_DIVISIONS, TERMS, DivisionName, DivisionSize, SeasonName, Terms
 from deadheat.league.timetable import MOST_DECLARED, DeclaredEvaluation
@@ -122,9 +123,9 @@ def read(text: str) -> Read:
         text.encode()
         tables = tomllib.loads(text)
     except UnicodeEncodeError:
-        return Read(Declaration(), (("", "it is not UTF-8"),))
+        return Read(Declaration(), (("", _("it is not UTF-8")),))
     except (ValueError, RecursionError) as error:  # a number of 5,000 digits raises a plain ValueError
-        return Read(Declaration(), (("", f"it is not TOML: {_clause(str(error))}"),))
+        return Read(Declaration(), (("", _("it is not TOML: %(why)s", why=_clause(str(error)))),))
     mistakes: list[Mistake] = []
     given = dict(_keys(tables, mistakes))
     zone = _zone(given.get(ZONE), mistakes)
@@ -132,7 +133,7 @@ def read(text: str) -> Read:
     declared = _checked(plain, mistakes)
     complained = {path for path, _ in mistakes}
     if declared.name is None and PATHS["name"] not in complained:
-        mistakes.append((PATHS["name"], "this is required"))
+        mistakes.append((PATHS["name"], _("this is required")))
     return Read(declared, tuple(mistakes))
 
 
@@ -144,7 +145,7 @@ def _keys(tables: Mapping[str, Any], mistakes: list[Mistake]) -> Iterator[tuple[
         elif table not in TABLES:
             mistakes.append((table, _unknown(table, (*TABLES, *LISTS))))
         elif not isinstance(content, dict):
-            mistakes.append((table, f"it is a table; write [{table}] and its keys below"))
+            mistakes.append((table, _("it is a table; write [%(table)s] and its keys below", table=table)))
         else:
             for key, value in content.items():
                 if key in TABLES[table]:
@@ -155,10 +156,11 @@ def _keys(tables: Mapping[str, Any], mistakes: list[Mistake]) -> Iterator[tuple[
 
 def _unknown(word: str, known: Iterable[str]) -> str:
     if word in PATHS:
-        return f"it belongs in the table [{PATHS[word].partition('.')[0]}]"
+        return _("it belongs in the table [%(table)s]", table=PATHS[word].partition(".")[0])
     close = get_close_matches(word, known, 1)
-    hint = f"did you mean {close[0]}" if close else f"there are {', '.join(known)}"
-    return f"there is no such key; {hint}"
+    names = ", ".join(known)
+    hint = _("did you mean %(name)s", name=close[0]) if close else _("there are %(names)s", names=names)
+    return _("there is no such key; %(hint)s", hint=hint)
 
 
 def _zone(name: object, mistakes: list[Mistake]) -> ZoneInfo | None:
@@ -167,7 +169,7 @@ def _zone(name: object, mistakes: list[Mistake]) -> ZoneInfo | None:
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
-        why = "the server knows no such time zone; write one such as Asia/Seoul, or give each date its offset"
+        why = _("the server knows no such time zone; write one such as Asia/Seoul, or give each date its offset")
         mistakes.append((PATHS[ZONE], why))
         return None
 
@@ -210,14 +212,15 @@ def _date(value: object, zone: ZoneInfo | None) -> datetime | str:
     """Return the date, or what is wrong with it."""
     if not isinstance(value, datetime):
         day = f"{value}" if isinstance(value, date) else "2026-12-01"
-        return f"write date and time without quotation marks, such as {day}T18:00:00+09:00"
+        return _("write date and time without quotation marks, such as %(day)sT18:00:00+09:00", day=day)
     if value.tzinfo is not None:
         return value
     if zone is None:
-        return f"it has no offset; write for example {value.isoformat()}+09:00, or set timezone in [dates]"
+        said = _("it has no offset; write for example %(at)s+09:00, or set timezone in [dates]")
+        return said % {"at": value.isoformat()}
     local = value.replace(tzinfo=zone)
     if local.utcoffset() != local.replace(fold=1).utcoffset():
-        return f"the clocks of {zone.key} change then; write it with its offset"
+        return _("the clocks of %(zone)s change then; write it with its offset", zone=zone.key)
     return local
 
 

@@ -13,7 +13,7 @@ from datetime import datetime
 from enum import IntEnum, StrEnum
 from typing import Self
 
-from deadheat.engine.language import N_
+from deadheat.engine.language import N_, _, gettext
 
 
 class _Ladder(StrEnum):
@@ -116,7 +116,7 @@ class SeasonState(StrEnum):
     @property
     def words(self) -> str:
         """The state of a season in a sentence."""
-        return "in its finals" if self is SeasonState.FINALS else self.value
+        return N_("in its finals") if self is SeasonState.FINALS else self.value
 
     @property
     def action(self) -> str:
@@ -356,8 +356,8 @@ def dated_steps(season: object, after: SeasonState) -> Iterator[tuple[SeasonStat
 
 def either(states: Sequence[SeasonState]) -> str:
     """The states as a choice in a sentence, such as "open, frozen or in its finals"."""
-    *first, last = (state.words for state in states)
-    return f"{', '.join(first)} or {last}"
+    *first, last = (gettext(state.words) for state in states)
+    return _("%(most)s or %(last)s", most=", ".join(first), last=last)
 
 
 OF_EVALUATIONS = (Purpose.EVALUATION, Purpose.RATED_EVALUATION)

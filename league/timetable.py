@@ -11,7 +11,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from deadheat.engine.figures import plural
+from deadheat.engine.figures import counted
+from deadheat.engine.language import _
 from deadheat.league.pairing.figures import CHOICE, choice_faults, named
 from deadheat.league.states import EvaluationFormat
 from deadheat.league.terms import Date, SeasonName
@@ -61,26 +62,26 @@ class DeclaredEvaluation(BaseModel):
     @property
     def words(self) -> str:
         """The line as a sentence."""
-        what = f"Swiss, {plural(self.rounds or 0, 'round')}" if self.rounds else "round robin"
-        each = f"{plural(self.matches, 'match', 'matches')} per pair"
+        swiss = _("Swiss, %(rounds)s", rounds=counted(self.rounds or 0, "round"))
+        what = swiss if self.rounds else _("round robin")
+        each = _("%(matches)s per pair", matches=counted(self.matches, "match", "matches"))
         when = ", ".join(_stamp(at) for at in self.at)
         if self.every_minutes is not None and self.first_at and self.last_at:
-            often = (
-                f"every {plural(self.every_minutes, 'minute')} from {_stamp(self.first_at)} to {_stamp(self.last_at)}"
-            )
+            every, first, last = counted(self.every_minutes, "minute"), _stamp(self.first_at), _stamp(self.last_at)
+            often = _("every %(time)s from %(at)s to %(last)s", time=every, at=first, last=last)
             when = ", ".join(filter(None, (when, often)))
-        ties = f"; ties by {named(self.tie_breaks)}" if self.tie_breaks else ""
-        return f"{self.name}: {what}, {each}, {when}{'; counts' if self.counts else ''}{ties}"
+        ties = "; " + _("ties by %(names)s", names=named(self.tie_breaks)) if self.tie_breaks else ""
+        return f"{self.name}: {what}, {each}, {when}{_('; counts') if self.counts else ''}{ties}"
 
     @property
     def faults(self) -> Iterator[str]:
         """Why it cannot be run like this, whenever: ends of sentences."""
         if self.format is EvaluationFormat.KNOCKOUT:
-            yield "a knock-out is played as a stage of the finals only"
+            yield _("a knock-out is played as a stage of the finals only")
         if self.format is EvaluationFormat.SWISS and self.rounds is None:
-            yield "a Swiss needs rounds"
+            yield _("a Swiss needs rounds")
         if self.format is EvaluationFormat.ROUND_ROBIN and self.rounds is not None:
-            yield "a round robin has as many rounds as its field needs; leave rounds out"
+            yield _("a round robin has as many rounds as its field needs; leave rounds out")
         yield from choice_faults(self.format, self.tie_breaks or ())
 
     @property
@@ -88,11 +89,11 @@ class DeclaredEvaluation(BaseModel):
         """Find what is wrong with its times: ends of sentences."""
         span = (self.every_minutes, self.first_at, self.last_at)
         if None in span and any(one is not None for one in span):
-            yield "every_minutes, from and until belong together"
+            yield _("every_minutes, from and until belong together")
         elif self.first_at and self.last_at and self.last_at < self.first_at:
-            yield "until must not come before from"
+            yield _("until must not come before from")
         if not self.at and self.every_minutes is None:
-            yield "it needs times: either at, or every_minutes with from and until"
+            yield _("it needs times: either at, or every_minutes with from and until")
 
     def newest_due(self, since: datetime, at: datetime) -> datetime | None:
         """Return the last of its times after `since` that has come; None: there is none."""
@@ -131,7 +132,7 @@ def timetable_faults(declared: Sequence[DeclaredEvaluation]) -> Iterator[str]:
     """Find what is wrong with a timetable as a whole, and with each line: ends of sentences."""
     names = [one.name.lower() for one in declared]
     if len(set(names)) < len(names):
-        yield "two of them have the same name"
+        yield _("two of them have the same name")
     for one in declared:
         for fault in (*one.faults, *one.time_faults):
             yield f"{one.name}: {fault}"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection
 from typing import BinaryIO
 
+from deadheat.engine.language import _
 from deadheat.league.blobs import Blobs
 from deadheat.league.config import Settings
 from deadheat.league.errors import BadUpload
@@ -35,16 +36,17 @@ def accept(
     """
     size = file.seek(0, 2)
     if not size:
-        raise BadUpload("empty", "The file is empty.")
+        raise BadUpload("empty", _("The file is empty."))
     if len(filename) > MAX_FILENAME or not _FILENAME.fullmatch(filename):
-        raise BadUpload("bad-name", "Name the file with letters, digits and . _ + - only, e.g. bot.py or bot.zip.")
+        raise BadUpload("bad-name", _("Name the file with letters, digits and . _ + - only, e.g. bot.py or bot.zip."))
     try:
         language, entry = _recognise(file, filename, settings)
     except (BadArchive, LanguageError) as error:
         raise BadUpload(error.reason, error.detail) from error
     if installed is not None and language not in installed:
         has = ", ".join(recipe.title for name, recipe in LANGUAGES.items() if name in installed)
-        raise BadUpload("not-installed", f"This server's image has no {LANGUAGES[language].title}; it has {has}.")
+        said = _("This server's image has no %(title)s; it has %(has)s.", title=LANGUAGES[language].title, has=has)
+        raise BadUpload("not-installed", said)
     return Upload(filename, size, blobs.put_file(file, sha256), language, entry)
 
 
@@ -56,5 +58,6 @@ def _recognise(file: BinaryIO, filename: str, settings: Settings) -> tuple[str, 
     file.seek(0)
     while chunk := file.read(256 * 1024):
         if b"\0" in chunk:
-            raise BadUpload("not-text", f"{filename} is not a source file: it contains NUL bytes.")
+            said = _("%(filename)s is not a source file: it contains NUL bytes.", filename=filename)
+            raise BadUpload("not-text", said)
     return language, entry

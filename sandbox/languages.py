@@ -17,17 +17,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
+from deadheat.engine.language import N_, _
+
 MANIFEST = "deadheat.toml"
 MAX_MANIFEST_BYTES = 4 * 1024  # the time to parse one may grow with the square of its size, to 0.15 s here
 
 
 class LanguageError(Exception):
-    """The sources cannot be built; `reason` is a stable word, and the text says what to change."""
+    """The sources cannot be built; `reason` is a stable word, and the text says what to change, with the `values`."""
 
-    def __init__(self, reason: str, detail: str) -> None:
-        super().__init__(detail)
+    def __init__(self, reason: str, detail: str, **values: object) -> None:
         self.reason = reason
-        self.detail = detail
+        self.detail = _(detail, file=MANIFEST, **values)
+        super().__init__(self.detail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,11 +238,10 @@ def detect(filename: str, names: Sequence[str], toml_text: str | None) -> tuple[
     if not found:
         found = {recipe.name: hit for recipe in _BY_SUFFIX if (hit := _match(recipe, names, exact=False))}
     if len(found) > 1:
-        raise LanguageError(
-            "ambiguous", f'This could be {_or(sorted(found))}; choose with a line in {MANIFEST}: language = "...".'
-        )
+        said = N_('This could be %(names)s; choose with a line in %(file)s: language = "...".')
+        raise LanguageError("ambiguous", said, names=_or(sorted(found)))
     if not found:
-        raise LanguageError("no-entry", _where_is_it(names))
+        raise _not_found(names)
     return next(iter(found.items()))
 
 
@@ -251,44 +252,45 @@ def _of_single_file(filename: str) -> tuple[str, str]:
                 usual = (name for name in recipe.entries if name.endswith(suffix))
                 return recipe.name, next(usual, recipe.entries[0])
     known = [suffix for recipe in _BY_SUFFIX for suffix in recipe.suffixes]
-    raise LanguageError(
-        "unknown-language", f"{filename!r} has no known language: send a .zip, or a single file {_or(known)}."
-    )
+    said = N_("%(name)r has no known language: send a .zip, or a single file %(known)s.")
+    raise LanguageError("unknown-language", said, name=filename, known=_or(known))
 
 
 def _read_manifest(text: str) -> tuple[str, str]:
     if len(text) > MAX_MANIFEST_BYTES:
-        raise LanguageError("bad-manifest", f"{MANIFEST} is larger than {MAX_MANIFEST_BYTES} bytes.")
+        raise LanguageError("bad-manifest", N_("%(file)s is larger than %(most)s bytes."), most=MAX_MANIFEST_BYTES)
     try:
         manifest = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # the parser also raises errors that are not of its own class
-        raise LanguageError("bad-manifest", f"{MANIFEST} is not TOML: {error}.") from error
+        raise LanguageError("bad-manifest", N_("%(file)s is not TOML: %(why)s."), why=error) from error
     if unknown := sorted(set(manifest) - {"language", "entry"}):
-        raise LanguageError("bad-manifest", f"{MANIFEST} has unknown keys: {', '.join(unknown)[:200]}.")
+        raise LanguageError("bad-manifest", N_("%(file)s has unknown keys: %(keys)s."), keys=", ".join(unknown)[:200])
     language, entry = manifest.get("language", ""), manifest.get("entry", "")
     if not isinstance(language, str) or not isinstance(entry, str):
-        raise LanguageError("bad-manifest", f"In {MANIFEST}, language and entry are strings.")
+        raise LanguageError("bad-manifest", N_("In %(file)s, language and entry are strings."))
     if not language:
-        raise LanguageError("bad-manifest", f"{MANIFEST} does not name a language.")
+        raise LanguageError("bad-manifest", N_("%(file)s does not name a language."))
     if language not in LANGUAGES:
-        raise LanguageError(
-            "unknown-language", f"{MANIFEST} asks for {language[:40]!r}; known: {', '.join(LANGUAGES)}."
-        )
+        said = N_("%(file)s asks for %(language)r; known: %(known)s.")
+        raise LanguageError("unknown-language", said, language=language[:40], known=", ".join(LANGUAGES))
     return language, entry
 
 
 def _named_entry(recipe: Recipe, entry: str, names: Sequence[str]) -> str:
     if entry not in names:
-        raise LanguageError("no-entry", f"{MANIFEST} names the entry {entry[:200]!r}, which is not in the archive.")
+        said = N_("%(file)s names the entry %(entry)r, which is not in the archive.")
+        raise LanguageError("no-entry", said, entry=entry[:200])
     if "/" in entry and not _TABLE[recipe.name].needs_entry:
-        raise LanguageError("no-entry", f"The entry of a {recipe.name} bot must be at the archive's root.")
+        said = N_("The entry of a %(language)s bot must be at the archive's root.")
+        raise LanguageError("no-entry", said, language=recipe.name)
     return entry
 
 
 def _found_entry(recipe: Recipe, names: Sequence[str]) -> str:
     entry = _match(recipe, names, exact=True) or _match(recipe, names, exact=False)
     if not entry:
-        raise LanguageError("no-entry", f"A {recipe.name} bot needs {_or(recipe.entries)} at the archive's root.")
+        said = N_("A %(language)s bot needs %(names)s at the archive's root.")
+        raise LanguageError("no-entry", said, language=recipe.name, names=_or(recipe.entries))
     return entry
 
 
@@ -302,14 +304,17 @@ def _match(recipe: Recipe, names: Sequence[str], *, exact: bool) -> str:
     return ""
 
 
-def _where_is_it(names: Sequence[str]) -> str:
+def _not_found(names: Sequence[str]) -> LanguageError:
     wanted = [recipe.entries[0] for recipe in _BY_SUFFIX]
     deeper = sorted(name for name in names if name.rsplit("/", 1)[-1] in wanted)
-    text = f"The archive has no {_or(wanted)} at its root"
+    said = N_("The archive has no %(names)s at its root, and no %(file)s that names another file.")
     if deeper:
-        return f"{text}, only {deeper[0]!r}: pack the folder's content, not the folder, or name it in {MANIFEST}."
-    return f"{text}, and no {MANIFEST} that names another file."
+        said = N_(
+            "The archive has no %(names)s at its root, only %(found)r: pack the folder's content, not the folder, or "
+            "name it in %(file)s."
+        )
+    return LanguageError("no-entry", said, names=_or(wanted), found="".join(deeper[:1]))
 
 
 def _or(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+    return words[0] if len(words) == 1 else _("%(most)s or %(last)s", most=", ".join(words[:-1]), last=words[-1])

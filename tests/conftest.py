@@ -15,10 +15,14 @@ import tempfile
 from collections import Counter
 from collections.abc import Generator, Iterator
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
+
+if TYPE_CHECKING:
+    from deadheat.sandbox.docker import DockerSandbox
 
 pytest_plugins = ["tests.lanes", "tests.quick"]
 
@@ -136,6 +140,17 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def engine_required() -> None:
     """Skip in fixtures of a wider scope that start containers: they are set up before a test's own marker is seen."""
     require_engine()
+
+
+@pytest.fixture
+def docker_sandbox(tmp_path: Path) -> Iterator[DockerSandbox]:
+    """Containers of the judge image, in this test's own folder."""
+    from deadheat.league.config import Settings
+    from deadheat.sandbox.docker import DockerSandbox
+
+    opened = DockerSandbox(Settings().image, tmp_path / "run")
+    yield opened
+    opened.close()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -29,12 +29,17 @@ class Deployment:
     """A token."""
 
 
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
 @contextmanager
 def serving(folder: Path, **settings: str) -> Iterator[Deployment]:
     """A deployment with its data in `folder`; settings by their names in the environment, without DEADHEAT_."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     own = {"DATA_DIR": str(folder), "PORT": str(port), "SANDBOX": "local", "JUDGE_UNFIT": "true"} | settings
     environment = {**os.environ, **{f"DEADHEAT_{name}": value for name, value in own.items()}}
     with (folder / "log").open("wb") as log:

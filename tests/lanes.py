@@ -14,14 +14,14 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 QUICK_EXAMPLES, DEEP_EXAMPLES = 20, 100
 SHARE = QUICK_EXAMPLES / DEEP_EXAMPLES
 
 # No test asserts absolute times, so properties do not either: on a busy host one example may take seconds.
-settings.register_profile("quick", deadline=None, max_examples=QUICK_EXAMPLES)
-settings.register_profile("deep", deadline=None, max_examples=DEEP_EXAMPLES)
+for name, count in (("quick", QUICK_EXAMPLES), ("deep", DEEP_EXAMPLES)):
+    settings.register_profile(name, deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=count)
 
 LEFT = "left to --all"
 _left = pytest.StashKey[Counter[str]]()

@@ -44,6 +44,7 @@ from deadheat.workers.broker.queue import (
     enqueue_advice,
     enqueue_environment,
     enqueue_plan,
+    enqueue_refit,
     task_name,
 )
 from deadheat.workers.build import build_version
@@ -140,12 +141,17 @@ def play(series_id: int) -> None:
 
 
 def ask_for_more(series_id: int) -> None:
-    """After a series, if few of its season are left, have the next ones made now and not at the next tick."""
+    """After a series, if few of its season are left, have the next ones made now and not at the next tick; after the
+    last one, also the ranking.
+    """
     try:
         with context().database.reading() as session:
             season_id = low_after(session, series_id)
+            rank = season_id is not None and season_id in seasons_to_refit(session)
         if season_id is not None:
             enqueue_plan(season_id)
+        if rank:
+            enqueue_refit()
     except Exception:  # the matches played are stored; brokers may raise anything, and the next tick plans anyway
         log.warning("more series could not be requested after series %d; the next tick will", series_id, exc_info=True)
 
@@ -213,7 +219,7 @@ def sweep() -> None:
 @app.task(name="deadheat.refit", base=Guarded)
 def refit() -> None:
     """Rank again the seasons whose log has grown, and publish the standings of those that are over."""
-    with context().database.transaction() as session:
+    with context().database.reading() as session:
         seasons = seasons_to_refit(session)
         over = seasons_to_publish(session)
     for _ in chain(apart("refit", seasons, standings.refit), apart("publish", over, publish)):

@@ -14,11 +14,12 @@ import secrets
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from deadheat.engine.language import N_, gettext
 from deadheat.league.errors import ProviderRefused
 
 MOST_COOKIE = 3000
 
-EXPIRED = "This sign-in has expired, or belongs to another browser. Begin again."
+EXPIRED = N_("This sign-in has expired, or belongs to another browser. Begin again.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +45,10 @@ class Flow:
             given: Any = json.loads(base64.urlsafe_b64decode(cookie + "==")) if len(cookie) <= MOST_COOKIE else None
             flow = cls(**given)
         except (ValueError, TypeError) as error:
-            raise ProviderRefused(EXPIRED) from error
+            raise ProviderRefused(gettext(EXPIRED)) from error
         texts = (flow.act, flow.back, flow.name, flow.code, flow.secret)
         if not all(isinstance(text, str) for text in texts) or type(flow.user_id) is not int or len(flow.secret) < 43:
-            raise ProviderRefused(EXPIRED)
+            raise ProviderRefused(gettext(EXPIRED))
         return flow
 
     @property

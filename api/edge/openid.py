@@ -40,6 +40,7 @@ from joserfc.jws import JWSRegistry
 from urllib3.exceptions import HTTPError
 
 from deadheat.api.edge.flow import EXPIRED, Flow, base64url
+from deadheat.engine.language import N_, _, gettext
 from deadheat.league.config import Settings
 from deadheat.league.errors import ProviderAway, ProviderRefused
 from deadheat.league.outgoing import is_inside
@@ -67,7 +68,7 @@ MOST_BYTES = 256 * 1024
 MOST_SUBJECT = 255  # OpenID Connect Core 1.0, section 2
 
 
-REFUSED = "The provider's answer cannot be trusted. Begin again; if it happens again, tell the operator."
+REFUSED = N_("The provider's answer cannot be trusted. Begin again; if it happens again, tell the operator.")
 
 
 class Provider:
@@ -118,11 +119,11 @@ class Provider:
             ProviderAway.
         """
         if not hmac.compare_digest(answer.get("state", "").encode(), flow.state.encode()):
-            raise ProviderRefused(EXPIRED)
+            raise ProviderRefused(gettext(EXPIRED))
         if answer.get("iss", self.issuer) != self.issuer:
-            raise ProviderRefused(REFUSED)
+            raise ProviderRefused(gettext(REFUSED))
         if not (code := answer.get("code")):
-            raise ProviderRefused("The provider did not let you in. Begin again, or sign in with a password.")
+            raise ProviderRefused(_("The provider did not let you in. Begin again, or sign in with a password."))
         return self._subject_of(self._token(code, flow), flow)
 
     def _token(self, code: str, flow: Flow) -> str:
@@ -143,7 +144,7 @@ class Provider:
             form["client_secret"] = settings.openid_client_secret
         token = self._asked("POST", self._endpoint("token_endpoint"), form, headers).get("id_token")
         if not isinstance(token, str):
-            raise ProviderRefused(REFUSED)
+            raise ProviderRefused(gettext(REFUSED))
         return token
 
     def _subject_of(self, token: str, flow: Flow) -> str:
@@ -161,10 +162,10 @@ class Provider:
                 nonce={"essential": True, "value": flow.nonce},
             ).validate(claims)
         except (JoseError, ValueError, TypeError) as error:
-            raise ProviderRefused(REFUSED) from error
+            raise ProviderRefused(gettext(REFUSED)) from error
         several = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
         if claims.get("azp", None if several else ours) != ours or len(claims["sub"]) > MOST_SUBJECT:
-            raise ProviderRefused(REFUSED)
+            raise ProviderRefused(gettext(REFUSED))
         return str(claims["sub"])
 
     def _verified(self, token: str) -> dict[str, Any]:
@@ -215,7 +216,7 @@ class Provider:
     def _document(self) -> dict[str, Any]:
         found = self._asked("GET", f"{self.issuer.rstrip('/')}/.well-known/openid-configuration")
         if found.get("issuer") != self.issuer:
-            raise ProviderRefused("The provider's own name is not the one in the operator's setting.")
+            raise ProviderRefused(_("The provider's own name is not the one in the operator's setting."))
         return found
 
     def _keys(self, where: str) -> KeySet:
@@ -232,11 +233,11 @@ class Provider:
         """Return an address from the provider's document. Raises ProviderRefused if we must not contact it."""
         where = self._discovered().get(name)
         if not isinstance(where, str):
-            raise ProviderRefused(REFUSED)
+            raise ProviderRefused(gettext(REFUSED))
         parts, ours = urlsplit(where), urlsplit(self.issuer)
         elsewhere = (parts.scheme, parts.netloc) != (ours.scheme, ours.netloc)
         if elsewhere and (parts.scheme != "https" or not parts.hostname or is_inside(parts.hostname)):
-            raise ProviderRefused(REFUSED)
+            raise ProviderRefused(gettext(REFUSED))
         return where
 
     def _asked(
@@ -260,5 +261,5 @@ class Provider:
         except ValueError:
             found = None
         if not isinstance(found, dict):
-            raise ProviderRefused(REFUSED)
+            raise ProviderRefused(gettext(REFUSED))
         return found

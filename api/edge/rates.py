@@ -31,6 +31,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from deadheat.api.edge.around import Around
 from deadheat.api.edge.sessions import SAFE
 from deadheat.api.errors import league_error
+from deadheat.engine.language import N_
 from deadheat.league.config import Settings
 from deadheat.league.errors import OverQuota
 
@@ -92,21 +93,23 @@ class Rates:
 
     def write(self, request: Request) -> None:
         """Count a changing request. Raises OverQuota, like all of these methods."""
-        self._spend(self._writes, address(request), "changes from one address", "a minute")
+        self._spend(self._writes, address(request), "changes from one address", N_("a minute"))
 
     def write_by(self, request: Request, user_id: int) -> None:
         """Count a user's request, whatever its address; only changing requests count."""
         if request.method not in SAFE:
-            self._spend(self._writes_by, str(user_id), "changes by one user", "a minute")
+            self._spend(self._writes_by, str(user_id), "changes by one user", N_("a minute"))
 
     def read(self, request: Request) -> None:
         """Count an answer that must be computed."""
         if not self._alone.hit(self._reads, address(request)):
-            raise self._over(self._alone, self._reads, address(request), "requests from one address", "a minute")
+            raise self._over(
+                self._alone, self._reads, address(request), N_("requests from one address"), N_("a minute")
+            )
 
     def sign_in(self, request: Request, name: str) -> None:
         """Count an attempt at a password."""
-        self._spend(self._sign_ins, address(request), "sign-in attempts from one address", "a minute")
+        self._spend(self._sign_ins, address(request), N_("sign-in attempts from one address"), N_("a minute"))
         self._spend(self._guesses, _by_name(request, name), TRIES, "in a quarter of an hour")
         self._spend(self._all_guesses, name.lower(), f"{TRIES} from everywhere", "in a quarter of an hour")
 
@@ -117,20 +120,20 @@ class Rates:
 
     def provider(self, request: Request) -> None:
         """Count an answer that a browser brings from the OpenID provider, which is asked about it."""
-        self._spend(self._sign_ins, address(request), "sign-in attempts from one address", "a minute")
+        self._spend(self._sign_ins, address(request), N_("sign-in attempts from one address"), N_("a minute"))
 
     def sign_up(self, request: Request) -> None:
         """Count a new account."""
-        self._spend(self._sign_ups, address(request), "new accounts from one address", "an hour")
+        self._spend(self._sign_ups, address(request), N_("new accounts from one address"), N_("an hour"))
 
     def mail_by(self, user_id: int) -> None:
         """Count a message that a user has sent to an address which is perhaps not theirs."""
-        self._spend(self._mails, str(user_id), "messages to confirm an address", "an hour")
+        self._spend(self._mails, str(user_id), N_("messages to confirm an address"), N_("an hour"))
 
     def forgotten(self, request: Request, name: str) -> None:
         """Count a request for a link to choose another password, whether or not anybody has that name."""
-        self._spend(self._sign_ups, address(request), "requests from one address", "an hour")
-        self._spend(self._mails, f"name {name.lower()}", "requests for one name", "an hour")
+        self._spend(self._sign_ups, address(request), N_("requests from one address"), N_("an hour"))
+        self._spend(self._mails, f"name {name.lower()}", N_("requests for one name"), N_("an hour"))
 
     def _spend(self, item: RateLimitItem, key: str, what: str, window: str) -> None:
         if self._ask(lambda limiter: limiter.hit(item, key)):

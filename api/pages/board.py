@@ -14,7 +14,7 @@ from deadheat.api.pages.pictures.charts import Bar, Trend
 from deadheat.api.pages.pictures.marks import fault_bar, interval, result_bar, spark, trend_line
 from deadheat.api.pages.render import author_link, bot_link, elo, number, places, share, shown
 from deadheat.engine.figures import counted
-from deadheat.engine.language import _
+from deadheat.engine.language import _, gettext
 from deadheat.league.records.entries import Entry
 from deadheat.league.service.views.careers import Opponent
 
@@ -44,11 +44,12 @@ def line(season_id: int, row: Row, bar: Bar, way: Trend | None, times: Row | Non
 
 def entered(entry: Entry, row: Row | None) -> Markup:
     """Write the line of a participant. `row`: its row of the ranking, if it has a place."""
+    takes_part = gettext(entry.absence.value) if entry.absence else _("rests") if entry.rests else _("yes")
     parts = (
         f'<th scope="row">{bot_link(entry.bot_id, entry.bot)}{_note(f"v{entry.version}")}</th>',
         f"<td>{author_link(entry.author)}</td><td>{_text(entry.team or '')}</td>",
         f'<td class="number">{_rank(row) if row else ""}</td>',
-        f"<td>{escape(entry.absence.value if entry.absence else _('rests') if entry.rests else _('yes'))}</td>",
+        f"<td>{escape(takes_part)}</td>",
     )
     return Markup(f"<tr>{''.join(parts)}</tr>\n")  # noqa: S704  what people wrote is escaped
 

@@ -80,11 +80,12 @@ def varied(game: Game, variant: Variant) -> Game:
     known = {each.name: each for each in parameters(game)}
     for name, value in variant.items():
         if name not in known:
-            there = f"there are {', '.join(sorted(known))}" if known else "it has none"
-            raise BadVariant(f"{game.name} has no parameter {name}; {there}")
+            there = _("there are %(names)s", names=", ".join(sorted(known))) if known else _("it has none")
+            raise BadVariant(_("%(game)s has no parameter %(name)s; %(there)s", game=game.name, name=name, there=there))
         bounds = known[name].parameter
         if not bounds.least <= value <= bounds.most:
-            raise BadVariant(f"{name} is {value}, and must be from {bounds.least} to {bounds.most}")
+            told = _("%(name)s is %(value)s, and must be from %(least)s to %(most)s")
+            raise BadVariant(told % {"name": name, "value": value, "least": bounds.least, "most": bounds.most})
     return cast("Game", replace(cast("Any", game), **variant))
 
 
@@ -94,7 +95,7 @@ def read(words: Iterable[str] | None) -> dict[str, int]:
     for word in words or ():
         name, _, number = word.partition("=")
         if not re.fullmatch(WORD, word) or name in found:
-            raise BadVariant(f"{word[:50]!r} must be NAME=NUMBER, each name once")
+            raise BadVariant(gettext("%(word)r must be NAME=NUMBER, each name once") % {"word": word[:50]})
         found[name] = int(number)
     return found
 

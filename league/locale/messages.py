@@ -1,7 +1,8 @@
 """Gathers the messages of sources, so that nothing is missing in a catalogue.
 
 Messages are `_("...")`, `N_("...")`, `gettext("...")`, `ngettext("...", "...", n)` and the nouns of `counted` in
-modules and templates, `{% trans %}` in templates, and `say("...")` in scripts.
+modules and templates, what is not found, taken or too many in errors, `{% trans %}` in templates, and `say("...")` in
+scripts.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def of_python(path: Path) -> Iterator[Message]:
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
             continue
         match call.func.id, [each.value for each in call.args if isinstance(each, ast.Constant)]:
-            case "_" | "N_" | "gettext", [str(message), *_]:
+            case "_" | "N_" | "gettext" | "NotFound" | "NameTaken" | "TooMany", [str(message), *_]:
                 yield message
             case "ngettext", [str(one), str(more), *_]:
                 yield one, more

@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from deadheat.engine.language import N_
+from deadheat.engine.language import N_, _, gettext
 from deadheat.league.states import EvaluationFormat
 
 
@@ -154,15 +154,15 @@ def figures(format_: EvaluationFormat, rules: int, chosen: Sequence[str] | None 
 
 def named(chosen: Sequence[str]) -> str:
     """Return the chosen figures as people read them in a sentence, the first deciding first."""
-    return ", then ".join(CHOICE[name].heading for name in chosen)
+    return _(", then ").join(gettext(CHOICE[name].heading) for name in chosen)
 
 
 def choice_faults(format_: EvaluationFormat, chosen: Sequence[str]) -> Iterator[str]:
     """Say why ties cannot be broken by these; none: by the rules. Ends of sentences."""
     if chosen and format_ is EvaluationFormat.KNOCKOUT:
-        yield "a knock-out has no tie-breaks"
+        yield _("a knock-out has no tie-breaks")
     for name in chosen:
         if name not in CHOICE:
-            yield f"there is no tie-break {name}; choose from {', '.join(CHOICE)}"
+            yield _("there is no tie-break %(name)s; choose from %(all)s", name=name, all=", ".join(CHOICE))
     if len(set(chosen)) < len(chosen):
-        yield "each tie-break decides once"
+        yield _("each tie-break decides once")

@@ -15,7 +15,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from deadheat.engine.figures import plural
+from deadheat.engine.figures import counted
+from deadheat.engine.language import N_, _, gettext
 from deadheat.league.pairing.bracket import rounds_of
 from deadheat.league.pairing.figures import NEWEST, choice_faults, named
 from deadheat.league.pairing.tournament import Form
@@ -27,8 +28,8 @@ MOST = {"rounds": 200, "matches": 1000, "keep": 10_000, "further": 2000}
 
 WORDS = {
     EvaluationFormat.SWISS: "Swiss",
-    EvaluationFormat.ROUND_ROBIN: "round robin",
-    EvaluationFormat.KNOCKOUT: "knock-out",
+    EvaluationFormat.ROUND_ROBIN: N_("round robin"),
+    EvaluationFormat.KNOCKOUT: N_("knock-out"),
 }
 
 
@@ -55,17 +56,19 @@ class Stage:
     @property
     def words(self) -> str:
         """The line as people read it."""
-        said = [WORDS[self.format] + (f" of {plural(self.rounds, 'round')}" if self.rounds else "")]
-        said.append(f"{plural(self.matches, 'match', 'matches')} per pair")
-        if self.further:
-            knockout = self.format is EvaluationFormat.KNOCKOUT
-            level = "if two are level" if knockout else f"if places {self.keep} and {self.keep + 1} are close"
-            said.append(f"up to {self.further} more {level}")
+        form = gettext(WORDS[self.format])
+        said = [_("%(form)s of %(rounds)s", form=form, rounds=counted(self.rounds, "round")) if self.rounds else form]
+        said.append(_("%(matches)s per pair", matches=counted(self.matches, "match", "matches")))
+        if self.further and self.format is EvaluationFormat.KNOCKOUT:
+            said.append(_("up to %(n)s more if two are level", n=self.further))
+        elif self.further:
+            level = _("up to %(n)s more if places %(keep)s and %(next)s are close")
+            said.append(level % {"n": self.further, "keep": self.keep, "next": self.keep + 1})
         if self.third_place:
-            said.append("with a match for third place")
+            said.append(_("with a match for third place"))
         if self.tie_breaks:
-            said.append(f"ties by {named(self.tie_breaks)}")
-        said.append(f"{self.keep} advance" if self.keep > 1 else "one wins")
+            said.append(_("ties by %(names)s", names=named(self.tie_breaks)))
+        said.append(_("%(n)s advance", n=self.keep) if self.keep > 1 else _("one wins"))
         return ", ".join(said)
 
 
@@ -90,33 +93,34 @@ def stage_faults(declared: Sequence[str]) -> Iterator[str]:
     """Return why finals cannot be played in these stages, as ends of sentences."""
     for number, line in enumerate(declared, 1):
         if not re.fullmatch(STAGE, line):
-            yield f'number {number} is not like "round-robin matches=6 keep=10"'
+            yield _('number %(number)s is not like "round-robin matches=6 keep=10"', number=number)
             return
         for name, most in MOST.items():
             if any(int(found) > most for found in re.findall(rf"{name}=(\d+)", line)):
-                yield f"number {number}: {name} is at most {most}"
+                yield _("number %(number)s: %(name)s is at most %(most)s", number=number, name=name, most=most)
     found = stages(declared)
     for number, stage in enumerate(found, 1):
-        yield from (f"number {number}: {fault}" for fault in _faults(stage, is_last=number == len(found)))
+        wrong = _faults(stage, is_last=number == len(found))
+        yield from (_("number %(number)s: %(fault)s", number=number, fault=fault) for fault in wrong)
     kept = [stage.keep for stage in found]
     if any(later >= earlier for earlier, later in pairwise(kept)):
-        yield "each stage must keep fewer than the one before"
+        yield _("each stage must keep fewer than the one before")
 
 
 def _faults(stage: Stage, *, is_last: bool) -> Iterator[str]:
     knockout = stage.format is EvaluationFormat.KNOCKOUT
     if (stage.format is EvaluationFormat.SWISS) != (stage.rounds is not None):
-        yield "a Swiss needs rounds" if stage.rounds is None else "only a Swiss has rounds"
+        yield _("a Swiss needs rounds") if stage.rounds is None else _("only a Swiss has rounds")
     if stage.third_place and not knockout:
-        yield "only a knock-out has a match for third place"
+        yield _("only a knock-out has a match for third place")
     yield from choice_faults(stage.format, stage.tie_breaks or ())
     if is_last and stage.keep > 1:
-        yield "the last stage has a winner; leave keep out"
+        yield _("the last stage has a winner; leave keep out")
     if knockout and not is_last:
-        yield "a knock-out comes last, because it ends with a winner"
+        yield _("a knock-out comes last, because it ends with a winner")
     elif not is_last and stage.keep == 1:
-        yield "it needs keep: how many advance"
+        yield _("it needs keep: how many advance")
     if stage.further and stage.matches % 2 and not knockout:
-        yield "with further matches, matches must be even, so that both sides count equally"
+        yield _("with further matches, matches must be even, so that both sides count equally")
     if 0 < stage.further < stage.matches:
-        yield "further must be at least matches, because that many are played at a time"
+        yield _("further must be at least matches, because that many are played at a time")

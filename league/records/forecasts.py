@@ -8,6 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from deadheat.engine.language import _
 from deadheat.league.records import Record
 
 
@@ -70,13 +71,9 @@ class Forecast(Record):
     @property
     def words(self) -> str:
         """The forecast's assumptions, in a sentence."""
-        how = (
-            f"measured with {self.series_measured} series"
-            if self.series_measured
-            else "an estimate: nothing was played"
-        )
-        return (
-            f"{self.bots} bots; {self.slots} at a time; {self.matches_a_minute:.0f} matches a minute in the ladder"
-            + (f", {self.evaluation_matches_a_minute:.0f} in evaluations" if self.evaluation_matches_a_minute else "")
-            + f" ({how})"
-        )
+        measured, rate = self.series_measured, self.evaluation_matches_a_minute
+        how = _("measured with %(n)s series", n=measured) if measured else _("an estimate: nothing was played")
+        beside = _(", %(rate)s in evaluations", rate=f"{rate:.0f}") if rate else ""
+        said = _("%(bots)s bots; %(slots)s at a time; %(rate)s matches a minute in the ladder%(beside)s (%(how)s)")
+        known = {"bots": self.bots, "slots": self.slots, "rate": f"{self.matches_a_minute:.0f}"}
+        return said % {**known, "beside": beside, "how": how}

@@ -72,6 +72,7 @@ def revision(engine: Engine) -> str | None:
             if inspect(connection).has_table(VERSION_TABLE):
                 raise
             return None
+        connection.commit()  # keeps prepared statements, as in `league.database`
         return found
 
 

@@ -14,7 +14,6 @@ resident shows. Channels that docs/security.md admits are marked; any other must
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import math
@@ -31,6 +30,7 @@ from deadheat.league.config import Settings
 from deadheat.sandbox.box import Box, Limits, Program
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.pipes import PipeTransport
+from tests.benchmarks.targets import arguments
 
 ROUNDS, SHORT_ROUNDS = 64, 12
 SHARE_OF_SPREAD = 0.8
@@ -108,7 +108,7 @@ class Channel:
     admitted: bool = False
 
     def bits(self, symbols: Sequence[int], heard: Sequence[float]) -> float:
-        """The bits carried at each trial."""
+        """Return the bits carried at each trial."""
         return timed_bits(symbols, heard) if self.symbols == 2 else driven_bits(symbols, heard, self.symbols)
 
 
@@ -158,12 +158,12 @@ def timed_bits(symbols: Sequence[int], heard: Sequence[float]) -> float:
 
 
 def right(trials: Sequence[tuple[int, float]], threshold: float, way: bool) -> int:
-    """How many symbols this rule names."""
+    """Count the symbols that this rule names correctly."""
     return sum((value > threshold) is (bool(symbol) is way) for symbol, value in trials)
 
 
 def started(*boxes: Box) -> Callable[[Mapping[int, str]], dict[int, float]]:
-    """Starts the bots; what it returns asks some of them something at the same time."""
+    """Start the bots, and return a function that asks some of them something at the same time."""
     transport = PipeTransport([box.start() for box in boxes])
 
     def ask(lines: Mapping[int, str]) -> dict[int, float]:
@@ -175,13 +175,13 @@ def started(*boxes: Box) -> Callable[[Mapping[int, str]], dict[int, float]]:
 
 
 def draw(channels: Sequence[Channel], rounds: int) -> dict[str, list[int]]:
-    """The symbols of each channel."""
+    """Draw the symbols of each channel."""
     chance = random.Random(SEED)
     return {c.name: [chance.randrange(c.symbols) for _ in range(rounds)] for c in channels}
 
 
 def along_a_series(box: Box, rounds: int) -> Mapping[str, float]:
-    """(a): what each boundary carries."""
+    """Measure part (a): the bits that each boundary carries."""
     symbols = draw(SERIES, rounds)
     heard: dict[str, list[float]] = {channel.name: [] for channel in SERIES}
     for trial in range(rounds + 1):
@@ -198,7 +198,7 @@ def along_a_series(box: Box, rounds: int) -> Mapping[str, float]:
 
 
 def between(speaker: Box, listener: Box, channels: Sequence[Channel], rounds: int) -> Mapping[str, float]:
-    """(b): what each trial carries, each with fresh processes."""
+    """Measure parts (b) and (c): the bits that each trial carries, each with fresh processes."""
     found = {}
     for channel in channels:
         symbols = draw([channel], rounds)[channel.name]
@@ -228,16 +228,16 @@ def table(title: str, channels: Sequence[Channel], found: Mapping[str, float]) -
 
 
 def forget_the_image() -> None:
-    """The host's page cache, emptied: as after a start of the machine."""
+    """Empty the host's page cache, as a start of the machine does."""
     os.sync()
     Path("/proc/sys/vm/drop_caches").write_text("3")
 
 
 def main() -> int:
     """Measure, print, and say whether all is 0 that has to be."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--short", action="store_true", help="few rounds of each, to see that it works")
-    rounds = SHORT_ROUNDS if parser.parse_args().short else ROUNDS
+    rounds = (
+        SHORT_ROUNDS if arguments(__doc__, "few rounds of each, to see that it works").parse_args().short else ROUNDS
+    )
     cpus = sorted(os.sched_getaffinity(0))[:2]
     folder = Path(tempfile.mkdtemp(prefix="deadheat-bench-"))
     sandbox = DockerSandbox(Settings().image, folder / "run")

@@ -12,7 +12,6 @@ decided at the first attempt under load; (f) what bots gain that want their matc
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import random
@@ -38,7 +37,7 @@ from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.pipes import PipeTransport, _Open
 from tests.benchmarks import referees, tricks
 from tests.benchmarks.programs import HERE, built
-from tests.benchmarks.targets import Targets
+from tests.benchmarks.targets import Targets, arguments
 
 LIMIT_MS = 20
 MARGINS_MS = (1, 2, 5)
@@ -48,9 +47,7 @@ LATENESS_TARGET, BARE_TARGET, FULL_TARGET = 2.0, 0.4, 0.6
 
 def main() -> int:
     """Measure, print, and say whether the targets were reached."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--short", action="store_true", help="a twentieth of everything, to see that it works")
-    scale = 20 if parser.parse_args().short else 1
+    scale = 20 if arguments(__doc__, "a twentieth of everything, to see that it works").parse_args().short else 1
     targets = Targets(scale > 1)
     with tempfile.TemporaryDirectory(prefix="deadheat-bench-") as name:
         folder = Path(name)
@@ -135,7 +132,7 @@ class Judge:
 
 
 def idle(sandbox: Sandbox, program: Program, prompts: int) -> int:
-    """(a)"""
+    """Measure part (a)."""
     judge = Judge(sandbox, program, "0")
     chance = random.Random(1)
     seen: Counter[tuple[str, str]] = Counter()
@@ -162,7 +159,7 @@ def idle(sandbox: Sandbox, program: Program, prompts: int) -> int:
 
 
 def loaded(sandbox: Sandbox, program: Program, innocent: int, guilty: int) -> int:
-    """(b)"""
+    """Measure part (b)."""
     judge = Judge(sandbox, program, "0")
     seen: Counter[tuple[str, str]] = Counter()
     with spinners(), quiet():
@@ -178,7 +175,7 @@ def loaded(sandbox: Sandbox, program: Program, innocent: int, guilty: int) -> in
 
 
 def lateness(sandbox: Sandbox, program: Program, prompts: int) -> int:
-    """(c)"""
+    """Measure part (c)."""
     idle_ns = late_by(sandbox, program, prompts)
     with spinners():
         loaded_ns = late_by(sandbox, program, prompts)
@@ -195,7 +192,6 @@ class Undisturbed(NoMeter):
     """A meter of a bot from which nothing is ever stolen."""
 
     def counters(self, fresh: bool = True) -> Counters:
-        """See `sandbox.box.Meter`."""
         return Counters(cpu_ns=0, full_ns=0)
 
 
@@ -212,7 +208,7 @@ def late_by(sandbox: Sandbox, program: Program, prompts: int) -> list[int]:
 
 
 def cost(targets: Targets, sandbox: Sandbox, program: Program, requests: int) -> None:
-    """(d)"""
+    """Measure part (d)."""
     for seats, how in ((2, "both seats at once"), (1, "one seat at a time")):
         taken = referees.measure(sandbox, program, seats, requests, turns=10)
         shown = ", ".join(f"{kind} {statistics.median(spent):.1f}" for kind, spent in taken.items())
@@ -228,7 +224,7 @@ def cost(targets: Targets, sandbox: Sandbox, program: Program, requests: int) ->
 
 @contextlib.contextmanager
 def spinners(a_cpu: int = 2) -> Iterator[None]:
-    """So many times as many busy processes as CPUs."""
+    """Run so many busy processes a CPU."""
     code = "while True: pass"
     running = [subprocess.Popen([sys.executable, "-Sc", code]) for _ in range(a_cpu * (os.cpu_count() or 1))]
     try:
@@ -241,18 +237,17 @@ def spinners(a_cpu: int = 2) -> Iterator[None]:
 
 
 def realtime_permitted() -> bool:
-    """Whether `quiet` gets its priority here."""
+    """Say whether `quiet` gets its priority here."""
     with quiet():
         return os.sched_getscheduler(0) & os.SCHED_FIFO == os.SCHED_FIFO
 
 
 def p99(values: Sequence[int]) -> int:
-    """The 99th percentile."""
     return sorted(values)[min(len(values) - 1, len(values) * 99 // 100)]
 
 
 def told(seen: Counter[tuple[str, str]]) -> str:
-    """The counts in words."""
+    """Put the counts in words."""
     return ", ".join(f"{who} {how} {count}" for (who, how), count in sorted(seen.items()))
 
 

@@ -14,7 +14,6 @@ and to tell operators how the queue stands, and to send a message to a Redis tha
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import shutil
@@ -31,7 +30,6 @@ from sqlalchemy import Connection, text
 from sqlmodel import select
 
 from deadheat.league.config import Settings
-from deadheat.league.database import Database
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.service.series.turns import claim_next_series
@@ -41,12 +39,12 @@ from deadheat.league.tables import Series
 from deadheat.workers.broker.queue import CONTROL, celery_app
 from tests.benchmarks.cgroups import MeasuredGroup
 from tests.benchmarks.engine_of_our_own import PrivateEngine
-from tests.benchmarks.targets import Targets
+from tests.benchmarks.leagues import leagues
+from tests.benchmarks.targets import Targets, arguments
 from tests.cluster.cluster import API_MACHINES, WORKERS, Cluster
 from tests.cluster.network import Machine
 from tests.cluster.servers import until
-from tests.league import postgres
-from tests.league.world import START, World, settings
+from tests.league.world import START, World
 
 LENGTH = 50
 BOTS = 4
@@ -68,9 +66,7 @@ TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 def main() -> int:
     """Measure, print, and say whether the targets were reached."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--short", action="store_true", help="a few seconds of each, and 5,000 series for 100,000")
-    short = parser.parse_args().short
+    short = arguments(__doc__, "a few seconds of each, and 5,000 series for 100,000").parse_args().short
     targets = Targets(short)
     played(targets, seconds=4 if short else 60)
     backlog(targets, LARGE // 20 if short else LARGE, rounds=20 if short else 60)
@@ -159,8 +155,10 @@ def report_shares(targets: Targets, rows: dict[int, dict[str, float]]) -> None:
 def backlog(targets: Targets, large: int, rounds: int) -> None:
     """Print what a long queue costs beside a short one."""
     print(f"(c) {large} series that wait, beside {SMALL}: milliseconds, and how many times as many")
-    for name, leagues in (("SQLite", _in_sqlite), ("PostgreSQL", _in_postgres)):
-        with leagues(large) as (few, many):
+    for name, on_postgresql in (("SQLite", False), ("PostgreSQL", True)):
+        with leagues(2, on_postgresql) as (few, many):
+            _fill(few, SMALL)
+            _fill(many, large)
             for what, (act, prepare) in ACTS.items():
                 times = _in_turns(few, many, act, prepare, rounds)
                 _line(targets, f"{name}: {what}", *times, most=inf if what == UNBOUND else GROWTH_TARGET)
@@ -256,43 +254,14 @@ ACTS: dict[str, tuple[Callable[[World, int], None], Callable[[World, int], None]
 }
 
 
-@contextlib.contextmanager
-def _in_sqlite(large: int) -> Iterator[tuple[World, World]]:
-    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
-        few, many = World(settings(Path(one))), World(settings(Path(other)))
-        yield _waiting(few, SMALL), _waiting(many, large)
-        few.close()
-        many.close()
-
-
-@contextlib.contextmanager
-def _in_postgres(large: int) -> Iterator[tuple[World, World]]:
-    with postgres.server() as url, tempfile.TemporaryDirectory() as folder:
-        admin = Database(Settings(database_url=url.format("postgres")))
-        worlds = []
-        for name in ("few", "many"):
-            with admin.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-                connection.execute(text(f"CREATE DATABASE {name}"))
-            chosen = settings(Path(folder), database_url=url.format(name))
-            database = Database(chosen)
-            database.migrate()
-            database.close()
-            worlds.append(World(chosen))
-        yield _waiting(worlds[0], SMALL), _waiting(worlds[1], large)
-        for world in worlds:
-            world.close()
-        admin.close()
-
-
-def _waiting(world: World, count: int) -> World:
-    """A league with so many waiting series of two matches each between the same two bots, and another season."""
+def _fill(world: World, count: int) -> None:
+    """Let so many series of two matches wait, each between the same two bots, beside another season."""
     world.season(2, series_length=2, games_per_pair=2)
     world.season(2, series_length=2, games_per_pair=2)
     with world.db.engine.begin() as connection:
         _insert(connection, count)
     with world.db.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.execute(text("ANALYZE"))
-    return world
 
 
 def _insert(connection: Connection, count: int) -> None:

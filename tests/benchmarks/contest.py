@@ -15,26 +15,20 @@ robin, 5 matches a pair), `final` (23 teams, round robin every 15 minutes for si
 
 from __future__ import annotations
 
-import argparse
 import signal
 import sys
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from pathlib import Path
 
-from deadheat.league.database import Database
 from deadheat.league.states import EvaluationFormat
 from deadheat.league.timetable import DeclaredEvaluation
 from tests.benchmarks.contests import pages, second
 from tests.benchmarks.contests.ledger import Ledger
 from tests.benchmarks.contests.play import Contest, Lateness
-from tests.league import postgres
-from tests.league.conftest import execute
-from tests.league.world import START, World, settings
+from tests.benchmarks.leagues import leagues
+from tests.benchmarks.targets import arguments
+from tests.league.world import START, World
 
 PAGE_MS = 250
 """The most CPU time of a page of 1,600 teams; a page of half a second is one that people wait for."""
@@ -71,8 +65,7 @@ def _line(format_: EvaluationFormat, **given: object) -> DeclaredEvaluation:
 
 def main() -> int:
     """Play, print, and say whether all is as it must be."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--short", action="store_true", help="a twentieth of the teams, fewer rounds and evaluations")
+    parser = arguments(__doc__, "a twentieth of the teams, fewer rounds and evaluations")
     parser.add_argument("--days", type=int, help="of the online contest (10; short: 1)")
     parser.add_argument("--teams", type=int, help="of the online contest (1,600; short: 80)")
     parser.add_argument("--only", action="append", help="one contest; may be given again")
@@ -82,10 +75,10 @@ def main() -> int:
     wrong = 0
     for plan in plans(chosen.days or (1 if chosen.short else 10), chosen.teams, chosen.short):
         if not chosen.only or plan.name in chosen.only:
-            with world(chosen.postgresql) as league:
+            with leagues(on_postgresql=chosen.postgresql) as [league]:
                 wrong += played(league, plan)
     if not chosen.only or "too-slow" in chosen.only:
-        with world(chosen.postgresql) as league:
+        with leagues(on_postgresql=chosen.postgresql) as [league]:
             wrong += too_slow(league, plans(1, None, short=True)[-1])
     print("All is as it must be." if not wrong else f"{wrong} things are wrong.")
     return int(bool(wrong))
@@ -129,26 +122,6 @@ def too_slow(league: World, plan: Plan) -> int:
     late: Lateness = contest.play()
     print(f"too-slow: {slow.teams} teams, {slow.line.words}; {slow.slots} slot\n    {late.sentence}")
     return len(late.faults) + (not late.held_up)
-
-
-@contextmanager
-def world(on_postgresql: bool) -> Iterator[World]:
-    """A league with nothing in it."""
-    with tempfile.TemporaryDirectory() as folder:
-        if not on_postgresql:
-            made = World(settings(Path(folder)))
-            yield made
-            made.close()
-            return
-        with postgres.server() as url:
-            execute(url, "CREATE DATABASE contest")
-            chosen = settings(Path(folder), database_url=url.format("contest"))
-            database = Database(chosen)
-            database.migrate()
-            database.close()
-            made = World(chosen)
-            yield made
-            made.close()
 
 
 if __name__ == "__main__":

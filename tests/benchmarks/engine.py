@@ -18,15 +18,15 @@ installs nothing and does without.
 
 from __future__ import annotations
 
-import argparse
 import gc
 import os
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import inf
 from pathlib import Path
 from typing import Protocol
 
@@ -39,6 +39,7 @@ from deadheat.engine.referee import run_match
 from deadheat.engine.transcript import Transcript
 from deadheat.games.liars_dice.rules import LiarsDice
 from tests.benchmarks import textarena_moves
+from tests.benchmarks.targets import Targets, arguments
 from tests.benchmarks.textarena_moves import Claim, claims
 from tests.bots.loading import bot_class
 
@@ -59,19 +60,17 @@ MOVES_TARGETS = {RULES: 1.5, WHOLE: 1.0}
 
 def main() -> int:
     """Measure, print, and say whether the targets were reached."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--short", action="store_true", help="a few matches, and nothing is installed")
-    short = parser.parse_args().short
+    short = arguments(__doc__, "a few matches, and nothing is installed").parse_args().short
     os.environ.setdefault("DEADHEAT_GAMES", os.pathsep.join(map(str, sorted((ROOT / "examples").glob("*/src")))))
-    missed = all_games(matches=5 if short else 100, rounds=2 if short else 7)
-    missed += liars_dice(matches=5 if short else 300, rounds=2 if short else 11, install=not short)
-    print("Reached." if not missed else f"{missed} targets missed.")
-    return int(bool(missed))
+    targets = Targets(short)
+    all_games(targets, matches=5 if short else 100, rounds=2 if short else 7)
+    liars_dice(targets, matches=5 if short else 300, rounds=2 if short else 11, install=not short)
+    return targets.report()
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """No garbage collector inside a measurement."""
+    """Keep the garbage collector out of a measurement."""
     gc.collect()
     gc.disable()
     try:
@@ -87,11 +86,11 @@ class Bot(Protocol):
     """The class that a house bot's module calls ``Bot``."""
 
     def answer(self, line: str) -> str | None:
-        """The reply to a line."""
+        """Return the reply to a line."""
 
 
-def all_games(matches: int, rounds: int) -> int:
-    """Print matches a second of every game with as many seats as possible and as few; how many targets are missed."""
+def all_games(targets: Targets, matches: int, rounds: int) -> None:
+    """Print matches a second of every game, with as few seats as possible and with as many."""
     tables = sorted({(name, seats) for name, game in GAMES.items() for seats in (game.seats[0], game.seats[-1])})
     bots = {name: bot_class(bots_of(name) / "random") for name in GAMES}
     spent_ms: dict[tuple[str, int], list[float]] = {table: [] for table in tables}
@@ -112,22 +111,13 @@ def all_games(matches: int, rounds: int) -> int:
                 spent_ms[name, seats].append((between_ns - before_ns) / 1e6 / matches)
                 alone_ms[name, seats].append((after_ns - again_ns) / 1e6 / matches)
     print(f"Random matches in memory ({rounds} rounds of {matches})")
-    print(f"{'':20}{'seats':>6}{'matches a second':>20}{'CPU ms a match':>18}{'without players':>18}")
+    print(f"{'':20}{'seats':>6}{'matches a second':>20}{'without players':>18}   CPU ms a match")
     for (name, seats), spent in spent_ms.items():
         whole, alone = statistics.median(spent), statistics.median(alone_ms[name, seats])
-        print(f"{name:20}{seats:6}{1000 / whole:20.0f}{whole:18.3f}{alone:18.3f}")
-    return _missed({name: statistics.median(spent) for (name, seats), spent in spent_ms.items() if seats == 2})
-
-
-def _missed(spent_ms: Mapping[str, float]) -> int:
-    """Report for each game whether its matches of two seats are fast enough; return how many are not."""
-    missed = 0
-    for name, spent in spent_ms.items():
-        target_ms = TARGETS_MS.get(name, OTHERS_MS)
-        missed += spent >= target_ms
-        print(f"Target: a match of {name} below {target_ms:.2f} ms; it is {spent:.3f} ms.")
+        most = TARGETS_MS.get(name, OTHERS_MS) if seats == 2 else inf
+        cost = targets.shown(f"{name}, CPU ms a match", whole, most=most)
+        print(f"{name:20}{seats:6}{1000 / whole:20.0f}{alone:18.3f}   {cost}")
     print()
-    return missed
 
 
 def lines_of(transcript: Transcript) -> list[list[str]]:
@@ -157,7 +147,7 @@ def play_match(name: str, seats: int, new_bot: Callable[[int], Bot], number: int
 
 
 def seated(bot: Bot) -> Player:
-    """A bot as the transport wants it."""
+    """Adapt a bot to the transport."""
     return lambda message: None if message.line == "FINISH" else bot.answer(message.line)
 
 
@@ -205,15 +195,15 @@ def play_whole(seed: int) -> int:
 
 
 def moves_a_second(play: Callable[[int], int], matches: int) -> float:
-    """Measured in this process."""
+    """Measure the pace of this process."""
     with quiet():
         before_ns = time.process_time_ns()
         moves = sum(play(seed) for seed in range(matches))
         return moves / (time.process_time_ns() - before_ns) * 1e9
 
 
-def liars_dice(matches: int, rounds: int, install: bool) -> int:
-    """Print moves a second; how many targets are missed."""
+def liars_dice(targets: Targets, matches: int, rounds: int, install: bool) -> None:
+    """Print moves a second of Liar's Dice beside textarena's."""
     baseline = None
     try:
         baseline = start_textarena(install)
@@ -229,25 +219,20 @@ def liars_dice(matches: int, rounds: int, install: bool) -> int:
     if baseline is not None:
         baseline.communicate()
     print(f"Moves of Liar's Dice, two players with five dice ({rounds} rounds of {matches} matches)")
-    print(f"{'':32}{'moves a second':>16}{'over textarena':>16}")
-    ratios: dict[str, float] = {}
+    print(f"{'':32}{'moves a second':>16}   over textarena")
     for name, values in pace.items():
         if values:
             over = [value / theirs for value, theirs in zip(values, pace[THEIRS], strict=False)]
-            ratios[name] = statistics.median(over) if over else 0.0
-            print(f"{name:32}{statistics.median(values):16.0f}{f'{ratios[name]:.2f}' if over else '-':>16}")
-    if baseline is None:
-        print("Targets: beside textarena, which was not measured.")
-        return int(install)
-    missed = 0
-    for name, least in MOVES_TARGETS.items():
-        missed += ratios[name] < least
-        print(f"Target: {name} at least {least} times as fast as textarena; it is {ratios[name]:.2f} times.")
-    return missed
+            told = "-"
+            if over:
+                told = targets.shown(name, statistics.median(over), least=MOVES_TARGETS.get(name, -inf), form=".2f")
+            print(f"{name:32}{statistics.median(values):16.0f}   {told}")
+    if baseline is None and install:
+        targets.missed.append("textarena was not measured")
 
 
 class NotToBeHad(Exception):
-    """textarena is not there, and why."""
+    """textarena is missing or does not run."""
 
 
 def start_textarena(install: bool) -> subprocess.Popen[str]:
@@ -293,12 +278,11 @@ def install_textarena(python: Path) -> None:
 
 
 def last_line(text: str) -> str:
-    """The last line that a program wrote."""
     return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "it says nothing")
 
 
 def ask_textarena(process: subprocess.Popen[str], matches: int) -> float:
-    """Its moves a second of CPU time."""
+    """Return textarena's moves a second of CPU time."""
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(f"{matches}\n")

@@ -8,9 +8,11 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
+from deadheat.league.config import Settings
 from tests.benchmarks.cgroups import MeasuredGroup
 
 START_SECONDS = 60
@@ -37,7 +39,7 @@ class PrivateEngine:
         assert save.wait() == 0
 
     def start(self) -> None:
-        """Again, after `stop`; with all that it had."""
+        """Start it, or start it again after `stop` with all that it had."""
         group = self._group
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
@@ -62,7 +64,7 @@ class PrivateEngine:
         self._wait()
 
     def stop(self) -> None:
-        """In order: it ends its containers first."""
+        """End its containers, then the engine."""
         self._process.terminate()
         self._process.wait(60)
 
@@ -76,6 +78,27 @@ class PrivateEngine:
             time.sleep(0.2)
 
     def close(self) -> None:
-        """Stop it and delete everything of it."""
+        """Stop it and delete its data."""
         self.stop()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+@contextmanager
+def measured(joined: bool) -> Iterator[tuple[MeasuredGroup, Path]]:
+    """Use an engine of our own, and a folder. The group counts the CPU time of the engine and of all containers, and of
+    this process if it has `joined`.
+    """
+    group = MeasuredGroup(f"deadheat-bench-{os.getpid()}")
+    folder = Path(tempfile.mkdtemp(prefix="deadheat-bench-"))
+    engine = PrivateEngine(Settings().image, group)
+    os.environ["DOCKER_HOST"] = engine.url
+    if joined:
+        group.join("run")
+    try:
+        yield group, folder
+    finally:
+        if joined:
+            group.leave()
+        engine.close()
+        shutil.rmtree(folder, ignore_errors=True)
+        group.close()

@@ -9,14 +9,11 @@ a whole grows with the queue.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 
 from sqlalchemy import select as columns
 from sqlalchemy.dialects import sqlite
@@ -28,8 +25,9 @@ from deadheat.league.service.series.games import games_here
 from deadheat.league.service.series.turns import claim_next_series, oldest
 from deadheat.league.states import JobState
 from deadheat.league.tables import Match, Participant, Series
-from tests.benchmarks.targets import Targets
-from tests.league.world import HOST, START, World, settings
+from tests.benchmarks.leagues import leagues
+from tests.benchmarks.targets import Targets, arguments
+from tests.league.world import HOST, START, World
 
 FEW, MANY = 1_000, 100_000
 TARGET = 1.05
@@ -37,22 +35,20 @@ TARGET = 1.05
 
 def main() -> int:
     """Measure, print, and say whether the target was reached."""
-    parser = argparse.ArgumentParser(prog="./scripts/bench growth", description=__doc__)
-    parser.add_argument("--short", action="store_true", help="a tenth of the series and fewer rounds")
-    short = parser.parse_args().short
+    short = arguments(__doc__, "a tenth of the series and fewer rounds").parse_args().short
     few, many, rounds = (FEW, MANY // 10, 20) if short else (FEW, MANY, 100)
     targets = Targets(short)
-    with tempfile.TemporaryDirectory() as folder:
-        worlds = {count: league(Path(folder) / str(count), count) for count in (few, many)}
+    with leagues(2) as made:
+        worlds = dict(zip((few, many), made, strict=True))
+        for count, world in worlds.items():
+            fill(world, count)
         compare(worlds, rounds, targets)
         print(*plan_of_claim(worlds[many]), sep="\n")
-        for world in worlds.values():
-            world.close()
     return targets.report()
 
 
 def compare(worlds: dict[int, World], rounds: int, targets: Targets) -> None:
-    """Print what each step costs."""
+    """Print what each step costs at either size."""
     few, many = worlds
     steps: dict[str, Callable[[World], object]] = {
         "claim": lambda world: world.write(claim_next_series, 0, "w1", HOST),
@@ -83,14 +79,12 @@ def plan_of_claim(world: World) -> list[str]:
     return sorted({f"    {row[3]}" for row in found if "series" in row[3]})
 
 
-def league(folder: Path, waiting: int) -> World:
-    """A season in which that many more series wait than it would plan, and one to plan."""
-    world = World(settings(folder))
+def fill(world: World, waiting: int) -> None:
+    """Make a season in which that many more series wait than it would plan, and one to plan."""
     for _ in range(2):
         world.season(20, games_per_pair=None)
         world.tick()
-    world.write(_fill, waiting)
-    return world
+    world.write(_copy, waiting)
 
 
 def _play(session: Session) -> None:
@@ -99,7 +93,7 @@ def _play(session: Session) -> None:
     set_values(session, Series, col(Series.season_id) == 2, **over)
 
 
-def _fill(session: Session, waiting: int) -> None:
+def _copy(session: Session, waiting: int) -> None:
     """Copy the first series, with one match each."""
     series, match = (
         dict(session.connection().execute(columns(table.__table__).limit(1)).mappings().one())  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""What a match costs: CPU time of every process involved, for containers against bare processes. Needs root.
+"""What a match costs in containers and in bare processes: the CPU time of every process involved. Needs root.
 
     ./scripts/bench match [--short]
 
@@ -10,12 +10,8 @@ in the metrics, as a worker does.
 
 from __future__ import annotations
 
-import argparse
-import os
-import shutil
 import statistics
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -33,9 +29,9 @@ from deadheat.sandbox.pipes import PipeTransport
 from deadheat.workers import metrics
 from deadheat.workers.outcomes import latencies
 from tests.benchmarks.cgroups import MeasuredGroup
-from tests.benchmarks.engine_of_our_own import PrivateEngine
+from tests.benchmarks.engine_of_our_own import measured
 from tests.benchmarks.programs import HERE, built
-from tests.benchmarks.targets import Targets
+from tests.benchmarks.targets import Targets, arguments
 
 GAME = "yacht-auction"
 BOT_BY_LANGUAGE = {"c": HERE / "light.c", "python": bots_of(GAME) / "random" / "main.py"}
@@ -49,25 +45,13 @@ VARIANTS = {"bare": 50, "cold pair": 1, "series of 10": 10, "series of 50": 50}
 
 def main() -> int:
     """Measure, print, and say whether the targets were reached."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--short", action="store_true", help="two rounds of each, and slack")
-    short = parser.parse_args().short
+    short = arguments(__doc__, "two rounds of each, and slack").parse_args().short
     rounds, targets = (2 if short else 5), Targets(short)
-    group = MeasuredGroup(f"deadheat-bench-{os.getpid()}")
-    folder = Path(tempfile.mkdtemp(prefix="deadheat-bench-"))
-    engine = PrivateEngine(Settings().image, group)
-    os.environ["DOCKER_HOST"] = engine.url
-    group.join("run")
-    try:
+    with measured(joined=True) as (group, folder):
         docker = DockerSandbox(Settings().image, folder / "run")
         costs = {language: measure_matches(language, docker, folder, group, rounds) for language in BOT_BY_LANGUAGE}
         trip = measure_round_trip(docker, folder, 10 * rounds)
         docker.close()
-    finally:
-        group.leave()
-        engine.close()
-        shutil.rmtree(folder, ignore_errors=True)
-        group.close()
     report(costs, trip, rounds, targets)
     return targets.report()
 
@@ -127,7 +111,6 @@ def measure_round_trip(docker: Sandbox, folder: Path, turns: int) -> dict[str, l
 def report(
     costs: dict[str, dict[str, list[float]]], trip: dict[str, list[float]], rounds: int, targets: Targets
 ) -> None:
-    """Print the tables."""
     middle: Callable[[list[float]], float] = statistics.median
     print(f"CPU milliseconds a match, both bots and everything around them (median of {rounds} rounds)")
     print(f"{'':14}{'C':>10}   {'over bare':22}{'Python':>12}   {'over bare'}")

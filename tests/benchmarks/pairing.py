@@ -16,18 +16,15 @@ between equals, is half a win.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import random
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
 from itertools import combinations
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -42,8 +39,10 @@ from deadheat.league.service.ground.steps import insert_rows
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.series.capacity import OPEN_SERIES
 from deadheat.league.tables import Bot, BotVersion, Entry, Pair
+from tests.benchmarks.leagues import leagues
+from tests.benchmarks.targets import Targets, arguments
 from tests.league.paper import Ladder
-from tests.league.world import GAME, START, World, settings
+from tests.league.world import GAME, START
 
 Floats = NDArray[np.float64]
 
@@ -59,15 +58,13 @@ GROWTH_TARGET = 2.0
 
 def main() -> int:
     """Measure, print, and say whether the targets were reached."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--short", action="store_true", help="small fields, and once")
-    short = parser.parse_args().short
-    missed = placing(newcomers=60 if short else 1000)
-    missed += intransitive(bots=40 if short else 200, rounds=100 if short else 600, fields=1 if short else 3)
-    missed += coming_and_going(events=300 if short else 5000)
-    missed += speed(bots=300 if short else 2000, rounds=1 if short else 5)
-    print("Reached." if not missed else f"{missed} targets missed.")
-    return int(bool(missed))
+    short = arguments(__doc__, "small fields, and once").parse_args().short
+    targets = Targets(short)
+    placing(targets, newcomers=60 if short else 1000)
+    intransitive(targets, bots=40 if short else 200, rounds=100 if short else 600, fields=1 if short else 3)
+    coming_and_going(targets, events=300 if short else 5000)
+    speed(targets, bots=300 if short else 2000, rounds=1 if short else 5)
+    return targets.report()
 
 
 # Games and ratings ------------------------------------------------------------------------------------------------
@@ -100,8 +97,8 @@ def strengths(wins: Floats, start_elo: Floats) -> Floats:
 # (a) Placing ------------------------------------------------------------------------------------------------------
 
 
-def placing(newcomers: int, bots: int = 200, games: int = 50, series_length: int = 10) -> int:
-    """Print the newcomers' errors; how many targets are missed."""
+def placing(targets: Targets, newcomers: int, bots: int = 200, games: int = 50, series_length: int = 10) -> None:
+    """Print part (a)."""
     errors: dict[str, list[float]] = {"random opponents": [], "placed": []}
     for name, found in errors.items():
         for number in range(newcomers):
@@ -126,8 +123,8 @@ def placing(newcomers: int, bots: int = 200, games: int = 50, series_length: int
     print(f"(a) Error of a new version's rating after {games} games ({newcomers} of them, field of {bots})")
     for name, value in rmse.items():
         print(f"    {name:20}{value:6.1f} Elo")
-    print(f"    Placing takes {share:.2f} of the games for the same error; target: at most {PLACING_TARGET}.\n")
-    return int(share > PLACING_TARGET)
+    shown = targets.shown("share of the games for placing", share, most=PLACING_TARGET, form=".2f")
+    print(f"    Share of the games that placing takes for the same error: {shown}\n")
 
 
 def next_opponent(known: Floats, played: Floats, rating: float, se: float, number: int, series: int) -> int:
@@ -165,7 +162,7 @@ class Way(Protocol):
 
 
 def at_random(chance: Generator, elo: Floats, games: Floats) -> list[tuple[int, int]]:
-    """A random matching of everybody."""
+    """Pair everybody at random."""
     order = chance.permutation(len(elo))
     return [(int(one), int(other)) for one, other in zip(order[::2], order[1::2], strict=False)]
 
@@ -177,7 +174,6 @@ class AlwaysClosest:
         self.first = 0
 
     def __call__(self, chance: Generator, elo: Floats, games: Floats) -> list[tuple[int, int]]:
-        """See `Way`."""
         order = np.lexsort((chance.random(len(elo)), elo))[self.first :]
         self.first = 1 - self.first
         return [(int(one), int(other)) for one, other in zip(order[::2], order[1::2], strict=False)]
@@ -192,7 +188,6 @@ class ByTheLadder:
             self.ladder.come(bot)
 
     def __call__(self, chance: Generator, elo: Floats, games: Floats) -> list[tuple[int, int]]:
-        """See `Way`."""
         for bot, entrant in self.ladder.there.items():
             placing = games[bot].sum() < PLACED_AFTER
             self.ladder.there[bot] = replace(entrant, elo=float(elo[bot]), placing=bool(placing))
@@ -203,31 +198,27 @@ PLACED_AFTER = 45
 """Games after which a standard error is 60 Elo or so."""
 
 
-def intransitive(bots: int, rounds: int, fields: int) -> int:
-    """Print Kendall's tau by way of pairing; how many targets are missed."""
+def intransitive(targets: Targets, bots: int, rounds: int, fields: int) -> None:
+    """Print part (b): Kendall's tau by way of pairing."""
     ways: dict[str, Callable[[], Way]] = {
         "random": lambda: at_random,
         "ladder": lambda: ByTheLadder(bots),
         "always the closest": AlwaysClosest,
     }
-    missed = 0
-    print(
-        f"(b) Kendall's tau with the order of a full round robin: {bots} bots, {rounds} rounds, {fields} fields of each"
-    )
-    print(f"    {'':14}" + "".join(f"{name:>20}" for name in ways))
+    print(f"(b) Kendall's tau with the order of a full round robin: {bots} bots, {rounds} rounds, {fields} fields each")
+    print(f"    {'':14}" + "".join(f"{name:>20}" for name in ways) + "    ladder behind random")
     for kind, cyclic in (("transitive", no_cycles), ("three types", three_types), ("two skills", two_skills)):
         taus = {
             name: float(np.mean([season(way(), cyclic, bots, rounds, number) for number in range(fields)]))
             for name, way in ways.items()
         }
-        print(f"    {kind:14}" + "".join(f"{value:20.4f}" for value in taus.values()))
-        missed += taus["ladder"] < taus["random"] - TAU_TARGET
-    print(f"    Target: the ladder at most {TAU_TARGET} behind random pairing.\n")
-    return missed
+        behind = targets.shown(f"tau, {kind}", taus["random"] - taus["ladder"], most=TAU_TARGET, form=".4f")
+        print(f"    {kind:14}" + "".join(f"{value:20.4f}" for value in taus.values()) + f"    {behind}")
+    print()
 
 
 def no_cycles(chance: Generator, bots: int) -> Floats:
-    """Plain strength."""
+    """Make no cycles: strength is transitive."""
     return np.zeros((bots, bots))
 
 
@@ -272,8 +263,8 @@ def season(
 # (c) One field, and nobody forgotten ------------------------------------------------------------------------------
 
 
-def coming_and_going(events: int) -> int:
-    """Print how long anybody waited and how long the field was in parts; how many targets are missed."""
+def coming_and_going(targets: Targets, events: int) -> None:
+    """Print part (c): how long anybody waited, and how long the field was in parts."""
     chance = random.Random(4)
     ladder = Ladder(Terms(series_length=10))
     for bot in range(20):
@@ -306,17 +297,20 @@ def coming_and_going(events: int) -> int:
                 worst_link = max(worst_link, (since + 1) / (2 * (apart - 1)))
     ladder.plan(2 * (ladder.parts() - 1))
     print(f"(c) {len(ladder.series)} series, {bots} bots that came and {bots - len(ladder.there)} that left")
-    print(f"    Longest wait, as a share of two series for each bot that was there: {worst_wait:.2f}")
-    print(f"    Slowest to link, as a share of two series for each loose part: {worst_link:.2f}")
-    print(f"    Parts at the end: {ladder.parts()}. Target: both at most 1, and one part.\n")
-    return (worst_wait > 1) + (worst_link > 1) + (ladder.parts() != 1)
+    for what, figure in (
+        ("Longest wait, as a share of two series for each bot that was there", worst_wait),
+        ("Slowest to link, as a share of two series for each loose part", worst_link),
+        ("Parts at the end", ladder.parts()),
+    ):
+        print(f"    {what}: {targets.shown(what, figure, most=1, form='.2f')}")
+    print()
 
 
 # (d) What planning costs ------------------------------------------------------------------------------------------
 
 
-def speed(bots: int, rounds: int, wanted: int = 16) -> int:
-    """Print CPU times; how many targets are missed."""
+def speed(targets: Targets, bots: int, rounds: int, wanted: int = 16) -> None:
+    """Print part (d)."""
     chance = random.Random(5)
     versions = list(range(1, bots + 1))
     games = {pair_key(*chance.sample(versions, 2)): 10 for _ in range(25 * bots)}
@@ -336,15 +330,14 @@ def speed(bots: int, rounds: int, wanted: int = 16) -> int:
             spent_ms["all pairs"].append((ended_ns - halfway_ns) / 1e6)
     ladder_ms, pairs_ms = (statistics.median(values) for values in spent_ms.values())
     print(f"(d) CPU time of planning {wanted} series among {bots} bots with {len(games)} pairs played")
-    print(
-        f"    ladder {ladder_ms:.1f} ms, weighing all pairs {pairs_ms:.1f} ms: {pairs_ms / ladder_ms:.0f} times as much"
-    )
+    times = targets.shown("weighing all pairs", pairs_ms / ladder_ms, least=SPEED_TARGET, form=".0f")
+    print(f"    ladder {ladder_ms:.1f} ms, weighing all pairs {pairs_ms:.1f} ms, times as much: {times}")
     low, high = bots // 4, 25 * bots
     few_ms, many_ms = tick_ms(bots, low, rounds), tick_ms(bots, high, rounds)
-    print(f"    a whole tick with its database: {few_ms:.0f} ms with {low} pairs, {many_ms:.0f} ms with {high}")
-    print(f"    Targets: all pairs at least {SPEED_TARGET:.0f} times as much (the aim is below 100 ms); a tick with a")
-    print(f"    hundred times as many pairs at most {GROWTH_TARGET:.0f} times as much: {many_ms / few_ms:.2f}.")
-    return (pairs_ms < SPEED_TARGET * ladder_ms) + (many_ms > GROWTH_TARGET * few_ms)
+    times = targets.shown("a tick with more pairs", many_ms / few_ms, most=GROWTH_TARGET, form=".2f")
+    print(
+        f"    a tick with its database: {few_ms:.0f} ms with {low} pairs, {many_ms:.0f} ms with {high}; ratio {times}"
+    )
 
 
 def all_pairs(
@@ -377,8 +370,7 @@ def all_pairs(
 
 def tick_ms(bots: int, pairs: int, rounds: int) -> float:
     """CPU time of one tick on a season with that many bots, and pairs that have played."""
-    with tempfile.TemporaryDirectory() as folder:
-        world = World(settings(Path(folder)))
+    with leagues() as [world]:
         season_id = world.season(0, games_per_pair=None, series_length=10)
         world.write(fill, season_id, bots, pairs)
         world.write(refit, season_id)
@@ -390,7 +382,6 @@ def tick_ms(bots: int, pairs: int, rounds: int) -> float:
             assert len(planned) == OPEN_SERIES
             for series_id in planned:
                 assert world.finish(world.claimed(series_id))
-        world.close()
     return statistics.median(spent_ms[1:])
 
 

@@ -20,7 +20,6 @@ Pairing is measured by ./scripts/bench pairing.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 import warnings
@@ -36,7 +35,7 @@ from openskill.models import PlackettLuce
 from deadheat.league import sprt
 from deadheat.league.ratings import Games, Prior, RatingConfig, RatingTable, log_of, rate
 from deadheat.league.service.seasons.gates import GateTerms
-from tests.benchmarks.targets import Targets
+from tests.benchmarks.targets import Targets, arguments
 from tests.league.logs import Drawn, drawn_duels, drawn_tables, duel_ranks, matchings, names_of
 
 with warnings.catch_warnings():
@@ -83,9 +82,7 @@ GATE_TARGET_GAMES = 130
 
 def main() -> int:
     """Measure, print, and say whether the targets were reached."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--short", action="store_true", help="little of everything")
-    short = parser.parse_args().short
+    short = arguments(__doc__, "little of everything").parse_args().short
     targets = Targets()
     duels(targets, fields=1 if short else 8, after=AFTER[:1] if short else AFTER)
     tables(targets, fields=2 if short else 20, after=(50,) if short else (50, 100, 200))
@@ -97,7 +94,7 @@ def main() -> int:
 
 
 def tau(one: np.ndarray, other: np.ndarray) -> float:
-    """Kendall's, between two orders."""
+    """Compute Kendall's tau between two orders."""
     from scipy.stats import kendalltau  # importing it would cost every test collection a second of CPU
 
     return float(kendalltau(one, other).statistic)
@@ -117,7 +114,7 @@ def inside(drawn: Drawn, elo: np.ndarray, se: np.ndarray) -> float:
 
 
 def first(drawn: Drawn, games_each: int) -> Drawn:
-    """The games of so many rounds."""
+    """Take the games of the first rounds only."""
     count = games_each * len(drawn.names) // drawn.games.players.shape[1]
     return Drawn(drawn.truth_elo, drawn.names, Games(drawn.games.players[:count], drawn.games.ranks[:count]))
 
@@ -179,7 +176,7 @@ def online() -> list[Online]:
 
 
 def duels(targets: Targets, fields: int, after: Sequence[int]) -> None:
-    """Part (a)."""
+    """Measure part (a)."""
     print(f"(a) Games of two: {BOTS} bots, mean of {fields} fields; targets in parentheses")
     chance = np.random.default_rng(1)
     others = online()
@@ -213,7 +210,7 @@ def duels(targets: Targets, fields: int, after: Sequence[int]) -> None:
 
 
 def tables(targets: Targets, fields: int, after: Sequence[int]) -> None:
-    """Part (b)."""
+    """Measure part (b)."""
     print(f"(b) Tables: {TABLE_BOTS} bots, mean of {fields} fields")
     chance = np.random.default_rng(2)
     for seats in (4, 6):
@@ -262,7 +259,7 @@ def costs(targets: Targets, rounds: int) -> None:
 
 
 def least_s(rounds: int, work: Callable[[], object]) -> float:
-    """CPU seconds of the quickest round."""
+    """Return the CPU seconds of the quickest round."""
     spent = []
     for _ in range(rounds):
         begin_s = time.process_time()
@@ -272,7 +269,7 @@ def least_s(rounds: int, work: Callable[[], object]) -> float:
 
 
 def sequential_tests(targets: Targets, tests: int) -> None:
-    """Part (d)."""
+    """Measure part (d)."""
     print(f"(d) SPRT [{ELO0:g}, {ELO1:g}], asked every four games, {tests} tests under either hypothesis")
     chance = np.random.default_rng(4)
     terms = sprt.Terms(ELO0, ELO1, sprt.Model.LOGISTIC)
@@ -294,7 +291,7 @@ TIES = ("before", AFTER_PASSING, "gate games rated")
 
 
 def versions(targets: Targets, fields: int) -> None:
-    """Part (e)."""
+    """Measure part (e)."""
     print(f"\n(e) A version that passed its gate, among {FIELD_BOTS} bots; mean of {fields} fields")
     better = shown_errors(f"{BETTER_ELO} Elo better", BETTER_ELO, BETTER_ELO, fields)
     for tie, errors in better.items():
@@ -345,7 +342,7 @@ def version_errors(chance: np.random.Generator, gain_elo: float, gate_elo: float
 
 
 def gates(targets: Targets, tests: int) -> None:
-    """Part (f)."""
+    """Measure part (f)."""
     print(f"\n(f) Promotion gates, asked every {SERIES} games: share that passes / mean games, of {tests} each")
     chance = np.random.default_rng(6)
     for terms in GATES:
@@ -404,7 +401,7 @@ def pairs(elo: float) -> list[float]:
 
 
 def one_test(chance: np.random.Generator, chances: Sequence[float], terms: sprt.Terms) -> sprt.State:
-    """Play until there is a verdict."""
+    """Draw games until there is a verdict."""
     counts = np.zeros(len(chances), np.int64)
     at_a_time = 4 if len(chances) == 3 else 2
     while True:

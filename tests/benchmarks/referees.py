@@ -44,7 +44,6 @@ class Ping:
         self.step = Step(tuple(Message(seat, "PING", LIMIT_NS) for seat in range(seats)))
 
     def play(self, seats: int, chance: Chance) -> Generator[Step, Mapping[Seat, Reply], Result]:
-        """See `engine.core.Game`."""
         for _ in range(self.exchanges):
             yield self.step
         return Result((1,) * seats, None)
@@ -80,14 +79,14 @@ def on_one_cpu() -> Iterator[int]:
 
 
 def started(stack: contextlib.ExitStack, sandbox: Sandbox, program: Program, cpus: str) -> Channel:
-    """A running bot."""
+    """Start a bot, which runs until the stack is closed."""
     box = sandbox.open(program, Limits(cpus=cpus))
     stack.callback(box.close)
     return box.start()
 
 
 def bare_referee(channels: list[Channel], game: Ping) -> int:
-    """CPU nanoseconds for the exchanges alone."""
+    """Return the CPU nanoseconds of the exchanges alone."""
     transport = PipeTransport(channels)
     began_ns = time.process_time_ns()
     for _ in range(game.exchanges):
@@ -98,7 +97,7 @@ def bare_referee(channels: list[Channel], game: Ping) -> int:
 
 
 def whole_referee(channels: list[Channel], game: Ping) -> int:
-    """CPU nanoseconds for a match with its transcript."""
+    """Return the CPU nanoseconds of a match with its transcript."""
     began_ns = time.process_time_ns()
     transcript = run_match(game, len(channels), bytes(16), PipeTransport(channels))
     encode(transcript)
@@ -108,7 +107,7 @@ def whole_referee(channels: list[Channel], game: Ping) -> int:
 
 
 async def asyncio_referee(program: Program, game: Ping) -> int:
-    """CPU nanoseconds for the same requests."""
+    """Return the CPU nanoseconds that asyncio takes for the same requests."""
     pipe = asyncio.subprocess.PIPE
     bots = [
         await asyncio.create_subprocess_exec(*program.command, cwd=program.directory, stdin=pipe, stdout=pipe)

@@ -12,16 +12,14 @@ Variants take turns in one run; only the ratios mean anything.
 
 from __future__ import annotations
 
-import argparse
 import http.client
 import json
 import os
-import shutil
 import socket
 import statistics
-import tempfile
 import time
 from collections.abc import Sequence
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +31,10 @@ from deadheat.sandbox.box import Box, Limits, Program
 from deadheat.sandbox.docker import ENGINE_TIMEOUT_S, LABEL, DockerBox, DockerSandbox
 from deadheat.sandbox.pipes import PipeTransport
 from tests.benchmarks.cgroups import MeasuredGroup
-from tests.benchmarks.engine_of_our_own import PrivateEngine
+from tests.benchmarks.engine_of_our_own import measured
 from tests.benchmarks.match import BOT_BY_LANGUAGE, settle
 from tests.benchmarks.programs import built
+from tests.benchmarks.targets import Targets, arguments
 
 SDK, RAW = "Docker SDK", "bare HTTP"
 SDK_TARGET, WARM_TARGET = 1.15, 0.10
@@ -44,27 +43,15 @@ LIVES, WARM_STARTS = 5, 5
 
 def main() -> int:
     """Measure, print, and say whether the targets were reached."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--short", action="store_true", help="one round of each, to see that it works")
-    rounds = 1 if parser.parse_args().short else 11
-    group = MeasuredGroup(f"deadheat-bench-{os.getpid()}")
-    folder = Path(tempfile.mkdtemp(prefix="deadheat-bench-"))
-    engine = PrivateEngine(image=Settings().image, group=group)
-    os.environ["DOCKER_HOST"] = engine.url
-    group.join("run")
-    try:
+    short = arguments(__doc__, "one round of each, to see that it works").parse_args().short
+    rounds, targets = (1 if short else 11), Targets(short)
+    with measured(joined=True) as (group, folder):
         sandbox = DockerSandbox(Settings().image, folder / "run")
         programs = {name: built(bot, name, sandbox, folder / name) for name, bot in BOT_BY_LANGUAGE.items()}
-        missed = lives(sandbox, programs["c"], folder / "run", group, rounds)
-        missed += starts(sandbox, programs, rounds)
+        lives(targets, sandbox, programs["c"], folder / "run", group, rounds)
+        starts(targets, sandbox, programs, rounds)
         sandbox.close()
-    finally:
-        group.leave()
-        engine.close()
-        shutil.rmtree(folder, ignore_errors=True)
-        group.close()
-    print("Reached." if not missed else f"{missed} of 3 missed.")
-    return int(bool(missed))
+    return targets.report()
 
 
 # The life of a container ------------------------------------------------------------------------------------------
@@ -76,7 +63,6 @@ class Overheard(docker.APIClient):
     body: Any = None
 
     def create_container_from_config(self, config: Any, *arguments: Any, **options: Any) -> Any:
-        """See the SDK."""
         self.body = config
         return super().create_container_from_config(config, *arguments, **options)  # type: ignore[no-untyped-call]
 
@@ -95,7 +81,6 @@ class BareClient:
         return {"Mounts": []}
 
     def create_container(self, _: str, labels: dict[str, str], **__: Any) -> Any:
-        """See the SDK, as all below."""
         return self._call("POST", "/containers/create", self._body.replace(self._directory, labels[LABEL]))
 
     def inspect_image(self, image: str) -> Any:
@@ -126,21 +111,22 @@ class BareClient:
 
 
 class EngineConnection(http.client.HTTPConnection):
-    """HTTP over the engine's socket."""
+    """An HTTP connection over the engine's socket."""
 
     def __init__(self, path: str) -> None:
         super().__init__("localhost", timeout=ENGINE_TIMEOUT_S)
         self._path = path
 
     def connect(self) -> None:
-        """See the base class."""
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.settimeout(self.timeout)
         self.sock.connect(self._path)
 
 
-def lives(sandbox: DockerSandbox, program: Program, run_dir: Path, group: MeasuredGroup, rounds: int) -> int:
-    """(a); how many targets were missed."""
+def lives(
+    targets: Targets, sandbox: DockerSandbox, program: Program, run_dir: Path, group: MeasuredGroup, rounds: int
+) -> None:
+    """Measure part (a)."""
     sdk = Overheard(base_url=os.environ["DOCKER_HOST"], version="auto", timeout=ENGINE_TIMEOUT_S)
 
     def life_ms(client: Any) -> float:
@@ -167,8 +153,10 @@ def lives(sandbox: DockerSandbox, program: Program, run_dir: Path, group: Measur
     for name in (RAW, SDK):
         figures = [(statistics.median(taken[name]), ratio(taken[name], taken[RAW])) for taken in (cpu_ms, wall_ms)]
         print(f"    {name:14}" + "".join(f"{middle:10.1f}{over:12.2f}" for middle, over in figures))
-    print(f"    To reach: at most {SDK_TARGET} in both.\n")
-    return sum(ratio(taken[SDK], taken[RAW]) > SDK_TARGET for taken in (cpu_ms, wall_ms))
+    for what, taken in (("CPU", cpu_ms), ("wall", wall_ms)):
+        over = targets.shown(f"SDK, {what}", ratio(taken[SDK], taken[RAW]), most=SDK_TARGET, form=".2f")
+        print(f"    {SDK} over {RAW}, {what}: {over}")
+    print()
 
 
 def until_ok(boxes: Sequence[Box]) -> None:
@@ -181,11 +169,10 @@ def until_ok(boxes: Sequence[Box]) -> None:
 # Slots ------------------------------------------------------------------------------------------------------------
 
 
-def starts(sandbox: DockerSandbox, programs: dict[str, Program], rounds: int) -> int:
-    """(b); how many targets were missed. A Python bot's warm start is its interpreter's: not held to the target."""
+def starts(targets: Targets, sandbox: DockerSandbox, programs: dict[str, Program], rounds: int) -> None:
+    """Print part (b). A Python bot's warm start is that of its interpreter, so it has no target."""
     print(f"(b) Until both seats have said OK, wall ms (median of {rounds} rounds)")
     print(f"    {'':14}{'cold':>10}{'warm':>10}{'over cold':>12}")
-    ratios = {}
     for language, program in programs.items():
         cold_ms: list[float] = []
         warm_ms: list[float] = []
@@ -197,11 +184,10 @@ def starts(sandbox: DockerSandbox, programs: dict[str, Program], rounds: int) ->
             warm_ms.append(statistics.median(warm_start_ms(boxes) for _ in range(WARM_STARTS)))
             for box in boxes:
                 box.close()
-        ratios[language] = ratio(warm_ms, cold_ms)
+        most = WARM_TARGET if language == "c" else inf
+        over = targets.shown(f"warm start, {language}", ratio(warm_ms, cold_ms), most=most)
         cold, warm = statistics.median(cold_ms), statistics.median(warm_ms)
-        print(f"    {language:14}{cold:10.1f}{warm:10.1f}{ratios[language]:12.3f}")
-    print(f"    To reach: at most {WARM_TARGET} in C.")
-    return int(ratios["c"] > WARM_TARGET)
+        print(f"    {language:14}{cold:10.1f}{warm:10.1f}       {over}")
 
 
 def warm_start_ms(boxes: Sequence[Box]) -> float:
@@ -216,7 +202,7 @@ def warm_start_ms(boxes: Sequence[Box]) -> float:
 
 
 def ratio(taken: Sequence[float], base: Sequence[float]) -> float:
-    """The median of the rounds' ratios."""
+    """Return the median of the rounds' ratios."""
     return statistics.median(a / b for a, b in zip(taken, base, strict=True))
 
 

@@ -12,7 +12,6 @@ the database, and size. Then those that show rankings, when no ranking is kept e
 
 from __future__ import annotations
 
-import argparse
 import http.client
 import os
 import socket
@@ -41,7 +40,8 @@ from deadheat.league.states import Role
 from deadheat.league.tables import User
 from tests.api.site import InProcess, NotedQueue
 from tests.benchmarks.crowd import crowd
-from tests.benchmarks.targets import Targets
+from tests.benchmarks.targets import Targets, arguments
+from tests.deployment import free_port
 from tests.league.world import settings
 
 TARGET = 1.5
@@ -54,8 +54,7 @@ READ_FROM_RANKING = ("home", "leaderboard", "bot", "author", "game", "statistics
 
 def main() -> int:
     """Measure, print, and say whether the target was reached."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--short", action="store_true", help="20,000 matches, and fewer requests")
+    parser = arguments(__doc__, "20,000 matches, and fewer requests")
     parser.add_argument("--folder", type=Path)
     chosen = parser.parse_args()
     targets = Targets(chosen.short)
@@ -75,7 +74,7 @@ def main() -> int:
 
 
 def kept(targets: Targets, folder: Path, requests: int) -> None:
-    """Print the ratios."""
+    """Measure part (a)."""
     print("(a) CPU of the server for a request that is answered from memory")
     for name, path in (("leaderboard, page", "/seasons/1"), ("leaderboard, JSON", "/v1/seasons/1/leaderboard")):
         ours, raw, size = beside_raw(folder, path, requests)
@@ -105,9 +104,7 @@ def beside_raw(folder: Path, path: str, requests: int) -> tuple[list[float], lis
 @contextmanager
 def server(application: list[str], environment: dict[str, str]) -> Iterator[tuple[int, int]]:
     """A server of its own: its process and its port."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "uvicorn", *application, "--port", str(port), "--log-level", "error"]
     process = subprocess.Popen([*command, "--no-access-log", "--no-server-header"], env=environment)
     try:
@@ -158,7 +155,7 @@ def _cpu_ns(process_id: int) -> int:
 
 
 def made(folder: Path, times: int) -> None:
-    """Print what each page costs when it is made."""
+    """Measure part (b)."""
     chosen = settings(folder, reads_per_minute=10**9)
     assert isinstance(chosen, Settings)
     database = Database(chosen)
@@ -204,7 +201,7 @@ def _administrator(database: Database) -> dict[str, str]:
 
 
 def pages(client: httpx.Client) -> list[tuple[str, str]]:
-    """Names and paths."""
+    """List the pages by name and path."""
     match = client.get("/v1/matches?limit=1&state=done").json()["items"][0]
     bot = match["seats"][0]["bot_id"]
     return [

@@ -1,12 +1,23 @@
-"""Targets of the benchmarks: each figure is printed beside its target, and those that miss it are listed at the end."""
+"""Arguments and targets of the benchmarks. Each figure is printed beside its target; misses are listed at the end."""
 
 from __future__ import annotations
 
+import argparse
+import sys
 from dataclasses import dataclass, field
 from math import inf
+from pathlib import Path
 
 SLACK = 1.1
 """How far a short run may fall behind a ratio: it measures less, and often beside other work."""
+
+
+def arguments(about: str | None, short: str) -> argparse.ArgumentParser:
+    """The arguments of a benchmark: `--short`, and what `short` says about it."""
+    prog = f"./scripts/bench {Path(sys.argv[0]).stem}"
+    parser = argparse.ArgumentParser(prog, description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--short", action="store_true", help=short)
+    return parser
 
 
 @dataclass

@@ -55,15 +55,8 @@ def test_what_a_match_costs() -> None:
 def test_whether_the_clock_is_just() -> None:
     lines = short("clock").splitlines()
     assert sum(line.startswith(("    bare ", "    with everything on ")) for line in lines) == 4
-    assert [line[:3] for line in lines if line.startswith("(")] == [
-        "(a)",
-        "(b)",
-        "(c)",
-        "(d)",
-        "(d)",
-        *["(e)"] * 2,
-        *["(f)"] * 6,
-    ]
+    parts = [line[:3] for line in lines if line.startswith("(")]
+    assert parts == ["(a)", "(b)", "(c)", "(d)", "(d)", *["(e)"] * 2, *["(f)"] * 6]
 
 
 @pytest.mark.containers
@@ -104,7 +97,7 @@ def test_where_the_time_of_a_match_goes() -> None:
 def test_how_pairing_spends_its_games() -> None:
     lines = short("pairing").splitlines()
     assert [line[:3] for line in lines if line.startswith("(")] == ["(a)", "(b)", "(c)", "(d)"]
-    assert sum("arget" in line for line in lines) >= 4
+    assert sum("(<= " in line or "(>= " in line for line in lines) == 9
 
 
 @pytest.mark.all
@@ -127,7 +120,7 @@ def test_a_contest_is_played_on_time_and_computed_again() -> None:
 def test_how_fast_training_is() -> None:
     table = short("training")
     assert all(f"\n{row} " in table for row in ("betris-large", "liars-dice", "yacht-auction"))
-    assert "Target: " in table
+    assert "(>= 50000)" in table
 
 
 def test_what_a_tournaments_game_costs_beside_a_loop_by_hand() -> None:

@@ -11,7 +11,6 @@ are this process's children; a tournament's bots are the same programs.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import os
 import re
@@ -32,7 +31,7 @@ from deadheat.engine.core import NS_PER_MS, NS_PER_S, Game, Reply, Result
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import bots_of
 from deadheat.sandbox.local import LocalSandbox
-from tests.benchmarks.targets import Targets
+from tests.benchmarks.targets import Targets, arguments
 
 GAME = "yacht-auction"
 TARGET = 1.3
@@ -54,9 +53,7 @@ Costs = dict[tuple[str, str], list[float]]
 
 def main() -> int:
     """Measure, print, and say whether the target was reached."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--short", action="store_true", help="a few games, to see that it works")
-    games, rounds = (10, 1) if parser.parse_args().short else (200, 5)
+    games, rounds = (10, 1) if arguments(__doc__, "a few games, to see that it works").parse_args().short else (200, 5)
     costs: Costs = defaultdict(list)
     with tempfile.TemporaryDirectory(prefix="deadheat-bench-") as name:
         folder = Path(name)
@@ -82,7 +79,6 @@ def turn(costs: Costs, bot: Path, games: int, keeps: Sequence[str], folder: Path
 
 
 def compiled(source: str, program: Path) -> Path:
-    """Compile a bot in C."""
     subprocess.run(["gcc", "-O2", "-std=gnu17", "-xc", "-o", program, "-"], input=source, text=True, check=True)
     return program
 

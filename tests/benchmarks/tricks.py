@@ -46,7 +46,7 @@ class Outcome:
 
 
 class Field:
-    """The bots, built once."""
+    """The bots, each built once."""
 
     def __init__(self, sandbox: Sandbox, folder: Path) -> None:
         self._sandbox = sandbox
@@ -78,7 +78,7 @@ class Field:
 
 
 def innocent_and_late(field: Field, spinners: Spinners, innocent: int, late: int) -> int:
-    """(e)"""
+    """Measure part (e)."""
     missed = 0
     for a_cpu in (2, 4):
         with spinners(a_cpu):
@@ -100,7 +100,7 @@ def innocent_and_late(field: Field, spinners: Spinners, innocent: int, late: int
 
 
 def tricks(field: Field, spinners: Spinners, matches: int) -> int:
-    """(f)"""
+    """Measure part (f)."""
     missed = 0
     without = field.play("PLAIN", "opponent", matches)
     fair = sum(found.points for found in without)
@@ -122,5 +122,5 @@ def tricks(field: Field, spinners: Spinners, matches: int) -> int:
 
 
 def told(outcomes: Counter[str]) -> str:
-    """The counts in words."""
+    """Put the counts in words."""
     return ", ".join(f"{outcome} {count}" for outcome, count in sorted(outcomes.items()))

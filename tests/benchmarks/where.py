@@ -26,13 +26,12 @@ from pathlib import Path
 from time import process_time, process_time_ns
 
 from deadheat.engine.core import NS_PER_MS
-from deadheat.league.config import Settings
 from deadheat.league.service.bots.bots import Upload, add_version
 from deadheat.league.service.people.person import Person
 from deadheat.workers.play import play_series
-from tests.benchmarks.cgroups import MeasuredGroup
-from tests.benchmarks.engine_of_our_own import PrivateEngine
+from tests.benchmarks.engine_of_our_own import measured
 from tests.benchmarks.programs import HERE, built
+from tests.benchmarks.targets import arguments
 from tests.league.world import settings
 from tests.workers.conftest import PlayingWorld, packed
 
@@ -71,10 +70,9 @@ DOING = {
 
 
 class CWorld(PlayingWorld):
-    """Its bots are written in C."""
+    """A league whose bots are written in C."""
 
     def upload(self, owner: Person, bot_id: int, content: str = "") -> int:
-        """See `World.upload`."""
         sha256 = f"{next(self._uploads):064x}"
         return self.write(add_version, owner, bot_id, Upload("bot.c", 10, sha256, "c", "main.c")).id
 
@@ -90,40 +88,35 @@ class League:
         self.waiting: list[int] = []
 
     def play(self) -> None:
-        """One series, whose results must count."""
+        """Play one series, whose results must count."""
         self.waiting = self.waiting or self.world.tick()
         assert play_series(self.world.context, self.waiting.pop(0)) is not None
 
     def close(self) -> None:
-        """Close connections and boxes."""
         self.world.close()
         self.world.context.sandbox.close()  # type: ignore[attr-defined]
 
 
 def main() -> int:
     """Measure and print; there is no target here."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--short", action="store_true", help="one round of series of ten, to see that it works")
+    parser = arguments(__doc__, "one round of series of ten, to see that it works")
     parser.add_argument("--traced", type=int, help=argparse.SUPPRESS)  # series to play under strace
     parser.add_argument("--length", type=int, default=LENGTH, help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    rounds, length = (1, 10) if arguments.short else (ROUNDS, arguments.length)
+    chosen = parser.parse_args()
+    rounds, length = (1, 10) if chosen.short else (ROUNDS, chosen.length)
     folder = Path(tempfile.mkdtemp(prefix="deadheat-bench-"))
     if METRICS not in os.environ:  # the modules read it when they are imported
         again = [sys.executable, "-m", __spec__.name, *sys.argv[1:]]
         os.execve(sys.executable, again, {**os.environ, METRICS: str(folder)})
     try:
-        return traced(folder, length, arguments.traced) if arguments.traced else measured(folder, rounds, length)
+        return traced(folder, length, chosen.traced) if chosen.traced else report(folder, rounds, length)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def measured(folder: Path, rounds: int, length: int) -> int:
-    """(a) to (d)."""
-    group = MeasuredGroup(f"deadheat-bench-{os.getpid()}")
-    engine = PrivateEngine(Settings().image, group)
-    os.environ["DOCKER_HOST"] = engine.url
-    try:
+def report(folder: Path, rounds: int, length: int) -> int:
+    """Measure and print parts (a) to (d)."""
+    with measured(joined=False) as (group, _):
         league = League(folder, length)
         league.play()  # creates what is created only once
         spent = {"worker": 0, "boxes and engine": 0}
@@ -138,14 +131,11 @@ def measured(folder: Path, rounds: int, length: int) -> int:
         profiled(league, length)
         league.close()
         calls(length)
-    finally:
-        engine.close()
-        group.close()
     return 0
 
 
 def profiled(league: League, length: int) -> None:
-    """(b) and (c)."""
+    """Measure parts (b) and (c)."""
     profile = cProfile.Profile(process_time)
     profile.runcall(league.play)
     doing: defaultdict[str, float] = defaultdict(float)

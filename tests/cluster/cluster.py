@@ -154,11 +154,10 @@ class Cluster:
         self.machine(name).start(part, sys.executable, "-m", "deadheat.cli.main", part, *options)
 
     def machine(self, name: str) -> Machine:
-        """By name."""
         return self.network.machines[name]
 
     def machines(self, *names: str) -> list[Machine]:
-        """By their names; none: those that play."""
+        """Return the machines with these names, or else those that play."""
         return [self.machine(name) for name in names or WORKERS]
 
     def api(self, token: str = "", name: str = "api1") -> Client:
@@ -227,7 +226,7 @@ class Cluster:
     # --- What is so.
 
     def unfinished(self, season_id: int) -> int:
-        """Return the series that wait or run."""
+        """Count the series that wait or run."""
         with self.database.reading() as session:
             open_ones = (Series.season_id == season_id, col(Series.state).in_(UNFINISHED))
             return session.exec(select(func.count()).select_from(Series).where(*open_ones)).one()
@@ -240,7 +239,7 @@ class Cluster:
         return {name: names.count(name) for name in WORKERS}
 
     def tables(self) -> list[str]:
-        """Machines at which a person plays now."""
+        """List the machines at which a person plays now."""
         with self.database.reading() as session:
             found = session.exec(select(Exhibition.worker).where(Exhibition.state == JobState.RUNNING))
             return [str(worker).split(":")[0] for worker in found]
@@ -258,7 +257,7 @@ class Cluster:
             return session.exec(select(func.count()).select_from(Match).where(*lost)).one()
 
     def now(self) -> datetime:
-        """The league's clock."""
+        """Return the time of the league's clock."""
         with self.database.reading() as session:
             return now(session)
 
@@ -281,7 +280,7 @@ class Cluster:
             return broken(session, self.blobs) + convicted(session, self.innocent) + list(self._told())
 
     def _secret(self) -> str:
-        """A password that must not appear anywhere."""
+        """Make a password that must not appear anywhere."""
         self._secrets.append(secrets.token_hex(16))
         return self._secrets[-1]
 

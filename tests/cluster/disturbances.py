@@ -21,7 +21,7 @@ from deadheat.workers.broker.queue import SWEEP_SECONDS
 from tests.cluster.cluster import BOT, WORKERS, Cluster
 from tests.cluster.network import Machine
 from tests.cluster.servers import ADDRESS, Primary, until
-from tests.cluster.victim import MOMENTS
+from tests.workers.victim import MOMENTS
 
 Disturbance = Callable[[Cluster, random.Random], None]
 

@@ -80,7 +80,6 @@ class Network:
         os.close(self._home)
 
     def machine(self, name: str) -> Machine:
-        """Add a machine."""
         self.machines[name] = Machine(name, f"{SUBNET}.{next(self._numbers)}", self.folder / name)
         return self.machines[name]
 
@@ -185,11 +184,10 @@ class Machine:
                 self.do("iptables", "-w", "-A", chain, side, address, "-j", "DROP")
 
     def heal(self) -> None:
-        """Restore the network."""
+        """Undo every `cut`."""
         self.do("iptables", "-w", "-F")
 
     def close(self) -> None:
-        """Switch it off."""
         self.kill()
         for process in self.started.values():
             process.wait()

@@ -99,7 +99,7 @@ class Guest:
         return max(max(0.0, end - max(begin, self._calm_at)) for begin, end in self._waits)
 
     def told(self) -> str:
-        """For a report."""
+        """Return a report."""
         moves = sum(len(seat.taken) for seat in self._seats)
         waits = f"{self.worst_wait_seconds:4.1f} s, {self.worst_wait_afterwards_seconds:4.1f} s of that afterwards"
         return f"a person made {moves} moves in {len(self._seats)} matches and waited at worst {waits}"
@@ -204,7 +204,7 @@ class Guest:
     # --- What the person's browser does.
 
     def _insist(self, act: Callable[[], Told]) -> Told:
-        """Repeat while the cluster is disturbed."""
+        """Repeat an act for as long as the cluster is disturbed."""
         give_up_at = time.monotonic() + PATIENCE_SECONDS
         while True:
             try:

@@ -116,7 +116,6 @@ class Redis:
         self.machine.started.pop("redis").wait(START_SECONDS)
 
     def do(self, *command: str) -> str:
-        """Execute one command of Redis."""
         answer = self._cli(*command)
         assert "ERR" not in answer, answer
         return answer

@@ -14,19 +14,14 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from deadheat.cli.operator.deployment import jobs
 from deadheat.league.jobs import ProgramRef
-from deadheat.league.service.series.carrying_out import finish_series
 from deadheat.sandbox.box import Program
-from deadheat.sandbox.pipes import PipeTransport
 from deadheat.workers import play
 from deadheat.workers.context import Context
 from deadheat.workers.programs import fetch_program
-
-EXCHANGES = 40
-"""The exchanges before the death in mid-match: a match of Yacht Auction has 26, so it is inside the second one."""
+from tests.workers.victim import MOMENTS, Die
 
 
 def main() -> None:
@@ -42,7 +37,7 @@ def main() -> None:
     jobs("build,play,control", 2)
 
 
-def once(flag: Path, moment: Callable[[Callable[[], None]], None]) -> None:
+def once(flag: Path, moment: Callable[[Die], None]) -> None:
     """Let the first process that reaches the moment die there."""
 
     def die() -> None:
@@ -67,58 +62,6 @@ def every_time(deadly: set[str]) -> None:
 
     setattr(play, "fetch_program", doomed)  # noqa: B010  an imported name, which mypy guards
 
-
-def in_mid_match(die: Callable[[], None]) -> None:
-    """Die between two exchanges, with both bots running."""
-    exchange, left = PipeTransport.exchange, iter(range(EXCHANGES))
-
-    def counted(self: PipeTransport, *arguments: Any) -> Any:
-        if next(left, None) is None:
-            die()
-        return exchange(self, *arguments)
-
-    setattr(PipeTransport, "exchange", counted)  # noqa: B010  a method, which mypy guards
-
-
-def between_blobs_and_results(die: Callable[[], None]) -> None:
-    """Die when every transcript is written, before the database knows."""
-    finish = play.finish
-
-    def doomed(*arguments: Any) -> None:
-        die()
-        finish(*arguments)
-
-    setattr(play, "finish", doomed)  # noqa: B010  a function, which mypy guards
-
-
-def in_mid_commit(die: Callable[[], None]) -> None:
-    """Die after every statement of the transaction, before its end."""
-
-    def doomed(*arguments: Any) -> bool:
-        done = finish_series(*arguments)
-        die()
-        return done
-
-    setattr(play, "finish_series", doomed)  # noqa: B010  an imported name, which mypy guards
-
-
-def after_the_commit(die: Callable[[], None]) -> None:
-    """Die when the results are stored, before anybody is told."""
-    finish = play.finish
-
-    def doomed(*arguments: Any) -> None:
-        finish(*arguments)
-        die()
-
-    setattr(play, "finish", doomed)  # noqa: B010
-
-
-MOMENTS = {
-    "in mid-match": in_mid_match,
-    "between blobs and results": between_blobs_and_results,
-    "in mid-commit": in_mid_commit,
-    "after the commit": after_the_commit,
-}
 
 if __name__ == "__main__":
     main()

@@ -1,15 +1,15 @@
-"""A collector of traces: as much of OpenTelemetry's as it takes to inspect them."""
+"""A collector of traces with as much of OpenTelemetry as the tests need."""
 
 from __future__ import annotations
 
 import gzip
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from tests.receiver import Receiver
 
 PATIENCE_S = 30
 """Processes send their spans every five seconds."""
@@ -27,29 +27,16 @@ class Span:
     attributes: dict[str, object]
 
 
-class Collector:
-    """An HTTP server of its own port; close it."""
+class Collector(Receiver):
+    """Keeps the spans that processes report."""
 
     def __init__(self) -> None:
         self.spans: list[Span] = []
-        collector = self
+        super().__init__()
+        self.url += "/v1/traces"
 
-        class Receiver(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                collector.receive(gzip.decompress(body) if self.headers["Content-Encoding"] == "gzip" else body)
-                self.send_response(200)
-                self.end_headers()
-
-            def log_message(self, *_: object) -> None:
-                """Log nothing."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
-        self.url = f"http://127.0.0.1:{self._server.server_port}/v1/traces"
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-
-    def receive(self, body: bytes) -> None:
-        """Receive a process's reports."""
+    def receive(self, path: str, headers: dict[str, str], body: bytes) -> None:
+        body = gzip.decompress(body) if headers.get("Content-Encoding") == "gzip" else body
         for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
             service = next(
                 item.value.string_value for item in resource.resource.attributes if item.key == "service.name"
@@ -76,8 +63,3 @@ class Collector:
                 span = by_id.get(span.parent)
             time.sleep(0.2)
         raise AssertionError(f"not among {sorted({span.name for span in self.spans})}")
-
-    def close(self) -> None:
-        """Stop receiving."""
-        self._server.shutdown()
-        self._server.server_close()

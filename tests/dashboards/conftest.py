@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from deadheat.cli.operator import demo
 from deadheat.engine.games.folder import bots_of
 from deadheat.league.config import Settings
 from tests.dashboards.collector import Collector
+from tests.deployment import free_port
 
 DASHBOARDS = Path(__file__).resolve().parents[2] / "dashboards"
 RULES = ("rules.yml", "alerts.yml")
@@ -59,14 +59,14 @@ def watched(tmp_path_factory: pytest.TempPathFactory, engine_required: None) -> 
         ends.callback(collector.close)
         server = start_server(settings, collector)
         ends.callback(end, server)
-        watcher = start_prometheus(folder, settings.port)
-        ends.callback(end, watcher.process)
+        watcher, port = start_prometheus(folder, settings.port)
+        ends.callback(end, watcher)
         demo.wait_until_ready(url, server, settings)
         upload_until_ready(url, late)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(demo, "ENTRANTS", (*demo.ENTRANTS[2:4], late))
             demo.play_season(url, settings, 30)
-        address = f"http://127.0.0.1:{watcher.port}"
+        address = f"http://127.0.0.1:{port}"
         wait_for_scrapes(address)
         yield Watched(address, collector, demo.log_file(settings))
 
@@ -81,7 +81,6 @@ def start_server(settings: Settings, collector: Collector) -> subprocess.Popen[b
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """Ask it to end, and wait."""
     process.send_signal(signal.SIGTERM)
     process.wait()
 
@@ -96,16 +95,9 @@ def upload_until_ready(url: str, entrant: demo.Entrant) -> None:
     raise AssertionError("twenty uploads and none was quick enough once")
 
 
-class Watcher:
-    """A Prometheus process and its port."""
-
-    def __init__(self, process: subprocess.Popen[bytes], port: int) -> None:
-        self.process, self.port = process, port
-
-
-def start_prometheus(folder: Path, target: int, alertmanager: int | None = None) -> Watcher:
-    """Start it: it scrapes and evaluates every second, with this repository's rules, and keeps nothing. If there is an
-    Alertmanager, alerts go there at once.
+def start_prometheus(folder: Path, target: int, alertmanager: int | None = None) -> tuple[subprocess.Popen[bytes], int]:
+    """Start a Prometheus that scrapes and evaluates every second by this repository's rules; return its port, too. If
+    there is an Alertmanager, alerts go there at once.
     """
     config: dict[str, Any] = yaml.safe_load((DASHBOARDS / "prometheus" / "prometheus.yml").read_text())
     config["global"] = {"scrape_interval": "1s", "evaluation_interval": "1s"}
@@ -126,7 +118,7 @@ def start_prometheus(folder: Path, target: int, alertmanager: int | None = None)
         "--rules.alert.resend-delay=1s",  # alerts that fire before Alertmanager is known are sent again
     ]
     with (folder / "prometheus.log").open("wb") as log:
-        return Watcher(subprocess.Popen(command, stdout=log, stderr=log), port)
+        return subprocess.Popen(command, stdout=log, stderr=log), port
 
 
 def copy_rules(source: Path, folder: Path, patient: bool) -> str:
@@ -163,10 +155,3 @@ def answer(address: str, expression: str) -> list[Any]:
     assert body["status"] == "success", f"{expression}: {body}"
     result: list[Any] = body["data"]["result"]
     return result
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -7,16 +7,16 @@ import json
 import queue
 import shutil
 import subprocess
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.dashboards.conftest import DASHBOARDS, end, free_port, start_prometheus
+from tests.dashboards.conftest import DASHBOARDS, end, start_prometheus
+from tests.deployment import free_port
+from tests.receiver import Receiver
 
 CONFIG = DASHBOARDS / "prometheus" / "alertmanager.yml"
 PATIENCE_SECONDS = 60
@@ -34,38 +34,21 @@ def amtool(*arguments: str) -> str:
     return done.stdout
 
 
-class Told:
-    """A webhook: what it was sent, with the path it came by."""
+class Told(Receiver):
+    """A webhook that keeps what it is sent, with the path."""
 
     def __init__(self) -> None:
-        received = self.received = queue.Queue[tuple[str, Any]]()
+        self.received = queue.Queue[tuple[str, Any]]()
+        super().__init__()
 
-        class Webhook(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                received.put((self.path, body))
-                self.send_response(200)
-                self.end_headers()
-
-            def log_message(self, *_: object) -> None:
-                """Log nothing to the terminal."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Webhook)
-        self._thread = threading.Thread(target=self._server.serve_forever)
-        self._thread.start()
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+    def receive(self, path: str, headers: dict[str, str], body: bytes) -> None:
+        self.received.put((path, json.loads(body)))
 
 
 @pytest.fixture
 def told() -> Iterator[Told]:
-    webhook = Told()
-    yield webhook
-    webhook.close()
+    with contextlib.closing(Told()) as webhook:
+        yield webhook
 
 
 def test_the_configuration_is_accepted_and_so_are_the_receivers_that_it_suggests(tmp_path: Path) -> None:
@@ -101,7 +84,7 @@ def test_an_alert_that_fires_reaches_whoever_is_to_be_told(tmp_path: Path, told:
         ]
         log = ends.enter_context((tmp_path / "alertmanager.log").open("wb"))
         ends.callback(end, subprocess.Popen(command, stdout=log, stderr=log))
-        ends.callback(end, start_prometheus(tmp_path, nobody, port).process)
+        ends.callback(end, start_prometheus(tmp_path, nobody, port)[0])
         heard: dict[str, tuple[str, str]] = {}
         while not {"DeadheatDown", "DeadheatNoWorker"} <= heard.keys():
             path, body = told.received.get(timeout=PATIENCE_SECONDS)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -24,6 +23,7 @@ from deadheat.cli.server.api_client import Client, Refused
 from deadheat.cli.server.follow import wait_for_build
 from tests.cli.command import GAME, RANDOM
 from tests.deploy.compose import DEPLOY, compose_command, run
+from tests.deployment import free_port
 
 TAG = "check"
 """Images of this test's own, beside those that somebody runs."""
@@ -82,13 +82,6 @@ def deployment() -> Iterator[Deployment]:
     finally:
         made.compose("--profile", "watch", "down", "--volumes", "--timeout", "60")
         shutil.rmtree(state)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def until(what: Callable[[], object], about: str, deployment: Deployment, seconds: float = UP_SECONDS) -> None:

@@ -6,7 +6,6 @@ Started by ./scripts/deploy-check, which installs it for this file and nothing e
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from deadheat.league.blobs import BlobMissing, Blobs
 from deadheat.league.storage.backup import back_up, read_backup
 from deadheat.league.storage.restore import restore
 from deadheat.league.tables import BotVersion
+from tests.deployment import free_port
 from tests.league.world import World, settings
 
 START_SECONDS = 120
@@ -47,7 +47,6 @@ def reached(port: int, key: str, secret: str) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def store() -> Iterator[str]:
-    """The URL of a bucket."""
     port = free_port()
     server = subprocess.Popen(["moto_server", "-H", "127.0.0.1", "-p", str(port)], stderr=subprocess.DEVNULL)
     try:
@@ -60,13 +59,6 @@ def store() -> Iterator[str]:
     finally:
         server.terminate()
         server.wait(30)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
 
 
 def is_made(bucket: str) -> bool:

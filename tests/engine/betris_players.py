@@ -32,7 +32,7 @@ I1  I2  I3   L3  I4    L4   S4   T4   O4  I5     L5    F5   N5    P5  T5   U5   
 
 
 def drawn() -> dict[str, Cells]:
-    """The cells of each drawn block."""
+    """Read the cells of each block from the drawing."""
     header, *rows = DRAWN.strip("\n").splitlines()
     names = header.split()
     starts = [header.index(name) for name in names]
@@ -45,14 +45,14 @@ def drawn() -> dict[str, Cells]:
 
 
 def moved_to_origin(cells: Iterable[tuple[int, int]]) -> Cells:
-    """The shape with its bounding box at (0, 0)."""
+    """Move a shape so that its bounding box is at (0, 0)."""
     listed = list(cells)
     top, left = min(x for x, _ in listed), min(y for _, y in listed)
     return frozenset((x - top, y - left) for x, y in listed)
 
 
 def symmetries(cells: Cells) -> list[Cells]:
-    """All eight of a shape, equal ones repeated."""
+    """List all eight symmetric shapes; some may be equal."""
     swaps = [cells, frozenset((y, x) for x, y in cells)]
     signs = [(1, 1), (1, -1), (-1, 1), (-1, -1)]
     return [moved_to_origin((a * x, b * y) for x, y in one) for one in swaps for a, b in signs]
@@ -62,7 +62,7 @@ FORMS = {name: frozenset(symmetries(cells)) for name, cells in drawn().items()}
 
 
 def legal_places(block: str, filled: Cells) -> list[list[tuple[int, int]]]:
-    """Every way to place a block, in a fixed order."""
+    """List every way to place a block, in a fixed order."""
     free = frozenset((x, y) for x in range(1, 8) for y in range(1, 8)) - filled
     found = []
     for form in sorted(map(sorted, FORMS[block])):
@@ -75,7 +75,7 @@ def legal_places(block: str, filled: Cells) -> list[list[tuple[int, int]]]:
 
 
 def side_of_largest_square(filled: Cells) -> int:
-    """By looking at every square there is."""
+    """Look at every square there is."""
     return max(
         side
         for side in range(8)
@@ -86,7 +86,7 @@ def side_of_largest_square(filled: Cells) -> int:
 
 
 def place_line(cells: Sequence[tuple[int, int]]) -> str:
-    """A reply to PHASE2."""
+    """Spell a reply to PHASE2."""
     return " ".join(map(str, ["PLACE", len(cells), *(coordinate for cell in cells for coordinate in cell)]))
 
 
@@ -118,7 +118,7 @@ class Legal:
         return None
 
     def place(self, block: str) -> str:
-        """Any legal place, cells in any order; one PASS in eight."""
+        """Choose any legal place with its cells in any order, or PASS once in eight times."""
         places = legal_places(block, self.filled)
         if not places or self.chance.below(8) == 0:
             return "PLACE 0"

@@ -19,13 +19,13 @@ TAKEN_NS, LATE_NS = 150 * NS_PER_MS, 130 * NS_PER_MS
 
 
 def taken(reply: Reply, elapsed_ns: int, **growth: int) -> Reply:
-    """The reply, if it had come then, with that evidence of what its host took."""
+    """Return the reply as if it had come at that time, with this evidence of what its host took."""
     evidence = Evidence(elapsed_ns, **growth)  # type: ignore[arg-type]
     return reply._replace(elapsed_ns=elapsed_ns, stolen_ns=evidence.stolen_ns, evidence=evidence)
 
 
 def with_reply(transcript: Transcript, number: int, seat: Seat, reply: Reply) -> Transcript:
-    """Another reply at one exchange."""
+    """Replace one reply."""
     exchange = transcript.exchanges[number]
     changed = exchange._replace(replies={**exchange.replies, seat: reply})
     return replace(transcript, exchanges=(*transcript.exchanges[:number], changed, *transcript.exchanges[number + 1 :]))
@@ -52,5 +52,5 @@ def convicted_on_a_busy_host(match: Transcript) -> Transcript:
 
 
 def third_attempt() -> Transcript:
-    """A match whose first two attempts were void."""
+    """Play a match whose first two attempts were void."""
     return run_match(GAME, 2, seed(7), MemoryTransport([Legal(1), Legal(2)]), attempt=3)

@@ -47,7 +47,6 @@ class Legal:
         self.resigns = resigns
 
     def __call__(self, message: Message) -> Answer | None:
-        """See `engine.memory.Player`."""
         if message.limit_ns is None:
             return None
         line = "OK" if message.line == "READY" else json.dumps(self.move(json.loads(message.line)))
@@ -72,14 +71,13 @@ def play(seats: int, number: int, **others: Player) -> Transcript:
 
 
 class Loaded(Chance):
-    """Given dice."""
+    """Dice that come up as given."""
 
     def __init__(self, dice: str) -> None:
         super().__init__(b"")
         self.told: Iterator[str] = chain(dice.replace(" ", ""))
 
     def dice(self, count: int) -> tuple[int, ...]:
-        """See `engine.chance.Chance`."""
         return tuple([int(next(self.told)) for _ in range(count)])
 
 
@@ -91,6 +89,18 @@ class Table:
     events: Sequence[Event]
     result: Result | None  # None if the turns ended first
     next_view: dict[str, Any] | None  # the view that waits for an answer then
+
+    @property
+    def view(self) -> dict[str, Any]:
+        """The view that waits for an answer."""
+        assert self.next_view is not None
+        return self.next_view
+
+    @property
+    def ended(self) -> Result:
+        """The result of a match that is over."""
+        assert self.result is not None
+        return self.result
 
     def notices(self, seat: Seat) -> list[dict[str, Any]]:
         """The lines with an event that a seat has heard."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from deadheat.engine.chance import Chance
-from deadheat.engine.core import Message
+from deadheat.engine.core import Fault, Message
 from deadheat.engine.memory import Answer, MemoryTransport, Player
 from deadheat.engine.referee import run_match
 from deadheat.engine.transcript import Transcript
@@ -22,12 +22,25 @@ FAULTY_AT = [0, 1, 2, 3, 4, 12, 23, 24]
 
 
 def seed(number: int) -> bytes:
-    """A seed for a test."""
     return number.to_bytes(16, "big")
 
 
+ANSWERS: dict[str, tuple[Answer | None, Fault]] = {
+    "C-03-silence": (None, Fault.TIMEOUT),
+    "C-02-late-and-invalid": (Answer("no such word", 10_000_000_001), Fault.TIMEOUT),
+    "C-05-exit": (Answer(None, 5), Fault.EXITED),
+    "C-04-early-output": (Answer(None, 0, Fault.UNEXPECTED), Fault.UNEXPECTED),
+    "C-09-overflow": (Answer("x" * 5000, 5), Fault.OVERFLOW),
+    "C-09-bytes": (Answer("OK\udcff", 5), Fault.MALFORMED),
+    "C-06-empty": (Answer("", 5), Fault.MALFORMED),
+    "memory": (Answer(None, 5, Fault.MEMORY), Fault.MEMORY),
+    "C-08-case": (Answer("ok", 5), Fault.MALFORMED),
+}
+"""Answers that are a fault at every prompt of every game, and that fault."""
+
+
 class Legal:
-    """Plays any legal move of Yacht Auction; taking no time, or up to `slow_ns`."""
+    """Plays random legal moves of Yacht Auction, each in no time or in up to `slow_ns`."""
 
     def __init__(self, number: int, slow_ns: int = 0) -> None:
         self.chance = Chance(b"a legal player" + seed(number))
@@ -58,7 +71,7 @@ class Legal:
         return None
 
     def put(self) -> str:
-        """Any unused category with any five of the dice, in any order."""
+        """Choose any unused category and any five of the dice, in any order."""
         category = self.unused.pop(self.chance.below(len(self.unused)))
         chosen = ""
         for _ in range(5):
@@ -69,7 +82,7 @@ class Legal:
 
 
 def faulty(player: Player, at_prompt: int, answer: Answer | str | None) -> Player:
-    """Plays like `player`, but gives `answer` to its prompt number `at_prompt` (0: READY)."""
+    """Play like `player`, but give `answer` to prompt number `at_prompt` (0 is READY)."""
     prompts = 0
 
     def play(message: Message) -> Answer | str | None:
@@ -84,13 +97,13 @@ def faulty(player: Player, at_prompt: int, answer: Answer | str | None) -> Playe
 
 
 def play(number: int, first: Player | None = None, second: Player | None = None) -> Transcript:
-    """One match of Yacht Auction; legal players where none are given."""
+    """Play a match of Yacht Auction, with legal players where none are given."""
     players = (first or Legal(2 * number), second or Legal(2 * number + 1))
     return run_match(GAME, 2, seed(number), MemoryTransport(players))
 
 
 def timed(player: Player, elapsed_ns: dict[int, int]) -> Player:
-    """Plays like `player`, but takes these times for these of its prompts (0: READY)."""
+    """Play like `player`, but take these times for these of its prompts (0 is READY), and none for the others."""
     prompts = 0
 
     def answer(message: Message) -> Answer | str | None:
@@ -106,7 +119,7 @@ def timed(player: Player, elapsed_ns: dict[int, int]) -> Player:
 
 
 def overheard(player: Player, heard: list[str]) -> Player:
-    """Plays like `player` and keeps every line that it was sent."""
+    """Play like `player`, and add every line that it is sent to `heard`."""
 
     def play(message: Message) -> Answer | str | None:
         heard.append(message.line)
@@ -116,7 +129,7 @@ def overheard(player: Player, heard: list[str]) -> Player:
 
 
 def commands(transcript: Transcript, seat: int) -> list[str]:
-    """The protocol words sent to a seat, prompts marked by an exclamation mark."""
+    """List the protocol words sent to a seat, with an exclamation mark after prompts."""
     return [
         message.command + ("!" if message.limit_ns is not None else "")
         for exchange in transcript.exchanges
@@ -126,12 +139,12 @@ def commands(transcript: Transcript, seat: int) -> list[str]:
 
 
 def events(transcript: Transcript, kind: str) -> list[dict[str, Any]]:
-    """The events of one kind that a viewer sees, in order."""
+    """List the events of one kind that a viewer sees, in order."""
     return [dict(event) for event in transcript.events() if event["type"] == kind]
 
 
 def scripted(script: str) -> tuple[Player, Callable[[], None]]:
-    """A player out of a dialogue of lines ``<< line to the bot`` and ``>> its reply``, and a check that all was said.
+    """Make a player from a dialogue of lines ``<< to the bot`` and ``>> its reply``, and a check that all was said.
 
     A reply may end in a time: ``>> BID A 5 @ 500000001 ns``.
     """

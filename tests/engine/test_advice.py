@@ -50,7 +50,7 @@ def seeded(bot: Player, number: int) -> Player:
 
 
 def number_of(match: Transcript, seat: int) -> int:
-    """The seed of the adviser's draws."""
+    """Return the seed of the adviser's draws."""
     asked: list[str] = []
 
     def listens(message: Message) -> str | None:
@@ -135,7 +135,6 @@ class Announced:
     name, title, rules_version, seats, commands = "yacht-auction", "Announced", 1, range(2, 3), ("READY",)
 
     def play(self, seats: int, chance: Chance) -> Generator[Step, Mapping[Seat, Reply], Result]:
-        """See `engine.core.Game`."""
         play = GAMES["yacht-auction"].play(seats, chance)
         first = next(play)
         replies = yield Step(tuple(each._replace(line=f"{each.line} FIRST") for each in first.messages))

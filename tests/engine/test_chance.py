@@ -1,4 +1,4 @@
-"""The chance stream is a published algorithm: these values may never change."""
+"""The stream of chance is a published algorithm, so these values may never change."""
 
 from __future__ import annotations
 
@@ -25,19 +25,8 @@ def test_the_dice_of_a_seed_are_these_for_ever(number: int, dice: str) -> None:
 
 def test_other_bounds_are_stored_too() -> None:
     chance = Chance(b"deadheat")
-    assert [chance.below(bound) for bound in (1, 2, 3, 5, 6, 7, 10, 21, 100, 255, 256)] == [
-        0,
-        1,
-        0,
-        1,
-        0,
-        0,
-        5,
-        12,
-        8,
-        56,
-        151,
-    ]
+    stored = {1: 0, 2: 1, 3: 0, 5: 1, 6: 0, 7: 0, 10: 5, 21: 12, 100: 8, 255: 56, 256: 151}
+    assert {bound: chance.below(bound) for bound in stored} == stored
 
 
 def test_the_seeds_of_further_attempts_are_these_for_ever() -> None:
@@ -54,7 +43,7 @@ def test_the_commitment_is_the_hash_of_the_seed() -> None:
 
 
 def independent_stream(number: int, bound: int, count: int) -> list[int]:
-    """The algorithm again, from the module's description alone."""
+    """Compute the stream from the module's description alone."""
     data = b"".join(hashlib.sha256(seed(number) + block.to_bytes(8, "big")).digest() for block in range(count))
     return [byte % bound for byte in data if byte < bound * (256 // bound)][:count]
 
@@ -66,7 +55,7 @@ def test_the_description_suffices_to_write_it_again(bound: int) -> None:
 
 
 def test_a_byte_over_the_last_multiple_is_thrown_away() -> None:
-    """Without that, low faces would come up more often: 256 is no multiple of 6."""
+    """256 is no multiple of 6, so low faces would come up more often without this."""
     number, byte = next(
         (n, first) for n in range(1000) if (first := hashlib.sha256(seed(n) + bytes(8)).digest())[0] >= 252
     )
@@ -97,7 +86,7 @@ def test_pick_takes_from_the_same_stream() -> None:
 
 @pytest.mark.parametrize("number", range(5))
 def test_dice_are_numbers_below_six_of_the_same_stream(number: int) -> None:
-    """Also in between other numbers, and where bytes are thrown away: of 1,000, about 16 are."""
+    """This holds between other numbers too, and where a byte is thrown away, as 16 of 1,000 are."""
     chance, one_by_one = Chance(seed(number)), Chance(seed(number))
     for count in range(50):
         assert chance.dice(count) == tuple(one_by_one.below(6) + 1 for _ in range(count))

@@ -1,4 +1,4 @@
-"""`check_game`: every registered game passes it, and every way to break a game that it knows is found."""
+"""Every registered game passes `check_game`, which finds every way to break a game that is listed here."""
 
 from __future__ import annotations
 
@@ -44,6 +44,14 @@ def test_no_game_minds_spoilt_replies(name: str) -> None:
 # A small game to break ------------------------------------------------------------------------------------------
 
 COUNTER = itertools.count()  # no game may read this
+ODD_EVENTS: dict[str, dict[str, Any]] = {
+    "a tuple in an event": {"cards": (1, 2)},
+    "a number as a key": {"cards": {1: 2}},
+    "an event that is no JSON": {"cards": {1, 2}},
+    "NaN in an event": {"odds": float("nan")},
+    "a private event of nobody": {"private": True},
+    "a private event of a stranger": {"private": True, "seat": 9},
+}
 
 
 class Tricks:
@@ -101,9 +109,7 @@ class Tricks:
                 tricks[seat] += card == max(cards.values()) and [*cards.values()].count(card) == 1
             if bug == "the order of replies" and cards:
                 tricks[next(iter(cards))] += 1
-            shown = (
-                list(cards.values()) if bug == "the order of replies" else [cards.get(seat, 0) for seat in everybody]
-            )
+            shown = [*cards.values()] if bug == "the order of replies" else [cards.get(seat, 0) for seat in everybody]
             events.append({"type": "trick", "cards": shown})
             told = [Message(seat, "TRICK " + " ".join(map(str, shown))) for seat in everybody if seat not in faults]
             if bug == "a trick without an event":
@@ -116,7 +122,7 @@ class Tricks:
         return self.result(self.tricks if bug == "state on the game" else tricks, faults)
 
     def deal(self, hands: list[list[int]]) -> tuple[list[Message], list[Event]]:
-        """Everybody is told its cards, and viewers that they are private."""
+        """Tell all seats their cards, and viewers that these are private."""
         bug, everybody, seats = self.bug, range(len(hands)), len(hands)
         deals = [Message(seat, "DEAL " + " ".join(map(str, hands[seat]))) for seat in everybody]
         told = list(deals)
@@ -129,31 +135,19 @@ class Tricks:
             events = [{**event, "seat": (int(str(event["seat"])) + 1) % seats} for event in events]
         if bug == "a hand sent to all":
             told += [Message(seat, deals[0].line.replace("DEAL", "SPY")) for seat in everybody if seat != 0]
-        if bug == "a tuple in an event":
-            events.append({"type": "x", "cards": (1, 2)})
-        if bug == "a number as a key":
-            events.append({"type": "x", "cards": {1: 2}})
-        if bug == "an event that is no JSON":
-            events.append({"type": "x", "cards": {1, 2}})
-        if bug == "NaN in an event":
-            events.append({"type": "x", "odds": float("nan")})
+        if bug in ODD_EVENTS:
+            events.append({"type": "x", **ODD_EVENTS[bug]})
         if bug == "an event without a type":
             events.append({"kind": "x"})
-        if bug == "a private event of nobody":
-            events.append({"type": "x", "private": True})
-        if bug == "a private event of a stranger":
-            events.append({"type": "x", "private": True, "seat": seats})
         return told, events
 
     def ready(self, seats: int) -> tuple[Message, ...]:
-        """The first step."""
         limit_ns = 5 if self.bug == "another limit for READY" else 3_000_000_000
         words = "HELLO" if self.bug == "no READY" else "READY"
         messages = [Message(seat, words, limit_ns) for seat in range(seats)]
         return tuple(messages[1:] if self.bug == "READY to some" else messages)
 
     def prompts(self, asked: list[Seat], round_number: int) -> list[Message]:
-        """Prompt all active seats with PLAY."""
         line, limit_ns = "PLAY", 500_000_000
         if round_number == 1:
             line = {
@@ -176,7 +170,7 @@ class Tricks:
     def read(
         self, replies: Mapping[Seat, Reply], read: Callable[[Seat, str], Any]
     ) -> tuple[dict[Seat, Any], dict[Seat, Fault]]:
-        """The answers, and the refusals."""
+        """Separate the answers from the refusals."""
         found, failed = {}, {}
         for seat, reply in replies.items() if self.bug == "the order of replies" else sorted(replies.items()):
             try:
@@ -191,7 +185,6 @@ class Tricks:
         return found, failed
 
     def card(self, line: str, hand: list[int]) -> int:
-        """``CARD n``."""
         word = expect(line, "CARD", 1)[0]
         card = int(word) if self.bug == "numbers as Python reads them" else number(word)
         if card not in hand:
@@ -199,11 +192,10 @@ class Tricks:
         return card
 
     def failures(self, failed: Mapping[Seat, Fault]) -> list[Event]:
-        """The events of faults that viewers see."""
         return [{"type": "fault", "seat": seat, "fault": fault.value} for seat, fault in sorted(failed.items())]
 
     def farewell(self, everybody: range, faults: Mapping[Seat, Fault]) -> list[Message]:
-        """FINISH to all who can hear it."""
+        """Send FINISH to all who can hear it."""
         farewell = [Message(seat, "FINISH") for seat in everybody if seat not in faults]
         match self.bug:
             case "no FINISH":
@@ -251,7 +243,6 @@ class Player:
         self.hand: list[int] = []
 
     def answer(self, line: str) -> str | None:
-        """See `engine.check.Bot`."""
         words = line.split()
         if words[0] == "READY":
             return "OK"
@@ -340,7 +331,7 @@ def test_a_broken_game_is_found_and_told_what_is_wrong(bug: str, sentence: str) 
 
 
 def test_a_leak_in_a_real_game_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One bit of the dice of all others, in a field that the random bot does not even read."""
+    """The view tells one bit of the dice of all others, in a field that the random bot does not read."""
     honest = rules._Match.frame
 
     def leaky(match: rules._Match, seat: Seat) -> tuple[str, str]:
@@ -375,35 +366,20 @@ def test_a_game_must_be_described(attribute: str, value: object, sentence: str) 
 # What plays it ---------------------------------------------------------------------------------------------------
 
 
-class Cheat(Player):
-    """Plays a card that it does not have."""
+def answering(changed: Callable[[str, str | None], str | None]) -> type[Player]:
+    """Return a player that changes its answers to lines."""
 
-    def answer(self, line: str) -> str | None:
-        """See `engine.check.Bot`."""
-        return "CARD 10" if line.startswith("PLAY") else super().answer(line)
+    class Odd(Player):
+        def answer(self, line: str) -> str | None:
+            return changed(line, super().answer(line))
 
-
-class Silent(Player):
-    """Forgets to answer."""
-
-    def answer(self, line: str) -> str | None:
-        """See `engine.check.Bot`."""
-        return None if line.startswith("PLAY") else super().answer(line)
-
-
-class Talkative(Player):
-    """Answers what needs no answer."""
-
-    def answer(self, line: str) -> str | None:
-        """See `engine.check.Bot`."""
-        return super().answer(line) or "thanks"
+    return Odd
 
 
 class Forgetful(Player):
-    """Counts its cards, and is at a loss where they are not its own."""
+    """Raises an error of its own in some matches."""
 
     def answer(self, line: str) -> str | None:
-        """See `engine.check.Bot`."""
         if line.startswith("TRICK"):
             assert len(line.split()) > 3 - len(self.hand)
             assert self.chance.below(2)
@@ -413,9 +389,9 @@ class Forgetful(Player):
 @pytest.mark.parametrize(
     ("bot", "sentence"),
     [
-        (Cheat, r"faults of seats \[\] end as"),
-        (Silent, r"the bot answers None to 'PLAY'"),
-        (Talkative, "the bot answers 'thanks' to 'DEAL"),
+        (answering(lambda line, card: "CARD 10" if line.startswith("PLAY") else card), r"faults of seats \[\] end as"),
+        (answering(lambda line, card: None if line.startswith("PLAY") else card), r"the bot answers None to 'PLAY'"),
+        (answering(lambda _, card: card or "thanks"), "the bot answers 'thanks' to 'DEAL"),
     ],
 )
 def test_a_bot_that_does_not_play_legally_is_told_so(bot: type[Player], sentence: str) -> None:

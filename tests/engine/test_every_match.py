@@ -1,9 +1,8 @@
-"""What is the same in the matches of every game: names, bytes, and faults where both seats are asked at once."""
+"""What holds in the matches of every game: names, bytes, and faults where both seats are asked at once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,11 +17,11 @@ from deadheat.engine.transcript import Transcript, decode, encode
 from tests.engine import betris_players as betris
 from tests.engine import liars_players as liars
 from tests.engine import players as yacht
-from tests.engine.players import FAULTY_AT, faulty, overheard, timed
+from tests.engine.golden import TRANSCRIPTS
+from tests.engine.players import ANSWERS, FAULTY_AT, events, faulty, overheard, timed
 from tests.engine.test_betris_match import example
 from tests.lanes import examples
 
-TRANSCRIPTS = Path(__file__).parent.parent / "transcripts"
 numbers = st.integers(0, 2**50)
 
 
@@ -93,7 +92,7 @@ def golden() -> dict[str, Transcript]:
 
 @pytest.mark.parametrize("name", golden())
 def test_golden_transcripts_have_not_changed(name: str) -> None:
-    """If they are meant to: ``python -m tests.engine.test_every_match``, and a new version of format or rules."""
+    """``python -m tests.engine.test_every_match`` writes them anew; a change needs a new version of format or rules."""
     stored = (TRANSCRIPTS / name).read_bytes()
     transcript = decode(stored)
     assert encode(golden()[name]) == stored
@@ -102,17 +101,6 @@ def test_golden_transcripts_have_not_changed(name: str) -> None:
 
 # Faults in the games in which both seats are asked at once -------------------------------------------------------
 
-ANSWERS = {
-    "C-03-silence": (None, Fault.TIMEOUT),
-    "C-02-late-and-invalid": (Answer("no such word", 10_000_000_001), Fault.TIMEOUT),
-    "C-05-exit": (Answer(None, 5), Fault.EXITED),
-    "C-04-early-output": (Answer(None, 0, Fault.UNEXPECTED), Fault.UNEXPECTED),
-    "C-09-overflow": (Answer("x" * 5000, 5), Fault.OVERFLOW),
-    "C-09-bytes": (Answer("OK\udcff", 5), Fault.MALFORMED),
-    "C-06-empty": (Answer("", 5), Fault.MALFORMED),
-    "memory": (Answer(None, 5, Fault.MEMORY), Fault.MEMORY),
-    "C-08-case": (Answer("ok", 5), Fault.MALFORMED),
-}
 PROMPTS = 25
 
 both_games = pytest.mark.parametrize("players", [yacht, betris], ids=["yacht-auction", "betris-large"])
@@ -131,14 +119,12 @@ def test_c13_c14_a_fault_at_any_prompt_ends_the_match_there(
         assert len(transcript.exchanges) == at_prompt + 2
         assert transcript.exchanges[-1].messages == (Message(1 - seat, "FINISH"),)
         assert transcript.result.faults == {seat: fault}
-        assert transcript.result.ranks == ((2, 1) if seat == 0 else (1, 2))
-        assert transcript.result.points is None
+        assert (transcript.result.ranks, transcript.result.points) == ((2, 1) if seat == 0 else (1, 2), None)
         assert transcript.result.rated
-        told = [event for event in transcript.events() if event["type"] == "fault"]
-        assert [(event["seat"], event["fault"]) for event in told] == [(seat, fault.value)]
+        (told,) = events(transcript, "fault")
         prompt = transcript.last_prompt(seat)
         assert prompt is not None
-        assert told[0]["command"] == prompt.message.command
+        assert (told["seat"], told["fault"], told["command"]) == (seat, fault.value, prompt.message.command)
 
 
 @both_games

@@ -1,10 +1,10 @@
-"""Whole matches of Liar's Dice: views, rounds, eliminations, faults, hidden dice, and the losers computed again."""
+"""Whole matches of Liar's Dice: views, rounds, eliminations, faults, and the losers computed a second time."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -12,15 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deadheat.engine.chance import Chance
-from deadheat.engine.core import Fault, Message, Result
+from deadheat.engine.core import FOUND_BY_RULES, Fault, Message, Result
 from deadheat.engine.memory import Answer, Player
 from deadheat.engine.transcript import Transcript
 from deadheat.games.liars_dice.rules import BIDS
-from tests.engine.liars_players import GAME, Legal, may_follow, play, play_table
-from tests.engine.players import events, faulty, overheard, seed
+from tests.engine.liars_players import Legal, may_follow, play, play_table
+from tests.engine.players import ANSWERS, events, faulty, seed
 from tests.lanes import examples
 
-TRANSCRIPTS = Path(__file__).parent.parent / "transcripts"
 numbers = st.integers(0, 2**50)
 tables = st.integers(2, 6)
 
@@ -35,7 +34,7 @@ def claim(player: str, quantity: int, face: int) -> dict[str, Any]:
 
 def test_a_view_has_exactly_the_texts_fields() -> None:
     table = play_table("12345 23456 34561", ["P1 2x3", "P2 3x3"], 3)
-    assert table.next_view == {
+    assert table.view == {
         "you": "P3",
         "myDice": [3, 4, 5, 6, 1],
         "opponents": [{"id": "P1", "diceCount": 5}, {"id": "P2", "diceCount": 5}],
@@ -46,13 +45,14 @@ def test_a_view_has_exactly_the_texts_fields() -> None:
         "isYourTurn": True,
         "currentPlayer": "P3",
     }
-    fields = "you myDice opponents currentBid recentBids totalDiceInPlay round isYourTurn currentPlayer"
-    assert " ".join(table.next_view) == fields
+    assert [*table.view] == [
+        *("you", "myDice", "opponents", "currentBid", "recentBids", "totalDiceInPlay", "round"),
+        *("isYourTurn", "currentPlayer"),
+    ]
 
 
 def test_the_first_view_of_a_round_has_no_bid() -> None:
-    view = play_table("12345 23456", []).next_view
-    assert view is not None
+    view = play_table("12345 23456", []).view
     assert (view["currentBid"], view["recentBids"], view["round"]) == (None, [], 1)
 
 
@@ -74,41 +74,42 @@ def test_l06_recent_bids_are_those_of_others_since_ones_own() -> None:
     ]
 
 
-def test_l06_recent_bids_are_of_this_round_only() -> None:
-    table = play_table("11111 22222 33333" + "2222 22222 33333", ["P1 1x2", "P2 9x6", "P3 challenge", "P2 1x2"], 3)
-    assert table.next_view is not None
-    assert table.next_view["you"] == "P3"
-    assert table.next_view["recentBids"] == [claim("P2", 1, 2)]
-
-
-def test_l06_the_bid_of_one_who_has_left_is_still_a_bid() -> None:
-    table = play_table("11111 22222 33333", ["P1 1x2", "P2 1x3", "P3 1x4", "P1 1x5", "P2 resign"], 3)
-    assert table.next_view is not None
-    assert table.next_view["recentBids"] == [claim("P1", 1, 5)]
-    table = play_table("11111 22222 33333 44444", ["P1 1x2", "P2 1x3", "P3 1x4", "P4 1x5", "P1 resign", "P2 1x6"], 4)
-    assert table.next_view is not None
-    assert table.next_view["recentBids"] == [claim("P4", 1, 5), claim("P2", 1, 6)]
+@pytest.mark.parametrize(
+    ("dice", "turns", "seats", "bids"),
+    [
+        pytest.param(
+            "11111 22222 33333 2222 22222 33333",
+            ["P1 1x2", "P2 9x6", "P3 challenge", "P2 1x2"],
+            3,
+            [claim("P2", 1, 2)],
+            id="of this round only",
+        ),
+        pytest.param(
+            "11111 22222 33333",
+            ["P1 1x2", "P2 1x3", "P3 1x4", "P1 1x5", "P2 resign"],
+            3,
+            [claim("P1", 1, 5)],
+            id="none of one's own",
+        ),
+        pytest.param(
+            "11111 22222 33333 44444",
+            ["P1 1x2", "P2 1x3", "P3 1x4", "P4 1x5", "P1 resign", "P2 1x6"],
+            4,
+            [claim("P4", 1, 5), claim("P2", 1, 6)],
+            id="also of a player who has left",
+        ),
+    ],
+)
+def test_l06_which_bids_are_recent(dice: str, turns: list[str], seats: int, bids: list[dict[str, Any]]) -> None:
+    view = play_table(dice, turns, seats).view
+    assert (view["you"], view["recentBids"]) == ("P3", bids)
 
 
 def test_l19_opponents_are_the_active_ones_in_seat_order() -> None:
     table = play_table("11111 22222 33333 44444", ["P1 1x2", "P2 resign", "P3 1x3"], 4)
-    assert table.next_view is not None
-    assert table.next_view["you"] == "P4"
-    assert table.next_view["opponents"] == [{"id": "P1", "diceCount": 5}, {"id": "P3", "diceCount": 5}]
-    assert table.next_view["totalDiceInPlay"] == 15
-
-
-@given(tables, numbers)
-@examples(20)
-def test_every_line_is_spelled_as_a_compact_encoder_would(seats: int, number: int) -> None:
-    fields = {"challenge": ["event", "round", "challenger", "bid", "dice", "count", "loser"]}
-    for exchange in play(seats, number, p1=Legal(number, resigns=9)).exchanges:
-        for message in exchange.messages:
-            if message.line not in ("READY", "FINISH"):
-                line = json.loads(message.line)
-                assert json.dumps(line, separators=(",", ":")) == message.line
-                if "event" in line:
-                    assert list(line) == fields.get(line["event"], ["event", "round", "playerId"])
+    assert table.view["you"] == "P4"
+    assert table.view["opponents"] == [{"id": "P1", "diceCount": 5}, {"id": "P3", "diceCount": 5}]
+    assert table.view["totalDiceInPlay"] == 15
 
 
 # Challenges ------------------------------------------------------------------------------------------------------
@@ -145,63 +146,58 @@ def test_a_challenge_shows_all_dice_and_costs_its_loser_one(
             "count": counted,
             "loser": loser,
         }
-    assert table.next_view is not None
-    assert (table.next_view["you"], table.next_view["totalDiceInPlay"], table.next_view["round"]) == (loser, 9, 2)
+    assert (table.view["you"], table.view["totalDiceInPlay"], table.view["round"]) == (loser, 9, 2)
 
 
-def test_a_bid_that_was_met_by_a_hand_that_left_is_not_met_any_more() -> None:
-    """L-05: the hand of who resigns leaves the count."""
+def test_l05_the_dice_of_a_player_who_resigned_do_not_count() -> None:
     turns = ["P1 5x2", "P2 resign", "P3 challenge"]
-    (challenge,) = [
-        n for n in play_table("33333 22222 44444 6666 66666", turns, 3).notices(0) if n["event"] == "challenge"
-    ]
-    assert (challenge["count"], challenge["loser"], list(challenge["dice"])) == (0, "P1", ["P1", "P3"])
+    *_, challenge = play_table("33333 22222 44444 6666 66666", turns, 3).notices(0)
+    assert (challenge["event"], challenge["count"], challenge["loser"]) == ("challenge", 0, "P1")
+    assert list(challenge["dice"]) == ["P1", "P3"]
 
 
 # Rounds ----------------------------------------------------------------------------------------------------------
 
 
-def test_l07_seat_0_opens_and_then_the_loser() -> None:
-    table = play_table("22222 33333 44444", [], 3)
-    assert table.next_view is not None
-    assert table.next_view["you"] == "P1"
-    table = play_table("22222 33333 44444 22222 3333 44444", ["P1 1x2", "P2 9x2", "P3 challenge"], 3)
-    assert table.next_view is not None
-    assert (table.next_view["you"], table.next_view["round"]) == ("P2", 2)
+P2_OUT = "22222 33333 44444" + "22222 3333 44444" + "22222 333 44444" + "22222 33 44444" + "22222 3 44444"
+P3_OUT = "22222 33333 44444" + "22222 33333 4444" + "22222 33333 444" + "22222 33333 44" + "22222 33333 4"
+P2_LOSES = ["P1 1x2", *(5 * ["P2 9x2", "P3 challenge"])]
+P3_LOSES = ["P1 1x2", "P2 1x3", *(5 * ["P3 9x2", "P1 challenge"])]
+TIMEOUT, OK = Fault.TIMEOUT, "OK"
 
 
-SINGLE = "22222 33333 44444" + "22222 3333 44444" + "22222 333 44444" + "22222 33 44444" + "22222 3 44444"
-P2_LOSES = ["P2 9x2", "P3 challenge"]
+@pytest.mark.parametrize(
+    ("dice", "turns", "ready", "asked"),
+    [
+        pytest.param("22222 33333 44444", [], 3, ("P1", 1), id="seat 0 opens"),
+        pytest.param("33333 44444", [], [TIMEOUT, OK, OK], ("P2", 1), id="the next one where seat 0 is not ready"),
+        pytest.param(
+            "22222 33333 44444 22222 3333 44444", ["P1 1x2", "P2 9x2", "P3 challenge"], 3, ("P2", 2), id="the loser"
+        ),
+        pytest.param(P2_OUT + "22222 44444", P2_LOSES, 3, ("P3", 6), id="the next one where the loser is out"),
+        pytest.param(P3_OUT + "22222 33333", P3_LOSES, 3, ("P1", 6), id="the first seat after the last"),
+        pytest.param(
+            P2_OUT + "22222 44444", [*P2_LOSES, "P3 1x3", "P1 1x4", "P3 1x5"], 3, ("P1", 6), id="nobody who is out"
+        ),
+    ],
+)
+def test_l07_whose_turn_it_is(
+    dice: str, turns: list[str], ready: Sequence[str | Fault] | int, asked: tuple[str, int]
+) -> None:
+    view = play_table(dice, turns, ready).view
+    assert (view["you"], view["round"]) == asked
 
 
-def test_l07_after_an_elimination_the_next_active_seat_opens() -> None:
-    turns = ["P1 1x2", *(5 * P2_LOSES)]
-    table = play_table(SINGLE + "22222 44444", turns, 3)
-    assert table.next_view is not None
-    assert table.next_view["you"] == "P3"
+def test_everybody_hears_of_an_elimination() -> None:
+    table = play_table(P2_OUT + "22222 44444", P2_LOSES, 3)
     assert [notice["event"] for notice in table.notices(1)] == 5 * ["challenge"] + ["elimination"]
     assert table.notices(0) == table.notices(1) == table.notices(2)
     assert table.notices(0)[-1] == {"event": "elimination", "round": 5, "playerId": "P2"}
 
 
-def test_l07_the_seat_after_the_last_is_the_first() -> None:
-    three_out = "22222 33333 44444" + "22222 33333 4444" + "22222 33333 444" + "22222 33333 44" + "22222 33333 4"
-    turns = ["P1 1x2", "P2 1x3", *(5 * ["P3 9x2", "P1 challenge"])]
-    table = play_table(three_out + "22222 33333", turns, 3)
-    assert table.next_view is not None
-    assert table.next_view["you"] == "P1"
-
-
-def test_turns_pass_over_those_who_are_out() -> None:
-    turns = ["P1 1x2", *(5 * P2_LOSES), "P3 1x3", "P1 1x4", "P3 1x5"]
-    table = play_table(SINGLE + "22222 44444", turns, 3)
-    assert table.next_view is not None
-    assert table.next_view["you"] == "P1"
-
-
 def test_who_is_out_hears_on_and_is_asked_nothing() -> None:
-    turns = ["P1 1x2", *(5 * P2_LOSES), "P3 1x3", "P1 challenge", "P3 resign"]
-    table = play_table(SINGLE + "22222 44444" + "22222 4444", turns, 3)
+    turns = [*P2_LOSES, "P3 1x3", "P1 challenge", "P3 resign"]
+    table = play_table(P2_OUT + "22222 44444" + "22222 4444", turns, 3)
     assert table.result == Result((1, 3, 2), (5, 0, 0))
     assert table.heard[1][-1] == "FINISH"
     assert table.notices(1) == table.notices(0)
@@ -213,8 +209,7 @@ def test_who_is_out_hears_on_and_is_asked_nothing() -> None:
 
 def test_l05_a_resignation_leaves_the_bid_and_the_round_to_the_next_active_seat() -> None:
     table = play_table("22222 33333 44444", ["P1 3x2", "P2 resign"], 3)
-    view = table.next_view
-    assert view is not None
+    view = table.view
     assert (view["you"], view["currentBid"], view["round"], view["totalDiceInPlay"]) == ("P3", claim("P1", 3, 2), 1, 10)
     for seat in range(3):
         assert table.notices(seat) == [{"event": "resignation", "round": 1, "playerId": "P2"}]
@@ -222,53 +217,48 @@ def test_l05_a_resignation_leaves_the_bid_and_the_round_to_the_next_active_seat(
 
 def test_l05_who_resigns_instead_of_opening_leaves_that_to_the_next_seat() -> None:
     table = play_table("22222 33333 44444", ["P1 resign"], 3)
-    assert table.next_view is not None
-    assert (table.next_view["you"], table.next_view["currentBid"]) == ("P2", None)
+    assert (table.view["you"], table.view["currentBid"]) == ("P2", None)
 
 
-@pytest.mark.parametrize("way", ["resign", "timeout", "exited", "nonsense", "challenge"])
-def test_l05_one_player_left_ends_the_game(way: str) -> None:
+@pytest.mark.parametrize(
+    ("way", "fault"),
+    [
+        ("resign", None),
+        ("timeout", Fault.TIMEOUT),
+        ("exited", Fault.EXITED),
+        ("nonsense", Fault.MALFORMED),
+        pytest.param("challenge", Fault.ILLEGAL, id="L-14 a challenge without a bid"),
+    ],
+)
+def test_l05_one_player_left_ends_the_game(way: str, fault: Fault | None) -> None:
     table = play_table("22222 33333", [f"P1 {way}"])
-    assert table.result is not None
-    assert table.result.ranks == (2, 1)
+    assert (table.ended.ranks, table.ended.faults) == ((2, 1), {} if fault is None else {0: fault})
     assert table.heard[1][-2:] == ['{"event":"resignation","round":1,"playerId":"P1"}', "FINISH"]
 
 
 @pytest.mark.parametrize(
     ("reply", "fault"),
     [
-        ("timeout", Fault.TIMEOUT),
-        ("exited", Fault.EXITED),
-        ("overflow", Fault.OVERFLOW),
-        ("unexpected", Fault.UNEXPECTED),
-        ("memory", Fault.MEMORY),
+        *((fault.value, fault) for fault in Fault if fault not in FOUND_BY_RULES),
         ("OK", Fault.MALFORMED),
-        ("2x1", Fault.ILLEGAL),
-        ("31x4", Fault.ILLEGAL),
-        ("7x7", Fault.ILLEGAL),
+        *((bid, Fault.ILLEGAL) for bid in ("2x1", "31x4", "7x7")),
     ],
 )
 def test_l15_a_fault_eliminates_like_a_resignation_and_is_kept(reply: str, fault: Fault) -> None:
-    """C-14: for the others the two are the same."""
+    """To the others the two look the same (C-14)."""
     turns = ["P1 6x2", f"P2 {reply}", "P3 challenge", "P1 4x2", "P3 challenge"]
     failed = play_table("22222 33333 44444 2222 44444 222 44444", turns, 3)
     resigned = play_table("22222 33333 44444 2222 44444 222 44444", [turns[0], "P2 resign", *turns[2:]], 3)
     assert (failed.heard[0], failed.heard[2]) == (resigned.heard[0], resigned.heard[2])
-    told = [event for event in failed.events if event["type"] == "fault"]
-    assert [(event["seat"], event["fault"], event["command"]) for event in told] == [(1, fault, "TURN")]
+    (told,) = (event for event in failed.events if event["type"] == "fault")
+    assert (told["seat"], told["fault"], told["command"]) == (1, fault, "TURN")
     assert failed.heard[1] == resigned.heard[1][:2], "a program that failed is told nothing more"
-
-
-def test_l14_a_challenge_without_a_bid_costs_the_place() -> None:
-    result = play_table("22222 33333", ["P1 challenge"]).result
-    assert result == Result((2, 1), None, {0: Fault.ILLEGAL})
 
 
 def test_l08_places_are_the_reverse_order_of_elimination() -> None:
     turns = ["P1 1x2", "P2 resign", "P3 timeout", "P4 1x3", "P1 resign"]
-    result = play_table("22222 33333 44444 55555", turns, 4).result
-    assert result == Result((2, 4, 3, 1), None, {2: Fault.TIMEOUT})
-    assert result.rated
+    result = play_table("22222 33333 44444 55555", turns, 4).ended
+    assert (result, result.rated) == (Result((2, 4, 3, 1), None, {2: Fault.TIMEOUT}), True)
 
 
 def test_points_are_the_dice_left_and_none_after_a_fault() -> None:
@@ -281,17 +271,10 @@ def test_points_are_the_dice_left_and_none_after_a_fault() -> None:
 
 def test_c11_who_is_not_ready_is_out_before_the_first_round() -> None:
     table = play_table("22222 44444", ["P1 1x2"], ["OK", "ok", "OK"])
-    view = table.next_view
-    assert view is not None
+    view = table.view
     assert (view["you"], view["opponents"]) == ("P3", [{"id": "P1", "diceCount": 5}])
     assert table.notices(0) == table.notices(2) == [{"event": "resignation", "round": 0, "playerId": "P2"}]
     assert table.heard[1] == ["READY"]
-
-
-def test_l07_if_seat_0_is_not_ready_the_next_active_seat_opens() -> None:
-    table = play_table("33333 44444", [], [Fault.TIMEOUT, "OK", "OK"])
-    assert table.next_view is not None
-    assert table.next_view["you"] == "P2"
 
 
 @pytest.mark.parametrize(
@@ -304,8 +287,7 @@ def test_l07_if_seat_0_is_not_ready_the_next_active_seat_opens() -> None:
     ],
 )
 def test_c01_one_who_is_ready_alone_has_won(ready: list[str | Fault], ranks: tuple[int, ...]) -> None:
-    result = play_table("", [], ready).result
-    assert result is not None
+    result = play_table("", [], ready).ended
     assert (result.ranks, result.points, result.rated) == (ranks, None, True)
     assert len(result.faults) == len(ready) - 1
 
@@ -313,9 +295,8 @@ def test_c01_one_who_is_ready_alone_has_won(ready: list[str | Fault], ranks: tup
 @pytest.mark.parametrize("seats", range(2, 7))
 def test_c01_if_nobody_is_ready_nobody_wins(seats: int) -> None:
     table = play_table("", [], [Fault.TIMEOUT] * (seats - 1) + ["no"])
-    assert table.result is not None
-    assert (table.result.ranks, table.result.points, table.result.rated) == ((1,) * seats, None, False)
-    assert list(table.result.faults.values()) == [Fault.TIMEOUT] * (seats - 1) + [Fault.MALFORMED]
+    assert (table.ended.ranks, table.ended.points, table.ended.rated) == ((1,) * seats, None, False)
+    assert list(table.ended.faults.values()) == [Fault.TIMEOUT] * (seats - 1) + [Fault.MALFORMED]
     assert table.heard == [["READY"]] * seats
     assert [event["type"] for event in table.events] == ["fault"] * seats + ["final"]
 
@@ -324,7 +305,7 @@ def test_c01_if_nobody_is_ready_nobody_wins(seats: int) -> None:
 
 
 def recount(transcript: Transcript) -> list[str]:
-    """Compute who loses a die at each challenge, from the exchanged lines alone."""
+    """Compute the loser of each challenge from the exchanged lines alone."""
     lines = [json.loads(m.line) for e in transcript.exchanges for m in e.messages if m.seat == 0 and "event" in m.line]
     shown = [notice["dice"] for notice in lines if notice["event"] == "challenge"]
     hands: dict[str, list[int]] = {}  # of this round, by the views
@@ -365,17 +346,9 @@ def test_legal_play_never_faults_and_the_losers_are_what_the_dice_say(seats: int
     assert len(out) == seats - 1
     order = [*(f"P{seat + 1}" for seat in range(seats) if points[seat]), *reversed(out)]
     assert [order.index(f"P{seat + 1}") + 1 for seat in range(seats)] == list(result.ranks)
-
-
-@given(tables, numbers)
-@examples(30)
-def test_l18_a_match_has_at_most_5n_less_1_rounds_and_a_round_at_most_180_bids(seats: int, number: int) -> None:
-    transcript = play(seats, number)
-    told = [event["round"] for event in events(transcript, "round")]
-    assert told == list(range(1, len(told) + 1))
-    assert len(told) <= 5 * seats - 1
-    bids = Counter(event["round"] for event in events(transcript, "bid"))
-    assert max(bids.values()) <= 180
+    rounds = [event["round"] for event in events(transcript, "round")]
+    assert rounds == list(range(1, len(rounds) + 1)) and len(rounds) <= 5 * seats - 1, "L-18"
+    assert max(Counter(event["round"] for event in events(transcript, "bid")).values()) <= 180, "L-18"
 
 
 def test_l18_the_longest_round_has_180_bids() -> None:
@@ -408,7 +381,6 @@ def test_only_the_seat_whose_turn_it_is_is_asked() -> None:
 
 
 def test_the_dice_of_a_match_are_the_seed_alone() -> None:
-    """Round by round, seat by seat."""
     transcript = play(3, 7)
     chance = Chance(seed(7))
     hands = events(transcript, "hand")
@@ -420,20 +392,13 @@ def test_the_dice_of_a_match_are_the_seed_alone() -> None:
 
 # Faults anywhere -------------------------------------------------------------------------------------------------
 
-ANSWERS = {
-    "C-03-silence": (None, Fault.TIMEOUT),
-    "C-02-late-and-invalid": (Answer("no JSON", 4_000_000_000), Fault.TIMEOUT),
-    "C-05-exit": (Answer(None, 5), Fault.EXITED),
-    "C-04-early-output": (Answer(None, 0, Fault.UNEXPECTED), Fault.UNEXPECTED),
-    "C-09-overflow": (Answer('{"type":"challenge"}' + 4096 * " ", 5), Fault.OVERFLOW),
-    "C-09-bytes": (Answer('{"type":"challenge","x":"\udcff"}', 5), Fault.MALFORMED),
-    "memory": (Answer(None, 5, Fault.MEMORY), Fault.MEMORY),
-    "illegal": (Answer('{"type":"bid","quantity":31,"faceValue":2}', 5), None),
-}
-
 
 @pytest.mark.parametrize("seats", [2, 3, pytest.param(5, marks=pytest.mark.all)])
-@pytest.mark.parametrize(("answer", "fault"), ANSWERS.values(), ids=ANSWERS)
+@pytest.mark.parametrize(
+    ("answer", "fault"),
+    [*ANSWERS.values(), (Answer('{"type":"bid","quantity":31,"faceValue":2}', 5), None)],
+    ids=[*ANSWERS, "illegal"],
+)
 def test_c14_l15_a_fault_at_any_exchange_eliminates_its_seat_there(
     answer: Answer | None, fault: Fault | None, seats: int
 ) -> None:
@@ -450,61 +415,3 @@ def test_c14_l15_a_fault_at_any_exchange_eliminates_its_seat_there(
             assert all(m.seat != seat for exchange in cut.exchanges[number + 1 :] for m in exchange.messages)
             farewell = [Message(other, "FINISH") for other in range(seats) if other != seat]
             assert list(cut.exchanges[-1].messages[-len(farewell) :]) == farewell
-
-
-@pytest.mark.parametrize(("elapsed_ns", "fault"), [(500_000_000, None), (500_000_001, Fault.TIMEOUT)])
-def test_c03_a_turn_at_the_limit_is_in_time_and_a_nanosecond_later_is_not(elapsed_ns: int, fault: Fault | None) -> None:
-    late = faulty(Legal(0), 1, Answer('{"type":"bid","quantity":1,"faceValue":2}', elapsed_ns))
-    assert play(2, 0, p1=late).result.faults.get(0) == fault
-
-
-# Hidden dice -----------------------------------------------------------------------------------------------------
-
-
-class OneHandChanged(Chance):
-    """Like `Chance`, but the dice drawn from `start` to `end` are other dice."""
-
-    def __init__(self, chance_seed: bytes, start: int, end: int) -> None:
-        super().__init__(chance_seed)
-        self.changed = range(start, end)
-        self.drawn = 0
-
-    def dice(self, count: int) -> tuple[int, ...]:
-        """See `engine.chance.Chance`."""
-        dice = super().dice(count)
-        self.drawn += count
-        return tuple([die % 6 + 1 if n in self.changed else die for n, die in enumerate(dice, self.drawn - count)])
-
-
-@given(tables, numbers, st.integers(0, 5), st.data())
-@examples(40)
-def test_a_seats_dice_change_nothing_that_others_see_before_they_are_shown(
-    seats: int, number: int, seat: int, data: st.DataObject
-) -> None:
-    """With the same replies, two deals that differ in one hand of one round show the same lines until its challenge."""
-    whole = play(seats, number)
-    hands = events(whole, "hand")
-    chosen = data.draw(st.sampled_from([n for n, hand in enumerate(hands) if hand["seat"] == seat % seats]))
-    start, length = sum(len(hand["dice"]) for hand in hands[:chosen]), len(hands[chosen]["dice"])
-    chance = OneHandChanged(seed(number), start, start + length)
-    steps = GAME.play(seats, chance)
-    step = next(steps)
-    for exchange in whole.exchanges:
-        if any(e["type"] == "challenge" and e["round"] == hands[chosen]["round"] for e in exchange.events):
-            break
-        others = [[m for m in messages if m.seat != seat % seats] for messages in (step.messages, exchange.messages)]
-        assert others[0] == others[1]
-        if exchange.replies:
-            step = steps.send(exchange.replies)
-    assert chance.drawn >= start + length
-
-
-def test_a_view_shows_no_dice_but_ones_own() -> None:
-    heard: list[str] = []
-    transcript = play(2, 9, p1=overheard(Legal(90), heard))
-    hands = {hand["round"]: hand["dice"] for hand in events(transcript, "hand") if hand["seat"] == 0}
-    for line in heard[1:-1]:
-        view = json.loads(line)
-        if "event" not in view:
-            assert view["myDice"] == hands[view["round"]]
-            assert line.count("[") == 3

@@ -1,4 +1,4 @@
-"""Lines of JSON: how a reply may be spelled, and that a hostile one is always a fault."""
+"""Replies in JSON: how they may be spelled, and that every hostile line is a fault."""
 
 from __future__ import annotations
 
@@ -9,37 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deadheat.engine.chance import Chance
 from deadheat.engine.core import Fault
 from deadheat.engine.games.parsing import MAX_NESTING, MAX_NUMBER_CHARACTERS, Refused, integer, json_object
 from deadheat.games.liars_dice.rules import Bid, Move, check_action, read_action
-from tests.engine.liars_players import Legal, play
-from tests.engine.players import faulty
-from tests.lanes import scaled
 
 CURRENT = Bid(3, 4)
 
 
-def fault_of(line: str, current: Bid | None = CURRENT) -> Fault | None:
-    """The fault that a reply to the current bid is; None if it is none."""
-    refused = refusal(line, current)
-    return None if refused is None else refused.fault
-
-
-def refusal(line: str, current: Bid | None = CURRENT) -> Refused | None:
-    """The refusal with its words."""
+def fault_of(line: str) -> Fault | None:
+    """Return the fault of a reply to the current bid, or None. A refusal must quote little of a long line."""
+    found = None
     try:
-        check_action(read_action(line), current)
+        check_action(read_action(line), CURRENT)
     except Refused as refused:
-        return refused
-    return None
-
-
-@pytest.mark.parametrize("line", ["x" * 4000, '{"type":"bid","quantity":0.' + "9" * 900 + "}"])
-def test_a_refusal_quotes_little_of_a_long_line(line: str) -> None:
-    refused = refusal(line)
-    assert refused is not None
-    assert len(refused.why) < 100
+        found = refused
+    assert found is None or len(found.why) < 100
+    return found.fault if found else None
 
 
 def a_bid(quantity: str, face: str = "5") -> str:
@@ -116,13 +101,12 @@ def test_l10_anything_else_is_malformed(number: str) -> None:
 
 @pytest.mark.parametrize("quantity", ["-1", "0", "31", "999999999", "1e8", "-5.0"])
 def test_an_integer_out_of_range_is_illegal(quantity: str) -> None:
-    """The grammar is kept, the rules are not."""
     assert fault_of(a_bid(quantity)) is Fault.ILLEGAL
     assert fault_of(a_bid("4", quantity)) is Fault.ILLEGAL
 
 
 def test_l10_the_verdict_does_not_hang_on_the_interpreters_limits() -> None:
-    """A verifier may have set any limit on the digits of an integer, and be deep in calls."""
+    """A verifier may run with any limit on the digits of an integer."""
     lines = ["9" * 639, "9" * 641, "9" * 1000, "9" * 1001, "1e" + "9" * 900]
     faults = [(fault_of(a_bid(n)), fault_of(f'{{"type":"challenge","x":{n}}}')) for n in lines]
     before = sys.get_int_max_str_digits()
@@ -247,29 +231,3 @@ JSON = st.recursive(
 def test_no_json_gets_anything_but_a_fault_or_an_action_out_of_the_reader(value: object) -> None:
     fault = fault_of(json.dumps(value))
     assert fault in (Fault.MALFORMED, Fault.ILLEGAL) or isinstance(value, dict)
-
-
-PIECES = [
-    *('{"type":"bid",', '{"type":"challenge"', '{"type":"resign",', '"quantity":', '"faceValue":', "{", "}", "[", "]"),
-    *('"', "\\", ",", ":", " ", "\t", "\r", "\x00", "\ufeff", "\udcef\udcbb\udcbf", "\udc80", "\ud800", "é", "\u0663"),
-    *("\\u0000", "\\ud800", "\\udc00", "NaN", "Infinity", "-Infinity", "true", "null", "1e999", "5.0", "5e0", "-0.0"),
-    *("9" * 30, "9" * 5000, "1e" + "9" * 400, "[" * 3000, '{"a":' * 1500, '"type"', '"bid"', "3", "4", "OK", "FINISH"),
-]
-
-
-def test_a_hundred_thousand_hostile_lines_get_nothing_but_faults() -> None:
-    chance = Chance(b"hostile JSON")
-    for _ in range(scaled(100_000, 10_000)):
-        line = "".join(chance.pick(PIECES) for _ in range(chance.below(8)))
-        if fault_of(line) not in (Fault.MALFORMED, Fault.ILLEGAL):
-            assert line.lstrip().startswith('{"type":') and line.rstrip().endswith("}"), line
-
-
-def test_hostile_lines_in_a_match_end_as_the_faults_of_their_seat() -> None:
-    chance = Chance(b"hostile matches")
-    for number in range(300):
-        line = "".join(chance.pick(PIECES) for _ in range(chance.below(4))).replace("\ud800", "")  # no byte is read so
-        result = play(2, number, p1=faulty(Legal(0), 1, line)).result
-        assert result.faults.keys() == {0}
-        assert result.faults[0] in (Fault.MALFORMED, Fault.ILLEGAL, Fault.OVERFLOW)
-        assert result.ranks == (2, 1)

@@ -1,4 +1,4 @@
-"""The rules of Liar's Dice as tables out of their source text; a ruling's id stands in the name or parameter."""
+"""The rules of Liar's Dice as tables from their source text. Names and parameters contain the ids of rulings."""
 
 from __future__ import annotations
 
@@ -35,65 +35,52 @@ def test_ones_count_as_any_face_but_not_the_other_way_round(hands: list[str], fa
 
 # Raising Rules ---------------------------------------------------------------------------------------------------
 
-RAISES = [
+RAISES = {  # by current bid: the raises that are legal, and bids that are not
     # Non-1 to non-1: a higher quantity of any face, or the same quantity of a higher face.
-    ("3x4", "4x2", True),
-    ("3x4", "4x4", True),
-    ("3x4", "9x6", True),
-    ("3x4", "3x5", True),
-    ("3x4", "3x4", False),
-    ("3x4", "3x3", False),
-    ("3x4", "2x6", False),
-    ("3x6", "3x2", False),
+    "3x4": ("4x2 4x4 9x6 3x5", "3x4 3x3 2x6"),
     # Non-1 to 1: at least half the quantity, rounded up. The text's example: 6 threes, then 3 ones.
-    ("6x3", "3x1", True),
-    ("6x3", "4x1", True),
-    ("6x3", "2x1", False),
-    ("5x3", "3x1", True),
-    ("5x3", "2x1", False),
-    ("7x6", "4x1", True),
-    ("7x6", "3x1", False),
-    ("1x2", "1x1", True),
-    ("2x6", "1x1", True),
-    ("3x2", "1x1", False),
-    ("30x6", "15x1", True),
-    ("30x2", "14x1", False),
+    "6x3": ("3x1 4x1", "2x1"),
+    "5x3": ("3x1", "2x1"),
+    "7x6": ("4x1", "3x1"),
+    "1x2": ("1x1", ""),
+    "2x6": ("1x1", ""),
+    "3x2": ("", "1x1"),
+    "30x2": ("", "14x1"),
     # 1 to non-1: at least twice the quantity and one more. The text's example: 3 ones, then 7.
-    ("3x1", "7x2", True),
-    ("3x1", "7x6", True),
-    ("3x1", "6x6", False),
-    ("1x1", "3x2", True),
-    ("1x1", "2x6", False),
-    ("14x1", "29x2", True),
-    ("14x1", "28x6", False),
     # L-01: ones over ones, strictly more of them.
-    ("3x1", "4x1", True),
-    ("3x1", "3x1", False),
-    ("3x1", "2x1", False),
-    ("29x1", "30x1", True),
+    "3x1": ("7x2 7x6 4x1", "6x6 3x1 2x1"),
+    "1x1": ("3x2", "2x6"),
+    "14x1": ("29x2", "28x6"),
+    "29x1": ("30x1", ""),
     # L-04: above 14 ones no bid on another face is high enough.
-    ("15x1", "30x6", False),
-    ("15x1", "16x1", True),
-    ("30x6", "30x5", False),
-    ("30x1", "30x6", False),
-    ("30x1", "30x1", False),
-]
+    "15x1": ("16x1", "30x6"),
+    "3x6": ("", "3x2"),
+    "30x6": ("15x1", "30x5"),
+    "30x1": ("", "30x6 30x1"),
+}
 
 
 def bid(text: str) -> Bid:
-    """A bid like ``3x4``."""
+    """Read a bid like ``3x4``."""
     quantity, _, face = text.partition("x")
     return Bid(int(quantity), int(face))
 
 
-@pytest.mark.parametrize(("old", "new", "legal"), RAISES)
-def test_l01_a_bid_must_raise_the_current_one(old: str, new: str, legal: bool) -> None:
-    fault = None
+def fault_in(action: Bid | Move, current: Bid | None) -> Fault | None:
     try:
-        check_action(bid(new), bid(old))
+        check_action(action, current)
     except Refused as refused:
-        fault = refused.fault
-    assert fault == (None if legal else Fault.ILLEGAL)
+        return refused.fault
+    return None
+
+
+@pytest.mark.parametrize("current", RAISES)
+def test_l01_a_bid_must_raise_the_current_one(current: str) -> None:
+    legal, illegal = RAISES[current]
+    for text in legal.split():
+        assert fault_in(bid(text), bid(current)) is None, text
+    for text in illegal.split():
+        assert fault_in(bid(text), bid(current)) is Fault.ILLEGAL, text
 
 
 def test_l01_the_one_order_of_bids_is_what_the_texts_three_rules_say() -> None:
@@ -130,13 +117,7 @@ def test_l02_any_bid_opens(opening: tuple[int, int]) -> None:
     ],
 )
 def test_l04_near_the_top_only_the_raises_that_exist_are_left(current: str, left: list[str]) -> None:
-    legal = []
-    for claim in CLAIMS:
-        try:
-            check_action(Bid(*claim), bid(current))
-        except Refused:
-            continue
-        legal.append(claim)
+    legal = [claim for claim in CLAIMS if fault_in(Bid(*claim), bid(current)) is None]
     assert sorted(legal) == sorted(bid(text) for text in left)
     check_action(Move.CHALLENGE, bid(current))
     check_action(Move.RESIGN, bid(current))
@@ -146,9 +127,7 @@ def test_l04_near_the_top_only_the_raises_that_exist_are_left(current: str, left
 
 
 def test_l14_a_challenge_without_a_bid_is_illegal() -> None:
-    with pytest.raises(Refused) as refused:
-        check_action(Move.CHALLENGE, None)
-    assert refused.value.fault is Fault.ILLEGAL
+    assert fault_in(Move.CHALLENGE, None) is Fault.ILLEGAL
 
 
 def test_resigning_is_always_legal() -> None:
@@ -161,6 +140,4 @@ def test_resigning_is_always_legal() -> None:
 )
 @pytest.mark.parametrize("current", [None, Bid(3, 4)])
 def test_there_is_no_bid_beyond_thirty_dice_and_six_faces(claim: tuple[int, int], current: Bid | None) -> None:
-    with pytest.raises(Refused) as refused:
-        check_action(Bid(*claim), current)
-    assert refused.value.fault is Fault.ILLEGAL
+    assert fault_in(Bid(*claim), current) is Fault.ILLEGAL

@@ -6,12 +6,12 @@ import pytest
 
 from deadheat.engine.notes import Note, notes
 from deadheat.engine.scenes import scenes
-from tests.engine.test_scenes import NAMES, read
+from tests.engine.golden import NAMES, read
 
 
 @pytest.mark.parametrize("name", ["yacht-auction", "betris-large", "liars-dice", "liars-dice-six", "betris-large-bank"])
 def test_each_answer_has_its_scene(name: str) -> None:
-    """A note to every answer, by number and by order alike: its scene shows that very answer."""
+    """Numbered and unnumbered notes, one for each answer, point to the scene that shows that answer."""
     transcript = read(name)
     told = scenes(transcript, NAMES)
     for seat in range(transcript.seats):

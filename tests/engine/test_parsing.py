@@ -1,4 +1,4 @@
-"""The strict reader: every line that is not exactly in the grammar is a fault, and nothing is ever an exception."""
+"""The strict reader of replies: every line outside the grammar is a fault, and none raises any other exception."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deadheat.engine.chance import Chance
 from deadheat.engine.core import FOUND_BY_RULES, Fault, Reply
 from deadheat.engine.games.parsing import Refused, expect, line_of, number, words
 from deadheat.games.yacht_auction.rules import Player, read_bid, read_put
-from tests.lanes import scaled
 
 
 @pytest.mark.parametrize(
@@ -28,11 +26,15 @@ def test_c06_blanks_are_trimmed_and_part_words_in_runs(line: str, expected: list
     assert words(line) == expected
 
 
+def fault_in(read: Callable[..., object], *arguments: object) -> Fault:
+    with pytest.raises(Refused) as refused:
+        read(*arguments)
+    return refused.value.fault
+
+
 @pytest.mark.parametrize("line", ["", " ", "\t\r ", "\r"])
 def test_c06_an_empty_line_is_malformed(line: str) -> None:
-    with pytest.raises(Refused) as refused:
-        words(line)
-    assert refused.value.fault is Fault.MALFORMED
+    assert fault_in(words, line) is Fault.MALFORMED
 
 
 @pytest.mark.parametrize(
@@ -40,16 +42,12 @@ def test_c06_an_empty_line_is_malformed(line: str) -> None:
 )
 @pytest.mark.parametrize("place", ["{}OK", "OK{}", "BID{}A 5"])
 def test_c06_other_space_is_malformed(space: str, place: str) -> None:
-    with pytest.raises(Refused) as refused:
-        words(place.format(space))
-    assert refused.value.fault is Fault.MALFORMED
+    assert fault_in(words, place.format(space)) is Fault.MALFORMED
 
 
 @pytest.mark.parametrize("character", ["\x00", "\x7f", "\x1b", "\udcff", "é", "\uff21", "\r"], ids=ascii)
 def test_c09_what_is_not_printable_ascii_is_malformed(character: str) -> None:
-    with pytest.raises(Refused) as refused:
-        words(f"O{character}K")
-    assert refused.value.fault is Fault.MALFORMED
+    assert fault_in(words, f"O{character}K") is Fault.MALFORMED
 
 
 @pytest.mark.parametrize(
@@ -63,34 +61,17 @@ def test_c07_one_to_nine_digits_are_a_number(word: str, value: int) -> None:
 @pytest.mark.parametrize(
     "word",
     [
-        "",
-        "-1",
-        "+1",
-        "1_000",
-        "1.0",
-        "1e3",
-        "0x10",
-        "1234567890",
-        "0000000001",
-        "\u0663",
-        "\uff11",
-        "\u00b2",
-        "1\n",
-        "NaN",
-        "9" * 5000,
+        *("", "-1", "+1", "1_000", "1.0", "1e3", "0x10", "1234567890", "0000000001", "NaN"),
+        *("\u0663", "\uff11", "\u00b2", "1\n", "9" * 5000),
     ],
 )
 def test_c07_anything_else_is_no_number(word: str) -> None:
-    with pytest.raises(Refused) as refused:
-        number(word)
-    assert refused.value.fault is Fault.MALFORMED
+    assert fault_in(number, word) is Fault.MALFORMED
 
 
 @pytest.mark.parametrize("line", ["ok", "Ok", "OKAY", "OK OK", "PUT", "O K"])
 def test_c11_ready_takes_exactly_ok(line: str) -> None:
-    with pytest.raises(Refused) as refused:
-        expect(line, "OK", 0)
-    assert refused.value.fault is Fault.MALFORMED
+    assert fault_in(expect, line, "OK", 0) is Fault.MALFORMED
 
 
 @pytest.mark.parametrize("fault", [fault for fault in Fault if fault not in FOUND_BY_RULES])
@@ -111,65 +92,7 @@ def test_a_refusal_quotes_little_of_a_long_line() -> None:
     assert len(refused.value.why) < 100
 
 
-READERS: list[Callable[[str, Player], object]] = [read_bid, read_put]
-
-
-def fault_of(line: str) -> Fault | None:
-    """The fault that any of the readers finds in the line; None if all of them take it."""
-    found = None
-    for read in READERS:
-        try:
-            read(line, Player(dice="1123456666"))
-        except Refused as refused:
-            found = refused.fault
-    return found
-
-
 @given(st.text() | st.binary().map(lambda data: data.decode("utf-8", "surrogateescape")))
 def test_no_text_gets_anything_but_a_fault_out_of_the_readers(line: str) -> None:
-    assert fault_of(line) in (Fault.MALFORMED, Fault.ILLEGAL)
-
-
-PIECES = [
-    *("BID", "PUT", "OK", "A", "B", "YACHT", "ONE", "11234", "66666", "0", "100000", "100001", "-1", " ", "  ", "\t"),
-    *(
-        "\r",
-        "\x00",
-        "\x0b",
-        "\u00a0",
-        "\udc80",
-        "\ud800",
-        "é",
-        "\u0663",
-        "9" * 30,
-        "9" * 5000,
-        "1e999",
-        "NaN",
-        "true",
-        "5.0",
-    ),
-    *(
-        "[" * 3000,
-        '{"a":',
-        '"',
-        "\\",
-        "%s",
-        "{0}",
-        "\u202e",
-        "\U0001f3b2",
-        "FINISH",
-        "bid",
-        "Put",
-        "yacht",
-        "1123",
-        "77777",
-    ),
-]
-
-
-def test_a_hundred_thousand_hostile_lines_get_nothing_but_faults() -> None:
-    chance = Chance(b"hostile lines")
-    for _ in range(scaled(100_000, 10_000)):
-        glue = chance.pick(["", " ", " "])
-        line = glue.join(chance.pick(PIECES) for _ in range(chance.below(5)))
-        assert fault_of(line) in (Fault.MALFORMED, Fault.ILLEGAL)
+    for read in (read_bid, read_put):
+        assert fault_in(read, line, Player(dice="1123456666")) in (Fault.MALFORMED, Fault.ILLEGAL)

@@ -16,7 +16,7 @@ Play = Generator[Step, Mapping[Seat, Reply], Result]
 
 
 class GuessTheDie:
-    """Every seat guesses one die, and right guesses win. Takes one exchange, and one more to say farewell."""
+    """Every seat guesses one die, and right guesses win. A match has two exchanges, one of them the farewell."""
 
     name = "guess"
     title = "Guess"
@@ -25,7 +25,6 @@ class GuessTheDie:
     commands = ("GUESS",)
 
     def play(self, seats: int, chance: Chance) -> Play:
-        """See `engine.core.Game`."""
         die = chance.dice(1)[0]
         replies = yield Step(tuple(Message(seat, "GUESS", 10) for seat in range(seats)), ({"type": "ask"},))
         right = [replies[seat].line == str(die) for seat in range(seats)]
@@ -55,28 +54,16 @@ def test_a_game_is_not_played_by_a_number_of_seats_it_does_not_have(seats: int) 
 @pytest.mark.parametrize(
     ("answer", "reply"),
     [
-        (Answer("1", 10), Reply("1", 10)),
-        (Answer("1", 11), Reply(None, 10, Fault.TIMEOUT)),
-        (None, Reply(None, 10, Fault.TIMEOUT)),
-        (Answer(None, 3), Reply(None, 3, Fault.EXITED)),
-        (Answer(None, 3, Fault.MEMORY), Reply(None, 3, Fault.MEMORY)),
-        (Answer("x" * 4096, 3), Reply("x" * 4096, 3)),
-        (Answer("x" * 4097, 3), Reply(None, 3, Fault.OVERFLOW)),
-        (Answer("\udcff" * 4096, 3), Reply("\udcff" * 4096, 3)),
-        (Answer("x" * 4097, 11), Reply(None, 10, Fault.TIMEOUT)),
-        (Answer(None, 11, Fault.EXITED), Reply(None, 10, Fault.TIMEOUT)),
-    ],
-    ids=[
-        "C-03-at-the-limit",
-        "C-03-a-nanosecond-late",
-        "C-03-silence",
-        "C-05-exit",
-        "memory",
-        "C-09-longest-line",
-        "C-09-overflow",
-        "C-09-bytes-are-counted",
-        "C-02-late-before-overflow",
-        "C-02-late-before-exit",
+        pytest.param(Answer("1", 10), Reply("1", 10), id="C-03-at-the-limit"),
+        pytest.param(Answer("1", 11), Reply(None, 10, Fault.TIMEOUT), id="C-03-a-nanosecond-late"),
+        pytest.param(None, Reply(None, 10, Fault.TIMEOUT), id="C-03-silence"),
+        pytest.param(Answer(None, 3), Reply(None, 3, Fault.EXITED), id="C-05-exit"),
+        pytest.param(Answer(None, 3, Fault.MEMORY), Reply(None, 3, Fault.MEMORY), id="memory"),
+        pytest.param(Answer("x" * 4096, 3), Reply("x" * 4096, 3), id="C-09-longest-line"),
+        pytest.param(Answer("x" * 4097, 3), Reply(None, 3, Fault.OVERFLOW), id="C-09-overflow"),
+        pytest.param(Answer("\udcff" * 4096, 3), Reply("\udcff" * 4096, 3), id="C-09-bytes-are-counted"),
+        pytest.param(Answer("x" * 4097, 11), Reply(None, 10, Fault.TIMEOUT), id="C-02-late-before-overflow"),
+        pytest.param(Answer(None, 11, Fault.EXITED), Reply(None, 10, Fault.TIMEOUT), id="C-02-late-before-exit"),
     ],
 )
 def test_simulated_time_is_judged_like_real_time(answer: Answer | None, reply: Reply) -> None:
@@ -85,13 +72,12 @@ def test_simulated_time_is_judged_like_real_time(answer: Answer | None, reply: R
 
 
 class Broken:
-    """A transport that is ours to be ashamed of."""
+    """A transport that fails, or breaks its promise, through our doing."""
 
     def __init__(self, replies: Mapping[Seat, Reply] | TransportError) -> None:
         self.replies = replies
 
     def exchange(self, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
-        """See `engine.core.Transport`."""
         if isinstance(self.replies, TransportError):
             raise self.replies
         return self.replies
@@ -123,7 +109,6 @@ class AsksTwice(GuessTheDie):
     """A game that breaks its promise."""
 
     def play(self, seats: int, chance: Chance) -> Play:
-        """See `engine.core.Game`."""
         yield Step((Message(0, "ONE", 10), Message(0, "TWO", 10)))
         return Result((1,), None)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,19 +12,12 @@ import pytest
 from deadheat.engine.games import GAMES
 from deadheat.engine.scenes import DIRECTORS, document, scenes
 from deadheat.engine.scenes.core import moments
-from deadheat.engine.transcript import Transcript, decode
-
-GOLDEN = sorted((Path(__file__).parent.parent / "transcripts").glob("*.jsonl"))
-NAMES = ("ada", "bob", "eve", "dan", "joe", "kim")
+from tests.engine.golden import NAMES, every_match, read
 
 
-def read(name: str) -> Transcript:
-    return decode((Path(__file__).parent.parent / "transcripts" / f"{name}.jsonl").read_bytes())
-
-
-@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
-def test_every_match_becomes_a_document_of_whole_scenes(path: Path) -> None:
-    transcript = decode(path.read_bytes())
+@every_match
+def test_every_match_becomes_a_document_of_whole_scenes(name: str) -> None:
+    transcript = read(name)
     made = document(transcript, NAMES[: transcript.seats])
     assert json.loads(json.dumps(made)) == made
     assert made["names"] == list(NAMES[: transcript.seats])
@@ -38,25 +30,17 @@ def test_every_match_becomes_a_document_of_whole_scenes(path: Path) -> None:
     assert exchanges == sorted(exchanges)
 
 
-@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
-def test_every_answer_but_that_to_ready_is_shown_once(path: Path) -> None:
-    """An answer stands with the event that it led to; several answers can lead to one event."""
-    transcript = decode(path.read_bytes())
-    shown = [
-        (answer.seat, answer.command, answer.elapsed_ms)
-        for scene in scenes(transcript, NAMES)
-        for answer in scene.answers
-        if answer.command != "READY" and scene.fault is None
-    ]
-    given = [
-        (prompt.message.seat, prompt.message.command, round(prompt.reply.elapsed_ns / 1e6, 3))
-        for prompt in transcript.prompts()
-    ]
-    assert set(shown) <= set(given)
-    places = [(scene.exchange, answer.seat) for scene in scenes(transcript, NAMES) for answer in scene.answers]
+@every_match
+def test_every_answer_but_that_to_ready_is_shown_once(name: str) -> None:
+    """An answer is shown with the event that it led to. Several answers can lead to one event."""
+    transcript = read(name)
+    told = [(scene, answer) for scene in scenes(transcript, NAMES) for answer in scene.answers]
+    shown = {(a.seat, a.command, a.elapsed_ms) for scene, a in told if a.command != "READY" and scene.fault is None}
+    given = {(p.message.seat, p.message.command, round(p.reply.elapsed_ns / 1e6, 3)) for p in transcript.prompts()}
+    assert shown <= given
+    places = [(scene.exchange, answer.seat) for scene, answer in told]
     assert len(places) == len(set(places)), "none stands with two events"
-    missing = set(given) - set(shown)
-    assert all(command == "READY" or transcript.result.faults for _, command, _ in missing)
+    assert all(command == "READY" or transcript.result.faults for _, command, _ in given - shown)
 
 
 def test_the_last_scene_of_yacht_auction_has_the_final_sheets() -> None:
@@ -85,9 +69,9 @@ def test_the_last_scene_of_liars_dice_has_the_places_and_the_dice_left() -> None
         assert [place or 1 for place in last["places"]] == final["ranks"]
 
 
-@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
-def test_a_scene_is_not_changed_by_those_after_it(path: Path) -> None:
-    transcript = decode(path.read_bytes())
+@every_match
+def test_a_scene_is_not_changed_by_those_after_it(name: str) -> None:
+    transcript = read(name)
     names = NAMES[: transcript.seats]
     one_by_one = [
         json.dumps(scene.as_json()) for scene in DIRECTORS[transcript.game].scenes(moments(transcript), names)
@@ -95,9 +79,9 @@ def test_a_scene_is_not_changed_by_those_after_it(path: Path) -> None:
     assert one_by_one == [json.dumps(scene.as_json()) for scene in scenes(transcript, names)[:-1]]
 
 
-@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
-def test_the_figures_change_once_for_all_seats_that_answered_at_once(path: Path) -> None:
-    transcript = decode(path.read_bytes())
+@every_match
+def test_the_figures_change_once_for_all_seats_that_answered_at_once(name: str) -> None:
+    transcript = read(name)
     told = document(transcript, NAMES[: transcript.seats])["scenes"]
     changed = [new["exchange"] for old, new in pairwise(told) if old["figures"] != new["figures"]]
     assert len(changed) == len(set(changed))
@@ -114,10 +98,10 @@ def test_a_lead_within_a_round_of_simultaneous_answers_decides_nothing() -> None
     assert opens["state"]["last"] == [1, "SMALL_STRAIGHT"]
 
 
-@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
-def test_a_match_under_other_rules_is_told_event_by_event_and_names_no_picture(path: Path) -> None:
+@every_match
+def test_a_match_under_other_rules_is_told_event_by_event_and_names_no_picture(name: str) -> None:
     """The picture of a game could not draw what its director did not make."""
-    transcript = decode(path.read_bytes())
+    transcript = read(name)
     made = document(replace(transcript, rules_version=99), NAMES[: transcript.seats])
     assert (made["game"], made["board"]) == ("", {})
     assert [scene["words"] for scene in made["scenes"]][-1] == scenes(transcript, NAMES)[-1].words

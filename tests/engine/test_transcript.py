@@ -1,4 +1,4 @@
-"""The codec: what was encoded comes back, and altered bytes are refused."""
+"""The codec of transcripts: what is encoded comes back, and altered bytes are refused."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Lines = list[dict[str, Any]]
 
 
 def objects(data: bytes) -> Lines:
-    """The lines of a transcript, parsed."""
+    """Parse the lines of a transcript."""
     return [json.loads(line) for line in data.splitlines()]
 
 
 def chained(items: Lines) -> bytes:
-    """Lines with a good chain, whatever they say: what a forger would write."""
+    """Encode lines with a correct chain of hashes, as a forger would."""
     lines: list[bytes] = []
     for item in items:
         if lines and isinstance(item, dict):
@@ -88,7 +88,7 @@ def exchanges(draw: st.DrawFn, seats: int) -> Exchange:
 
 @st.composite
 def transcripts(draw: st.DrawFn) -> Transcript:
-    """Any match of any game, played or not."""
+    """Any transcript that the codec must bear, whether a match can have produced it or not."""
     seats = draw(st.integers(1, 6))
     points = st.integers(-(10**15), 10**15) | st.fractions(-(10**15), 10**15, max_denominator=10**4)
     return Transcript(
@@ -107,18 +107,12 @@ def transcripts(draw: st.DrawFn) -> Transcript:
 
 
 @given(transcripts())
-def test_what_is_encoded_comes_back(transcript: Transcript) -> None:
-    assert decode(encode(transcript)) == transcript
-
-
-@given(transcripts())
-def test_a_transcript_is_spelled_as_the_json_module_spells_it(transcript: Transcript) -> None:
-    assert chained(objects(encode(transcript))) == encode(transcript)
-
-
-@given(transcripts())
-def test_a_transcript_is_json_lines_in_ascii(transcript: Transcript) -> None:
+def test_what_is_encoded_comes_back_and_is_spelled_as_the_json_module_spells_it_in_ascii(
+    transcript: Transcript,
+) -> None:
     data = encode(transcript)
+    assert decode(data) == transcript
+    assert chained(objects(data)) == data
     assert data.isascii()
     assert data.endswith(b"\n")
     assert [type(item) for item in objects(data)] == [dict] * (len(transcript.exchanges) + 2)
@@ -255,7 +249,7 @@ def test_what_no_match_can_have_written_is_refused(forge: Callable[[Lines], obje
 
 
 def test_there_is_one_spelling_only() -> None:
-    """Blanks, another escape: the same match with another content address."""
+    """Another spelling would give the same match a second content address."""
     lines = SHORT.splitlines()
     for last in (lines[-1].replace(b":", b": ", 1), lines[-1] + b"\r", lines[-1].replace(b'"r', b'"\\u0072', 1)):
         assert json.loads(last) == json.loads(lines[-1])
@@ -309,15 +303,9 @@ def test_random_junk_raises_nothing_else(data: bytes) -> None:
 
 
 def places(value: object, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Yield the places where a value can be replaced."""
-    if isinstance(value, dict | list):
-        keys = value if isinstance(value, dict) else range(len(value))
-        return (
-            [path, *(place for key in keys for place in places(value[key], (*path, key)))]
-            if path
-            else [place for key in keys for place in places(value[key], (key,))]
-        )
-    return [path]
+    """List the places where a value can be replaced."""
+    keys = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    return [*([path] if path else []), *(place for key in keys for place in places(value[key], (*path, key)))]  # type: ignore[index]
 
 
 @given(st.data())

@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
 from deadheat.engine.core import Fault, Reply
 from deadheat.engine.games import GAMES
 from deadheat.engine.scenes import document_so_far, scenes, scenes_so_far
-from deadheat.engine.transcript import BadTranscript, Transcript, decode
+from deadheat.engine.transcript import BadTranscript, Transcript
 from deadheat.engine.unfinished import objection, read_replies, unfinished, write_replies
-
-GOLDEN = sorted((Path(__file__).parent.parent / "transcripts").glob("*.jsonl"))
-NAMES = ("ada", "bob", "eve", "dan", "joe", "kim")
-
-
-def read(name: str) -> Transcript:
-    return decode((Path(__file__).parent.parent / "transcripts" / f"{name}.jsonl").read_bytes())
+from tests.engine.golden import NAMES, every_match, read
 
 
 def replies(transcript: Transcript) -> list[dict[int, Reply]]:
     return [dict(exchange.replies) for exchange in transcript.exchanges]
 
 
-@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
-def test_replies_make_the_match_again_up_to_any_moment(path: Path) -> None:
-    transcript = decode(path.read_bytes())
+@every_match
+def test_replies_make_the_match_again_up_to_any_moment(name: str) -> None:
+    transcript = read(name)
     game, given = GAMES[transcript.game], replies(transcript)
     for length in {0, 1, len(given) // 2, len(given) - 1}:
         found = unfinished(game, transcript.seats, transcript.seed, given[:length])
@@ -40,9 +33,9 @@ def test_replies_make_the_match_again_up_to_any_moment(path: Path) -> None:
     assert (whole.exchanges, whole.result) == (transcript.exchanges, transcript.result)
 
 
-@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
-def test_its_scenes_are_those_of_the_finished_match(path: Path) -> None:
-    transcript = decode(path.read_bytes())
+@every_match
+def test_its_scenes_are_those_of_the_finished_match(name: str) -> None:
+    transcript = read(name)
     names = NAMES[: transcript.seats]
     whole = unfinished(GAMES[transcript.game], transcript.seats, transcript.seed, replies(transcript))
     assert scenes_so_far(GAMES[transcript.game], whole, names) == scenes(transcript, names)[:-1]
@@ -85,10 +78,13 @@ def test_nothing_that_follows_from_the_seed_is_shown_before_its_time(name: str) 
         before = scene_count
 
 
-def test_replies_survive_being_written_down() -> None:
-    for path in GOLDEN:
-        given = replies(decode(path.read_bytes()))
-        assert read_replies(write_replies(given)) == given
+@every_match
+def test_replies_survive_being_written_down(name: str) -> None:
+    given = replies(read(name))
+    assert read_replies(write_replies(given)) == given
+
+
+def test_odd_replies_survive_it_too_and_others_are_refused() -> None:
     odd = [{0: Reply("\udcff \0 \u202e", 3, None, None, 7), 1: Reply(None, 9, Fault.TIMEOUT, 4)}]
     assert read_replies(write_replies(odd)) == odd
     for bad in ("", "{", "[[1]]", '[[[0,"x",1,"no such fault",null,0]]]'):
@@ -121,9 +117,9 @@ def test_a_line_is_tried_before_it_counts() -> None:
         assert objection(GAMES["liars-dice"], 2, dice.seed, opened, 1, line) == why
 
 
-@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
-def test_no_answer_that_counted_is_objected_to(path: Path) -> None:
-    transcript = decode(path.read_bytes())
+@every_match
+def test_no_answer_that_counted_is_objected_to(name: str) -> None:
+    transcript = read(name)
     game, given = GAMES[transcript.game], replies(transcript)
     tried = 12  # exchanges: each costs the whole match up to it
     for number, exchange in enumerate(transcript.exchanges[:tried]):

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 from deadheat.engine.core import NS_PER_MS, Fault, Reply
 from deadheat.engine.own_time import Evidence
 from deadheat.engine.scenes import document, scenes
-from deadheat.engine.transcript import Prompt, decode
+from deadheat.engine.transcript import Prompt
 from deadheat.engine.verdicts import Taken, evidence_words, hint, past_deadline, slowest, took, used
 from tests.engine.busy import COUNTED, INSIDE, LATE_NS, TAKEN_NS, on_a_busy_host, taken, with_reply
+from tests.engine.golden import NAMES, read
 
-TRANSCRIPTS = Path(__file__).parent.parent / "transcripts"
-CALM = decode((TRANSCRIPTS / "yacht-auction.jsonl").read_bytes())
-BUSY = decode((TRANSCRIPTS / "yacht-auction-busy.jsonl").read_bytes())
-NAMES = ("ada", "bob")
+CALM, BUSY = read("yacht-auction"), read("yacht-auction-busy")
 
 
 def test_the_golden_transcript_of_a_busy_host_is_that_of_a_calm_one_with_its_times() -> None:
@@ -65,15 +62,8 @@ def test_the_hint_weighs_processor_time_against_own_time() -> None:
 
 
 def test_evidence_says_who_took_what() -> None:
-    evidence = Evidence(
-        900 * NS_PER_MS,
-        cpu_ns=400 * NS_PER_MS,
-        full_ns=200 * NS_PER_MS,
-        steal_ns=20 * NS_PER_MS,
-        frozen_ns=30 * NS_PER_MS,
-        referee_ns=40 * NS_PER_MS,
-        unseen_ns=50 * NS_PER_MS,
-    )
+    took_ms = {"cpu_ns": 400, "full_ns": 200, "steal_ns": 20, "frozen_ns": 30, "referee_ns": 40, "unseen_ns": 50}
+    evidence = Evidence(900 * NS_PER_MS, **{name: ms * NS_PER_MS for name, ms in took_ms.items()})  # type: ignore[arg-type]
     assert evidence_words({"limit_ns": 500 * NS_PER_MS, **evidence.as_dict()}) == (
         "limit 500 ms, 900 ms passed, 630 ms of it your program's own, 270 ms taken from it by the host (it waited "
         "200 ms for a processor, the hypervisor took 20.0 ms, its container was stopped for 30.0 ms, the referee "
@@ -90,6 +80,6 @@ def test_evidence_of_older_ledgers_is_still_told() -> None:
 
 
 def test_viewers_get_own_time_and_what_was_taken() -> None:
-    (answer,) = {a for scene in scenes(BUSY, NAMES) for a in scene.answers if a.stolen_ms == TAKEN_NS / NS_PER_MS}
+    (answer,) = {a for scene in scenes(BUSY, NAMES[:2]) for a in scene.answers if a.stolen_ms == TAKEN_NS / NS_PER_MS}
     assert (answer.seat, answer.elapsed_ms, answer.limit_ms) == (0, 630, 500)
-    assert '"stolen_ms": 150.0' in json.dumps(document(BUSY, NAMES))
+    assert '"stolen_ms": 150.0' in json.dumps(document(BUSY, NAMES[:2]))

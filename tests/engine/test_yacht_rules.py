@@ -1,6 +1,8 @@
-"""The rules of Yacht Auction as tables out of their source text; a ruling's id stands in the name or parameter."""
+"""The rules of Yacht Auction as tables from their source text. Names and parameters contain the ids of rulings."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import pytest
 
@@ -18,70 +20,34 @@ from deadheat.games.yacht_auction.rules import (
     read_put,
 )
 
-
-@pytest.mark.parametrize(
-    ("category", "dice", "points"),
-    [
-        # Basic: the sum of the dice that show the face.
-        ("ONE", "11111", 5_000),
-        ("ONE", "11234", 2_000),
-        ("ONE", "23456", 0),
-        ("TWO", "22222", 10_000),
-        ("TWO", "12326", 4_000),
-        ("THREE", "33333", 15_000),
-        ("THREE", "13131", 6_000),
-        ("FOUR", "44444", 20_000),
-        ("FOUR", "44123", 8_000),
-        ("FIVE", "55555", 25_000),
-        ("FIVE", "51555", 20_000),
-        ("SIX", "66666", 30_000),
-        ("SIX", "12345", 0),
-        # Any five dice.
-        ("CHOICE", "11111", 5_000),
-        ("CHOICE", "12346", 16_000),
-        ("CHOICE", "66666", 30_000),
-        # At least four of a face; the sum of all five.
-        ("FOUR_OF_A_KIND", "33331", 13_000),
-        ("FOUR_OF_A_KIND", "61666", 25_000),
-        ("FOUR_OF_A_KIND", "22222", 10_000),
-        ("FOUR_OF_A_KIND", "33322", 0),
-        ("FOUR_OF_A_KIND", "12345", 0),
-        # Three and two.
-        ("FULL_HOUSE", "33322", 13_000),
-        ("FULL_HOUSE", "16161", 15_000),
-        ("FULL_HOUSE", "33331", 0),
-        ("FULL_HOUSE", "33221", 0),
-        ("FULL_HOUSE", "12345", 0),
-        # A run of four among them, in any order, the fifth die whatever it is.
-        ("SMALL_STRAIGHT", "12346", 15_000),
-        ("SMALL_STRAIGHT", "23455", 15_000),
-        ("SMALL_STRAIGHT", "34561", 15_000),
-        ("SMALL_STRAIGHT", "64153", 15_000),
-        ("SMALL_STRAIGHT", "12345", 15_000),
-        ("SMALL_STRAIGHT", "65432", 15_000),
-        ("SMALL_STRAIGHT", "12356", 0),
-        ("SMALL_STRAIGHT", "12456", 0),
-        ("SMALL_STRAIGHT", "11223", 0),
-        # All five in sequence.
-        ("LARGE_STRAIGHT", "12345", 30_000),
-        ("LARGE_STRAIGHT", "62345", 30_000),
-        ("LARGE_STRAIGHT", "13456", 0),
-        ("LARGE_STRAIGHT", "12346", 0),
-        ("LARGE_STRAIGHT", "23455", 0),
-        # All five the same.
-        ("YACHT", "11111", 50_000),
-        ("YACHT", "66666", 50_000),
-        ("YACHT", "66665", 0),
-        ("YACHT", "56666", 0),
-    ],
-)
-def test_five_dice_score_what_the_text_says(category: str, dice: str, points: int) -> None:
-    assert CATEGORIES[category](dice) == points
+SCORES = {  # dice = thousands of points
+    # Basic: the sum of the dice that show the face.
+    "ONE": "11111=5 11234=2 23456=0",
+    "TWO": "22222=10 12326=4",
+    "THREE": "33333=15 13131=6",
+    "FOUR": "44444=20 44123=8",
+    "FIVE": "55555=25 51555=20",
+    "SIX": "66666=30 12345=0",
+    # Any five dice.
+    "CHOICE": "11111=5 12346=16 66666=30",
+    # At least four of a face: the sum of all five.
+    "FOUR_OF_A_KIND": "33331=13 61666=25 22222=10 33322=0 12345=0",
+    # Three and two; five equal dice as well (Y-01).
+    "FULL_HOUSE": "33322=13 16161=15 33331=0 33221=0 12345=0 11111=5 22222=10 33333=15 44444=20 55555=25 66666=30",
+    # A run of four among them, in any order; the fifth die does not matter.
+    "SMALL_STRAIGHT": "12346=15 23455=15 34561=15 64153=15 12345=15 65432=15 12356=0 12456=0 11223=0",
+    # All five in sequence.
+    "LARGE_STRAIGHT": "12345=30 62345=30 13456=0 12346=0 23455=0",
+    # All five the same.
+    "YACHT": "11111=50 66666=50 66665=0 56666=0",
+}
 
 
-@pytest.mark.parametrize("face", "123456")
-def test_y01_five_equal_dice_are_a_full_house(face: str) -> None:
-    assert CATEGORIES["FULL_HOUSE"](5 * face) == 5_000 * int(face)
+@pytest.mark.parametrize("category", SCORES)
+def test_y01_five_dice_score_what_the_text_says(category: str) -> None:
+    for row in SCORES[category].split():
+        dice, thousands = row.split("=")
+        assert CATEGORIES[category](dice) == 1_000 * int(thousands), dice
 
 
 @pytest.mark.parametrize("category", CATEGORIES)
@@ -92,14 +58,12 @@ def test_y05_the_order_of_the_dice_never_matters(category: str) -> None:
 
 
 def test_the_text_names_twelve_categories() -> None:
-    assert [*CATEGORIES] == [
-        *("ONE", "TWO", "THREE", "FOUR", "FIVE", "SIX"),
-        *("CHOICE", "FOUR_OF_A_KIND", "FULL_HOUSE", "SMALL_STRAIGHT", "LARGE_STRAIGHT", "YACHT"),
-    ]
+    assert [*CATEGORIES] == [*SCORES]
+    assert len(SCORES) == 12
 
 
 def player_with(basic: str, combination: int = 0, bids: int = 0) -> Player:
-    """`basic`: how many dice of the faces 1 to 6 were scored."""
+    """`basic` says how many dice of each face from 1 to 6 were scored."""
     scores = {name: 1_000 * (n + 1) * int(basic[n]) for n, name in enumerate(BASIC)}
     return Player("", {**scores, "CHOICE": combination}, bids)
 
@@ -168,33 +132,30 @@ def test_a_bid_is_read(line: str, bid: Bid) -> None:
     assert read_bid(line, Player()) == bid
 
 
-@pytest.mark.parametrize(
-    ("line", "fault"),
-    [
-        ("BID A 100001", Fault.ILLEGAL),
-        ("BID A 999999999", Fault.ILLEGAL),
-        ("BID A 1000000000", Fault.MALFORMED),
-        ("BID A -1", Fault.MALFORMED),
-        ("BID A +1", Fault.MALFORMED),
-        ("BID A 1.0", Fault.MALFORMED),
-        ("BID A 1_0", Fault.MALFORMED),
-        ("BID A 1e3", Fault.MALFORMED),
-        ("BID A x", Fault.MALFORMED),
-        ("BID A", Fault.MALFORMED),
-        ("BID A 1 1", Fault.MALFORMED),
-        ("BID C 1", Fault.MALFORMED),
-        ("BID AB 1", Fault.MALFORMED),
-        ("BID a 1", Fault.MALFORMED),
-        ("bid A 1", Fault.MALFORMED),
-        ("PUT A 1", Fault.MALFORMED),
-        ("BID,A,1", Fault.MALFORMED),
-        ("", Fault.MALFORMED),
-    ],
+ILLEGAL_BIDS = "BID A 100001|BID A 999999999"
+MALFORMED_BIDS = (
+    "BID A 1000000000|BID A -1|BID A +1|BID A 1.0|BID A 1_0|BID A 1e3|BID A x|BID A|BID A 1 1|BID C 1|BID AB 1|BID a 1|"
+    "bid A 1|PUT A 1|BID,A,1|"
 )
-def test_a_bid_is_refused(line: str, fault: Fault) -> None:
+
+
+def fault_in(read: Callable[[str, Player], object], line: str, player: Player) -> Fault:
     with pytest.raises(Refused) as refused:
-        read_bid(line, Player())
-    assert refused.value.fault is fault
+        read(line, player)
+    return refused.value.fault
+
+
+def lines_by_fault(illegal: str, malformed: str) -> list[tuple[Fault, str]]:
+    return [
+        (fault, line)
+        for fault, lines in ((Fault.ILLEGAL, illegal), (Fault.MALFORMED, malformed))
+        for line in lines.split("|")
+    ]
+
+
+@pytest.mark.parametrize(("fault", "line"), lines_by_fault(ILLEGAL_BIDS, MALFORMED_BIDS))
+def test_a_bid_is_refused(fault: Fault, line: str) -> None:
+    assert fault_in(read_bid, line, Player()) is fault
 
 
 HELD = Player(dice="1123456666", scores={"ONE": 3_000})
@@ -214,41 +175,23 @@ def test_a_scoring_is_read_in_the_players_own_order(line: str, put: Put) -> None
     assert read_put(line, HELD) == put
 
 
-@pytest.mark.parametrize(
-    ("line", "fault"),
-    [
-        ("PUT CHOICE 1123", Fault.MALFORMED),
-        ("PUT CHOICE 112345", Fault.MALFORMED),
-        ("PUT CHOICE 11237", Fault.MALFORMED),
-        ("PUT CHOICE 01123", Fault.MALFORMED),
-        ("PUT CHOICE 1 1 2 3 4", Fault.MALFORMED),
-        ("PUT CHOICE 1123x", Fault.MALFORMED),
-        ("PUT CHOICE 1x234", Fault.MALFORMED),
-        ("PUT CHOICE", Fault.MALFORMED),
-        ("PUT 11234 CHOICE", Fault.MALFORMED),
-        ("PUT choice 11234", Fault.MALFORMED),
-        ("PUT SEVEN 11234", Fault.MALFORMED),
-        ("PUT FULL HOUSE 11234", Fault.MALFORMED),
-        ("SET CHOICE 11234", Fault.MALFORMED),
-        ("put CHOICE 11234", Fault.MALFORMED),
-        ("PUT ONE 11234", Fault.ILLEGAL),
-        ("PUT CHOICE 11123", Fault.ILLEGAL),
-        ("PUT CHOICE 66666", Fault.ILLEGAL),
-        ("PUT CHOICE 12344", Fault.ILLEGAL),
-    ],
+ILLEGAL_SCORINGS = "PUT ONE 11234|PUT CHOICE 11123|PUT CHOICE 66666|PUT CHOICE 12344"
+MALFORMED_SCORINGS = (
+    "PUT CHOICE 1123|PUT CHOICE 112345|PUT CHOICE 11237|PUT CHOICE 01123|PUT CHOICE 1 1 2 3 4|PUT CHOICE 1123x|"
+    "PUT CHOICE 1x234|PUT CHOICE|PUT 11234 CHOICE|PUT choice 11234|PUT SEVEN 11234|PUT FULL HOUSE 11234|"
+    "SET CHOICE 11234|put CHOICE 11234"
 )
-def test_a_scoring_is_refused(line: str, fault: Fault) -> None:
-    with pytest.raises(Refused) as refused:
-        read_put(line, HELD)
-    assert refused.value.fault is fault
+
+
+@pytest.mark.parametrize(("fault", "line"), lines_by_fault(ILLEGAL_SCORINGS, MALFORMED_SCORINGS))
+def test_a_scoring_is_refused(fault: Fault, line: str) -> None:
+    assert fault_in(read_put, line, HELD) is fault
 
 
 def test_y05_in_round_13_only_the_five_dice_held_can_be_scored() -> None:
     last = Player(dice="12345")
     assert read_put("PUT CHOICE 54321", last) == Put("CHOICE", "54321")
-    with pytest.raises(Refused) as refused:
-        read_put("PUT CHOICE 12346", last)
-    assert refused.value.fault is Fault.ILLEGAL
+    assert fault_in(read_put, "PUT CHOICE 12346", last) is Fault.ILLEGAL
 
 
 def test_the_dice_scored_are_consumed_and_the_others_carry_over() -> None:
@@ -261,6 +204,4 @@ def test_the_dice_scored_are_consumed_and_the_others_carry_over() -> None:
 def test_y09_a_category_used_for_no_points_is_used() -> None:
     player = Player(dice="1123456666")
     assert player.score("YACHT", "11234") == 0
-    with pytest.raises(Refused) as refused:
-        read_put("PUT YACHT 56666", player)
-    assert refused.value.fault is Fault.ILLEGAL
+    assert fault_in(read_put, "PUT YACHT 56666", player) is Fault.ILLEGAL

@@ -31,7 +31,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def remount_writable(path: Path, flags: int) -> None:
-    """What cannot be remounted leaves a probe closed, and the test then names it."""
+    """Remount a file system. One that cannot be remounted leaves a probe closed, and the test then names it."""
     if libc.mount(None, os.fsencode(path), None, MS_REMOUNT | flags, None) != 0:
         print(f"cannot remount {path}: {os.strerror(ctypes.get_errno())}", file=sys.stderr)
 
@@ -70,13 +70,13 @@ def lay_out_files() -> None:
 
 
 def host_folders() -> list[str]:
-    """Where on the host this container's program is."""
+    """Find the folders on the host that hold this container's program."""
     lines = [line.split() for line in Path("/proc/self/mountinfo").read_text().splitlines()]
     return [fields[3] for fields in lines if fields[4] == "/bot"]
 
 
 def serve() -> list[socket.socket]:
-    """Somebody who listens, wherever nobody does yet."""
+    """Listen at the address of every service where nothing listens yet."""
     listening = []
     for path in (*SERVICES.split(), ABSTRACT_SERVICE):
         if path[0] == "/":
@@ -90,7 +90,7 @@ def serve() -> list[socket.socket]:
 
 
 def run(program: list[str]) -> int:
-    """With a terminal, one processor, open descriptors and a sibling."""
+    """Run the program with a terminal, one processor, open descriptors and a sibling."""
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
     resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))

@@ -28,12 +28,12 @@ LOCAL, CENTRAL, END = b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06"
 
 
 def upload(filename: str, content: bytes) -> None:
-    """The end of every make.py: put the upload into the folder that is the argument."""
+    """Put the upload into the folder that is the program's argument. Every make.py ends with this."""
     Path(sys.argv[1], filename).write_bytes(content)
 
 
 def zipped(*entries: tuple[str | zipfile.ZipInfo, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """A zip with these entries."""
+    """Make a zip with these entries."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", method) as archive:
         for name, content in entries:
@@ -42,7 +42,7 @@ def zipped(*entries: tuple[str | zipfile.ZipInfo, bytes], method: int = zipfile.
 
 
 def entry(name: str, mode: int = 0, *, system: int = 3) -> zipfile.ZipInfo:
-    """An entry as another tool might write it: the name is taken as it is."""
+    """Make an entry as another tool might write it, with the name as it is."""
     info = zipfile.ZipInfo("placeholder")
     info.filename = info.orig_filename = name
     info.external_attr = mode << 16
@@ -51,7 +51,7 @@ def entry(name: str, mode: int = 0, *, system: int = 3) -> zipfile.ZipInfo:
 
 
 def link(name: str, target: str) -> tuple[zipfile.ZipInfo, bytes]:
-    """A symbolic link."""
+    """Make an entry that is a symbolic link."""
     return entry(name, stat.S_IFLNK | 0o777), target.encode()
 
 
@@ -75,12 +75,12 @@ def raw_zip(files: Iterable[tuple[str, bytes, int]]) -> bytes:
 
 
 def central(about: bytes, offset: int, name: str) -> bytes:
-    """An entry of the directory."""
+    """Make an entry of the directory."""
     return CENTRAL + struct.pack("<H", 20) + about + struct.pack("<4H2L", 0, 0, 0, 0, 0, offset) + name.encode()
 
 
 def ended(body: bytes, directory: bytes, count: int) -> bytes:
-    """Entries, their directory, and the record that ends a zip."""
+    """Join entries, their directory and the record that ends a zip."""
     many = min(count, 0xFFFF)
     return body + directory + END + struct.pack("<4H2LH", 0, 0, many, many, len(directory), len(body), 0)
 
@@ -106,14 +106,13 @@ def overlapping(names: Iterable[str], content: bytes) -> bytes:
 def member(
     name: str, kind: bytes = tarfile.REGTYPE, size: int = 0, link: str = "", mode: int = 0o644
 ) -> tarfile.TarInfo:
-    """A member of a tar."""
     info = tarfile.TarInfo(name)
     info.type, info.size, info.linkname, info.mode = kind, size, link, mode
     return info
 
 
 def tarred(members: Iterable[tuple[tarfile.TarInfo, bytes]]) -> bytes:
-    """A tar with these members."""
+    """Make a tar with these members."""
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w") as archive:
         for info, content in members:

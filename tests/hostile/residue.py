@@ -39,7 +39,6 @@ class Traces:
     directories: set[Path] = field(default_factory=set)
 
     def note(self, container: str) -> None:
-        """Remember a running container."""
         found = self.client.inspect_container(container)
         self.containers.add(found["Id"])
         environment = dict(entry.split("=", 1) for entry in found["Config"]["Env"])
@@ -49,12 +48,10 @@ class Traces:
         self.directories |= {Path(layers[name]).parent for name in ("MergedDir", "UpperDir") if name in layers}
 
     def forget(self) -> None:
-        """Begin a new case."""
         for known in (self.containers, self.users, self.directories):
             known.clear()
 
     def close(self) -> None:
-        """Close the connection to the engine."""
         self.client.close()
 
     def found(self) -> list[str]:

@@ -1,8 +1,8 @@
 """Two bots of one author, in different boxes at the same time, find no way to tell each other anything.
 
-Both evaluate what each prompt carries. For every way the listener looks before and after the speaker speaks, and must
-see no difference. What remains, and is left: what a host counts as a whole (its load, its memory, the numbers that it
-gives to new objects), which says little and says it slowly.
+Both evaluate what each prompt contains. For each way, the listener looks before and after the speaker speaks, and must
+see no difference. What a host counts as a whole remains visible: its load, its memory, the numbers of new objects. That
+carries little, and slowly.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.league.config import Settings
 from deadheat.sandbox.box import Limits
 from deadheat.sandbox.docker import DockerSandbox
-from tests.sandbox.test_docker import inside, python
+from tests.sandbox.boxes import Insider, inside, python
 
 pytestmark = pytest.mark.containers
 
@@ -65,18 +64,16 @@ WAYS = BY_LOCKS | {
     "who waits": ("sum(range(10**6))", "open('/proc/pressure/cpu').read()"),
 }
 
-Pair = Callable[[Limits], tuple[Callable[[str], str], Callable[[str], str]]]
+Pair = Callable[[Limits], tuple[Insider, Insider]]
 
 
 @pytest.fixture
-def pair(tmp_path: Path) -> Iterator[Pair]:
+def pair(docker_sandbox: DockerSandbox, tmp_path: Path) -> Iterator[Pair]:
     """Opens two boxes: the speaker's and the listener's."""
     with ExitStack() as stack:
-        sandbox = DockerSandbox(Settings().image, tmp_path / "run")
-        stack.callback(sandbox.close)
 
-        def open_both(limits: Limits) -> tuple[Callable[[str], str], Callable[[str], str]]:
-            boxes = [sandbox.open(python(tmp_path, EITHER), limits) for _ in range(2)]
+        def open_both(limits: Limits) -> tuple[Insider, Insider]:
+            boxes = [docker_sandbox.open(python(tmp_path, EITHER), limits) for _ in range(2)]
             for box in boxes:
                 stack.callback(box.close)
             return inside(boxes[0]), inside(boxes[1])
@@ -84,8 +81,8 @@ def pair(tmp_path: Path) -> Iterator[Pair]:
         yield open_both
 
 
-def heard(speaker: Callable[[str], str], listener: Callable[[str], str]) -> dict[str, tuple[str, str, str]]:
-    """The ways by which something came through: the speaker's answer, what was heard before and after."""
+def heard(speaker: Insider, listener: Insider) -> dict[str, tuple[str, str, str]]:
+    """Return the ways that work, each with the speaker's answer and what was heard before and after."""
     through = {}
     for way, (say, hear) in WAYS.items():
         before = listener(hear)
@@ -101,7 +98,7 @@ def test_what_one_box_does_is_not_seen_in_another(pair: Pair) -> None:
 
 
 def test_it_would_be_seen_with_locks_and_without_masks(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In boxes with locks, as builds have them, and with all of /proc, the channel exists: the test above can fail."""
+    """Boxes with locks, as builds have them, and with all of /proc have these channels, so the test above can fail."""
     monkeypatch.setattr("deadheat.sandbox.confinement.MASKED", "")
     through = heard(*pair(Limits(building=True)))
     assert {*BY_LOCKS, "the list of locks", "how many terminals there are", "who waits"} <= set(through), through

@@ -1,11 +1,11 @@
-"""The search for what a box leaves behind finds each kind of thing that is left on purpose."""
+"""The search for what a box leaves behind finds everything that is left on purpose."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -26,70 +26,51 @@ def sandbox(tmp_path: Path) -> Iterator[WatchedSandbox]:
     opened.close()
 
 
-@contextmanager
-def a_box(sandbox: WatchedSandbox, tmp_path: Path) -> Iterator[None]:
+def a_box(left: ExitStack, sandbox: WatchedSandbox, tmp_path: Path) -> None:
     (tmp_path / "bot").mkdir(exist_ok=True)
     box = sandbox.open(Program(tmp_path / "bot", ("/bin/sleep", "99"), "test"), Limits())
+    left.callback(box.close)
     box.start()
-    try:
-        yield
-    finally:
-        box.close()
 
 
-@contextmanager
-def a_file(sandbox: WatchedSandbox, tmp_path: Path) -> Iterator[None]:
+def a_file(left: ExitStack, sandbox: WatchedSandbox, tmp_path: Path) -> None:
     path = tmp_path / "run" / "left"
     path.touch()
-    yield
-    path.unlink()
+    left.callback(path.unlink)
 
 
-@contextmanager
-def a_fifo(sandbox: WatchedSandbox, tmp_path: Path) -> Iterator[None]:
+def a_fifo(left: ExitStack, sandbox: WatchedSandbox, tmp_path: Path) -> None:
     path = tmp_path / "run" / "left"
     os.mkfifo(path)
-    yield
-    path.unlink()
+    left.callback(path.unlink)
 
 
-@contextmanager
-def a_mount(sandbox: WatchedSandbox, tmp_path: Path) -> Iterator[None]:
+def a_mount(left: ExitStack, sandbox: WatchedSandbox, tmp_path: Path) -> None:
     subprocess.run(["mount", "-t", "tmpfs", "left", tmp_path / "run"], check=True)
-    yield
-    subprocess.run(["umount", tmp_path / "run"], check=True)
+    left.callback(lambda: subprocess.run(["umount", tmp_path / "run"], check=True))
 
 
-@contextmanager
-def a_descriptor(sandbox: WatchedSandbox, tmp_path: Path) -> Iterator[None]:
-    ends = os.pipe()
-    yield
-    for end in ends:
-        os.close(end)
+def a_descriptor(left: ExitStack, sandbox: WatchedSandbox, tmp_path: Path) -> None:
+    for end in os.pipe():
+        left.callback(os.close, end)
 
 
-@contextmanager
-def a_file_of_the_bots_user(sandbox: WatchedSandbox, tmp_path: Path) -> Iterator[None]:
+def a_file_of_the_bots_user(left: ExitStack, sandbox: WatchedSandbox, tmp_path: Path) -> None:
     path = Path(f"/dev/shm/left-{os.getpid()}")
     path.touch()
+    left.callback(path.unlink)
     os.chown(path, user(sandbox), -1)
-    yield
-    path.unlink()
 
 
-@contextmanager
-def a_process_of_the_bots_user(sandbox: WatchedSandbox, tmp_path: Path) -> Iterator[None]:
+def a_process_of_the_bots_user(left: ExitStack, sandbox: WatchedSandbox, tmp_path: Path) -> None:
     child = subprocess.Popen(["sleep", "99"], user=user(sandbox), start_new_session=True)
-    yield
-    child.kill()
-    child.wait()
+    left.callback(child.wait)
+    left.callback(child.kill)
 
 
-@contextmanager
-def shared_memory_of_the_bots_user(sandbox: WatchedSandbox, tmp_path: Path) -> Iterator[None]:
+def shared_memory_of_the_bots_user(left: ExitStack, sandbox: WatchedSandbox, tmp_path: Path) -> None:
     made = subprocess.run(["ipcmk", "-M", "4096"], user=user(sandbox), check=True, capture_output=True, text=True)
-    yield
-    subprocess.run(["ipcrm", "-m", made.stdout.split()[-1]], check=True)
+    left.callback(lambda: subprocess.run(["ipcrm", "-m", made.stdout.split()[-1]], check=True))
 
 
 def user(sandbox: WatchedSandbox) -> int:
@@ -97,7 +78,7 @@ def user(sandbox: WatchedSandbox) -> int:
     return found
 
 
-Plant = Callable[[WatchedSandbox, Path], AbstractContextManager[None]]
+Plant = Callable[[ExitStack, WatchedSandbox, Path], None]
 
 
 @pytest.mark.parametrize(
@@ -116,19 +97,19 @@ Plant = Callable[[WatchedSandbox, Path], AbstractContextManager[None]]
 def test_what_is_left_is_found_and_told(
     sandbox: WatchedSandbox, tmp_path: Path, plant: Plant, found: list[str]
 ) -> None:
-    with a_box(sandbox, tmp_path):
-        pass  # other programs then get its user
+    with ExitStack() as stack:
+        a_box(stack, sandbox, tmp_path)  # other programs then get its user
     with (
-        ExitStack() as planted,
+        ExitStack() as left,
         pytest.raises(AssertionError, match="left behind") as caught,
         nothing_left(sandbox.traces, tmp_path / "run", patience_s=1),
     ):
-        planted.enter_context(plant(sandbox, tmp_path))
+        plant(left, sandbox, tmp_path)
     lines = str(caught.value).splitlines()
     for kind in found:
         assert [line for line in lines if line.startswith(kind)], (kind, lines)
 
 
 def test_a_box_that_was_closed_leaves_nothing(sandbox: WatchedSandbox, tmp_path: Path) -> None:
-    with nothing_left(sandbox.traces, tmp_path / "run"), a_box(sandbox, tmp_path):
-        pass
+    with nothing_left(sandbox.traces, tmp_path / "run"), ExitStack() as stack:
+        a_box(stack, sandbox, tmp_path)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import logging
 import re
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -16,17 +14,13 @@ from _pytest.mark import ParameterSet
 
 from deadheat.engine.core import STDERR_KEPT_BYTES
 from deadheat.engine.games import GAMES
-from deadheat.league.blobs import Blobs
 from deadheat.league.config import Settings
-from deadheat.league.errors import BadUpload
-from deadheat.league.uploads import accept
 from deadheat.sandbox.build import BUILD_LIMITS
 from tests.hostile.residue import nothing_left
 from tests.hostile.zoo import (
     CASES,
     BuildCase,
     MatchCase,
-    UploadCase,
     Zoo,
     ending_of,
     fault_fits,
@@ -112,18 +106,6 @@ def test_a_match(zoo: Zoo, clean: None, name: str) -> None:
 def assert_fit(zoo: Zoo, game: str) -> None:
     (after,) = zoo.play(zoo.honest(game), zoo.honest(game), game, 1)
     assert (after.fault, ending_of(after.ending)) == (None, "exit 0"), "the worker is not fit for the next match"
-
-
-@pytest.mark.parametrize("name", of_kind("upload"))
-def test_an_upload_is_refused(tmp_path: Path, name: str) -> None:
-    case = load(name)
-    assert isinstance(case, UploadCase)
-    store = Blobs(tmp_path.as_uri())
-    filename, content = upload_of(name, case)
-    with pytest.raises(BadUpload) as caught:
-        accept(io.BytesIO(content), filename, sha256(content).hexdigest(), Settings(), store)
-    assert caught.value.reason == case.expect.refused, caught.value
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
 @pytest.mark.containers

@@ -43,7 +43,6 @@ def zoo_under(runtime: str, arguments: Sequence[str]) -> int:
 
 
 def main() -> int:
-    """See the top of this file."""
     if len(sys.argv) < 2 or sys.argv[1] not in RUNTIMES:
         sys.exit(f"usage: python -m tests.hostile.under RUNTIME [PYTEST ARGUMENT ...]; RUNTIME: {', '.join(RUNTIMES)}")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # leaves no engine behind

@@ -97,7 +97,7 @@ class _Case(_Strict):
 
 
 class MatchCase(_Case):
-    """It is built and plays a series against an honest bot."""
+    """The bot is built and plays a series against an honest one."""
 
     kind: Literal["match"]
     game: str = "yacht-auction"
@@ -106,14 +106,14 @@ class MatchCase(_Case):
 
 
 class UploadCase(_Case):
-    """It is not even accepted."""
+    """The upload is refused."""
 
     kind: Literal["upload"]
     expect: UploadExpectation
 
 
 class BuildCase(_Case):
-    """It is accepted, then built and tried as any version is."""
+    """The upload is accepted, then built and tried as any version is."""
 
     kind: Literal["build"]
     game: str = "yacht-auction"
@@ -127,12 +127,12 @@ _CASE: TypeAdapter[MatchCase | UploadCase | BuildCase] = TypeAdapter(Case)
 
 
 def names() -> list[str]:
-    """Every case there is."""
+    """List the names of all cases."""
     return sorted(path.parent.name for path in CASES.glob("*/case.toml"))
 
 
 def load(name: str, runtime: str = "") -> MatchCase | UploadCase | BuildCase:
-    """One case; what it expects under this container runtime where that differs ([expect.runsc])."""
+    """Read one case, with what it expects under this container runtime where that differs ([expect.runsc])."""
     table = tomllib.loads((CASES / name / "case.toml").read_text(encoding="utf-8"))
     other = table.get("expect", {}).pop("runsc", {})
     if runtime == "runsc":
@@ -141,7 +141,7 @@ def load(name: str, runtime: str = "") -> MatchCase | UploadCase | BuildCase:
 
 
 def upload_of(name: str, case: MatchCase | UploadCase | BuildCase) -> tuple[str, bytes]:
-    """The upload of its author: file name and content."""
+    """Return the file name and content of the case's upload."""
     if case.make:
         with tempfile.TemporaryDirectory() as folder:
             command = [sys.executable, str(CASES / name / "make.py"), folder]
@@ -167,7 +167,6 @@ class WatchedSandbox(DockerSandbox):
         self.traces = Traces()
 
     def open(self, program: Program, limits: Limits) -> Box:
-        """See `sandbox.box.Sandbox`."""
         box = super().open(program, limits)
         assert isinstance(box, DockerBox)
         assert box._container is not None
@@ -200,7 +199,6 @@ class Zoo:
         own_times()  # the referee's own counter is open from now on
 
     def close(self) -> None:
-        """Close the connections to the engine."""
         self.sandbox.traces.close()
         self.sandbox.close()
 
@@ -211,7 +209,7 @@ class Zoo:
         return replace(self._honest[game], version_id=next(self._versions))
 
     def accept(self, filename: str, content: bytes) -> tuple[Upload, bytes]:
-        """Hand an upload in; raises BadUpload."""
+        """Hand in an upload; raises BadUpload."""
         sha256 = hashlib.sha256(content).hexdigest()
         return accept(io.BytesIO(content), filename, sha256, self.settings, self.context.blobs), content
 

@@ -38,7 +38,7 @@ TEMPLATES = sorted(
 
 PYTHON = [
     path
-    for folder in ("api", "engine", "games", "league", "workers")
+    for folder in ("api", "engine", "games", "league", "sandbox", "workers")
     for path in sorted(ROOT.glob(f"{folder}/**/*.py"))
 ]
 WORDS: tuple[type[StrEnum], ...] = (

@@ -1,10 +1,10 @@
-"""Finds texts that people read and no catalogue has: in templates, and in the modules that make pages."""
+"""Finds texts that people read and no catalogue has: in templates, in the modules that make pages, and on pages."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -16,11 +16,14 @@ from deadheat.api.pages.render import templates
 TOLD = frozenset({"title", "alt", "aria-label", "placeholder"})
 """Attributes that people read or hear."""
 
-CODE = frozenset({"code", "pre", "kbd", "script", "style"})
+CODE = frozenset({"code", "pre", "kbd", "script", "style", "textarea"})
 NAMES = re.compile(
     r"\b(Deadheat|API|UTC|Elo|ms|JSON|HTML|CSV|TOML|ZIP|Python|Docker|Linux|CPU|Atom|Content-Length)\b|&\w+;"
 )
 WORD = re.compile(r"[^\W\d_]{2,}")
+SENTENCE = re.compile(r"\b[A-Za-z]+,?(?: [a-z]+[,.:;]?){2,}(?![\w-])")
+"""Three words, of which the first alone may be a name's."""
+
 PROSE = re.compile(r"[A-Za-z]{2,},? [A-Za-z]{2,}|^[A-Z][a-z]+[.:]?$")
 NOT_TOLD = ("Enter", "select, textarea, pre", "button, summary", "(prefers-reduced-motion: reduce)")
 TOLD_BY_SCRIPT = re.compile(r"^[A-Z][a-z]+\b(?! \w+$)|[a-z]{2,}[,.:] |\b(of|at|the|is|in|no) ")
@@ -46,6 +49,17 @@ def of_template(source: str) -> list[str]:
     reader.feed("".join(_pieces(templates().env.parse(source))))
     reader.close()
     return reader.found
+
+
+def of_page(page: str, known: Mapping[str, str]) -> set[str]:
+    """The texts of a page that are English: those with three words of a sentence, and messages that are `known` to have
+    a translation.
+    """
+    reader = _Reader()
+    reader.feed(page)
+    reader.close()
+    texts = {" ".join(text.split()) for text in reader.found}
+    return {text for text in texts if SENTENCE.search(text) or known.get(text, text) != text}
 
 
 class _Reader(HTMLParser):
@@ -95,13 +109,16 @@ def _texts(node: nodes.Node) -> Iterator[str]:
             yield from _texts(node.expr1)
             if node.expr2 is not None:
                 yield from _texts(node.expr2)
+        case nodes.Getitem(node=nodes.Dict() as words):
+            yield from (text for pair in words.items for text in _texts(pair.value))
         case nodes.Concat() | nodes.Or() | nodes.And() | nodes.Add():
             for part in node.iter_child_nodes():
                 yield from _texts(part)
         case nodes.Filter(node=nodes.Node() as of) if node.name != "word":
             yield from _texts(of)
         case nodes.Call(node=nodes.Name(name=name)) if name not in LOOKS_UP:
-            yield from (text for part in node.args for text in _texts(part) if " " in text)
+            given = (*node.args, *(one.value for one in node.kwargs))
+            yield from (text for part in given for text in _texts(part) if " " in text)
 
 
 def of_module(path: Path) -> list[str]:

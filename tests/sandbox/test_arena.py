@@ -1,10 +1,11 @@
-"""On which processor the referee runs, and which bot takes precedence on a shared one."""
+"""The referee's processor, and which bot takes precedence on a shared one."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -12,13 +13,13 @@ import pytest
 from deadheat.engine.chance import SEED_BYTES
 from deadheat.engine.core import Message, Reply, Seat, TransportError
 from deadheat.engine.games import GAMES
-from deadheat.league.config import Settings
 from deadheat.sandbox.arena import Arena, _Turns
-from deadheat.sandbox.box import Box, Channel, Exit, Limits, Program
+from deadheat.sandbox.box import Limits, Program
 from deadheat.sandbox.cgroup import Cgroup
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.host.slots import Slots, plan
 from deadheat.sandbox.local import LocalSandbox
+from tests.sandbox.boxes import Stub, python
 
 CPUS = sorted(os.sched_getaffinity(0))
 two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="this machine has one processor")
@@ -81,30 +82,14 @@ def test_a_cpuset_is_read_as_the_kernel_writes_it() -> None:
     assert Limits().cpu_numbers == []
 
 
-class Told:
+class Told(Stub):
     """A box that notes whether it is favoured."""
 
     favoured = True
 
-    def start(self) -> Channel:
-        raise NotImplementedError
-
     def favour(self, yes: bool) -> None:
         assert yes is not self.favoured, "told what it knows"
         self.favoured = yes
-
-    def rest(self, yes: bool) -> None:
-        raise NotImplementedError
-
-    def stderr_so_far(self) -> bytes:
-        raise NotImplementedError
-
-    def ask_stop(self, grace_ns: int) -> None: ...
-
-    def stopped(self) -> Exit:
-        raise NotImplementedError
-
-    def close(self) -> None: ...
 
 
 class Silent:
@@ -148,14 +133,13 @@ def test_both_versions_of_control_groups_have_a_weight(tmp_path: Path, table: st
 
 
 @pytest.mark.containers
-def test_a_bot_that_thinks_out_of_turn_leaves_a_shared_processor_to_the_one_whose_turn_it_is(tmp_path: Path) -> None:
-    (folder := tmp_path / "bot").mkdir()
-    (folder / "main.py").write_text("while True: pass\n")
-    program = Program(folder, ("/usr/bin/python3", "main.py"), "spinner")
-    sandbox = DockerSandbox(Settings().image, tmp_path / "run")
-    boxes: list[Box] = []
-    try:
-        boxes += [sandbox.open(program, Limits(cpus=str(CPUS[0]))) for _ in range(2)]
+def test_a_bot_that_thinks_out_of_turn_leaves_a_shared_processor_to_the_one_whose_turn_it_is(
+    docker_sandbox: DockerSandbox, tmp_path: Path
+) -> None:
+    program = python(tmp_path, "while True: pass\n")
+    with ExitStack() as stack:
+        limits = Limits(cpus=str(CPUS[0]))
+        boxes = [stack.enter_context(closing(docker_sandbox.open(program, limits))) for _ in range(2)]
         meters = [box.start().meter for box in boxes]
 
         def used() -> list[int]:
@@ -172,7 +156,3 @@ def test_a_bot_that_thinks_out_of_turn_leaves_a_shared_processor_to_the_one_whos
         assert share_of_the_first() > 0.9
         boxes[1].favour(True)
         assert share_of_the_first() < 0.8
-    finally:
-        for box in boxes:
-            box.close()
-        sandbox.close()

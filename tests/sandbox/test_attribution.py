@@ -1,4 +1,4 @@
-"""Whose fault a missed deadline is: the rule as a pure function, and then in real containers with strangers beside."""
+"""Who is to blame for a missed deadline: the rule as a pure function, then in containers that share a processor."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import docker
@@ -15,19 +17,19 @@ import pytest
 
 from deadheat.engine.core import NS_PER_MS, NS_PER_S, Fault, Message, Reply, TransportError
 from deadheat.engine.own_time import Evidence
-from deadheat.league.config import Settings
 from deadheat.sandbox.arena import _realtime
 from deadheat.sandbox.attribution import Blame, Counters, between, while_silent
-from deadheat.sandbox.box import Exit, Limits, Program
+from deadheat.sandbox.box import Exit, Limits
 from deadheat.sandbox.cgroup import Cgroup, join_unified, steal_ns, sweep_unified
 from deadheat.sandbox.docker import LABEL, DockerSandbox
 from deadheat.sandbox.pipes import PipeTransport
+from tests.sandbox.boxes import python
 
 LIMIT_MS = 500
 
 
 def seen(wall_ms: float, **milliseconds: float) -> Evidence:
-    """Evidence with times in milliseconds."""
+    """Make evidence from times in milliseconds."""
     times = {f"{name}_ns": int(value * NS_PER_MS) for name, value in milliseconds.items()}
     return Evidence(int(wall_ms * NS_PER_MS), **times)  # type: ignore[arg-type]
 
@@ -86,19 +88,18 @@ def test_while_silent(evidence: Evidence, verdict: Blame | None) -> None:
 
 
 def test_nobody_is_convicted_in_the_middle_of_a_wait_that_no_counter_knows_yet() -> None:
-    """A bot that needed 440 ms had this, at nice 19 and a load of 20: its last wait had lasted for 110 ms so far."""
+    """A bot that needed 440 ms had these counters at nice 19 and a load of 20, 110 ms into its last wait."""
     seen_then = seen(2687.7, cpu=404.5, leader_cpu=404.5, delay=2173.4)
     assert while_silent(seen_then, LIMIT_NS) is Blame.BOT
     assert while_silent(seen_then, LIMIT_NS, waiting_ns=5 * NS_PER_MS) is None
-    assert (
-        while_silent(seen(2700, cpu=500, leader_cpu=500, delay=2173), LIMIT_NS, waiting_ns=5 * NS_PER_MS) is Blame.BOT
-    )
+    computed = seen(2700, cpu=500, leader_cpu=500, delay=2173)
+    assert while_silent(computed, LIMIT_NS, waiting_ns=5 * NS_PER_MS) is Blame.BOT
     assert while_silent(seen(4001, cpu=1, leader_cpu=1, delay=0), LIMIT_NS, waiting_ns=4000 * NS_PER_MS) is Blame.HOST
 
 
 @pytest.mark.parametrize("limit_ms", [1, 50, 500, 10_000])
 def test_an_endless_loop_is_convicted_at_the_same_share_of_a_cpu_whatever_its_limit(limit_ms: int) -> None:
-    """A bank of ten seconds as much as a move of half a second: from 15 % on."""
+    """A loop that gets 15 % of a CPU is convicted under a bank of ten seconds as under a limit of half a second."""
     walls = [limit_ms + past * (7 * limit_ms + 200) / 1000 for past in range(1000)]
     verdicts = [while_silent(seen(wall, cpu=0.15 * wall, full=0.85 * wall), limit_ms * NS_PER_MS) for wall in walls]
     assert next(verdict for verdict in verdicts if verdict) is Blame.BOT
@@ -112,8 +113,8 @@ def test_what_is_left_of_a_bank_may_be_next_to_nothing_and_the_verdict_still_fal
 
 @pytest.mark.parametrize(("cpu_ns", "signal"), [(10, "run-delay"), (None, "none")])
 def test_a_first_thread_that_has_ended_is_no_lack_of_counters(cpu_ns: int | None, signal: str) -> None:
-    """Without a pressure file, a bot could otherwise make its match void by leaving at its deadline. If the container
-    has no counters at all, nothing is known.
+    """Otherwise, without a pressure file, a bot could make its match void by exiting at its deadline. Nothing is known
+    only if the container has no counters at all.
     """
     before = Counters(cpu_ns=0, leader_cpu_ns=0, delay_ns=7)
     evidence = between(before, Counters(cpu_ns=cpu_ns), 2 * LIMIT_NS)
@@ -164,9 +165,7 @@ def test_a_unified_group_that_is_everybodys_is_not_read(tmp_path: Path) -> None:
 
 
 def test_a_container_without_a_unified_group_gets_one(tmp_path: Path) -> None:
-    """A container under gVisor's runtime looks like this, beside groups of version 1. A folder stands for the kernel's
-    group.
-    """
+    """A container under gVisor beside groups of version 1 has none. A folder stands for the kernel's group."""
     root, proc = tmp_path / "cgroup", tmp_path / "proc"
     (root / "unified").mkdir(parents=True)
     (root / "cpuacct" / "x").mkdir(parents=True)
@@ -190,7 +189,7 @@ def test_groups_of_killed_owners_are_removed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", ["v1 and unified", "v1 alone", "v2"])
 def test_counters_are_read_from_every_kind_of_host(tmp_path: Path, version: str) -> None:
-    """Trees as such kernels show them, with the figures of one container."""
+    """The trees are as such kernels show them, with the figures of one container."""
     root, proc = tmp_path / "cgroup", tmp_path / "proc"
     (proc / "7").mkdir(parents=True)
     (proc / "stat").write_text("cpu  0 0 0 0 0 0 0 3 0 0\ncpu0 0 0 0 0 0 0 0 3 0 0\n")
@@ -275,7 +274,7 @@ for line in sys.stdin:
 
 @contextlib.contextmanager
 def strangers(count: int, cpu: int) -> Iterator[None]:
-    """Processes outside of every container that never rest, on one CPU."""
+    """Run busy processes outside of every container on one CPU."""
     code = f"import os\nos.sched_setaffinity(0, [{cpu}])\nwhile True: pass"
     running = [subprocess.Popen([sys.executable, "-Sc", code]) for _ in range(count)]
     try:
@@ -287,14 +286,19 @@ def strangers(count: int, cpu: int) -> Iterator[None]:
             process.wait()
 
 
-def verdict(tmp_path: Path, work: str, beside: int, freeze: bool = False) -> tuple[str, dict[str, object]]:
-    """Let a bot pinned to CPU 0 do some work against a limit of 0.5 s: how it ended, and the evidence."""
-    folder = tmp_path / "bot"
-    folder.mkdir(exist_ok=True)
-    (folder / "main.py").write_text(WORKER)
-    sandbox = DockerSandbox(Settings().image, tmp_path / "run")
-    box = sandbox.open(Program(folder, ("/usr/bin/python3", "main.py"), "test"), Limits(cpus="0"))
-    try:
+Verdict = Callable[..., tuple[str, dict[str, object]]]
+
+
+@pytest.fixture
+def verdict(docker_sandbox: DockerSandbox, tmp_path: Path) -> Verdict:
+    """Let a bot pinned to CPU 0 do some work against a limit of 0.5 s; return how it ended, and the evidence."""
+    return partial(_verdict, docker_sandbox, tmp_path)
+
+
+def _verdict(
+    sandbox: DockerSandbox, tmp_path: Path, work: str, beside: int, freeze: bool = False
+) -> tuple[str, dict[str, object]]:
+    with closing(sandbox.open(python(tmp_path, WORKER), Limits(cpus="0"))) as box:
         # A long watch, so that even a loaded machine reaches a verdict.
         transport = PipeTransport([box.start()], watch_factor=20)
         assert transport.exchange([Message(0, "pass", 20 * NS_PER_S)])[0].line == "done"
@@ -304,14 +308,11 @@ def verdict(tmp_path: Path, work: str, beside: int, freeze: bool = False) -> tup
             except TransportError as error:
                 return error.cause, dict(error.evidence)
         return (str(reply.fault) if reply.fault else "in time"), (dict(*transport.convictions) if reply.fault else {})
-    finally:
-        box.close()
-        sandbox.close()
 
 
 @contextlib.contextmanager
 def frozen(tmp_path: Path) -> Iterator[None]:
-    """An operator pauses the container."""
+    """Pause the container, as an operator may."""
     client = docker.APIClient(version="auto")
     (ours,) = [c["Id"] for c in client.containers() if str(tmp_path) in c["Labels"].get(LABEL, "")]
     client.pause(ours)
@@ -335,22 +336,22 @@ def frozen(tmp_path: Path) -> Iterator[None]:
         pytest.param("child(0.3)", 4, {"in time"}, id="a child works while its parent waits"),
     ],
 )
-def test_in_a_container_with_strangers_on_its_cpu(tmp_path: Path, work: str, beside: int, expected: set[str]) -> None:
+def test_in_a_container_with_strangers_on_its_cpu(verdict: Verdict, work: str, beside: int, expected: set[str]) -> None:
     """Own time decides, so the verdict is the same beside strangers as alone."""
-    how, evidence = verdict(tmp_path, work, beside)
+    how, evidence = verdict(work, beside)
     assert how in expected, evidence
 
 
 @pytest.mark.containers
-def test_a_container_frozen_from_outside_is_the_hosts_doing(tmp_path: Path) -> None:
-    how, evidence = verdict(tmp_path, "burn(0.01)", 0, freeze=True)
+def test_a_container_frozen_from_outside_is_the_hosts_doing(verdict: Verdict) -> None:
+    how, evidence = verdict("burn(0.01)", 0, freeze=True)
     assert how == "host-unknown"
     assert evidence["frozen"] is True
 
 
 @pytest.mark.containers
-def test_a_conviction_keeps_its_evidence(tmp_path: Path) -> None:
-    how, evidence = verdict(tmp_path, "time.sleep(2)", 0)
+def test_a_conviction_keeps_its_evidence(verdict: Verdict) -> None:
+    how, evidence = verdict("time.sleep(2)", 0)
     assert how == Fault.TIMEOUT
     assert evidence["seat"] == 0
     assert evidence["own_ns"] > LIMIT_MS * NS_PER_MS or evidence["stolen_ns"] < NS_PER_MS  # type: ignore[operator]

@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from deadheat.sandbox.bubblewrap import SYSTEM, BubblewrapSandbox
 from deadheat.sandbox.build import BuildFailed, build
 from deadheat.sandbox.languages import LANGUAGES
 from deadheat.sandbox.pipes import PipeTransport
+from tests.sandbox.boxes import asker, stop
 
 SOMEBODY = 61234
 """An ordinary user without an account."""
@@ -41,7 +43,7 @@ def what(does, *arguments):
 
 @pytest.fixture
 def home() -> Iterator[Path]:
-    """A folder of the ordinary user's, who this process is meanwhile."""
+    """A folder of the ordinary user, whom this process becomes for the test."""
     if not shutil.which("bwrap"):
         pytest.skip("no bubblewrap is installed (Debian: bubblewrap)")
     was_root = os.geteuid() == 0
@@ -73,16 +75,12 @@ def said(home: Path, expressions: str, limits: Limits | None = None) -> dict[str
     """Return what a bot gets for each `name: does, argument, ...` in the lines."""
     pairs = [line.strip().split(": ", 1) for line in expressions.strip().splitlines()]
     code = "input(); print(json.dumps({" + ", ".join(f"{name!r}: what({does})" for name, does in pairs) + "}))"
-    box = BubblewrapSandbox().open(program(home, code), limits or Limits())
-    try:
-        reply = PipeTransport([box.start()]).exchange([Message(0, "GO", 20 * NS_PER_S)])[0]
-        box.ask_stop(NS_PER_S)
-        ended = box.stopped()
+    with closing(BubblewrapSandbox().open(program(home, code), limits or Limits())) as box:
+        reply = asker(box)("GO")
+        ended = stop(box)
         assert reply.line is not None, ended.stderr
         found: dict[str, str] = json.loads(reply.line)
         return found
-    finally:
-        box.close()
 
 
 def test_a_bot_sees_no_file_but_programs_and_its_own(home: Path) -> None:
@@ -222,7 +220,7 @@ def test_what_a_bot_may_use_is_limited(home: Path) -> None:
 
 
 LONG = str(10_000_000 + os.getpid())
-"""How long some sleep, and how they are found: nobody else's do."""
+"""How long some processes sleep. No other process sleeps that long, so they are found by it."""
 
 LONGEVITY = f"""
 import time
@@ -248,7 +246,7 @@ def alive(word: str) -> dict[int, str]:
 
 
 def alive_after_a_while(word: str, expected: int = 0) -> dict[int, str]:
-    """Return those that are alive as soon as they are as many as expected, or after five seconds."""
+    """Wait until as many are alive as expected, at most five seconds, and return them."""
     for _ in range(500):
         if len(alive(word)) == expected:
             break
@@ -257,16 +255,11 @@ def alive_after_a_while(word: str, expected: int = 0) -> dict[int, str]:
 
 
 def test_nothing_of_a_run_outlives_it(home: Path) -> None:
-    box = BubblewrapSandbox().open(program(home, LONGEVITY), Limits())
-    try:
-        transport = PipeTransport([box.start()])
-        assert transport.exchange([Message(0, "GO", 20 * NS_PER_S)])[0].line == "OK"
+    with closing(BubblewrapSandbox().open(program(home, LONGEVITY), Limits())) as box:
+        assert asker(box)("GO").line == "OK"
         assert len(alive_after_a_while(LONG, 3)) == 3, "setsid's child may not have become `sleep` yet"
-        box.ask_stop(10 * NS_PER_MS)
-        assert box.stopped().lingered
+        assert stop(box, 10 * NS_PER_MS).lingered
         assert alive(LONG) == {}, "at once: the kernel had ended all of them before the run counted as ended"
-    finally:
-        box.close()
 
 
 def test_the_bots_end_with_the_process_that_opened_them(home: Path) -> None:
@@ -286,7 +279,7 @@ def test_the_bots_end_with_the_process_that_opened_them(home: Path) -> None:
 
 
 def test_no_bot_begins_if_that_process_is_killed_before(home: Path) -> None:
-    """Bubblewrap itself may leave a process that waits for another, of about one in 200; without care, of 85."""
+    """Bubblewrap itself leaves a waiting process behind in about one of 200 cases."""
     folder = program(home, "input()").directory
     bot = Program(folder, (PYTHON, "-IS", "main.py", folder.as_posix()), "bot")
     sandbox = BubblewrapSandbox()
@@ -313,20 +306,16 @@ def test_an_end_is_told_as_of_a_plain_program(home: Path) -> None:
         ("input(); os.close(1); os.close(2); input()", Fault.EXITED, (None, None)),
         ("input(); sys.stderr.write('help'); print('OK')", None, (0, None)),
     ):
-        box = sandbox.open(program(home, code, str(abs(hash(code)))), Limits())
-        try:
-            reply = PipeTransport([box.start()]).exchange([Message(0, "GO", 20 * NS_PER_S)])[0]
+        with closing(sandbox.open(program(home, code, str(abs(hash(code)))), Limits())) as box:
+            reply = asker(box)("GO")
             assert (reply.fault, reply.line) == (fault, None if fault else "OK")
-            box.ask_stop(200 * NS_PER_MS)
-            end = box.stopped()
+            end = stop(box, 200 * NS_PER_MS)
             assert (end.exit_code, end.signal) == ended
             assert end.stderr == (b"" if fault else b"help")
-        finally:
-            box.close()
 
 
 def test_the_bots_own_time_is_measured(home: Path) -> None:
-    """The meter follows the bot inside, not bubblewrap: one that computes is late, one that was stopped is not."""
+    """The meter follows the bot inside and not bubblewrap, so a bot that computes too long is late."""
     code = """
 import time
 for line in sys.stdin:
@@ -336,8 +325,7 @@ for line in sys.stdin:
     if "LOOP" in line:
         while True: pass
 """
-    box = BubblewrapSandbox().open(program(home, code), Limits())
-    try:
+    with closing(BubblewrapSandbox().open(program(home, code), Limits())) as box:
         channel = box.start()
         transport = PipeTransport([channel], watch_factor=200)  # a busy host is watched for longer
 
@@ -352,8 +340,6 @@ for line in sys.stdin:
         assert before.delay_ns is not None
         assert asked("LOOP", 20 * NS_PER_S).line == "OK"
         assert asked("GO", 100 * NS_PER_MS).fault is Fault.TIMEOUT
-    finally:
-        box.close()
 
 
 def test_a_build_is_confined_too(home: Path) -> None:

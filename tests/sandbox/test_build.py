@@ -1,8 +1,8 @@
-"""What a build cannot do, with shell lines in place of a compiler that an author has taken over."""
+"""What a build cannot do. Shell lines stand in for a compiler that an author has taken over."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from deadheat.engine.core import STDERR_KEPT_BYTES
-from deadheat.league.config import Settings
 from deadheat.sandbox.archive import BadArchive, extract_program
-from deadheat.sandbox.build import BUILD_LIMITS, BuildFailed, Built, build
+from deadheat.sandbox.build import BuildFailed, Built, build
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.languages import LANGUAGES
 
@@ -22,27 +21,22 @@ Building = Callable[[str], Built]
 
 
 @pytest.fixture
-def built(tmp_path: Path) -> Iterator[Building]:
-    sandbox = DockerSandbox(Settings().image, tmp_path / "run")
-    sources = tmp_path / "sources"
-    sources.mkdir()
-    yield lambda line: build(sandbox, sources, replace(LANGUAGES["python"], build=line))
-    sandbox.close()
+def built(docker_sandbox: DockerSandbox, tmp_path: Path) -> Building:
+    (tmp_path / "sources").mkdir()
+    return lambda line: build(docker_sandbox, tmp_path / "sources", replace(LANGUAGES["python"], build=line))
 
 
 @pytest.fixture
-def heard(tmp_path: Path) -> Iterator[Callable[[str], list[str]]]:
-    """The output of a build reported while it runs."""
-    sandbox = DockerSandbox(Settings().image, tmp_path / "run")
+def heard(docker_sandbox: DockerSandbox, tmp_path: Path) -> Callable[[str], list[str]]:
+    """The output of a build, as it is reported while the build runs."""
     (tmp_path / "nothing").mkdir()
 
     def heard(line: str) -> list[str]:
         told: list[str] = []
-        build(sandbox, tmp_path / "nothing", replace(LANGUAGES["python"], build=line), hear=told.append)
+        build(docker_sandbox, tmp_path / "nothing", replace(LANGUAGES["python"], build=line), hear=told.append)
         return told
 
-    yield heard
-    sandbox.close()
+    return heard
 
 
 def failure(built: Building, line: str) -> BuildFailed:
@@ -78,13 +72,6 @@ def test_a_flood_is_heard_in_bounded_pieces(heard: Callable[[str], list[str]]) -
     told = heard("timeout 3 yes 'a line like any other' || true; echo last")
     assert any("bytes left out" in text for text in told)
     assert max(len(text.encode()) for text in told) <= STDERR_KEPT_BYTES
-
-
-def test_a_build_has_a_memory_limit(built: Building, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deadheat.sandbox.build.BUILD_LIMITS", replace(BUILD_LIMITS, memory_bytes=128 * 2**20))
-    failed = failure(built, "echo begun; python3 -c 'bytearray(2**28)'")
-    assert str(failed) == "the build used more than 128 MiB of memory"
-    assert failed.log.startswith("begun\n")
 
 
 def test_the_log_of_a_build_keeps_its_beginning_and_its_end(built: Building) -> None:

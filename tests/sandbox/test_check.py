@@ -1,31 +1,28 @@
-"""Checking a host: what is read, and that a clock that lies is found out."""
+"""The check of a host reads its configuration, and detects a wrong clock."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from deadheat.engine.core import TransportError
 from deadheat.engine.own_time import Evidence
-from deadheat.league.config import Settings
 from deadheat.sandbox import pipes
 from deadheat.sandbox.attribution import Counters
-from deadheat.sandbox.box import Box, Channel, Limits, NoMeter, Program, Sandbox, SandboxError
-from deadheat.sandbox.docker import DockerSandbox
+from deadheat.sandbox.box import NoMeter, Sandbox, SandboxError
 from deadheat.sandbox.host import reference
 from deadheat.sandbox.host.check import GUILTY, Host, check_host, doubtful, shares, stat, steal_told
 from deadheat.sandbox.host.reference import reference_program
 from deadheat.sandbox.local import LocalSandbox
+from tests.sandbox.boxes import Metered
 
 ROUNDS = 2
 
 
 @pytest.fixture
 def host(tmp_path: Path) -> Host:
-    """A host about which nothing is known yet."""
+    """A host without any of the files that the check reads."""
     return Host(tmp_path)
 
 
@@ -96,60 +93,25 @@ def test_a_clock_that_runs_too_fast_is_found_out(monkeypatch: pytest.MonkeyPatch
     assert not report.fit
 
 
-class Unseeing:
-    """A sandbox on a kernel that counts nothing."""
-
-    def open(self, program: Program, limits: Limits) -> Box:
-        return UnseeingBox(LocalSandbox().open(program, limits))
-
-
-class UnseeingBox:
-    def __init__(self, inner: Box) -> None:
-        self.start_inner, self.favour, self.ask_stop, self.stopped, self.close = (
-            inner.start,
-            inner.favour,
-            inner.ask_stop,
-            inner.stopped,
-            inner.close,
-        )
-        self.rest, self.stderr_so_far = inner.rest, inner.stderr_so_far
-
-    def start(self) -> Channel:
-        channel = self.start_inner()
-        channel.meter = NoMeter()
-        return channel
-
-
 def test_a_host_that_sees_no_stolen_time_is_unfit() -> None:
-    report = check_host(Unseeing(), (), 1)
+    report = check_host(Metered(NoMeter()), (), 1)
     assert report.facts.signals == ()
-    assert report.facts.convicted == 0  # "unknown" counts against nobody, ...
-    assert report.facts.escaped == len(GUILTY)  # ... and so the guilty escape
+    assert (report.facts.convicted, report.facts.escaped) == (0, len(GUILTY)), "unknown convicts nobody"
     assert report.reasons[0].startswith("Nothing shows whether a bot was kept from running")
 
 
 class Frozen(NoMeter):
-    """A meter that says that all of a bot's time was stolen: its container stood still."""
+    """A meter by which all of a bot's time was stolen."""
 
     def counters(self, fresh: bool = True) -> Counters:
         return Counters(cpu_ns=0, full_ns=time.monotonic_ns())
 
 
-def test_where_everything_is_stolen_the_guilty_escape_and_the_host_is_unfit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(UnseeingBox, "start", _with(Frozen()))
-    report = check_host(Unseeing(), (), 1)
+def test_where_everything_is_stolen_the_guilty_escape_and_the_host_is_unfit() -> None:
+    report = check_host(Metered(Frozen()), (), 1)
     assert report.facts.convicted == 0
     assert report.facts.acquitted + report.facts.escaped == len(GUILTY)
     assert not report.fit
-
-
-def _with(meter: Frozen):
-    def start(self: UnseeingBox) -> Channel:
-        channel = self.start_inner()
-        channel.meter = meter
-        return channel
-
-    return start
 
 
 @pytest.mark.parametrize(
@@ -172,34 +134,26 @@ def test_a_reference_bot_that_cannot_start_is_our_failure(tmp_path: Path, monkey
         check_host(LocalSandbox(), (), 1)
 
 
-def test_no_box_no_check(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(TransportError):
-        check_host(Closed(), (), 1)
-
-
-class Closed:
-    def open(self, program: Program, limits: Limits) -> Box:
+def test_without_a_box_there_is_no_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
         raise SandboxError("no-engine", "no Docker Engine answers")
 
-
-@pytest.fixture
-def docker(tmp_path: Path) -> Iterator[Sandbox]:
-    opened = DockerSandbox(Settings().image, tmp_path / "run")
-    yield opened
-    opened.close()
+    monkeypatch.setattr(LocalSandbox, "open", refuse)
+    with pytest.raises(SandboxError, match="no Docker Engine answers"):
+        check_host(LocalSandbox(), (), 1)
 
 
 @pytest.mark.containers
-def test_this_host_judges_as_it_should_however_busy_it_is(docker: Sandbox, tmp_path: Path) -> None:
-    report = check_host(docker, (0,), 4)
+def test_this_host_judges_as_it_should_however_busy_it_is(docker_sandbox: Sandbox, tmp_path: Path) -> None:
+    report = check_host(docker_sandbox, (0,), 4)
     assert (report.facts.convicted, report.facts.acquitted) == (0, 0)
     assert list((tmp_path / "run").iterdir()) == []  # no box is left
 
 
 @pytest.mark.containers
-def test_a_clock_that_lies_is_found_out_in_containers(docker: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clock_that_lies_is_found_out_in_containers(docker_sandbox: Sandbox, monkeypatch) -> None:
     monkeypatch.setattr(pipes, "monotonic_ns", lambda: time.monotonic_ns() // 2)
-    assert not check_host(docker, (0,), 2).fit
+    assert not check_host(docker_sandbox, (0,), 2).fit
 
 
 def test_the_reference_program_is_one_file(tmp_path: Path) -> None:

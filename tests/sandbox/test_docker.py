@@ -1,61 +1,25 @@
-"""What a bot notices in its container, and what a series of runs leaves behind (`test_insider`: what it finds).
-
-The bot in most of these tests evaluates the Python expression that each prompt carries, so a test reads like a
-conversation with somebody who sits inside.
-"""
+"""What happens to a bot in its container, and what a series of runs leaves behind. See also `test_insider`."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import docker
 import pytest
 
-from deadheat.engine.core import NS_PER_MS, NS_PER_S, Fault, Message, Reply
+from deadheat.engine.core import NS_PER_S, Fault, Message
 from deadheat.league.config import Settings
-from deadheat.sandbox.box import Box, Exit, Limits, Program, SandboxError
+from deadheat.sandbox.box import Box, Limits, Program, SandboxError
 from deadheat.sandbox.docker import GENERATION, LABEL, DockerSandbox
 from deadheat.sandbox.folders import sweep_folders
 from deadheat.sandbox.pipes import PipeTransport
+from tests.sandbox.boxes import INSIDER, SMALL, asker, inside, python, stop
 
 pytestmark = pytest.mark.containers
-
-INSIDER = """
-import ctypes, errno, mmap, os, pathlib, resource, signal, socket, struct, sys, threading, time
-libc = ctypes.CDLL(None, use_errno=True)
-kept = []
-def call(number, *arguments):
-    if libc.syscall(number, *arguments) < 0: raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-def text(path): return pathlib.Path(path).read_text()
-def tries(call):
-    try: return repr(call())
-    except BaseException as error: return f"{type(error).__name__}: {error}"
-def capabilities():
-    header, data = struct.pack("Ii", 0x20080522, 0), ctypes.create_string_buffer(24)
-    call(125, header, data)
-    return list(struct.unpack("6I", data.raw))
-def child():
-    pid = os.fork()
-    if pid == 0: time.sleep(99)
-    return pid
-for line in sys.stdin:
-    if line.strip() == "FINISH": break
-    print(tries(lambda: eval(line)), flush=True)
-"""
-
-Insider = Callable[[str], str]
-
-SMALL = Limits(memory_bytes=128 * 2**20, processes=16, tmp_bytes=2**20, tmp_inodes=50)
-
-
-@pytest.fixture
-def sandbox(tmp_path: Path) -> Iterator[DockerSandbox]:
-    opened = DockerSandbox(Settings().image, tmp_path / "run")
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
@@ -64,67 +28,20 @@ def program(tmp_path: Path) -> Program:
 
 
 @pytest.fixture
-def box(sandbox: DockerSandbox, program: Program) -> Iterator[Box]:
-    opened = sandbox.open(program, SMALL)
-    yield opened
-    opened.close()
+def box(docker_sandbox: DockerSandbox, program: Program) -> Iterator[Box]:
+    with closing(docker_sandbox.open(program, SMALL)) as opened:
+        yield opened
 
 
-def python(tmp_path: Path, code: str) -> Program:
-    folder = tmp_path / f"program-{abs(hash(code))}"
-    folder.mkdir(exist_ok=True)
-    (folder / "main.py").write_text(code)
-    return Program(folder, ("/usr/bin/python3", "main.py"), "test")
-
-
-def asker(box: Box) -> Callable[[str], Reply]:
-    transport = PipeTransport([box.start()])
-    return lambda line: transport.exchange([Message(0, line, 20 * NS_PER_S)])[0]
-
-
-def inside(box: Box) -> Insider:
-    ask = asker(box)
-
-    def answer(expression: str) -> str:
-        reply = ask(expression)
-        assert reply.line is not None, reply.fault
-        return reply.line
-
-    return answer
-
-
-def stop(box: Box, grace_ns: int = NS_PER_S) -> Exit:
-    box.ask_stop(grace_ns)
-    return box.stopped()
-
-
-def test_a_pinned_bot_stays_where_it_is(sandbox: DockerSandbox, program: Program) -> None:
-    box = sandbox.open(program, Limits(cpus="0"))
-    try:
+def test_a_pinned_bot_stays_where_it_is(docker_sandbox: DockerSandbox, program: Program) -> None:
+    with closing(docker_sandbox.open(program, Limits(cpus="0"))) as box:
         ask = inside(box)
         assert ask("os.sched_getaffinity(0)") == "{0}"
         assert "Error" in ask("os.sched_setaffinity(0, {1})")
-    finally:
-        box.close()
-
-
-def test_memory_outside_of_any_process_ends_the_bot_and_not_init(box: Box) -> None:
-    """A bot that fills whatever is not its own address space, and cannot hide from the out-of-memory killer."""
-    ask = asker(box)
-    ask("[tries(lambda: os.write(os.pipe()[1], bytes(65536))) for i in range(100)]")
-    reply = ask("[bytearray(b'x') * 2**20 for i in range(300)]")
-    assert reply.fault is Fault.MEMORY
-    assert stop(box).signal == 9  # init survives to report it
 
 
 def test_more_processes_than_allowed_do_not_start(box: Box) -> None:
     assert "BlockingIOError" in inside(box)("[child() for i in range(16)]")
-
-
-def test_too_much_memory_ends_the_bot_with_its_own_fault(box: Box) -> None:
-    reply = asker(box)("len(bytearray(300 * 2**20))")
-    assert reply.fault is Fault.MEMORY
-    assert stop(box).signal == 9
 
 
 def test_every_run_is_a_fresh_process_and_an_empty_tmp(box: Box) -> None:
@@ -141,11 +58,10 @@ def test_every_run_is_a_fresh_process_and_an_empty_tmp(box: Box) -> None:
 
 
 def test_a_container_that_cannot_be_made_new_inside_serves_one_run_only(
-    sandbox: DockerSandbox, program: Program
+    docker_sandbox: DockerSandbox, program: Program
 ) -> None:
     """A container under gVisor is of this kind."""
-    box = sandbox.open(program, Limits(building=True))
-    try:
+    with closing(docker_sandbox.open(program, Limits(building=True))) as box:
         inside(box)("open('/tmp/x', 'w')")
         (first,) = own_containers()
         stop(box, 0)
@@ -153,8 +69,6 @@ def test_a_container_that_cannot_be_made_new_inside_serves_one_run_only(
         (second,) = own_containers()
         assert second != first
         assert stop(box, 0).lingered
-    finally:
-        box.close()
 
 
 def test_a_run_makes_so_many_pipes_and_sockets_and_no_more(box: Box) -> None:
@@ -175,16 +89,12 @@ def test_the_bot_is_the_first_to_be_killed_from_its_first_instruction_on(box: Bo
     assert Path(f"/proc/{meter._pid}/oom_score_adj").read_text().strip() != "1000"
 
 
-def test_a_directory_nested_deeper_than_any_path_is_removed(sandbox: DockerSandbox, tmp_path: Path) -> None:
+def test_a_directory_nested_deeper_than_any_path_is_removed(docker_sandbox: DockerSandbox, tmp_path: Path) -> None:
     dig = "import os\nos.chdir('/tmp')\nfor i in range(2000):\n os.mkdir('d'*200); os.chdir('d'*200)\nopen('f','w')\n"
     code = dig + "print(input(),flush=True)\n"
-    box = sandbox.open(python(tmp_path, code), Limits())
-    try:
+    with closing(docker_sandbox.open(python(tmp_path, code), Limits())) as box:
         assert asker(box)("done").line == "done"
-        box.ask_stop(0)
-        box.stopped()  # would raise "dirty-box"
-    finally:
-        box.close()
+        stop(box, 0)  # would raise "dirty-box"
 
 
 def test_what_the_last_run_said_and_was_told_too_late_reaches_nobody(box: Box) -> None:
@@ -202,21 +112,6 @@ def test_a_finished_bot_may_exit_by_itself(box: Box) -> None:
     assert end.cpu_ns and end.peak_memory_bytes
 
 
-def test_a_bot_that_lingers_after_finish_is_killed_and_noted(box: Box) -> None:
-    inside(box)("signal.signal(signal.SIGTERM, signal.SIG_IGN) and None")
-    end = stop(box, 100 * NS_PER_MS)
-    assert end.lingered
-
-
-def test_when_the_first_process_exits_its_children_do_not_keep_the_output_open(box: Box) -> None:
-    ask = asker(box)
-    ask("child()")
-    reply = ask("os._exit(3)")
-    assert reply.fault is Fault.EXITED
-    assert reply.elapsed_ns < 15 * NS_PER_S
-    assert stop(box).exit_code == 3
-
-
 def test_stderr_is_kept_at_both_ends_and_a_flood_costs_nobody_anything(box: Box) -> None:
     ask = inside(box)
     ask("sys.stderr.write('first words\\n'), [sys.stderr.write('x' * 1000) for i in range(5000)][0]")
@@ -226,32 +121,22 @@ def test_stderr_is_kept_at_both_ends_and_a_flood_costs_nobody_anything(box: Box)
     assert b"bytes left out" in kept and len(kept) < 64 * 1024
 
 
-def test_signalling_everything_hits_only_the_bot_itself(box: Box) -> None:
-    assert inside(box)("os.kill(-1, 9)").startswith("ProcessLookupError")  # its user has no other process
-    stop(box, 0)
-    assert inside(box)("1 + 1") == "2"
-
-
-def test_a_program_that_only_root_may_read_runs_all_the_same(sandbox: DockerSandbox, program: Program) -> None:
+def test_a_program_that_only_root_may_read_runs_all_the_same(docker_sandbox: DockerSandbox, program: Program) -> None:
     program.directory.chmod(0o700)
     (program.directory / "main.py").chmod(0o600)
-    box = sandbox.open(program, Limits())
-    try:
+    with closing(docker_sandbox.open(program, Limits())) as box:
         assert inside(box)("1 + 1") == "2"
-    finally:
-        box.close()
 
 
-def test_a_program_that_is_not_there_exits_with_the_reason_on_stderr(sandbox: DockerSandbox, tmp_path: Path) -> None:
+def test_a_program_that_is_not_there_exits_with_the_reason_on_stderr(
+    docker_sandbox: DockerSandbox, tmp_path: Path
+) -> None:
     folder = tmp_path / "empty"
     folder.mkdir()
-    box = sandbox.open(Program(folder, ("./nothing",), "test"), Limits())
-    try:
+    with closing(docker_sandbox.open(Program(folder, ("./nothing",), "test"), Limits())) as box:
         assert asker(box)("READY").fault is Fault.EXITED
         end = stop(box)
         assert end.exit_code == 127 and b"cannot start ./nothing" in end.stderr
-    finally:
-        box.close()
 
 
 def test_a_container_killed_from_outside_is_our_failure(box: Box) -> None:
@@ -271,17 +156,8 @@ def own_containers() -> list[str]:
     return [container["Id"] for container in found]
 
 
-def test_nothing_is_left_after_closing(sandbox: DockerSandbox, program: Program, tmp_path: Path) -> None:
-    box = sandbox.open(program, Limits())
-    box.start()
-    assert len(own_containers()) == 1
-    box.close()
-    assert own_containers() == []
-    assert list((tmp_path / "run").glob("box-*")) == []
-
-
 def test_a_killed_owner_leaves_no_container_and_the_next_one_sweeps_its_folder(
-    sandbox: DockerSandbox, program: Program, tmp_path: Path
+    docker_sandbox: DockerSandbox, program: Program, tmp_path: Path
 ) -> None:
     child = os.fork()
     if child == 0:
@@ -297,8 +173,10 @@ def test_a_killed_owner_leaves_no_container_and_the_next_one_sweeps_its_folder(
     assert list((tmp_path / "run").glob("box-*")) == []
 
 
-def test_a_container_whose_owner_was_killed_before_it_started_is_swept(sandbox: DockerSandbox, tmp_path: Path) -> None:
-    run_dir = sandbox._run_dir
+def test_a_container_whose_owner_was_killed_before_it_started_is_swept(
+    docker_sandbox: DockerSandbox, tmp_path: Path
+) -> None:
+    run_dir = docker_sandbox._run_dir
     (run_dir / "box-of-the-living").mkdir()
     client = docker.APIClient(version="auto")
     made = {}
@@ -309,7 +187,7 @@ def test_a_container_whose_owner_was_killed_before_it_started_is_swept(sandbox: 
     ):
         made[name] = client.create_container(Settings().image, ["true"], labels={LABEL: str(folder)})["Id"]
     try:
-        assert sandbox.sweep() == 1
+        assert docker_sandbox.sweep() == 1
         left = {found["Id"] for found in client.containers(all=True, filters={"label": LABEL})}
         assert left & set(made.values()) == {made["living"], made["another's"]}
     finally:
@@ -320,10 +198,10 @@ def test_a_container_whose_owner_was_killed_before_it_started_is_swept(sandbox: 
 
 @pytest.mark.parametrize("rests", [False, True])
 def test_a_container_whose_owner_was_killed_while_it_started_or_rested_is_swept(
-    sandbox: DockerSandbox, box: Box, rests: bool
+    docker_sandbox: DockerSandbox, box: Box, rests: bool
 ) -> None:
     """Its init waits for a writer of `ctl` for ever. The box beside it has an owner."""
-    folder = sandbox._run_dir / "box-of-the-dead"
+    folder = docker_sandbox._run_dir / "box-of-the-dead"
     folder.mkdir()
     client = docker.APIClient(version="auto")
     waits = client.create_container(
@@ -336,7 +214,7 @@ def test_a_container_whose_owner_was_killed_while_it_started_or_rested_is_swept(
     if rests:
         client.pause(waits)
     try:
-        assert sandbox.sweep() == 1
+        assert docker_sandbox.sweep() == 1
         assert waits not in {found["Id"] for found in client.containers(all=True, filters={"label": LABEL})}
         box.start()
     finally:

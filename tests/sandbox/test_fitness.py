@@ -1,4 +1,4 @@
-"""What the facts about a host mean, as a table."""
+"""What the facts about a host mean for its fitness to judge."""
 
 from __future__ import annotations
 
@@ -75,26 +75,10 @@ def test_the_runtime_is_told() -> None:
 
 
 def test_everything_together_is_told_once_each() -> None:
-    worst = Facts(
-        runtime="runc",
-        cgroups="1",
-        signals=(),
-        clock="pit",
-        realtime=False,
-        governors=("powersave",),
-        waiters=10**6,
-        swap=True,
-        shared_cores="0,1",
-        innocent=10,
-        guilty=10,
-        convicted=1,
-        acquitted=1,
-        disturbed=9,
-        escaped=9,
-        late_ns=(10**7,) * 3,
-        steal_share=0.5,
-    )
-    report = judged(worst)
+    worst = {"runtime": "runc", "cgroups": "1", "signals": (), "clock": "pit", "realtime": False, "swap": True}
+    worst |= {"governors": ("powersave",), "waiters": 10**6, "shared_cores": "0,1", "late_ns": (10**7,) * 3}
+    counts = {"innocent": 10, "guilty": 10, "convicted": 1, "acquitted": 1, "disturbed": 9, "escaped": 9}
+    report = judged(Facts(**worst, **counts, steal_share=0.5))  # type: ignore[arg-type]
     assert len(report.reasons) == 5
     assert len(set(report.reasons + report.remarks)) == len(report.reasons + report.remarks)
     assert report.as_dict()["fit"] is False

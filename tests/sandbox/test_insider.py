@@ -1,4 +1,6 @@
-"""What a bot finds in its container and what it cannot do there: each in a run of its own, as matches of a series."""
+"""What a bot finds in its container and what it cannot do there. Each check is a run of its own, like a match of a
+series.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ import pytest
 from deadheat.league.config import Settings
 from deadheat.sandbox.box import Box
 from deadheat.sandbox.docker import DockerSandbox
-from tests.sandbox.test_docker import INSIDER, SMALL, Insider, inside, python, stop
+from tests.sandbox.boxes import INSIDER, SMALL, Insider, inside, python, stop
 
 pytestmark = pytest.mark.containers
 

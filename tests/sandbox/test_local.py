@@ -8,18 +8,18 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
-from deadheat.engine.core import NS_PER_MS, NS_PER_S, STDERR_KEPT_BYTES, Message, Reply
+from deadheat.engine.core import NS_PER_MS, NS_PER_S, STDERR_KEPT_BYTES, Reply
 from deadheat.sandbox import local
 from deadheat.sandbox.box import Box, Limits, Program, SandboxError
 from deadheat.sandbox.local import LocalSandbox, ProcessMeter
-from deadheat.sandbox.pipes import PipeTransport
 from deadheat.sandbox.stderr import CUT_BYTES, HEAD_BYTES, TAIL_BYTES, Stderr
+from tests.sandbox.boxes import asker, stop
 
 OFFSPRING = """
 import subprocess, sys
@@ -33,16 +33,16 @@ input()
 
 
 @contextmanager
-def running(code: str, folder: Path) -> Iterator[tuple[Box, PipeTransport]]:
-    box = LocalSandbox().open(Program(folder, (sys.executable, "-ISc", code), "test"), Limits())
-    try:
-        yield box, PipeTransport([box.start()])
-    finally:
-        box.close()
+def running(code: str, folder: Path) -> Iterator[tuple[Box, Callable[[str], Reply]]]:
+    with closing(LocalSandbox().open(Program(folder, (sys.executable, "-ISc", code), "test"), Limits())) as box:
+        yield box, asker(box)
 
 
-def asked(transport: PipeTransport, line: str = "GO") -> Reply:
-    return transport.exchange([Message(0, line, 20 * NS_PER_S)])[0]
+def until(condition: Callable[[], object], seconds: float = 10) -> None:
+    """Wait for the condition, for this long at most."""
+    give_up_at = time.monotonic() + seconds
+    while not condition() and time.monotonic() < give_up_at:
+        time.sleep(0.005)
 
 
 def lives(pid: int) -> bool:
@@ -55,19 +55,15 @@ def lives(pid: int) -> bool:
 def test_children_in_sessions_of_their_own_end_with_the_run(tmp_path: Path) -> None:
     bystander = subprocess.Popen(["sleep", "1000"], start_new_session=True)
     try:
-        with running(f"input()\n{OFFSPRING}", tmp_path) as (box, transport):
-            line = asked(transport).line
+        with running(f"input()\n{OFFSPRING}", tmp_path) as (box, ask):
+            line = ask("GO").line
             assert line is not None
             while not (told := box.stderr_so_far().split()):
                 time.sleep(0.01)
             children = [*map(int, line.split()), *map(int, told)]
             assert [lives(pid) for pid in children] == [True] * 4
-            box.ask_stop(0)
-            assert box.stopped().lingered
-            for _ in range(500):  # they were killed, and their present parent now reaps them
-                if not any(map(lives, children)):
-                    break
-                time.sleep(0.01)
+            assert stop(box, 0).lingered
+            until(lambda: not any(map(lives, children)))  # they were killed, and their present parent now reaps them
             assert [lives(pid) for pid in children] == [False] * 4
         assert bystander.poll() is None
     finally:
@@ -110,10 +106,7 @@ def test_bots_end_with_a_referee_that_is_killed(tmp_path: Path, number: signal.S
         assert all(map(lives, bots))
         referee.send_signal(number)
         referee.wait()
-        for _ in range(1000):
-            if not any(map(lives, bots)):
-                break
-            time.sleep(0.01)
+        until(lambda: not any(map(lives, bots)))
         assert not any(map(lives, bots))
         assert bystander.poll() is None
     finally:
@@ -126,8 +119,8 @@ def test_bots_end_with_a_referee_that_is_killed(tmp_path: Path, number: signal.S
 
 def test_a_plain_bot_sees_little_of_its_authors_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEADHEAT_TOKEN", "secret")
-    with running("import os\ninput()\nprint(sorted(os.environ))", tmp_path) as (_, transport):
-        line = asked(transport).line
+    with running("import os\ninput()\nprint(sorted(os.environ))", tmp_path) as (_, ask):
+        line = ask("GO").line
     assert line is not None
     assert "PATH" in line
     assert "TOKEN" not in line
@@ -142,7 +135,7 @@ def test_a_plain_bot_has_its_directory_its_session_its_files_and_the_usual_signa
         os.set_inheritable(given.fileno(), True)
         local._keep_open_files.cache_clear()
         box = LocalSandbox().open(Program(tmp_path, ("sh", "-c", SITUATION), "test"), Limits())
-        line = asked(PipeTransport([box.start()])).line
+        line = asker(box)("GO").line
         box.close()
     assert line is not None
     directory, session, process, _, ignored, *files = line.split()
@@ -160,7 +153,7 @@ def test_a_program_that_cannot_start_leaves_this_process_where_it_was(tmp_path: 
 
 
 def test_a_flood_on_stderr_does_not_end_a_program(tmp_path: Path) -> None:
-    """A hundred megabytes: the first and the last bytes are kept, as in a container."""
+    """Of a hundred megabytes the first and the last bytes are kept, as in a container."""
     code = """
 import os
 os.write(2, b"first\\n")
@@ -170,13 +163,12 @@ for n in range(int(input())):
     input()
 os.write(2, b"last\\n")
 """
-    with running(code, tmp_path) as (box, transport):
-        assert asked(transport, "5").line == "OK"
+    with running(code, tmp_path) as (box, ask):
+        assert ask("5").line == "OK"
         for _ in range(4):
-            assert asked(transport).line == "OK"
-        assert asked(transport).line is None  # it ends
-        box.ask_stop(NS_PER_S)
-        ended = box.stopped()
+            assert ask("GO").line == "OK"
+        assert ask("GO").line is None  # it ends
+        ended = stop(box)
     assert (ended.exit_code, ended.signal) == (0, None)
     assert ended.stderr.startswith(b"first\n")
     assert ended.stderr.endswith(b"last\n")  # earlier output may have come while the file was cut
@@ -209,7 +201,7 @@ def stderr_write(stderr: Stderr, data: bytes) -> None:
 
 
 def test_a_wait_that_lasts_is_seen() -> None:
-    """A program that gets next to nothing of a processor waits long at a time; one that sleeps waits for none."""
+    """A program that hardly gets a processor waits for long; one that sleeps does not wait for a processor."""
     idle = "import os; os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))"
     spin, sleep = f"{idle}\nwhile True: pass", "import time; time.sleep(60)"
     cpu = min(os.sched_getaffinity(0))
@@ -219,12 +211,15 @@ def test_a_wait_that_lasts_is_seen() -> None:
     ]
     try:
         meters = [ProcessMeter(one.pid, Stderr()) for one in started[1:]]
-        give_up_at = time.monotonic() + 20
-        while not 20 * NS_PER_MS <= (waited_ns := meters[0].waiting_ns()) < NS_PER_S:
-            assert time.monotonic() < give_up_at, waited_ns  # before it has run, the wait may be arbitrarily long
-            time.sleep(0.005)
-        while started[2].poll() is None and meters[1].waiting_ns() and time.monotonic() < give_up_at:
-            time.sleep(0.005)
+        waits: list[int] = []  # before the program has run, a wait may be arbitrarily long
+
+        def waits_now() -> bool:
+            waits.append(meters[0].waiting_ns())
+            return 20 * NS_PER_MS <= waits[-1] < NS_PER_S
+
+        until(waits_now, 20)
+        assert 20 * NS_PER_MS <= waits[-1] < NS_PER_S
+        until(lambda: started[2].poll() is not None or not meters[1].waiting_ns(), 20)
         assert meters[1].waiting_ns() == 0
     finally:
         for one in started:

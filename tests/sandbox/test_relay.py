@@ -1,19 +1,19 @@
-"""Where init passes the input on (as under gVisor), the bot reads what the host writes and nothing else."""
+"""Where init relays the input, as it does under gVisor, the bot reads exactly what the host writes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
 
 from deadheat.engine.core import NS_PER_S, Fault, Message
-from deadheat.league.config import Settings
 from deadheat.sandbox.box import Box, Limits
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.pipes import PipeTransport
 from deadheat.sandbox.runtimes import Runtime
-from tests.sandbox.test_docker import inside, python, stop
+from tests.sandbox.boxes import asker, inside, python, stop
 
 pytestmark = pytest.mark.containers
 
@@ -36,19 +36,12 @@ time.sleep(9)
 
 
 @pytest.fixture
-def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Box]]:
+def opened(
+    docker_sandbox: DockerSandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[str], Box]]:
     monkeypatch.setattr(Runtime, "environment", {"JUDGE_RELAY": "1"})
-    sandbox = DockerSandbox(Settings().image, tmp_path / "run")
-    boxes: list[Box] = []
-
-    def open_box(code: str) -> Box:
-        boxes.append(sandbox.open(python(tmp_path, code), Limits()))
-        return boxes[-1]
-
-    yield open_box
-    for box in boxes:
-        box.close()
-    sandbox.close()
+    with ExitStack() as boxes:
+        yield lambda code: boxes.enter_context(closing(docker_sandbox.open(python(tmp_path, code), Limits())))
 
 
 def test_lines_pass_in_order_and_the_bot_ends_by_itself(opened: Callable[[str], Box]) -> None:
@@ -57,14 +50,12 @@ def test_lines_pass_in_order_and_the_bot_ends_by_itself(opened: Callable[[str], 
     assert [ask(f"{number} * 2") for number in range(200)] == [str(number * 2) for number in range(200)]
     assert ask("'JUDGE_RELAY' in os.environ") == "False"
     assert ask("stat.S_ISFIFO(os.fstat(0).st_mode), os.fstat(0).st_uid") == "(True, 0)"
-    box.ask_stop(0)
-    assert box.stopped().lingered
+    assert stop(box, 0).lingered
 
 
 def test_a_notice_that_is_sent_with_the_order_to_stop_arrives(opened: Callable[[str], Box]) -> None:
     box = opened(EVALUATES)
-    channel = box.start()
-    transport = PipeTransport([channel])
+    transport = PipeTransport([box.start()])
     assert transport.exchange([Message(0, "1", 9 * NS_PER_S)])[0].line == "1"
     transport.exchange([Message(0, "FINISH")])
     assert stop(box, 60 * NS_PER_S).exit_code == 0
@@ -72,8 +63,7 @@ def test_a_notice_that_is_sent_with_the_order_to_stop_arrives(opened: Callable[[
 
 def test_what_was_not_read_never_reaches_the_next_run(opened: Callable[[str], Box]) -> None:
     box = opened(EVALUATES)
-    channel = box.start()
-    transport = PipeTransport([channel])
+    transport = PipeTransport([box.start()])
     transport.exchange([Message(0, "time.sleep(9)")])
     transport.exchange([Message(0, "'of the last run'" + " " * 150_000)])
     stop(box, 0)
@@ -81,10 +71,7 @@ def test_what_was_not_read_never_reaches_the_next_run(opened: Callable[[str], Bo
 
 
 def test_a_bot_that_reads_late_gets_more_than_a_pipe_holds(opened: Callable[[str], Box]) -> None:
-    box = opened(READS_LATE)
-    transport = PipeTransport([box.start()])
-    reply = transport.exchange([Message(0, "x" * 200_000, 9 * NS_PER_S)])[0]
-    assert reply.line == "200001"
+    assert asker(opened(READS_LATE))("x" * 200_000).line == "200001"
 
 
 def test_a_bot_that_closes_its_input_may_still_speak(opened: Callable[[str], Box]) -> None:

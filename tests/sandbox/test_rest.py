@@ -1,4 +1,4 @@
-"""Boxes that rest while a person thinks: nothing in them runs, they resume unharmed, and none stays behind."""
+"""Boxes that rest while a person thinks: nothing in them runs, they resume unharmed, and none is left behind."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import docker
@@ -24,6 +25,7 @@ from deadheat.sandbox.docker import WAKING_TRIES, DockerBox, DockerSandbox
 from deadheat.sandbox.host.slots import Slots
 from deadheat.sandbox.local import LocalSandbox
 from deadheat.sandbox.pipes import PipeTransport
+from tests.sandbox.boxes import asker, python, stop
 
 COUNTER = """
 import sys, threading, time
@@ -41,34 +43,23 @@ YACHT = bots_of("yacht-auction") / "greedy"
 
 
 @pytest.fixture(params=["local", pytest.param("docker", marks=pytest.mark.containers)])
-def sandbox(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sandbox]:
-    if request.param == "local":
-        yield LocalSandbox()
-        return
-    opened = DockerSandbox(Settings().image, tmp_path / "run")
-    yield opened
-    opened.close()
+def sandbox(request: pytest.FixtureRequest) -> Sandbox:
+    return LocalSandbox() if request.param == "local" else request.getfixturevalue("docker_sandbox")
 
 
 @pytest.fixture
 def counter(tmp_path: Path) -> Program:
-    """A bot that counts for as long as it runs, and tells how far it has come."""
-    folder = tmp_path / "counter"
-    folder.mkdir()
-    (folder / "main.py").write_text(COUNTER)
-    return Program(folder, ("/usr/bin/python3", "main.py"), "counter")
+    """A bot that counts for as long as it runs, and answers with its count."""
+    return python(tmp_path, COUNTER)
 
 
 def test_nothing_of_a_box_that_rests_runs(sandbox: Sandbox, counter: Program) -> None:
-    box = sandbox.open(counter, Limits())
-    try:
+    with closing(sandbox.open(counter, Limits())) as box:
         channel = box.start()
         transport = PipeTransport([channel])
 
         def count() -> int:
-            reply = transport.exchange([Message(0, "HOW FAR", 20 * NS_PER_S)])[0]
-            assert reply.line is not None
-            return int(reply.line)
+            return int(str(transport.exchange([Message(0, "HOW FAR", 20 * NS_PER_S)])[0].line))
 
         def cpu_ns() -> int:
             used = channel.meter.counters().cpu_ns
@@ -85,10 +76,7 @@ def test_nothing_of_a_box_that_rests_runs(sandbox: Sandbox, counter: Program) ->
         box.rest(False)
         assert count() > before
         transport.exchange([Message(0, "FINISH")])
-        box.ask_stop(20 * NS_PER_S)
-        assert box.stopped().exit_code == 0
-    finally:
-        box.close()
+        assert stop(box, 20 * NS_PER_S).exit_code == 0
 
 
 def test_a_box_is_closed_while_it_rests(sandbox: Sandbox, counter: Program) -> None:
@@ -100,7 +88,7 @@ def test_a_box_is_closed_while_it_rests(sandbox: Sandbox, counter: Program) -> N
 
 @pytest.fixture
 def engine_fails(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, int, bool], None]:
-    """The engine's call of that name fails so many times from now on, having been carried out or not."""
+    """Let the engine's call of that name fail so many times, each time carried out or not."""
 
     def fail(name: str, times: int, carried_out: bool) -> None:
         really, left = getattr(docker.APIClient, name), [True] * times
@@ -118,33 +106,35 @@ def engine_fails(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, int, bool], 
     return fail
 
 
+Failing = Callable[[str, int, bool], None]
+
+
+@pytest.fixture
+def box(docker_sandbox: DockerSandbox, counter: Program) -> Iterator[DockerBox]:
+    with closing(docker_sandbox.open(counter, Limits())) as opened:
+        assert isinstance(opened, DockerBox)
+        yield opened
+
+
 @pytest.mark.containers
 @pytest.mark.parametrize("carried_out", [False, True])
 def test_a_box_that_cannot_be_frozen_now_goes_on_behind_all_others_and_rests_the_next_time(
-    counter: Program, tmp_path: Path, engine_fails: Callable[[str, int, bool], None], carried_out: bool
+    box: DockerBox, engine_fails: Failing, carried_out: bool
 ) -> None:
     engine_fails("pause", 1, carried_out)
-    sandbox = DockerSandbox(Settings().image, tmp_path / "run")
-    box = sandbox.open(counter, Limits())
-    assert isinstance(box, DockerBox) and box._cgroup is not None and box._cgroup._weight is not None
-    weight = box._cgroup._weight
-    try:
-        channel = box.start()
-        transport = PipeTransport([channel])
-        favoured = weight.read_text()
-        for tries in (1, 30):  # a busy engine may fail by itself
-            for _ in range(tries):
-                box.rest(True)
-                if not runs(box):
-                    break
-            assert runs(box) is (tries == 1 and not carried_out)
-            assert weight.read_text() != favoured, "whatever runs on, it is behind everything else"
-            box.rest(False)
-            assert runs(box) and weight.read_text() == favoured
-            assert transport.exchange([Message(0, "HOW FAR", 20 * NS_PER_S)])[0].fault is None
-    finally:
-        box.close()
-        sandbox.close()
+    assert box._cgroup is not None and box._cgroup._weight is not None
+    weight, ask = box._cgroup._weight, asker(box)
+    favoured = weight.read_text()
+    for tries in (1, 30):  # a busy engine may fail by itself
+        for _ in range(tries):
+            box.rest(True)
+            if not runs(box):
+                break
+        assert runs(box) is (tries == 1 and not carried_out)
+        assert weight.read_text() != favoured, "whatever runs on, it is behind everything else"
+        box.rest(False)
+        assert runs(box) and weight.read_text() == favoured
+        assert ask("HOW FAR").fault is None
 
 
 def runs(box: DockerBox) -> bool:
@@ -154,42 +144,22 @@ def runs(box: DockerBox) -> bool:
 
 @pytest.mark.containers
 @pytest.mark.parametrize(("failures", "carried_out"), [(WAKING_TRIES - 1, False), (1, True)])
-def test_waking_a_box_is_tried_again(
-    counter: Program,
-    tmp_path: Path,
-    engine_fails: Callable[[str, int, bool], None],
-    failures: int,
-    carried_out: bool,
-) -> None:
+def test_waking_a_box_is_tried_again(box: DockerBox, engine_fails: Failing, failures: int, carried_out: bool) -> None:
     engine_fails("unpause", failures, carried_out)
-    sandbox = DockerSandbox(Settings().image, tmp_path / "run")
-    box = sandbox.open(counter, Limits())
-    try:
-        transport = PipeTransport([box.start()])
-        box.rest(True)
-        box.rest(False)
-        assert transport.exchange([Message(0, "HOW FAR", 20 * NS_PER_S)])[0].fault is None
-    finally:
-        box.close()
-        sandbox.close()
+    ask = asker(box)
+    box.rest(True)
+    box.rest(False)
+    assert ask("HOW FAR").fault is None
 
 
 @pytest.mark.containers
-def test_a_box_that_cannot_be_woken_is_our_failure(
-    counter: Program, tmp_path: Path, engine_fails: Callable[[str, int, bool], None]
-) -> None:
+def test_a_box_that_cannot_be_woken_is_our_failure(box: DockerBox, engine_fails: Failing) -> None:
     engine_fails("unpause", WAKING_TRIES, False)
-    sandbox = DockerSandbox(Settings().image, tmp_path / "run")
-    box = sandbox.open(counter, Limits())
-    try:
-        box.start()
-        box.rest(True)
-        with pytest.raises(SandboxError, match="could not be resumed") as raised:
-            box.rest(False)
-        assert raised.value.cause == "engine"
-    finally:
-        box.close()
-        sandbox.close()
+    box.start()
+    box.rest(True)
+    with pytest.raises(SandboxError, match="could not be resumed") as raised:
+        box.rest(False)
+    assert raised.value.cause == "engine"
 
 
 @pytest.mark.containers
@@ -220,7 +190,7 @@ def test_a_box_whose_owner_was_killed_while_it_rested_is_woken_to_end(counter: P
 
 
 class Guest:
-    """Somebody in the last seat who answers at once."""
+    """A person in the last seat who answers at once, and who needs the slot to do so."""
 
     def __init__(self, bots: Transport, slots: Slots) -> None:
         self._bots, self._slots = bots, slots

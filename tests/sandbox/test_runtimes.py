@@ -1,4 +1,4 @@
-"""The engine's description of a runtime decides whether it can be used, and what a box needs under it."""
+"""The engine's description of a runtime decides whether it can be used, and what a box under it needs."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from deadheat.sandbox.runtimes import (
     refuse_user_namespaces,
     why_not_started,
 )
+from tests.sandbox.boxes import Stub
 
 RUNSC = {"path": "/usr/bin/runsc", "runtimeArgs": list(GVISOR_FLAGS)}
 INFO: dict[str, Any] = {"DefaultRuntime": "runc", "Runtimes": {"runc": {"path": "runc"}, "gv": RUNSC}}
@@ -74,11 +75,7 @@ NO_PARSER = APIError(
 
 
 def test_a_missing_parser_of_apparmor_is_told_in_a_sentence() -> None:
-    told = why_not_started(NO_PARSER)
-    assert told == (
-        "this machine's kernel has AppArmor, and its parser is missing: "
-        "install the Debian package apparmor on the engine's machine"
-    )
+    assert "install the Debian package apparmor" in why_not_started(NO_PARSER)
     assert why_not_started(APIError("500", explanation="apparmor_parser: syntax error")).startswith("500")
 
 
@@ -113,8 +110,8 @@ def test_another_runtime_changes_nothing_but_the_name() -> None:
 
 
 @dataclass
-class Dies:
-    """A sandbox with one box, which dies when what runs in it has closed its output."""
+class Dies(Stub):
+    """A sandbox and its one box, which dies once the program in it has closed its output."""
 
     blame: Blame | None
 
@@ -122,25 +119,12 @@ class Dies:
         return self
 
     def start(self) -> Channel:
-        reader, writer = os.pipe()
+        self.stdout_fd, writer = os.pipe()
         os.close(writer)
-        self.stdout_fd = reader
-        return Channel(-1, reader, out_of_memory=lambda: self.blame)
-
-    def stderr_so_far(self) -> bytes:
-        return b""
-
-    def ask_stop(self, grace_ns: int) -> None:
-        pass
+        return Channel(-1, self.stdout_fd, out_of_memory=lambda: self.blame)
 
     def stopped(self) -> Exit:
         raise SandboxError("container-died", "the container ended unexpectedly")
-
-    def favour(self, yes: bool) -> None:
-        pass
-
-    def rest(self, yes: bool) -> None:
-        pass
 
     def close(self) -> None:
         os.close(self.stdout_fd)

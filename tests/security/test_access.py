@@ -1,4 +1,6 @@
-"""Every route, requested by everybody: who is admitted, and who sees what (`tests/security/table.py`)."""
+"""Every route, requested by everybody: who is admitted, and who sees what (`tests/security/table.py`); and in which
+language, because no other tests request every page.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,8 @@ from starlette.routing import Match, Route
 
 from deadheat.league.service.rankings.standings import refit
 from tests.api.site import bearer
+from tests.language import outside
+from tests.language.catalogue import kept
 from tests.league.world import forfeited
 from tests.security.planted import ROLES, PlantedLeague, ask
 from tests.security.table import SIGNED, TABLE, Line
@@ -103,6 +107,40 @@ def path(league: PlantedLeague, line: Line) -> str:
         return str(league.named.get(name, name))
 
     return re.sub(r"\{(\w+)\}", value, line.route) + line.query
+
+
+AS_STORED = re.compile(r'^(The service failed at attempt|it was played under version|\["It could not be checked)')
+"""Sentences that the league stored, which are English for everybody."""
+
+ENGLISH = re.compile(r"^/(about/|style$|v1/)")
+"""The guides, the page for those who change the site, and what programs read."""
+
+RECORDS = {"/audit", "/operator"}
+"""Pages that show stored words as they are: the audit log's data, and the names of queues."""
+
+
+@pytest.mark.parametrize("role", ["anonymous", "owner", "admin"])
+def test_a_korean_reader_is_told_nothing_in_english(league: PlantedLeague, role: str) -> None:
+    known = {message.id: str(message.string) for message in kept("ko") if isinstance(message.id, str)}
+    reader = league.browsers[role].client
+    english = {}
+    for line in TABLE:
+        told = line.method == "GET" and line.statuses.split()[ROLES.index(role)].isdecimal()
+        if told and not ENGLISH.match(line.route) and (role == "anonymous" or line.statuses[:3] != "200"):
+            answer = reader.get(path(league, line), headers={"Accept": "text/html", "Accept-Language": "ko"})
+            if answer.headers.get("content-type", "").startswith("text/html"):
+                assert answer.headers["content-language"] == "ko"
+                found = outside.of_page(answer.text, {} if line.route in RECORDS else known)
+                english[path(league, line)] = sorted(text for text in found if not AS_STORED.match(text))
+    assert len(english) >= 10
+    assert {where: texts for where, texts in english.items() if texts} == {}
+
+
+def test_an_english_text_on_a_page_is_found() -> None:
+    page = (
+        "<p>경기 3</p><p title='everybody'>경기: it is not over</p><code>it is not over</code> Yacht Auction <i>won</i>"
+    )
+    assert outside.of_page(page, {"won": "승", "everybody": "모두"}) == {"경기: it is not over", "everybody", "won"}
 
 
 def test_a_private_challenge_changes_nothing_that_others_see(league: PlantedLeague) -> None:

@@ -27,12 +27,12 @@ MOST_BAD = 10
 
 @cache
 def stage() -> Stage:
-    """This process's."""
+    """Make this process's stage."""
     return Stage(Path(tempfile.mkdtemp(prefix="deadheat-simulation-", dir=MEMORY if MEMORY.is_dir() else None)))
 
 
 def wrong(seeds: range) -> dict[int, list[str]]:
-    """The mistakes found, by seed."""
+    """Run the storms; return the mistakes found, by seed."""
     logging.disable(logging.CRITICAL)  # a storm logs a lot
     gc.collect()  # collecting only between storms saves a sixth of the time
     gc.freeze()

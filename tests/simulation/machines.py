@@ -54,7 +54,7 @@ REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class Arena:
-    """In the place of `sandbox.arena.Arena`."""
+    """Stands in for `sandbox.arena.Arena`."""
 
     simulator: Simulator
     programs: Sequence[Program]
@@ -66,7 +66,7 @@ class Arena:
         """Close nothing, because nothing is open."""
 
     def open(self) -> None:
-        """Takes its time."""
+        """Take some time."""
         self.simulator.pause(0.5)
 
     def play(
@@ -140,7 +140,7 @@ def _mute(_: Message) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Builder:
-    """In the place of `sandbox.build.build`."""
+    """Stands in for `sandbox.build.build`."""
 
     simulator: Simulator
 
@@ -166,7 +166,7 @@ class Builder:
 
 
 class Slots:
-    """In the place of `sandbox.host.slots.Slots`: whoever asks for processors has them."""
+    """Stands in for `sandbox.host.slots.Slots`: everybody who asks for processors gets them."""
 
     slots = ((0,),)
     spare = ()
@@ -187,12 +187,12 @@ class SimulatedContext:
 
     @property
     def host(self) -> Host:
-        """The machine of the process that asks."""
+        """Return the machine of the process that asks."""
         return self._simulator.process.host
 
     @property
     def worker(self) -> str:
-        """Its name."""
+        """Return the name of the process that asks."""
         return self._simulator.process.name
 
     @contextlib.contextmanager
@@ -205,6 +205,6 @@ class SimulatedContext:
             yield Path(path)
 
     def fetch_program(self, _context: object, ref: ProgramRef, directory: Path) -> Program:
-        """In the place of `workers.programs.fetch_program`: it must be there, and is not unpacked."""
+        """Stand in for `workers.programs.fetch_program`: the program must be there, and is not unpacked."""
         self.blobs.get(ref.program_sha256, self.settings.unpacked_limit_bytes)
         return Program(directory, (), ref.label)

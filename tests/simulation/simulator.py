@@ -258,7 +258,7 @@ class Simulator:
         return life, row_id
 
     def enqueue(self, life: Life, row_id: int) -> None:
-        """Stands in for `workers.broker.queue`."""
+        """Stand in for `workers.broker.queue.enqueue`."""
         if self.happens(self.weather.message_lost):
             return
         for _ in range(2 if self.happens(self.weather.message_doubled) else 1):
@@ -329,19 +329,19 @@ class Simulator:
         return START + timedelta(seconds=60 + self.seconds + self.process.skew_seconds)
 
     def sleep(self, seconds: float) -> None:
-        """Instead of `time.sleep`."""
+        """Stand in for `time.sleep`."""
         self.pause(seconds)
 
     def monotonic(self) -> float:
-        """Instead of `time.monotonic`."""
+        """Stand in for `time.monotonic`."""
         return self.seconds
 
     def time_ns(self) -> int:
-        """Instead of `time.time_ns`."""
+        """Stand in for `time.time_ns`."""
         return int(self.clock().timestamp()) * 1_000_000_000
 
     def look(self) -> None:
-        """Instead of `workers.stopping.look`."""
+        """Stand in for `workers.stopping.look`."""
         if self.happens(self.weather.told_to_end):
             raise stopping.Stopping
 
@@ -356,6 +356,7 @@ class Simulator:
                     "context": lambda: self.context,
                     "enqueue": self.enqueue,
                     "enqueue_plan": lambda _: None,  # lost, which is allowed: the next tick plans anyway
+                    "enqueue_refit": lambda: None,  # as above
                     "time": self,
                 },
             ),

@@ -89,7 +89,7 @@ class League:
 
 @dataclass
 class Stage:
-    """The league that is played with."""
+    """The league that storms strike."""
 
     folder: Path
     simulator: Simulator | None = None
@@ -106,7 +106,7 @@ class Stage:
         self.database = StormyDatabase(self)
 
     def reset(self, games: int) -> League:
-        """A league as it was prepared."""
+        """Restore the league to what it was when it was prepared."""
         league = League.prepared(games)
         self._resets += 1
         content = bytearray(league.content)
@@ -119,22 +119,22 @@ class Stage:
         return league
 
     def clock(self) -> datetime:
-        """The time according to the present process."""
+        """Return the time according to the present process."""
         return self.now.clock()
 
     def entropy(self, count: int) -> bytes:
-        """Random bytes that follow from the seed."""
+        """Return random bytes that follow from the seed."""
         return self.now.chance.randbytes(count)
 
     @property
     def now(self) -> Simulator:
-        """The simulation that is under way."""
+        """Return the simulation that is under way."""
         assert self.simulator is not None
         return self.simulator
 
 
 class StormyDatabase(Database):
-    """The real one, which may fail and whose users may die."""
+    """The product's database, which may fail and whose users may die."""
 
     def __init__(self, stage: Stage) -> None:
         super().__init__(stage.settings, stage.clock, stage.entropy)
@@ -177,7 +177,7 @@ def _hurry(connection: sqlite3.Connection, _record: object) -> None:
 
 
 class StormyBlobs(Blobs):
-    """Memory, sometimes full."""
+    """A store in memory that is full at times."""
 
     def __init__(self, simulator: Simulator) -> None:
         super().__init__("memory://")

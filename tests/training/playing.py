@@ -18,12 +18,12 @@ TABLES = [("betris-large", 2), ("liars-dice", 2), ("liars-dice", 5), ("yacht-auc
 
 
 def plain(name: str, seats: int = 2) -> Environment:
-    """Whether or not PettingZoo is installed."""
+    """Make an environment, whether or not PettingZoo is installed."""
     return Environment(GAMES[name], VIEWS[name], seats)
 
 
 def legal(env: Environment) -> list[int]:
-    """The legal actions of the agent that is asked."""
+    """List the legal actions of the agent that is asked."""
     found: list[int] = np.flatnonzero(env.observe(env.agent_selection)["action_mask"]).tolist()
     return found
 
@@ -55,5 +55,4 @@ class Told:
         self.dice = dice
 
     def play(self, seats: int, chance: Chance) -> Generator[Step, Mapping[Seat, Reply], Result]:
-        """See `engine.core.Game`."""
         return GAMES["liars-dice"].play(seats, Loaded(self.dice))

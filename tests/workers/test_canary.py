@@ -1,4 +1,4 @@
-"""Canary matches: bots with known verdicts find out a referee that lies, which then stops judging."""
+"""Canary matches: bots with known verdicts detect a referee that judges wrongly, and its machine stops judging."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from sqlmodel import func, select
 
 from deadheat.engine.core import Fault, Message, Reply, TransportError
 from deadheat.league.records.hosts import Worker
-from deadheat.league.service.series.hosts import hosts
 from deadheat.league.states import Fitness, JobState
-from deadheat.league.tables import Attempt, Match, Series
+from deadheat.league.tables import Attempt, Match
 from deadheat.sandbox import pipes
 from deadheat.sandbox.arena import Arena, Played
 from deadheat.sandbox.pipes import PipeTransport
@@ -23,7 +22,7 @@ from deadheat.workers import canary
 from deadheat.workers.canary import SCRIPT, play_canary, play_canary_when_due
 from deadheat.workers.context import Context
 from deadheat.workers.play import play_series
-from tests.league.world import World, settings
+from tests.league.world import settings
 from tests.workers.conftest import PlayingWorld
 
 CPUS = sorted(os.sched_getaffinity(0))[:2]
@@ -32,34 +31,18 @@ GUILTY = {order.line for order in ORDERS if order.guilty}
 INNOCENT = {order.line for order in ORDERS} - GUILTY
 
 
-def info(world: World) -> Worker:
-    with world.db.reading() as session:
-        (found,) = hosts(session)
-        return found
-
-
-def queued(world: PlayingWorld) -> int:
-    world.season(series_length=1, games_per_pair=1)
-    (series_id,) = world.tick()
-    return series_id
-
-
-def state(world: PlayingWorld, series_id: int) -> JobState:
-    return world.row(Series, series_id).state
-
-
 def settled(world: PlayingWorld) -> Worker:
-    """Play canaries until one has an end: on a busy host all attempts at one may be void."""
+    """Play canaries until one is not void. On a busy host all attempts at one may be."""
     for _ in range(10):
-        before = info(world).canary_voids
+        before = world.machine().canary_voids
         play_canary(world.context, CPUS, 7)
-        if info(world).canary_voids - before < canary.ATTEMPTS:
-            return info(world)
+        if world.machine().canary_voids - before < canary.ATTEMPTS:
+            return world.machine()
     pytest.fail("every attempt at ten canary matches was void")
 
 
 def lie(monkeypatch: pytest.MonkeyPatch, about: str, reply: Reply) -> None:
-    """The referee answers prompts of that kind with that reply, whatever the bot did."""
+    """Let the referee record this reply to prompts that begin like this, whatever the bot did."""
     exchange = PipeTransport.exchange
 
     def lying(self: PipeTransport, messages: list[Message]) -> dict[int, Reply]:
@@ -77,7 +60,7 @@ def test_where_verdicts_are_as_they_should_be_the_machine_stays_fit(world: Playi
     with world.db.reading() as session:  # it does not appear in the log of results
         assert session.exec(select(func.count()).select_from(Match)).one() == 0
         assert session.exec(select(func.count()).select_from(Attempt)).one() == 0
-    assert [path for path in world.context.run_dir.iterdir() if path.name != "slots"] == []
+    assert world.left_behind() == []
 
 
 @pytest.mark.parametrize("about", sorted(INNOCENT))
@@ -85,7 +68,7 @@ def test_an_innocent_bot_convicted_makes_the_machine_unfit_at_once(
     world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, about: str
 ) -> None:
     lie(monkeypatch, about, Reply(None, 50_100_000, Fault.TIMEOUT))
-    series_id = queued(world)
+    series_id = world.queued()
     found = settled(world)
     assert (found.fitness, found.judges) == (Fitness.UNFIT, False)
     assert all("that was in time" in reason and "was convicted (timeout)" in reason for reason in found.reasons)
@@ -93,7 +76,7 @@ def test_an_innocent_bot_convicted_makes_the_machine_unfit_at_once(
     assert found.evidence["wrong"][0]["order"]["line"] == about
     assert [record.levelno for record in caplog.records if "judges WRONGLY" in record.message] == [logging.ERROR]
     monkeypatch.undo()
-    assert not play_series(world.context, series_id) or state(world, series_id) is JobState.QUEUED
+    assert not play_series(world.context, series_id) or world.series(series_id).state is JobState.QUEUED
 
 
 @pytest.mark.parametrize("about", sorted(GUILTY))
@@ -106,7 +89,7 @@ def test_a_guilty_bot_acquitted_makes_the_machine_unfit_at_once(world: PlayingWo
 
 
 def test_a_clock_at_half_speed_is_found_out(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not a planted verdict but a broken clock, under everything else that is real."""
+    """Only the clock is wrong here; everything else is real."""
     monkeypatch.setattr(pipes, "monotonic_ns", lambda: time.monotonic_ns() // 2)
     found = settled(world)
     assert found.fitness is Fitness.UNFIT
@@ -124,7 +107,7 @@ def test_a_wrong_verdict_is_not_lost_when_the_attempt_ends_void_after_it(world: 
 
     monkeypatch.setattr(PipeTransport, "exchange", lying_until_it_is_late)
     play_canary(world.context, CPUS, 0)
-    found = info(world)
+    found = world.machine()
     assert found.fitness is Fitness.UNFIT
     assert all("was convicted (exited)" in reason for reason in found.reasons)  # also for other reasons than lateness
 
@@ -137,7 +120,7 @@ def test_void_attempts_are_repeated_and_a_canary_without_an_end_asks_for_a_check
 
     monkeypatch.setattr(Arena, "play", starved)
     play_canary(world.context, CPUS, 0)
-    found = info(world)
+    found = world.machine()
     assert (found.fitness, found.canary_voids, found.canaries) == (Fitness.FIT, canary.ATTEMPTS, 1)
     assert found.check_due_at == world.clock.now
 
@@ -171,12 +154,12 @@ def confined(tmp_path: Path) -> Iterator[PlayingWorld]:
 @pytest.mark.containers
 def test_in_containers_a_true_referee_stays_fit_and_a_lying_one_does_not(confined: PlayingWorld, monkeypatch) -> None:
     assert settled(confined).fitness is Fitness.FIT
-    series_id = queued(confined)
+    series_id = confined.queued()
     monkeypatch.setattr(pipes, "monotonic_ns", lambda: time.monotonic_ns() // 2)
     assert settled(confined).fitness is Fitness.UNFIT
     assert play_series(confined.context, series_id)  # not reported again: there is no other machine
-    assert state(confined, series_id) is JobState.QUEUED
-    assert [path for path in confined.context.run_dir.iterdir() if path.name != "slots"] == []
+    assert confined.series(series_id).state is JobState.QUEUED
+    assert confined.left_behind() == []
 
 
 def test_a_context_signs_with_its_machines_name(tmp_path: Path) -> None:

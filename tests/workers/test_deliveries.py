@@ -1,4 +1,4 @@
-"""Notices on their way to webhooks: signed, tried again, given up, and never sent inside."""
+"""Notices to webhooks are signed, tried again, given up in the end, and never sent to an internal address."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import hashlib
 import hmac
 import json
 import socket
-import threading
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import closing
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,50 +25,37 @@ from deadheat.league.states import DeliveryState
 from deadheat.workers.sending import deliveries, webhooks
 from deadheat.workers.sending.webhooks import NotReached, post
 from tests.league.world import World, settings
+from tests.receiver import Receiver
 
 
-class Receiver:
-    """A web server that notes what it gets and answers with `status`."""
+class Hook(Receiver):
+    """A webhook that keeps what it gets and answers with `status`."""
 
     def __init__(self) -> None:
         self.got: list[tuple[dict[str, str], bytes]] = []
-        self.status = 200
-        self.location = ""
-        self.drip_seconds = 0.0
-        receiver = self
+        self.status, self.location, self.drip_seconds = 200, "", 0.0
+        super().__init__()
+        self.url += "/hook?channel=7"
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                receiver.got.append((dict(self.headers), body))
-                self.send_response(receiver.status)
-                if receiver.location:
-                    self.send_header("Location", receiver.location)
-                self.end_headers()
-                while receiver.drip_seconds:
-                    self.wfile.write(b".")
-                    time.sleep(receiver.drip_seconds)
-                self.wfile.write(b"x" * 100_000)
+    def receive(self, path: str, headers: dict[str, str], body: bytes) -> None:
+        self.got.append((headers, body))
 
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/hook?channel=7"
-
-    def close(self) -> None:
-        self.drip_seconds = 0.0
-        self.server.shutdown()
-        self.server.server_close()
+    def answer(self, request: BaseHTTPRequestHandler) -> None:
+        request.send_response(self.status)
+        if self.location:
+            request.send_header("Location", self.location)
+        request.end_headers()
+        while self.drip_seconds:
+            request.wfile.write(b".")
+            time.sleep(self.drip_seconds)
+        request.wfile.write(b"x" * 100_000)
 
 
 @pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    made = Receiver()
-    yield made
-    made.close()
+def receiver() -> Iterator[Hook]:
+    with closing(Hook()) as made:
+        yield made
+        made.drip_seconds = 0.0
 
 
 @pytest.fixture
@@ -86,7 +73,7 @@ def states(world: World, person: Person) -> list[tuple[DeliveryState, int]]:
     return [(one.state, one.tries) for one in world.read(channels.deliveries, person)]
 
 
-def test_a_notice_arrives_once_signed_as_discord_and_slack_take_it(world: World, receiver: Receiver) -> None:
+def test_a_notice_arrives_once_signed_as_discord_and_slack_take_it(world: World, receiver: Hook) -> None:
     ada = world.author("ada")
     info, secret = world.write(channels.add_webhook, ada, receiver.url)
     _, bot_id = world.bot("swift", owner=ada)
@@ -113,9 +100,7 @@ def test_a_notice_arrives_once_signed_as_discord_and_slack_take_it(world: World,
     assert send(world) == 1 and "test" in json.loads(receiver.got[-1][1])["text"]
 
 
-def test_what_fails_is_tried_again_after_longer_and_longer_pauses_and_given_up(
-    world: World, receiver: Receiver
-) -> None:
+def test_what_fails_is_tried_again_after_longer_and_longer_pauses_and_given_up(world: World, receiver: Hook) -> None:
     ada = world.author("ada")
     world.write(channels.add_webhook, ada, receiver.url)
     world.bot("swift", owner=ada)
@@ -134,9 +119,7 @@ def test_what_fails_is_tried_again_after_longer_and_longer_pauses_and_given_up(
     assert [one.failing_since for one in world.read(channels.channels, ada)] == [None]
 
 
-def test_a_webhook_that_fails_for_days_is_switched_off_until_its_owner_wants_it(
-    world: World, receiver: Receiver
-) -> None:
+def test_a_webhook_that_fails_for_days_is_switched_off_until_its_owner_wants_it(world: World, receiver: Hook) -> None:
     ada = world.author("ada")
     hook, _ = world.write(channels.add_webhook, ada, receiver.url)
     receiver.status, receiver.location = 302, "http://127.0.0.1/elsewhere"
@@ -157,7 +140,7 @@ def test_a_webhook_that_fails_for_days_is_switched_off_until_its_owner_wants_it(
 
 
 def test_what_a_dead_process_had_claimed_is_sent_by_another_and_its_own_note_comes_too_late(
-    world: World, receiver: Receiver
+    world: World, receiver: Hook
 ) -> None:
     ada = world.author("ada")
     world.write(channels.add_webhook, ada, receiver.url)
@@ -171,7 +154,7 @@ def test_what_a_dead_process_had_claimed_is_sent_by_another_and_its_own_note_com
     assert states(world, ada) == [(DeliveryState.SENT, 2)]
 
 
-def test_a_webhook_is_its_owners_and_ends_with_the_account(world: World, receiver: Receiver) -> None:
+def test_a_webhook_is_its_owners_and_ends_with_the_account(world: World, receiver: Hook) -> None:
     ada, eve = world.author("ada"), world.author("eve")
     hook, secret = world.write(channels.add_webhook, ada, receiver.url)
     assert len(secret) == 64 and not hasattr(world.read(channels.channels, ada)[0], "secret")
@@ -208,14 +191,8 @@ def test_public_addresses_are_public() -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        "ftp://a.example/",
-        "https://",
-        "https://u:p@a.example/",
-        "https://a.example/ b",
-        "https://a.example/\u00e4",
-        "https://a.example:99999/",
-        f"https://a.example/{'a' * 500}",
-        "https://[::1/",
+        *("ftp://a.example/", "https://", "https://u:p@a.example/", "https://a.example/ b", "https://a.example/\u00e4"),
+        *("https://a.example:99999/", f"https://a.example/{'a' * 500}", "https://[::1/"),
     ],
 )
 def test_an_address_that_is_none_is_refused(world: World, url: str) -> None:
@@ -229,21 +206,14 @@ def test_an_address_keeps_its_port_and_query() -> None:
 
 
 def test_nothing_is_sent_inside_whatever_a_name_stands_for(
-    tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, receiver: Hook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(settings(tmp_path / "closed"))
     with pytest.raises(BadSetting, match="not on the public internet"):
         world.write(channels.add_webhook, world.author(), receiver.url)
-    for odd in (
-        "http://2130706433/",
-        "http://0x7f.1/",
-        "http://127.1/",
-        "http://a..b/",
-        "http://a.example:0/",
-        "http://a.example:80:80/",
-    ):
+    for odd in ("2130706433", "0x7f.1", "127.1", "a..b", "a.example:0", "a.example:80:80"):
         with pytest.raises(BadSetting, match=r"its (host|port) must be"):
-            world.write(channels.add_webhook, world.author(), odd)
+            world.write(channels.add_webhook, world.author(), f"http://{odd}/")
     world.close()
     with pytest.raises(NotReached, match="no address on the public internet"):
         post(receiver.url, b"{}", {}, inside=False)
@@ -269,7 +239,7 @@ def test_nothing_is_sent_inside_whatever_a_name_stands_for(
     assert asked == ["rebound.example"] * 2
 
 
-def test_a_server_that_never_ends_its_answer_holds_nobody(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_never_ends_its_answer_holds_nobody(receiver: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(webhooks, "TOTAL_SECONDS", 0.5)
     receiver.drip_seconds = 0.05
     began = time.monotonic()

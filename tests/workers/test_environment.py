@@ -33,10 +33,8 @@ def test_an_image_is_described_once_and_then_confirmed(context: Context, monkeyp
     describe_environment(context)
 
 
-def test_bots_that_nothing_confines_have_no_environment(tmp_path: Path) -> None:
-    world = World(settings(tmp_path, sandbox="local"))
-    context = Context(world.settings)
-    context.__dict__["database"] = world.db
+def test_bots_that_nothing_confines_have_no_environment(context: Context) -> None:
+    context.settings = context.settings.model_copy(update={"sandbox": "local"})
     describe_environment(context)
-    assert world.read(environments.environment) is None
-    world.close()
+    with context.database.reading() as session:
+        assert environments.environment(session) is None

@@ -1,11 +1,12 @@
-"""People against real bots, by the real worker code: to the end, resigning, too late, and through service failures."""
+"""People against real bots, by the real worker code: matches to the end, resignations, late moves, our failures."""
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -20,9 +21,9 @@ from sqlmodel import Session
 from deadheat.engine.advice import ADVISERS, advice
 from deadheat.engine.core import Fault, Message, Reply, Seat, TransportError
 from deadheat.engine.games import GAMES
-from deadheat.engine.games.folder import bot_digest, bots_of
+from deadheat.engine.games.folder import bot_digest
 from deadheat.engine.replay import replay
-from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, decode
+from deadheat.engine.transcript import Transcript
 from deadheat.games.betris_large import advice as betris_advice
 from deadheat.league import telemetry
 from deadheat.league.errors import BlobsAway
@@ -31,7 +32,6 @@ from deadheat.league.service.jobs.advising import LEASE, MOST_TRIES, due_advice
 from deadheat.league.service.jobs.exhibiting import ExhibitionJob
 from deadheat.league.service.jobs.exhibitions import ExhibitionInfo, Table
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.series.hosts import record_check
 from deadheat.league.states import JobState
 from deadheat.league.tables import Exhibition
 from deadheat.sandbox.box import Limits, Program
@@ -41,7 +41,7 @@ from deadheat.workers import exhibitions as at_work
 from deadheat.workers import holding, stopping
 from deadheat.workers.advice import give_advice
 from deadheat.workers.exhibitions import play_exhibition
-from tests.workers.conftest import PlayingWorld, packed
+from tests.workers.conftest import PlayingWorld
 from tests.workers.people import AtTheTable
 
 
@@ -52,18 +52,16 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def seated(world: PlayingWorld, game: str = "yacht-auction", opponents: int = 1, seat: int = 1) -> tuple[Person, int]:
-    world.program = world.context.blobs.put(packed(bots_of(game) / "random"))
+    world.plays("random", game)
     _, bot_id = world.playing_bot(game=game)
     person = world.author()
     return person, world.write(exhibitions.take_seat, person, bot_id, opponents, seat)
 
 
 def played(world: PlayingWorld, person: Person, exhibition_id: int, think=lambda _: True) -> AtTheTable:
-    """The match, by a worker and by that person."""
-    there = AtTheTable(world.db, person, exhibition_id, think)
-    there.start()
-    play_exhibition(world.context, exhibition_id)
-    there.done()
+    """Let a worker and that person play the match."""
+    with AtTheTable(world.db, person, exhibition_id, think) as there:
+        play_exhibition(world.context, exhibition_id)
     return there
 
 
@@ -72,9 +70,32 @@ def info(world: PlayingWorld, exhibition_id: int) -> ExhibitionInfo:
 
 
 def transcript(world: PlayingWorld, exhibition_id: int) -> Transcript:
-    sha256 = info(world, exhibition_id).transcript_sha256
-    assert sha256 is not None
-    return decode(world.context.blobs.get(sha256, MAX_TRANSCRIPT_BYTES))
+    return world.transcript(info(world, exhibition_id).transcript_sha256)
+
+
+def said_by(record: Transcript, seat: int) -> list[str | None]:
+    return [exchange.replies[seat].line for exchange in record.exchanges if seat in exchange.replies]
+
+
+def seated_beside_the_steady(world: PlayingWorld) -> tuple[Person, int]:
+    """Seat a person beside the greedy bot, which plays a void attempt again alike, as the random one would not."""
+    world.plays("greedy")
+    _, bot_id = world.playing_bot(name="steady")
+    person = world.author()
+    return person, world.write(exhibitions.take_seat, person, bot_id, seat=1)
+
+
+def fail(monkeypatch: pytest.MonkeyPatch, cause: str, exchanges: Collection[int] | None = None) -> None:
+    """Let exchanges with bots fail by our doing: all of them, or those with these numbers."""
+    really, numbers = PipeTransport.exchange, itertools.count()
+
+    def failing(self: PipeTransport, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
+        number = next(numbers)
+        if exchanges is None or number in exchanges:
+            raise TransportError(cause, "for the test")
+        return really(self, messages)
+
+    monkeypatch.setattr(PipeTransport, "exchange", failing)
 
 
 @pytest.mark.parametrize(
@@ -102,14 +123,13 @@ def test_a_person_plays_to_the_end_in_any_seat_and_the_transcript_verifies(
     assert replay(GAMES[game], record) == record
     assert record.seed.hex() == found.seed
     assert record.result.ranks == found.ranks
-    said = [exchange.replies[found.seat].line for exchange in record.exchanges if found.seat in exchange.replies]
-    assert said == ["OK", *(line for _, line in ada.moves)]
+    assert said_by(record, found.seat) == ["OK", *(line for _, line in ada.moves)]
     assert (found.seat, record.about["person"], found.names[seat]) == (seat, seat, person.name)
     players = record.about["players"]
     assert isinstance(players, list) and players.index(person.name) == seat
     assert shown == ({seat} if game == "liars-dice" else set()), "nobody else's secrets"
     assert all(prompt.reply.elapsed_ns == 0 for prompt in record.prompts() if prompt.message.seat == found.seat)
-    assert [path for path in world.context.run_dir.iterdir() if path.name != "slots"] == []
+    assert world.left_behind() == []
 
 
 def test_who_resigns_has_lost(world: PlayingWorld) -> None:
@@ -129,7 +149,7 @@ def test_who_resigns_has_lost(world: PlayingWorld) -> None:
 def test_who_resigns_while_the_bots_are_at_work_is_free_before_they_have_answered(
     world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Four sit there; the record is written to its end all the same, once and as a resignation."""
+    """At a table of four the record is still written to its end, once and as a resignation."""
     person, exhibition_id = seated(world, "liars-dice", 3, 0)
     really, free = PipeTransport.exchange, threading.Event()
 
@@ -149,27 +169,6 @@ def test_who_resigns_while_the_bots_are_at_work_is_free_before_they_have_answere
     record = transcript(world, exhibition_id)
     assert record.result.faults == {0: Fault.EXITED}
     replay(GAMES[found.game], record)
-
-
-def test_a_machine_that_always_fails_costs_a_person_no_more_than_a_match_of_bots(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """This holds for every cause: an engine that cannot work is nobody's fault, but its voids count all the same."""
-    person, exhibition_id = seated(world)
-
-    def failing(self: PipeTransport, messages: object) -> object:
-        raise TransportError("engine", "the container could not be resumed")
-
-    monkeypatch.setattr(PipeTransport, "exchange", failing)
-    for voids in range(1, world.settings.match_attempts + 1):
-        assert info(world, exhibition_id).state is JobState.QUEUED
-        world.write(record_check, world.host, {}, (), 0)  # it was in doubt and has been found fit again
-        play_exhibition(world.context, exhibition_id)
-        if voids < world.settings.match_attempts:
-            assert info(world, exhibition_id).voids == voids
-    found = info(world, exhibition_id)
-    assert (found.state, found.cause) == (JobState.ABANDONED, "engine")
-    world.write(exhibitions.take_seat, person, found.bot_id)
 
 
 def test_who_does_not_come_back_has_lost_when_the_time_is_over(world: PlayingWorld) -> None:
@@ -223,26 +222,14 @@ def test_while_a_person_thinks_no_slot_is_held_and_nothing_of_the_bot_runs(world
 
 
 def test_a_void_attempt_begins_again_and_asks_nothing_twice(world: PlayingWorld, monkeypatch) -> None:
-    """The greedy bot says the same again; the random one would not, and then the person is asked anew."""
-    world.program = world.context.blobs.put(packed(bots_of("yacht-auction") / "greedy"))
-    _, bot_id = world.playing_bot(name="steady")
-    person = world.author()
-    exhibition_id = world.write(exhibitions.take_seat, person, bot_id, seat=1)
-    really, exchanges = PipeTransport.exchange, iter(range(1000))
-
-    def failing(self: PipeTransport, messages: object) -> object:
-        if next(exchanges) == 6:
-            raise TransportError("host-starved", "kept from running")
-        return really(self, messages)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(PipeTransport, "exchange", failing)
+    person, exhibition_id = seated_beside_the_steady(world)
+    fail(monkeypatch, "host-starved", {6})
     ada = played(world, person, exhibition_id)
     found = info(world, exhibition_id)
     assert (found.state, found.voids, found.cause) == (JobState.DONE, 1, "host-starved")
     record = transcript(world, exhibition_id)
-    said = [exchange.replies[1].line for exchange in record.exchanges if 1 in exchange.replies]
     kept = [line for _, line in ada.moves]
-    assert said == ["OK", *kept], "what was answered was not asked again, not even where it was not heard yet"
+    assert said_by(record, 1) == ["OK", *kept], "what was answered was not asked again, even if it was not heard yet"
     replay(GAMES[found.game], record)
 
 
@@ -250,11 +237,7 @@ def test_a_match_that_always_fails_is_given_up_after_as_many_voids_as_one_of_bot
     world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, exhibition_id = seated(world)
-
-    def failing(self: PipeTransport, messages: object) -> object:
-        raise TransportError("host-starved", "kept from running")
-
-    monkeypatch.setattr(PipeTransport, "exchange", failing)
+    fail(monkeypatch, "host-starved")
     play_exhibition(world.context, exhibition_id)
     found = info(world, exhibition_id)
     assert (found.state, found.cause) == (JobState.ABANDONED, "host-starved")
@@ -262,11 +245,7 @@ def test_a_match_that_always_fails_is_given_up_after_as_many_voids_as_one_of_bot
 
 
 def test_a_worker_that_is_stopped_hands_the_match_to_another_which_asks_nothing_twice(world: PlayingWorld) -> None:
-    world.program = world.context.blobs.put(packed(bots_of("yacht-auction") / "greedy"))
-    _, bot_id = world.playing_bot(name="steady")
-    person = world.author()
-    exhibition_id = world.write(exhibitions.take_seat, person, bot_id, seat=1)
-
+    person, exhibition_id = seated_beside_the_steady(world)
     signals = [stopped]
     with pytest.MonkeyPatch.context() as patch:
 
@@ -281,8 +260,7 @@ def test_a_worker_that_is_stopped_hands_the_match_to_another_which_asks_nothing_
         found = info(world, exhibition_id)
         assert (found.state, found.voids, len(first.moves)) == (JobState.QUEUED, 0, 4)
     second = played(world, person, exhibition_id)
-    record = transcript(world, exhibition_id)
-    said = [exchange.replies[1].line for exchange in record.exchanges if 1 in exchange.replies]
+    said = said_by(transcript(world, exhibition_id), 1)
     assert said == ["OK", *(line for _, line in [*first.moves, *second.moves])]
 
 
@@ -309,7 +287,7 @@ def stopped() -> None:
 
 
 def test_a_database_that_is_away_for_a_while_loses_nothing_of_a_match(world: PlayingWorld, monkeypatch) -> None:
-    """Each thing that is said to it is said three times before it is heard."""
+    """Every write fails twice before it succeeds."""
     person, exhibition_id = seated(world)
     monkeypatch.setattr(holding, "RETRY_SECONDS", 0)
     failed: Counter[str] = Counter()
@@ -371,12 +349,12 @@ def test_once_it_is_over_the_strongest_house_bot_says_what_it_would_have_done(wo
     found = info(world, exhibition_id)
     assert found.advice_sha256 is not None and not found.advice_comes
     assert world.read(due_advice) == []
-    said = decode(world.context.blobs.get(found.advice_sha256, MAX_TRANSCRIPT_BYTES))
+    said = world.transcript(found.advice_sha256)
     assert (said.about["transcript"], said.about["seat"], said.result.faults) == (found.transcript_sha256, 1, {})
     told = advice(transcript(world, exhibition_id), found.seat, said, ADVISERS[game])
     assert len(told) == len(ada.moves)
     assert all(each.advised is not None for each in told)
-    assert [path for path in world.context.run_dir.iterdir() if path.name != "slots"] == []
+    assert world.left_behind() == []
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ is installed (Debian: g++)")
@@ -387,9 +365,7 @@ def test_an_adviser_that_is_no_script_is_built_before_it_is_asked(
     person, exhibition_id = seated(world, "betris-large")
     played(world, person, exhibition_id)
     give_advice(world.context, exhibition_id)
-    sha256 = info(world, exhibition_id).advice_sha256
-    assert sha256 is not None
-    said = decode(world.context.blobs.get(sha256, MAX_TRANSCRIPT_BYTES))
+    said = world.transcript(info(world, exhibition_id).advice_sha256)
     assert said.about["bot"] == "solid"
     assert said.about["source"] == bot_digest("betris-large", "solid")
     ready, move, *_ = [prompt.reply.line for prompt in said.prompts()]

@@ -1,4 +1,4 @@
-"""The keeper has its machine checked when due, reports that it is alive, and records what was found."""
+"""The keeper checks its machine when a check is due, records the result, and reports that the machine is alive."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from sqlmodel import delete
 from deadheat.cli.operator.doctor import _end_fitness
 from deadheat.league.config import HEARTBEAT_SECONDS
 from deadheat.league.jobs import Host
-from deadheat.league.records.hosts import Worker
-from deadheat.league.service.series.hosts import RECHECK_SECONDS, hosts, record_canary
+from deadheat.league.service.series.hosts import RECHECK_SECONDS, record_canary
 from deadheat.league.states import Fitness
 from deadheat.league.tables import WorkerHost
 from deadheat.sandbox.box import SandboxError
@@ -28,17 +27,11 @@ from deadheat.sandbox.host.fitness import Facts, Report, judged
 from deadheat.workers import keeper, metrics
 from deadheat.workers.context import Context
 from deadheat.workers.keeper import Keeper, arrive
-from tests.league.world import GAME, World, settings
+from tests.league.world import GAME, settings
 from tests.workers.conftest import PlayingWorld
 
 GOOD = judged(Facts())
 WRONG = judged(replace(Facts(), convicted=1))
-
-
-def info(world: World) -> Worker:
-    with world.db.reading() as session:
-        (found,) = hosts(session)
-        return found
 
 
 def test_folders_of_processes_that_were_killed_go_while_the_machine_lives(world: PlayingWorld) -> None:
@@ -61,7 +54,7 @@ def test_the_counters_of_a_season_begin_before_it_is_played(world: PlayingWorld)
 
 
 def finds(monkeypatch: pytest.MonkeyPatch, *reports: Report | SandboxError) -> list[int]:
-    """Each check in turn finds that; the rounds that each was asked for."""
+    """Let each check in turn find this; return the rounds that each was asked for."""
     asked: list[int] = []
 
     def check_host(sandbox: object, cpus: object, rounds: int, between: Callable[[], None]) -> Report:
@@ -78,9 +71,9 @@ def finds(monkeypatch: pytest.MonkeyPatch, *reports: Report | SandboxError) -> l
 
 def test_a_machine_is_checked_quickly_when_it_starts_and_judges_from_then_on(world: PlayingWorld) -> None:
     arrive(world.context)
-    assert not info(world).judges
+    assert not world.machine().judges
     Keeper(world.context).look()
-    found = info(world)
+    found = world.machine()
     assert found.checked_at == world.clock.now
     rounds = found.report["facts"]["innocent"] / 2
     assert rounds in (QUICK_ROUNDS, FULL_ROUNDS)  # FULL_ROUNDS if a busy host left a doubt
@@ -95,8 +88,8 @@ def test_one_doubt_at_the_start_is_settled_by_a_thorough_check_at_once(
     arrive(world.context)
     Keeper(world.context).look()
     assert asked == [QUICK_ROUNDS, FULL_ROUNDS]
-    assert info(world).judges
-    assert info(world).slots == len(world.context.slots.slots)
+    assert world.machine().judges
+    assert world.machine().slots == len(world.context.slots.slots)
     assert [record.levelno for record in caplog.records if "NOT FIT" in record.message] == [logging.ERROR]
 
 
@@ -106,10 +99,10 @@ def test_a_check_by_the_command_ends_fitness_too(world: PlayingWorld, monkeypatc
     watching = Keeper(world.context)
     watching.look()
     _end_fitness(world.context, WRONG)
-    assert (info(world).judges, info(world).reasons) == (False, WRONG.reasons)
+    assert (world.machine().judges, world.machine().reasons) == (False, WRONG.reasons)
     world.clock.turn(RECHECK_SECONDS)
     watching.look()  # until it has proved itself again
-    assert info(world).judges
+    assert world.machine().judges
 
 
 def test_an_unfit_machine_is_checked_thoroughly_after_each_pause_until_it_passes(
@@ -121,14 +114,14 @@ def test_an_unfit_machine_is_checked_thoroughly_after_each_pause_until_it_passes
     watching.look()
     watching.look()
     assert asked == [QUICK_ROUNDS, FULL_ROUNDS]
-    assert info(world).reasons == WRONG.reasons
+    assert world.machine().reasons == WRONG.reasons
     world.clock.turn(RECHECK_SECONDS)
     watching.look()
-    assert info(world).fitness is Fitness.UNFIT
+    assert world.machine().fitness is Fitness.UNFIT
     world.clock.turn(RECHECK_SECONDS)
     watching.look()
     assert len(asked) == 4
-    assert info(world).judges
+    assert world.machine().judges
 
 
 def test_a_canary_that_went_wrong_is_followed_by_a_thorough_check(world: PlayingWorld, monkeypatch) -> None:
@@ -139,7 +132,7 @@ def test_a_canary_that_went_wrong_is_followed_by_a_thorough_check(world: Playing
     world.clock.turn(RECHECK_SECONDS)
     Keeper(world.context).look()
     assert asked == [FULL_ROUNDS]
-    assert info(world).judges
+    assert world.machine().judges
 
 
 def test_a_machine_without_an_engine_is_unfit_and_says_so(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,17 +140,17 @@ def test_a_machine_without_an_engine_is_unfit_and_says_so(world: PlayingWorld, m
     arrive(world.context)
     Keeper(world.context).look()
     assert asked == [QUICK_ROUNDS]  # looking longer would show nothing else
-    assert info(world).reasons == ("It could not be checked: no Docker Engine answers",)
-    assert info(world).check_due_at is not None
+    assert world.machine().reasons == ("It could not be checked: no Docker Engine answers",)
+    assert world.machine().check_due_at is not None
 
 
 def test_the_keeper_is_heard_of_while_nothing_else_happens(world: PlayingWorld) -> None:
     watching = Keeper(world.context)
     world.clock.listeners.clear()
     world.clock.turn(world.settings.lease_seconds + 1)
-    assert not info(world).judges
+    assert not world.machine().judges
     watching.look()
-    assert info(world).judges
+    assert world.machine().judges
 
 
 def test_the_keeper_is_heard_of_while_a_check_waits_for_a_slot(world: PlayingWorld, monkeypatch) -> None:
@@ -185,7 +178,7 @@ def test_a_machine_that_the_database_does_not_know_arrives_again(world: PlayingW
     Keeper(world.context).look()
     assert "is new to the database" in caplog.text
     assert asked == [QUICK_ROUNDS]
-    assert info(world).judges
+    assert world.machine().judges
 
 
 def test_of_two_live_machines_with_one_name_the_second_says_so_and_waits(
@@ -199,12 +192,12 @@ def test_of_two_live_machines_with_one_name_the_second_says_so_and_waits(
     assert "two machines have the name" in caplog.text
     assert "DEADHEAT_WORKER_NAME" in caplog.text
     assert asked == []
-    assert info(world).judges, "the first one plays on"
+    assert world.machine().judges, "the first one plays on"
     world.clock.listeners.clear()
     world.clock.turn(world.settings.lease_seconds + 1)  # the first machine is gone
     watching.look()
     assert asked == [QUICK_ROUNDS]
-    assert info(world).judges
+    assert world.machine().judges
 
 
 def test_a_machines_name_is_a_setting(world: PlayingWorld, tmp_path: Path) -> None:
@@ -237,7 +230,7 @@ def test_in_containers_the_report_names_the_image(tmp_path: Path, monkeypatch: p
     world = PlayingWorld(settings(tmp_path))
     arrive(world.context)
     Keeper(world.context).look()
-    found = info(world)
+    found = world.machine()
     assert found.report["image"]["name"] == world.settings.image
     assert "pressure" in found.report["facts"]["signals"] or "run-delay" in found.report["facts"]["signals"]
     world.context.sandbox.close()  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""A worker publishes the match that it plays: only a long one, and a failure to publish has no effect."""
+"""A worker publishes a match while it plays it, if it is a long one. A failure to publish has no effect."""
 
 from __future__ import annotations
 
@@ -21,12 +21,6 @@ from tests.workers.conftest import PlayingWorld
 
 Told = list[tuple[int, int]]
 """Match, exchanges."""
-
-
-def queued(world: PlayingWorld, length: int = 2) -> int:
-    world.season(series_length=length, games_per_pair=length)
-    (series_id,) = world.tick()
-    return series_id
 
 
 @pytest.fixture
@@ -54,7 +48,7 @@ def done(world: PlayingWorld) -> bool:
 
 def test_short_matches_are_not_told_of(world: PlayingWorld, told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "EVERY_SECONDS", 60.0)
-    play_series(world.context, queued(world))
+    play_series(world.context, world.queued(2))
     assert told == []
     assert done(world)
 
@@ -62,7 +56,7 @@ def test_short_matches_are_not_told_of(world: PlayingWorld, told: Told, monkeypa
 def test_a_long_match_is_told_of_again_and_again_to_its_end(world: PlayingWorld, told: Told, monkeypatch) -> None:
     monkeypatch.setattr(live, "EVERY_SECONDS", 0.0)
     monkeypatch.setattr(live, "COST_SHARE", 0)
-    play_series(world.context, queued(world))
+    play_series(world.context, world.queued(2))
     first = [length for match_id, length in told if match_id == told[0][0]]
     assert first == [*range(1, 27), 26], "each exchange, and the end"
     assert len({match_id for match_id, *_ in told}) == 2
@@ -71,7 +65,7 @@ def test_a_long_match_is_told_of_again_and_again_to_its_end(world: PlayingWorld,
 
 def test_telling_takes_a_fiftieth_of_the_time_at_most(world: PlayingWorld, told: Told) -> None:
     now = itertools.count()
-    job = world.claimed(queued(world, 1))
+    job = world.claimed(world.queued())
     broadcast = Broadcast(world.context, job, lambda: float(next(now)))  # each reading of the clock takes a second
     broadcast.begin(job.matches[0].match_id)
     for _ in range(120):
@@ -89,6 +83,6 @@ def test_a_match_is_played_though_nobody_can_be_told(world: PlayingWorld, monkey
 
     monkeypatch.setattr(live, "EVERY_SECONDS", 0.0)
     monkeypatch.setattr(league_live, "show", broken)
-    play_series(world.context, queued(world, 1))
+    play_series(world.context, world.queued())
     assert tried
     assert done(world)

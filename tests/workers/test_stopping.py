@@ -1,4 +1,4 @@
-"""A worker that is told to end finishes or hands back; one that finds another version's database does nothing there."""
+"""A worker that is told to end finishes its job or hands it back. In a newer version's database it does nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.series import carrying_out
 from deadheat.league.states import JobState, VersionState
 from deadheat.league.storage.schema import WrongSchema, newest_revision
-from deadheat.league.tables import Attempt, BotVersion, Series
+from deadheat.league.tables import Attempt, BotVersion
 from deadheat.workers import play, stopping, tasks
 from deadheat.workers.build import build_version
 from deadheat.workers.play import play_series
@@ -38,33 +38,20 @@ def told_to_stop() -> Iterator[None]:
     signal.signal(stopping.SIGNAL, signal.SIG_DFL)
 
 
-def series_and_causes(world: PlayingWorld, series_id: int) -> tuple[Series, list[str]]:
-    with world.db.reading() as session:
-        causes = session.exec(select(Attempt.cause).where(Attempt.series_id == series_id).order_by(Attempt.id))  # type: ignore[arg-type]
-        return session.get_one(Series, series_id), list(causes)
-
-
-def queued(world: PlayingWorld) -> int:
-    world.season(series_length=2, games_per_pair=2)
-    (series_id,) = world.tick()
-    return series_id
-
-
 def test_a_series_that_is_handed_back_can_be_played_at_once_and_as_often_as_workers_stop(
     world: PlayingWorld, told_to_stop: None
 ) -> None:
-    series_id = queued(world)
+    series_id = world.queued(2)
     times = carrying_out.SERIES_ATTEMPTS + 1
     for _ in range(times):
         assert play_series(world.context, series_id)
-    found, causes = series_and_causes(world, series_id)
-    assert causes == ["worker-stopped"] * times
+    found = world.series(series_id)
+    assert world.causes(series_id) == ["worker-stopped"] * times
     assert (found.state, found.nudge_at, found.lease_until) == (JobState.QUEUED, world.clock.now, None)
     stopping.listen()
     play_series(world.context, series_id)
-    found, causes = series_and_causes(world, series_id)
-    assert found.state is JobState.DONE
-    assert causes[times:] == ["played", "played"]
+    assert world.series(series_id).state is JobState.DONE
+    assert world.causes(series_id)[times:] == ["played", "played"]
 
 
 def test_a_build_that_is_handed_back_waits_again(world: PlayingWorld, told_to_stop: None) -> None:
@@ -86,18 +73,18 @@ def test_a_build_that_is_handed_back_waits_again(world: PlayingWorld, told_to_st
 def test_nothing_is_done_in_a_database_that_a_newer_version_has_migrated(
     world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    series_id = queued(world)
+    series_id = world.queued(2)
     monkeypatch.setattr(tasks, "context", lambda: world.context)
     monkeypatch.setattr(tasks, "STEP_ASIDE_SECONDS", 0)
     schema(world, "9999")
     tasks.play(series_id)
-    assert series_and_causes(world, series_id)[1] == []
+    assert world.causes(series_id) == []
     assert "The database has schema 9999; a newer Deadheat made it" in caplog.text
 
 
 def test_what_was_played_before_an_upgrade_is_not_written_into_the_new_schema(world: PlayingWorld, monkeypatch) -> None:
-    """This version knows nothing of the new schema's additions: half a result would stay half for ever."""
-    series_id = queued(world)
+    """This version knows nothing of what the new schema added, so a result of its would stay incomplete."""
+    series_id = world.queued(2)
     store = play.store
 
     def upgraded_meanwhile(*arguments: Any) -> Any:
@@ -109,13 +96,11 @@ def test_what_was_played_before_an_upgrade_is_not_written_into_the_new_schema(wo
         patch.setattr(play, "store", upgraded_meanwhile)
         with pytest.raises(WrongSchema, match="a newer Deadheat made it"):
             play_series(world.context, series_id)
-    found, causes = series_and_causes(world, series_id)
-    assert (found.state, causes) == (JobState.RUNNING, [])
+    assert (world.series(series_id).state, world.causes(series_id)) == (JobState.RUNNING, [])
     schema(world, ours)
     world.clock.now += timedelta(seconds=world.settings.lease_seconds + 1)
     world.write(sweep)
-    found, causes = series_and_causes(world, series_id)
-    assert (found.state, causes) == (JobState.QUEUED, ["lease-expired"])
+    assert (world.series(series_id).state, world.causes(series_id)) == (JobState.QUEUED, ["lease-expired"])
 
 
 def schema(world: PlayingWorld, revision: str) -> None:
@@ -176,7 +161,7 @@ def test_jobs_whose_parent_was_killed_are_asked_for_all_the_same_and_end(killed:
 
 
 def ended(process: int) -> bool:
-    """Or nearly so: nobody may be there to bury it."""
+    """Whether the process has ended. Nobody may be there to reap it."""
     try:
         return "State:\tZ" in Path(f"/proc/{process}/status").read_text()
     except OSError:

@@ -1,4 +1,4 @@
-"""The scheduled tasks: a failure in one season stops no other, and what is given up is counted."""
+"""The scheduled tasks: a failure in one season does not stop another, and what is given up is counted."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ def sent(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     told: list[int] = []
     monkeypatch.setattr(tasks, "context", lambda: world.context)
     monkeypatch.setattr(tasks, "enqueue", lambda _life, row_id: told.append(row_id))
+    monkeypatch.setattr(tasks, "enqueue_refit", lambda: None)
     return told
 
 
@@ -52,7 +53,7 @@ def counted(name: str, **labels: str) -> float:
 
 
 def stumbling(act: Callable[[Session, int], Any], season_id: int, error: Exception) -> Callable[[Session, int], Any]:
-    """`act`, which fails for one season after all its work."""
+    """Return `act` with a failure for one season after all its work."""
 
     def stumble(session: Session, asked: int) -> Any:
         told = act(session, asked)
@@ -61,16 +62,6 @@ def stumbling(act: Callable[[Session, int], Any], season_id: int, error: Excepti
         return told
 
     return stumble
-
-
-def season_of(world: PlayingWorld, series_id: int) -> int:
-    return world.row(Series, series_id).season_id
-
-
-def a_series(world: PlayingWorld) -> int:
-    world.season(series_length=1, games_per_pair=1)
-    (series_id,) = world.tick()
-    return series_id
 
 
 def an_exhibition(world: PlayingWorld) -> int:
@@ -94,7 +85,7 @@ def test_every_kind_of_job_has_its_task_and_an_alert() -> None:
 
 @pytest.mark.parametrize(
     ("waiting", "state", "life"),
-    [(a_series, state_of_series, SERIES), (an_exhibition, state_of_exhibition, EXHIBITIONS)],
+    [(PlayingWorld.queued, state_of_series, SERIES), (an_exhibition, state_of_exhibition, EXHIBITIONS)],
 )
 def test_an_unfit_machine_hands_a_message_on_and_steps_aside(
     world: PlayingWorld,
@@ -125,7 +116,7 @@ def test_a_season_that_cannot_be_planned_stops_no_other(world: PlayingWorld, mon
     before = counted("task_failures", task="tick", cause="ZeroDivisionError")
     monkeypatch.setattr(tasks, "go_on", stumbling(go_on, bad, ZeroDivisionError()))
     tasks.tick()
-    assert {season_of(world, series_id) for series_id in sent} == {good}
+    assert {world.series(series_id).season_id for series_id in sent} == {good}
     assert counted("task_failures", task="tick", cause="ZeroDivisionError") == before + 1
     assert world.read(season_progress, bad).scheduled == 0, "nothing is left of what it had begun"
 
@@ -175,12 +166,12 @@ def test_what_a_database_refuses_for_one_season_stops_no_other(
     refused = OperationalError("SELECT", {}, Exception("parser stack overflow"))
     monkeypatch.setattr(tasks, "go_on", stumbling(go_on, bad, refused))
     tasks.tick()
-    assert {season_of(world, series_id) for series_id in sent} == {good}
+    assert {world.series(series_id).season_id for series_id in sent} == {good}
 
 
 @pytest.fixture
 def asked(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The seasons for which more series were requested; nothing of an earlier test is remembered."""
+    """The seasons for which more series were requested. What earlier tests requested is forgotten."""
     seasons: list[int] = []
     monkeypatch.setattr(tasks, "enqueue_plan", seasons.append)
     tasks._in_vain_until.clear()
@@ -220,15 +211,33 @@ def test_a_season_with_nothing_left_to_plan_is_not_planned_at_the_end_of_each_se
     assert planned.call_count == 1
 
 
+def test_a_ranking_is_requested_when_the_last_series_ends(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, sent: list[int], asked: list[int]
+) -> None:
+    requested = mock.Mock()
+    monkeypatch.setattr(tasks, "enqueue_refit", requested)
+    world.season(series_length=1, games_per_pair=2)
+    tasks.tick()
+    first, last = sent
+    assert world.finish(world.claimed(first))
+    tasks.refit()
+    tasks.ask_for_more(first)
+    assert requested.call_count == 0, "it was just ranked, and more is played"
+    tasks.play(last)
+    assert requested.call_count == 1
+    tasks.refit()
+    tasks.ask_for_more(last)
+    assert requested.call_count == 1, "it is ranked"
+
+
 def test_a_broker_that_is_away_when_more_is_asked_for_spoils_no_series(
     world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, sent: list[int]
 ) -> None:
     monkeypatch.setattr(tasks, "enqueue_plan", mock.Mock(side_effect=ConnectionError()))
-    world.season(series_length=1, games_per_pair=1)
-    (series_id,) = world.tick()
+    series_id = world.queued()
     before = counted("task_failures", task="play", cause="ConnectionError")
     tasks.play(series_id)
-    assert world.row(Series, series_id).state is JobState.DONE
+    assert world.series(series_id).state is JobState.DONE
     assert counted("task_failures", task="play", cause="ConnectionError") == before
 
 
@@ -237,21 +246,20 @@ def held(world: PlayingWorld) -> int:
 
 
 def test_matches_of_a_series_whose_workers_all_die_are_held(world: PlayingWorld, sent: list[int]) -> None:
-    world.season(series_length=3, games_per_pair=3)
-    (series_id,) = world.tick()
+    series_id = world.queued(3)
     for attempt in range(carrying_out.SERIES_ATTEMPTS):
         assert held(world) == 0
         assert world.claim(series_id, f"w{attempt}") is not None
         world.clock.turn(world.settings.lease_seconds + 1)
         tasks.sweep()
-    assert world.row(Series, series_id).state is JobState.ABANDONED
+    assert world.series(series_id).state is JobState.ABANDONED
     assert held(world) == 3
     tasks.sweep()
     assert held(world) == 3
 
 
 def test_what_was_played_is_what_more_is_asked_of(world: PlayingWorld, sent: list[int], monkeypatch) -> None:
-    """A message speaks of one series, and another may have been next."""
+    """A message names one series, but another may have been next."""
     world.season(3, series_length=1, games_per_pair=3)
     tasks.tick()
     found: list[int] = []

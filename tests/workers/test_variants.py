@@ -8,10 +8,9 @@ import pytest
 from sqlmodel import col, select
 
 from deadheat.engine.core import Reply
-from deadheat.engine.games.folder import bots_of
 from deadheat.engine.games.variants import rules_of
 from deadheat.engine.replay import replay
-from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, decode
+from deadheat.engine.transcript import Transcript
 from deadheat.engine.unfinished import write_replies
 from deadheat.league.errors import BadSetting
 from deadheat.league.service.jobs import exhibitions
@@ -23,7 +22,7 @@ from deadheat.league.tables import LiveMatch, Match
 from deadheat.league.verification.agreement import disagreements, verdict
 from deadheat.workers.exhibitions import play_exhibition
 from deadheat.workers.play import play_series
-from tests.workers.conftest import PlayingWorld, packed
+from tests.workers.conftest import PlayingWorld
 from tests.workers.people import AtTheTable
 
 GAME = "liars-dice"
@@ -33,14 +32,14 @@ VARIANT = [f"{name}={value}" for name, value in NUMBERS.items()]
 
 @pytest.fixture
 def season(world: PlayingWorld) -> int:
-    world.program = world.context.blobs.put(packed(bots_of(GAME) / "random"))
+    world.plays("random", GAME)
     return world.season(game=GAME, variant=VARIANT, games_per_pair=2)
 
 
 def transcripts(world: PlayingWorld) -> dict[int, Transcript]:
     with world.db.reading() as session:
         found = session.exec(select(Match.id, Match.transcript_sha256).order_by(col(Match.id))).all()
-    return {number: decode(world.context.blobs.get(str(name), MAX_TRANSCRIPT_BYTES)) for number, name in found}
+    return {number: world.transcript(name) for number, name in found}
 
 
 def test_matches_are_played_by_the_seasons_numbers_and_verified_by_them(world: PlayingWorld, season: int) -> None:
@@ -77,7 +76,7 @@ def test_who_watches_sees_it_by_the_same_numbers(world: PlayingWorld) -> None:
 
 
 def test_a_person_plays_the_variant_of_the_bots_newest_season(world: PlayingWorld, season: int) -> None:
-    world.program = world.context.blobs.put(packed(bots_of(GAME) / "random"))
+    world.plays("random", GAME)
     owner, bot_id = world.playing_bot(game=GAME)
     assert seated_and_played(world, bot_id).variant == {}, "its own season plays by the rules"
     later = world.season(0, game=GAME, variant=VARIANT)
@@ -90,12 +89,9 @@ def test_a_person_plays_the_variant_of_the_bots_newest_season(world: PlayingWorl
 def seated_and_played(world: PlayingWorld, bot_id: int) -> Transcript:
     person = world.author()
     exhibition_id = world.write(exhibitions.take_seat, person, bot_id)
-    there = AtTheTable(world.db, person, exhibition_id, lambda _: True)
-    there.start()
-    play_exhibition(world.context, exhibition_id)
-    there.done()
-    sha256 = world.read(exhibitions.exhibition, exhibition_id).transcript_sha256
-    return decode(world.context.blobs.get(str(sha256), MAX_TRANSCRIPT_BYTES))
+    with AtTheTable(world.db, person, exhibition_id):
+        play_exhibition(world.context, exhibition_id)
+    return world.transcript(world.read(exhibitions.exhibition, exhibition_id).transcript_sha256)
 
 
 def test_a_season_takes_only_what_its_game_has(world: PlayingWorld) -> None:

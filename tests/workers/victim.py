@@ -1,6 +1,6 @@
-"""A worker process that is killed at a chosen moment: python -m tests.workers.victim DATA_DIR NOW SERIES MOMENT.
+"""A worker process that dies at a chosen moment: python -m tests.workers.victim DATA_DIR NOW SERIES MOMENT.
 
-A process of its own, not a fork: the blob store's runtime has threads, and those do not survive a fork.
+It is no fork of the test's process, because the blob store's runtime has threads, which do not survive a fork.
 """
 
 from __future__ import annotations
@@ -8,57 +8,75 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from deadheat.league.database import Database
-from deadheat.league.service.series import carrying_out
-from deadheat.sandbox import pipes
+from deadheat.league.service.series.carrying_out import finish_series
+from deadheat.sandbox.pipes import PipeTransport
 from deadheat.workers import play
 from deadheat.workers.context import Context
 from tests.league.world import settings
 
+EXCHANGES = 40
+"""The exchanges before a death in mid-match. A match of Yacht Auction has 26, so it is in the second one."""
 
-def die(*_: object, **__: object) -> None:
+Die = Callable[[], None]
+
+
+def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def die_in_mid_match() -> None:
-    sleep = pipes._sleep
-    waits = iter(range(40))  # the first match has 26 exchanges: the process dies inside the second one's
+def in_mid_match(die: Die) -> None:
+    """Die between two exchanges, with both bots running."""
+    exchange, left = PipeTransport.exchange, iter(range(EXCHANGES))
 
-    def the_last_wait(*arguments: object) -> object:
-        if next(waits, None) is None:
+    def counted(self: PipeTransport, *arguments: Any) -> Any:
+        if next(left, None) is None:
             die()
-        return sleep(*arguments)  # type: ignore[arg-type]
+        return exchange(self, *arguments)
 
-    setattr(pipes, "_sleep", the_last_wait)  # noqa: B010  a private name
-
-
-def die_between_blobs_and_results() -> None:
-    play.finish = die
+    setattr(PipeTransport, "exchange", counted)  # noqa: B010  a method, which mypy guards
 
 
-def die_in_mid_commit() -> None:
-    finish_series = carrying_out.finish_series
+def between_blobs_and_results(die: Die) -> None:
+    """Die when every transcript is written, before the database knows."""
+    _around("finish", play.finish, before=die)
 
-    def die_before_commit(*arguments: object) -> bool:
-        finish_series(*arguments)  # type: ignore[arg-type]
-        die()
-        raise AssertionError
 
-    setattr(play, "finish_series", die_before_commit)  # noqa: B010  an imported name, which mypy guards
+def in_mid_commit(die: Die) -> None:
+    """Die after every statement of the transaction, before its end."""
+    _around("finish_series", finish_series, after=die)
+
+
+def after_the_commit(die: Die) -> None:
+    """Die when the results are stored, before anybody is told."""
+    _around("finish", play.finish, after=die)
+
+
+def _around(name: str, act: Callable[..., Any], before: Die = lambda: None, after: Die = lambda: None) -> None:
+    def doomed(*arguments: Any) -> Any:
+        before()
+        done = act(*arguments)
+        after()
+        return done
+
+    setattr(play, name, doomed)
 
 
 MOMENTS = {
-    "in mid-match": die_in_mid_match,
-    "between blobs and results": die_between_blobs_and_results,
-    "in mid-commit": die_in_mid_commit,
+    "in mid-match": in_mid_match,
+    "between blobs and results": between_blobs_and_results,
+    "in mid-commit": in_mid_commit,
+    "after the commit": after_the_commit,
 }
 
 if __name__ == "__main__":
     folder, now, series_id, moment = sys.argv[1:]
     context = Context(settings(Path(folder), sandbox="local"))
     context.__dict__["database"] = Database(context.settings, lambda: datetime.fromisoformat(now))
-    MOMENTS[moment]()
+    MOMENTS[moment](die)
     play.play_series(context, int(series_id))

@@ -106,7 +106,7 @@ def celery_app(settings: Settings) -> Celery:
         broker_connection_timeout=BROKER_TIMEOUT_S,
         broker_transport_options=_transport_options(settings),
         beat_schedule=_schedule(),
-        beat_max_loop_interval=1,
+        beat_max_loop_interval=TICK_SECONDS,
     )
     return app
 
@@ -169,6 +169,11 @@ def enqueue_advice(exhibition_id: int) -> None:
 def enqueue_plan(season_id: int) -> None:
     """Have the next series of this season made. Raises the broker's own errors."""
     _send("deadheat.plan", season_id, expires=EXPIRY_SECONDS)
+
+
+def enqueue_refit() -> None:
+    """Have the rankings made that are due. Raises the broker's own errors."""
+    _send("deadheat.refit", expires=EXPIRY_SECONDS)
 
 
 def enqueue_environment() -> None:

@@ -23,7 +23,7 @@ from deadheat.api.pages.render import game_title
 from deadheat.api.replays import transcript_of
 from deadheat.api.services import SITE, Body
 from deadheat.engine.figures import points
-from deadheat.engine.language import ENGLISH, reading
+from deadheat.engine.language import ENGLISH, _, reading
 from deadheat.engine.scenes import document
 from deadheat.league.errors import WrongState
 from deadheat.league.records.matches import Match, SeatView
@@ -51,7 +51,7 @@ def card(shared: Shared, request: Request, match_id: Id) -> Response:
     with shared.db.reading() as session:
         match = match_detail(session, match_id)
     if match.state is not MatchState.DONE:
-        raise WrongState.of_match(match.state, "only matches that were played to the end have a picture")
+        raise WrongState.of_match(match.state, _("only matches that were played to the end have a picture"))
     if match.withheld:
         raise WrongState.withheld()
     key, version = ("card", match_id), (match.transcript_sha256, VERSION)

@@ -11,6 +11,7 @@ from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
 from deadheat.engine.games import GAMES
+from deadheat.engine.language import _
 from deadheat.league.causes import told
 from deadheat.league.database import now, settings_of
 from deadheat.league.errors import BadUpload, NameTaken, NotFound, TooMany, UnknownGame, WrongState
@@ -85,7 +86,7 @@ def own_bot(session: Session, owner: Person, bot_id: int) -> Bot:
     exist.
     """
     if not is_own(session, owner, bot_id):
-        raise NotFound("bot", bot_id, f"You have no bot number {bot_id}.")
+        raise NotFound("bot", bot_id, _("You have no bot number %(bot_id)s.", bot_id=bot_id))
     return session.get_one(Bot, bot_id)
 
 
@@ -109,9 +110,9 @@ def active() -> ColumnElement[bool]:
 def must_be_active(session: Session, bot: Bot) -> None:
     """Raise WrongState if the bot is retired, or its owners' accounts are closed."""
     if bot.retired_at is not None:
-        raise WrongState("retired", "The bot is retired; its author can bring it back.")
+        raise WrongState("retired", _("The bot is retired; its author can bring it back."))
     if session.exec(select(Bot.id).where(Bot.id == bot.id, active())).first() is None:
-        raise WrongState("closed", "The account of the bot's author is closed.")
+        raise WrongState("closed", _("The account of the bot's author is closed."))
 
 
 def may_upload(session: Session, owner: Person, bot_id: int) -> None:
@@ -244,8 +245,8 @@ def _check_is_new(session: Session, bot_id: int, upload: Upload) -> None:
     )
     number = session.exec(select(BotVersion.number).where(*alike).order_by(col(BotVersion.number).desc())).first()
     if number is not None:
-        again = f"Version {number} of this bot is the same file, byte for byte. To play it again, choose that version."
-        raise BadUpload("same-file", again)
+        again = _("Version %(n)s of this bot is the same file, byte for byte. To play it again, choose that version.")
+        raise BadUpload("same-file", again % {"n": number})
 
 
 def _lock_user(session: Session, user: Person) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 from sqlalchemy import literal
 from sqlmodel import Session, col, select
 
+from deadheat.engine.language import N_, _
 from deadheat.league.database import now, settings_of
 from deadheat.league.errors import OverQuota
 from deadheat.league.service.people.person import Person
@@ -27,7 +28,7 @@ DAY = timedelta(days=1)
 ONE = literal(1)
 FIVE_MINUTES = timedelta(minutes=5)
 
-WORDS = {FIVE_MINUTES: "in five minutes", HOUR: "an hour", DAY: "a day"}
+WORDS = {FIVE_MINUTES: N_("in five minutes"), HOUR: N_("an hour"), DAY: N_("a day")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +70,8 @@ def _quotas(session: Session, uploader: Person, bot_id: int) -> Iterator[Quota]:
     settings = settings_of(session)
     by_uploader = col(BotVersion.uploader_id) == uploader.id
     of_bot = col(BotVersion.bot_id) == bot_id
-    yield Quota("uploads by one author", settings.uploads_per_hour, HOUR, (by_uploader,))
-    yield Quota("versions of one bot", settings.versions_per_day, DAY, (of_bot,))
+    yield Quota(N_("uploads by one author"), settings.uploads_per_hour, HOUR, (by_uploader,))
+    yield Quota(N_("versions of one bot"), settings.versions_per_day, DAY, (of_bot,))
     entered = select(Season).join(Entry, col(Entry.season_id) == Season.id)
     entered = entered.where(Entry.bot_id == bot_id, col(Season.state).in_(ENTERABLE)).order_by(col(Season.id))
     for season in session.exec(entered).all():
@@ -78,6 +79,8 @@ def _quotas(session: Session, uploader: Person, bot_id: int) -> Iterator[Quota]:
         uploads = ((season.uploads_per_five_minutes, FIVE_MINUTES), (season.uploads_per_hour, HOUR))
         for limit, window in uploads:
             if limit is not None:
-                yield Quota(f"uploads by one author for {season.name}", limit, window, (by_uploader, there))
+                what = _("uploads by one author for %(season)s", season=season.name)
+                yield Quota(what, limit, window, (by_uploader, there))
         if season.versions_per_day is not None:
-            yield Quota(f"versions of one bot for {season.name}", season.versions_per_day, DAY, (of_bot,))
+            what = _("versions of one bot for %(season)s", season=season.name)
+            yield Quota(what, season.versions_per_day, DAY, (of_bot,))

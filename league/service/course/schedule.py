@@ -29,6 +29,7 @@ from deadheat.engine.chance import SEED_BYTES
 from deadheat.league.database import now, surroundings
 from deadheat.league.pairing.ladder import PLACED_GAMES, PLACED_SE_ELO, Entrant, Met, Proposal, Reason, Terms, propose
 from deadheat.league.pairing.pairs import parts
+from deadheat.league.service.course.beside import beside_the_ladder
 from deadheat.league.service.course.finals import plan_finals
 from deadheat.league.service.course.running_low import open_of_season
 from deadheat.league.service.course.states import past_its_close, turn_season
@@ -76,26 +77,29 @@ ALL_GOING_ON = select(Season.id, Season.game).where(col(Season.state).in_(GOING_
 
 def go_on(session: Session, season_id: int) -> list[int]:
     """Turn a season whose date has come, and plan its series; return the new ones, to be enqueued."""
-    season = session.get_one(Season, season_id)
+    # Two schedulers at once would both find room, so lock the season's row first (in SQLite this excludes every
+    # writer).
+    season = lock_season(session, season_id)
     turn_season(session, season)
     notices.deadlines_near(session, season)
     if season.state not in IN_PLAY:
         return []
-    # Two schedulers at once would both find room, so lock the season's row first (in SQLite this excludes every
-    # writer).
-    season = lock_season(session, season_id)
     planned: list[int] = []
     if season.state is SeasonState.OPEN:
         rest_failing(session, season)
+    beside = beside_the_ladder(session, season_id)
     if season.state in ON_LADDER and not past_its_close(season, now(session)):
-        planned += plan_panels(session, season)
-        planned += plan_evaluation(session, season)
-        if (late := falls_behind(session, season)) is not None:
-            notices.falls_behind(session, season, *late)
+        if season.panel or beside.panel:
+            planned += plan_panels(session, season)
+        if season.evaluations or beside.evaluation:
+            planned += plan_evaluation(session, season)
+            if (late := falls_behind(session, season)) is not None:
+                notices.falls_behind(session, season, *late)
         if _ladder_goes_on(session, season):
             planned += _plan(session, season)
-        planned += plan_asked(session, season)
-    if season.state is SeasonState.OPEN:
+        if beside.asked:
+            planned += plan_asked(session, season)
+    if season.state is SeasonState.OPEN and (season.panel or beside.gates):  # who passes a panel may come to a gate
         planned += plan_challenges(session, season)
     if season.state is SeasonState.FINALS:
         planned += plan_finals(session, season)

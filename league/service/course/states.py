@@ -28,6 +28,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, select
 
+from deadheat.engine.language import N_, _, gettext
 from deadheat.league.causes import Cause
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, Unsettled, WrongState
@@ -74,7 +75,7 @@ def set_season_state(
         if not allowed(before, after):
             raise WrongState.of_season(before, _possible(before))
         if after is SeasonState.FINALS and season.finals is FinalsFormat.NONE:
-            raise BadSetting("finals", "this season has none; choose how they are played first")
+            raise BadSetting("finals", _("this season has none; choose how they are played first"))
         if after is SeasonState.OPEN:
             _must_stay_open(session, season)
         if after is SeasonState.CLOSED and not force and (left := unfinished(session, season)).anything:
@@ -109,10 +110,10 @@ def change_state(
     if after is SeasonState.FINALS:
         planned = (col(Series.purpose) == Purpose.LADDER, ~_ordered(season_id))
         drop_waiting(
-            session, season_id, Cause.FINALS_BEGAN, "The finals began before this series was played.", *planned
+            session, season_id, Cause.FINALS_BEGAN, N_("The finals began before this series was played."), *planned
         )
     if after is SeasonState.CLOSED:
-        drop_waiting(session, season_id, Cause.SEASON_CLOSED, "The season closed before this series was played.")
+        drop_waiting(session, season_id, Cause.SEASON_CLOSED, N_("The season closed before this series was played."))
         drop_held(session, season_id)
     if after not in ON_LADDER:
         touch_log(session, season_id)
@@ -160,15 +161,16 @@ def _must_stay_open(session: Session, season: Season) -> None:
     """Raises BadSetting for a date that has passed, because it would end the state at once."""
     for state, setting, date in dated_steps(season, SeasonState.OPEN):
         if date <= now(session):
-            becomes = SEASON_STEPS[state].becomes
-            raise BadSetting(setting, f"it has passed, and the season would be {becomes} at once; change it first")
+            becomes = gettext(SEASON_STEPS[state].becomes)
+            said = _("it has passed, and the season would be %(becomes)s at once; change it first")
+            raise BadSetting(setting, said % {"becomes": becomes})
 
 
 def _due(season: Season, at: datetime) -> SeasonState | None:
     """Return the state that a date, or the end of the finals, requires now."""
     if season.state is SeasonState.FINALS and season.finals_done_at is not None and season.closes_when_done:
         return SeasonState.CLOSED
-    for after, _, date in dated_steps(season, season.state):
+    for after, _setting, date in dated_steps(season, season.state):
         opened = season.state is not SeasonState.SCHEDULED  # a season that never opened is closed by hand
         if date <= at and allowed(season.state, after) and (opened or after is not SeasonState.CLOSED):
             return after
@@ -177,5 +179,5 @@ def _due(season: Season, at: datetime) -> SeasonState | None:
 
 def _possible(before: SeasonState) -> str:
     """Return the possible next states of a season, as the end of a sentence."""
-    after = [step.becomes for state, step in SEASON_STEPS.items() if allowed(before, state)]
-    return f"it can be {' or '.join(after)}" if after else "it stays so"
+    after = [gettext(step.becomes) for state, step in SEASON_STEPS.items() if allowed(before, state)]
+    return _("it can be %(states)s", states=_(" or ").join(after)) if after else _("it stays so")

@@ -23,6 +23,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import bindparam
 from sqlmodel import Session, col, func, select
 
+from deadheat.engine.language import N_, _
 from deadheat.league.causes import Cause
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, WrongState
@@ -34,7 +35,7 @@ from deadheat.league.service.ground.steps import existing, insert_rows, lock_sea
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.dropping import drop_waiting
 from deadheat.league.service.series.planning import whole_groups
-from deadheat.league.states import ON_LADDER, EvaluationFormat, EvaluationState, VersionState, either
+from deadheat.league.states import ON_LADDER, EvaluationFormat, EvaluationState, VersionState
 from deadheat.league.tables import (
     BotVersion,
     Entry,
@@ -69,7 +70,7 @@ def set_timetable(session: Session, organiser: Person, season_id: int, declared:
     organiser.must_organise()
     season = lock_season(session, season_id)
     if not season.state.goes_on:
-        raise BadSetting("evaluations", "they can no longer be changed because the season is closed")
+        raise BadSetting("evaluations", _("they can no longer be changed because the season is closed"))
     for fault in evaluation_faults(season.seats, declared):
         raise fault
     season.evaluations, season.evaluations_at = stored(declared), now(session)
@@ -80,7 +81,7 @@ def set_timetable(session: Session, organiser: Person, season_id: int, declared:
 def evaluation_faults(seats: int, declared: Sequence[DeclaredEvaluation]) -> Iterator[BadSetting]:
     """Return why a season cannot have these evaluations."""
     if declared and seats > 2:
-        yield BadSetting("evaluations", "they need tables of two")
+        yield BadSetting("evaluations", _("they need tables of two"))
     for fault in timetable_faults(declared):
         yield BadSetting("evaluations", fault)
 
@@ -118,11 +119,12 @@ def begin_now(session: Session, organiser: Person, season_id: int, declared: Dec
     organiser.must_organise()
     season = lock_season(session, season_id)
     if season.state not in ON_LADDER:
-        raise WrongState.of_season(season.state, f"evaluations are played while it is {either(ON_LADDER)}")
+        raise WrongState.of_season(season.state, _("evaluations are played while it is %(states)s"), ON_LADDER)
     for fault in ("evaluations need tables of two",) if season.seats > 2 else declared.faults:
         raise BadSetting("format", fault)
     if (running := running_evaluation(session, season_id)) is not None:
-        raise WrongState(EvaluationState.RUNNING, f"Evaluation {running.number} is being played; cancel it first.")
+        said = _("Evaluation %(number)s is being played; cancel it first.", number=running.number)
+        raise WrongState(EvaluationState.RUNNING, said)
     same_name = (Evaluation.season_id == season_id, Evaluation.name == declared.name)
     before = session.exec(select(Evaluation.due_at).where(*same_name).order_by(col(Evaluation.due_at).desc())).first()
     at = now(session) if before is None else max(now(session), before + timedelta(microseconds=1))
@@ -139,9 +141,9 @@ def cancel_evaluation(session: Session, organiser: Person, evaluation_id: int) -
     row = existing(session, Evaluation, evaluation_id)
     lock_season(session, row.season_id)
     if row.stage is not None and row.state is EvaluationState.RUNNING:
-        raise WrongState(row.state, "The finals depend on their stages; to end them, close the season.")
+        raise WrongState(row.state, _("The finals depend on their stages; to end them, close the season."))
     if not end_evaluation(session, row, EvaluationState.CANCELLED, "An organiser cancelled it.", organiser.name):
-        raise WrongState(row.state, "The evaluation is over.")
+        raise WrongState(row.state, _("The evaluation is over."))
 
 
 def end_running(session: Session, season_id: int, reason: str) -> None:
@@ -158,7 +160,7 @@ def end_evaluation(session: Session, row: Evaluation, state: EvaluationState, re
         return False
     session.refresh(row)
     of_it = select(EvaluationPairing.id).where(EvaluationPairing.evaluation_id == row.id)
-    detail = "The evaluation ended before this series was played."
+    detail = N_("The evaluation ended before this series was played.")
     drop_waiting(session, row.season_id, Cause.EVALUATION_OVER, detail, col(Series.pairing_id).in_(of_it))
     data = {"evaluation": row.id, "number": row.number, "name": row.name, "reason": reason}
     record(session, who, f"evaluation-{state.value}", f"season/{row.season_id}", data)

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import comb
 
+from deadheat.engine.language import _
 from deadheat.league.pairing.bracket import rounds_of
 from deadheat.league.pairing.stages import Stage
 from deadheat.league.records.forecasts import ForecastEvaluation
@@ -245,18 +246,23 @@ def warnings(found: Sequence[ForecastEvaluation], until: datetime | None) -> Ite
     late = [one for one in found if one.late and (until is None or one.done_at <= until)]
     if late:
         first = late[0]
-        yield (
-            f"{len(late)} of {len(found)} evaluations will not be done before the next is due; the first is "
-            f"{first.name}, due {_stamp(first.due_at)}, done {_stamp(first.done_at)}."
+        told = _(
+            "%(late)s of %(all)s evaluations will not be done before the next is due; the first is %(name)s, due "
+            "%(due)s, done %(done)s."
         )
+        due, done = stamp(first.due_at), stamp(first.done_at)
+        yield told % {"late": len(late), "all": len(found), "name": first.name, "due": due, "done": done}
     if skipped := sum(one.skipped for one in found):
-        yield f"{skipped} times of the timetable will be skipped, because another evaluation is played then."
+        told = _("%(n)s times of the timetable will be skipped, because another evaluation is played then.")
+        yield told % {"n": skipped}
     if until is not None:
         for one in found:
             if one.done_at > until:
-                due, needs = _stamp(one.due_at), _stamp(one.done_at)
-                yield f"{one.name}, due {due}, needs until {needs}, and is cut off at {_stamp(until)}."
+                told = _("%(name)s, due %(due)s, needs until %(done)s, and is cut off at %(until)s.")
+                due, done = stamp(one.due_at), stamp(one.done_at)
+                yield told % {"name": one.name, "due": due, "done": done, "until": stamp(until)}
 
 
-def _stamp(at: datetime) -> str:
+def stamp(at: datetime) -> str:
+    """Return an instant in UTC to the minute, as sentences have it."""
     return f"{at:%Y-%m-%d %H:%M} UTC"

@@ -36,8 +36,10 @@ from sqlmodel import Session, col, exists, or_, select, update
 
 from deadheat.engine.chance import SEED_BYTES, commitment
 from deadheat.engine.core import MAX_LINE_BYTES, Fault, Seat
+from deadheat.engine.figures import span
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.variants import rules
+from deadheat.engine.language import N_, _
 from deadheat.engine.transcript import BadTranscript
 from deadheat.engine.unfinished import Unfinished, objection, read_replies, unfinished
 from deadheat.league.causes import Cause
@@ -137,16 +139,16 @@ def take_seat(session: Session, person: Person, bot_id: int, opponents: int = 1,
     seats = _check_table(bot.game, opponents, seat)
     must_be_active(session, bot)
     if not bot.plays_people:
-        raise WrongState("closed", "This bot's author does not let people play against it.")
+        raise WrongState("closed", _("This bot's author does not let people play against it."))
     newest = select(BotVersion.id).where(BotVersion.bot_id == bot_id, *playable())
     version_id = session.exec(newest.order_by(col(BotVersion.number).desc())).first()
     if version_id is None:
-        none = "People play against versions that play, or have played, in a season; this bot has none."
+        none = _("People play against versions that play, or have played, in a season; this bot has none.")
         raise WrongState("not-played", none)
     if open_of(session, person) is not None:
         raise TooMany("matches against bots at a time for one person", 1)
     own = (Exhibition.user_id == person.id,)
-    check_quota(session, Quota("matches of one person against bots", PER_HOUR, HOUR, own, Exhibition.created_at))
+    check_quota(session, Quota(N_("matches of one person against bots"), PER_HOUR, HOUR, own, Exhibition.created_at))
     variant = _variant(session, version_id)
     entropy, at = surroundings(session).entropy, now(session)
     seed = entropy(SEED_BYTES)
@@ -195,9 +197,10 @@ def _check_table(game: str, opponents: int, seat: Seat | None) -> int:
     """Return the number of seats. Raises BadSetting."""
     seats, possible = opponents + 1, GAMES[game].seats
     if seats not in possible:
-        raise BadSetting("opponents", f"{game} needs {possible.start} to {possible.stop - 1} opponents")
+        many = span(range(possible.start - 1, possible.stop - 1))
+        raise BadSetting("opponents", _("%(game)s needs %(many)s opponents", game=game, many=many))
     if seat is not None and seat not in range(seats):
-        raise BadSetting("seat", f"at a table of {seats}, seats are 1 to {seats}")
+        raise BadSetting("seat", _("at a table of %(seats)s, seats are 1 to %(seats)s", seats=seats))
     return seats
 
 
@@ -278,11 +281,11 @@ def answer(session: Session, person: Person, exhibition_id: int, turn: int, line
     match = _match(row)
     asked = row.turn == turn and turn > 0 and row.state in UNFINISHED and not row.resigned
     if not asked or match is None or match.prompt(row.seat) is None:
-        raise WrongState("past", "It is too late for this move: the match has moved on, or is over.")
+        raise WrongState("past", _("It is too late for this move: the match has moved on, or is over."))
     if row.answer == line:
         return
     if "\n" in line or len(line.encode("utf-8", "replace")) > MAX_LINE_BYTES:
-        raise IllegalMove("a move is one short line")
+        raise IllegalMove(_("a move is one short line"))
     why = objection(rules(row.game, row.variant), row.seats, row.seed, read_replies(row.replies), row.seat, line)
     if why is not None:
         raise IllegalMove(why)
@@ -293,7 +296,7 @@ def answer(session: Session, person: Person, exhibition_id: int, turn: int, line
         col(Exhibition.state).in_(UNFINISHED),
     )
     if session.exec(update(Exhibition).where(*waited).values(answer=line)).rowcount == 0:
-        raise WrongState("past", "This move has been made already.")
+        raise WrongState("past", _("This move has been made already."))
 
 
 def resign(session: Session, person: Person, exhibition_id: int) -> None:
@@ -334,7 +337,7 @@ def _own(session: Session, person: Person, exhibition_id: int) -> Exhibition:
     row = session.exec(OWN, params={"id": exhibition_id, "person": person.id}).first()
     if row is None:
         raise NotFound(
-            "exhibition", exhibition_id, f"You are not playing a match number {exhibition_id} against a bot."
+            "exhibition", exhibition_id, _("You are not playing a match number %(n)s against a bot.", n=exhibition_id)
         )
     return row
 

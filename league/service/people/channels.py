@@ -30,7 +30,7 @@ from sqlalchemy import ColumnElement, bindparam
 from sqlmodel import Session, col, func, insert, select
 from sqlmodel.sql.expression import Select
 
-from deadheat.engine.language import language
+from deadheat.engine.language import N_, _, gettext, language
 from deadheat.league.database import now, settings_of, surroundings
 from deadheat.league.errors import BadSetting, NotFound, TooMany
 from deadheat.league.outgoing import is_inside, read_url
@@ -45,7 +45,7 @@ MOST_CHANNELS = 5
 """Channels of one person."""
 
 CONFIRM_WITHIN = timedelta(hours=24)
-OVER = "This link is no longer valid: it was used, it is too old, or the address was removed."
+OVER = N_("This link is no longer valid: it was used, it is too old, or the address was removed.")
 
 MOST_ADDRESS = 254
 ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+", re.ASCII)
@@ -131,7 +131,7 @@ def add_webhook(session: Session, person: Person, url: str) -> tuple[ChannelInfo
     except ValueError as error:
         raise BadSetting("url", str(error)) from error
     if is_inside(target.host) and not settings_of(session).webhooks_inside:
-        raise BadSetting("url", "its host is not on the public internet")
+        raise BadSetting("url", _("its host is not on the public internet"))
     row = _add(session, person, ChannelKind.WEBHOOK, url, confirmed_at=now(session))
     return from_row(ChannelInfo, row), row.secret
 
@@ -144,9 +144,9 @@ def add_address(session: Session, person: Person, address: str) -> ChannelInfo:
         TooMany.
     """
     if not settings_of(session).smtp_url:
-        raise BadSetting("address", "this league sends no mail")
+        raise BadSetting("address", _("this league sends no mail"))
     if len(address) > MOST_ADDRESS or ADDRESS.fullmatch(address) is None:
-        raise BadSetting("address", "it is not an e-mail address that this service accepts")
+        raise BadSetting("address", _("it is not an e-mail address that this service accepts"))
     row = _add(session, person, ChannelKind.MAIL, address, confirmed_at=None)
     session.add(Delivery(channel_id=row.id, at=row.created_at, due_at=row.created_at))
     session.flush()
@@ -195,10 +195,10 @@ def _add(session: Session, person: Person, kind: ChannelKind, address: str, conf
 def _linked(session: Session, link: Link, channel_id: int, token: str) -> Channel:
     row = session.get(Channel, channel_id)
     if row is None or row.kind is not ChannelKind.MAIL or not hmac.compare_digest(link_token(row.secret, link), token):
-        raise NotFound("link", channel_id, OVER)
+        raise NotFound("link", channel_id, gettext(OVER))
     late = now(session) > row.created_at + CONFIRM_WITHIN
     if link is Link.CONFIRM and (row.confirmed_at is not None or late):
-        raise NotFound("link", channel_id, OVER)
+        raise NotFound("link", channel_id, gettext(OVER))
     return row
 
 

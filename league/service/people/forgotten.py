@@ -15,6 +15,7 @@ from datetime import timedelta
 
 from sqlmodel import Session, col, func, or_, select
 
+from deadheat.engine.language import gettext
 from deadheat.league.database import now
 from deadheat.league.errors import NotFound
 from deadheat.league.service.people.access import change_password
@@ -52,11 +53,11 @@ def owner_of_link(session: Session, channel_id: int, until: int, token: str) -> 
     """Find the account whose password a link resets. Raises NotFound: the link is invalid or has expired."""
     channel = session.get(Channel, channel_id)
     if channel is None or channel.kind is not ChannelKind.MAIL or now(session).timestamp() > until:
-        raise NotFound("link", channel_id, OVER)
+        raise NotFound("link", channel_id, gettext(OVER))
     user = session.get_one(User, channel.user_id)
     genuine = hmac.compare_digest(_token(session, channel, until), token)
     if not genuine or user.password_hash is None or user.closed_at is not None:
-        raise NotFound("link", channel_id, OVER)
+        raise NotFound("link", channel_id, gettext(OVER))
     return Person(user.id, user.name, user.role)
 
 

@@ -15,6 +15,7 @@ from datetime import timedelta
 
 from sqlmodel import Session, col, delete, select
 
+from deadheat.engine.language import _
 from deadheat.league.database import now
 from deadheat.league.errors import AccountClosed, AlreadyLinked, WrongState
 from deadheat.league.service.ground.steps import flush_unless_taken
@@ -69,7 +70,7 @@ def link_identity(session: Session, person: Person, issuer: str, subject: str) -
 def unlink_identity(session: Session, person: Person, issuer: str) -> None:
     """Unlink an identity from the account. Raises WrongState: nothing else would open the account."""
     if not has_password(session, person):
-        raise WrongState("unlinked", "Set a password first: otherwise nobody could sign in to this account.")
+        raise WrongState("unlinked", _("Set a password first: otherwise nobody could sign in to this account."))
     session.exec(delete(Identity).where(col(Identity.user_id) == person.id, col(Identity.issuer) == issuer))
     log.info("user %d no longer signs in through %s", person.id, issuer)
 

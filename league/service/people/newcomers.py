@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from sqlmodel import Session
 
+from deadheat.engine.language import _
 from deadheat.league.errors import BadSetting, NotInvited
 from deadheat.league.service.ground.audit import record
 from deadheat.league.service.people.person import Person
@@ -51,7 +52,7 @@ def set_newcomer_rule(session: Session, organiser: Person, rule: NewcomerRule, c
     """
     organiser.must_organise()
     if rule is NewcomerRule.CODE and not code:
-        raise BadSetting("code", "enter an invitation code")
+        raise BadSetting("code", _("enter an invitation code"))
     session.merge(Newcomers(id=ONLY, rule=rule, code=code if rule is NewcomerRule.CODE else ""))
     session.flush()
     record(session, organiser.name, "sign-up-ruled", "site", {"rule": rule.value})

@@ -83,7 +83,7 @@ DEADLINES = (SeasonState.FROZEN, SeasonState.CLOSED)
 
 KNOWN_WORDS = frozenset({"state", "becomes", "fault", "result", "verdict"})
 """Facts in our own words, which are translated for the reader and may contain other facts; the others are names,
-figures and reasons.
+figures and reasons, which contain none.
 """
 
 Facts = Mapping[str, str | int]
@@ -390,7 +390,8 @@ def _season_facts(session: Session, season_id: int) -> dict[str, str | int]:
 def notice_info(row: Notice) -> NoticeInfo:
     """Return a notice in words."""
     words = {name: fact for name, fact in row.about.items() if name in KNOWN_WORDS}
-    about = row.about | {name: gettext(fact).format_map(row.about) for name, fact in words.items()}
+    told = {"reason": gettext(str(row.about.get("reason", "")))}
+    about = row.about | told | {name: gettext(fact).format_map(row.about) for name, fact in words.items()}
     sentence, path = gettext(row.kind.sentence).format_map(about), row.kind.path.format_map(row.about)
     facts = row.about | {name: fact.format_map(row.about) for name, fact in words.items()}
     return from_row(NoticeInfo, row, text=sentence, path=path, about=facts)

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from sqlalchemy import ColumnElement, and_, bindparam, or_
 from sqlmodel import Session, col, func, select
 
+from deadheat.engine.language import _
 from deadheat.league.database import now
 from deadheat.league.errors import NameTaken, NotCaptain, NotFound, TooMany, WrongState
 from deadheat.league.records import from_row
@@ -141,7 +142,7 @@ def join_team(session: Session, asker: Person, team_id: int) -> TeamInfo:
     _lock_team(session, team_id)
     row = session.get(TeamMember, (team_id, asker.id))
     if row is None:
-        raise NotFound("invitation", team_id, f"Nobody has invited you to a team number {team_id}.")
+        raise NotFound("invitation", team_id, _("Nobody has invited you to a team number %(id)s.", id=team_id))
     if row.joined_at is None:
         _check_entries(session, asker, team_id)
         row.joined_at = now(session)
@@ -165,9 +166,9 @@ def leave_team(session: Session, asker: Person, team_id: int, name: str) -> Team
         raise NotCaptain(team.name)
     row = session.get(TeamMember, (team_id, user.id))
     if row is None:
-        raise NotFound("member", name, f"{name} is not a member of the team.")
+        raise NotFound("member", name, _("%(name)s is not a member of the team.", name=name))
     if user.id == team.captain_id:
-        raise WrongState("led", f"{user.name} is the captain; make another member captain first.")
+        raise WrongState("led", _("%(name)s is the captain; make another member captain first.", name=user.name))
     session.delete(row)
     session.flush()
     if row.joined_at is not None:
@@ -186,7 +187,7 @@ def hand_over_team(session: Session, captain: Person, team_id: int, name: str) -
     successor = existing_user(session, name)
     row = session.get(TeamMember, (team_id, successor.id))
     if row is None or row.joined_at is None:
-        raise NotFound("member", name, f"{name} is not a member of the team.")
+        raise NotFound("member", name, _("%(name)s is not a member of the team.", name=name))
     if team.captain_id != successor.id:
         team.captain_id = successor.id
         session.flush()
@@ -198,7 +199,7 @@ def must_be_member(session: Session, asker: Person, team_id: int) -> Team:
     """Return the team if the caller is a member. Raises NotFound."""
     row = session.get(TeamMember, (team_id, asker.id))
     if row is None or row.joined_at is None:
-        raise NotFound("team", team_id, f"You are not in a team number {team_id}.")
+        raise NotFound("team", team_id, _("You are not in a team number %(team_id)s.", team_id=team_id))
     return session.get_one(Team, team_id)
 
 
@@ -222,7 +223,8 @@ def give_bot(session: Session, asker: Person, bot: Bot, team_id: int | None) -> 
     going_on = going_on.where(Entry.bot_id == bot.id, col(Season.state).in_(GOING_ON)).limit(1)
     season = session.exec(going_on).first()
     if season is not None:
-        raise WrongState("entered", f"The bot is in season {season!r}, and can change owners only after that closes.")
+        said = _("The bot is in season %(season)r, and can change owners only after that closes.", season=season)
+        raise WrongState("entered", said)
     bot.team_id = team_id
     flush_unless_taken(session, NameTaken("bot of that team", bot.name))
     record(session, asker.name, "bot-given", f"bot/{bot.id}", {"team": team_id})
@@ -264,7 +266,7 @@ def _check_entries(session: Session, asker: Person, team_id: int) -> None:
 def too_many_entries(person: Person, season: Season) -> TooMany:
     """Make the refusal for more entries per person than the season allows."""
     assert season.entries_per_author is not None
-    what = f"entries in {season.name} for {person.name}, alone and in teams"
+    what = _("entries in %(season)s for %(name)s, alone and in teams", season=season.name, name=person.name)
     return TooMany(what, season.entries_per_author)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from sqlmodel import Session, col, func, select, update
 
+from deadheat.engine.language import N_, _, gettext
 from deadheat.league.causes import told_findings
 from deadheat.league.database import now
 from deadheat.league.errors import NotFound, TooMany, WrongState
@@ -35,7 +36,7 @@ MAX_OPEN = 20
 MAX_OF_MATCH = 3
 """Appeals of one bot against one match, including those that were withdrawn or ruled on."""
 
-ALREADY = (
+ALREADY = N_(
     "This bot already has an open appeal against this match; wait for the ruling, or withdraw it and write another."
 )
 
@@ -59,14 +60,14 @@ def appealable(session: Session, owner: Person, match_id: int) -> int:
     if bot_id is None or match is None or not may_see(session, owner, match):
         raise NotFound.own_match(match_id)
     if match.asked is not None:
-        raise WrongState("unrated", "An author asked for this match. It is unrated, so there is nothing to rule on.")
+        raise WrongState("unrated", _("An author asked for this match. It is unrated, so there is nothing to rule on."))
     if match.state is not MatchState.DONE:
-        raise WrongState.of_match(match.state, "only results can be appealed")
+        raise WrongState.of_match(match.state, _("only results can be appealed"))
     if dice_in_use(session, [match]):
         raise WrongState.withheld()
     season = session.get_one(Season, match.season_id)
     if not season.state.goes_on:
-        raise WrongState.of_season(season.state, "its results are final, so appeals are no longer possible")
+        raise WrongState.of_season(season.state, _("its results are final, so appeals are no longer possible"))
     return bot_id
 
 
@@ -99,7 +100,7 @@ def open_appeal(
         opened_at=now(session),
     )
     session.add(row)
-    flush_unless_taken(session, WrongState(AppealState.OPEN, ALREADY))
+    flush_unless_taken(session, WrongState(AppealState.OPEN, gettext(ALREADY)))
     data = {"appeal": row.id, "verified": findings.get("verified")}
     record(session, owner.name, "appeal-opened", f"match/{match_id}", data)
     notices.appeal_opened(session, row, owner)
@@ -197,7 +198,8 @@ def _open(session: Session, appeal_id: int) -> Appeal:
         raise NotFound("appeal", appeal_id)
     if row.state is not AppealState.OPEN:
         raise WrongState(
-            row.state, f"This appeal is already {row.state}; only open appeals can be ruled on or withdrawn."
+            row.state,
+            _("This appeal is already %(it)s; only open appeals can be ruled on or withdrawn.", it=gettext(row.state)),
         )
     return row
 

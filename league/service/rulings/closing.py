@@ -14,6 +14,7 @@ import logging
 
 from sqlmodel import Session, col, select
 
+from deadheat.engine.language import _
 from deadheat.league.database import now
 from deadheat.league.errors import WrongState
 from deadheat.league.service.ground.audit import record
@@ -56,7 +57,7 @@ def ban(session: Session, administrator: Person, name: str, reason: str) -> Pers
     administrator.must_administer()
     user = existing_user(session, name)
     if user.id == administrator.id:
-        raise WrongState("own", "This is your own account; close it on its page.")
+        raise WrongState("own", _("This is your own account; close it on its page."))
     person = Person(user.id, user.name, user.role)
     _end(session, person, administrator, BANNED)
     user.ban_reason = reason

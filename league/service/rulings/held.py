@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from sqlmodel import Session, col, func, select, update
 
+from deadheat.engine.language import _
 from deadheat.league.errors import BadSetting, WrongState
 from deadheat.league.records.matches import MatchDetail
 from deadheat.league.service.ground.counting import HELD
@@ -49,7 +50,7 @@ def decide_match(session: Session, organiser: Person, match_id: int, loser: int,
     match, own = _held(session, organiser, match_id)
     seats = session.exec(select(Participant.seat).where(Participant.match_id == match_id)).all()
     if loser not in seats:
-        raise BadSetting("seat", f"the match has seats 1 to {len(seats)}")
+        raise BadSetting("seat", _("the match has seats 1 to %(last)s", last=len(seats)))
     purpose = session.exec(select(Series.purpose).where(Series.id == match.series_id)).one()
     rated = purpose not in UNRATED
     answer_held(session, match_id, MatchState.DECIDED, rated=rated)
@@ -77,5 +78,5 @@ def leave_match(session: Session, organiser: Person, match_id: int, reason: str)
 def _held(session: Session, organiser: Person, match_id: int) -> tuple[Match, dict[str, object]]:
     match = ruled_on(session, match_id, or_unplayed=True)
     if match.state is not MatchState.HELD:
-        raise WrongState(match.state, "The match is not waiting for an organiser.")
+        raise WrongState(match.state, _("The match is not waiting for an organiser."))
     return match, judging(session, organiser, match_id)

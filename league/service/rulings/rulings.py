@@ -36,7 +36,6 @@ from deadheat.league.states import (
     Precedence,
     Purpose,
     SeasonState,
-    either,
 )
 from deadheat.league.tables import (
     Attempt,
@@ -140,7 +139,7 @@ def ruled_on(session: Session, match_id: int, *, or_unplayed: bool = False) -> M
     if match.state is MatchState.ABANDONED and or_unplayed:
         _begun(session, match)
     elif match.state not in WITH_RESULT and not (match.state is MatchState.HELD and or_unplayed):
-        raise WrongState.of_match(match.state, "organisers rule on results")
+        raise WrongState.of_match(match.state, _("organisers rule on results"))
     _judging(session, match.season_id, held=match.state is MatchState.HELD)
     return match
 
@@ -148,7 +147,7 @@ def ruled_on(session: Session, match_id: int, *, or_unplayed: bool = False) -> M
 def answer_held(session: Session, match_id: int, after: MatchState, **values: object) -> None:
     """Store an organiser's answer for a held match. Raises WrongState if another organiser was faster."""
     if not move(session, Match, match_id, MatchState.HELD, after, finished_at=now(session), **values):
-        raise WrongState(MatchState.DECIDED, "Another organiser has just decided this match.")
+        raise WrongState(MatchState.DECIDED, _("Another organiser has just decided this match."))
 
 
 def _begun(session: Session, match: Match) -> None:
@@ -157,7 +156,7 @@ def _begun(session: Session, match: Match) -> None:
     """
     whole = (col(Attempt.series_id) == match.series_id, col(Attempt.match_id).is_(None))
     if session.exec(select(Attempt.id).where(*whole, col(Attempt.cause).in_(DROPPED))).first() is not None:
-        raise WrongState("dropped", "The match was dropped before it began and is no longer needed.")
+        raise WrongState("dropped", _("The match was dropped before it began and is no longer needed."))
 
 
 def _judging(session: Session, season_id: int, *, held: bool) -> None:
@@ -168,7 +167,7 @@ def _judging(session: Session, season_id: int, *, held: bool) -> None:
     if state is None:
         raise NotFound("season", season_id)
     if state not in IN_PLAY and not held:
-        raise WrongState.of_season(SeasonState(state), f"organisers rule only while it is {either(IN_PLAY)}")
+        raise WrongState.of_season(SeasonState(state), _("organisers rule only while it is %(states)s"), IN_PLAY)
 
 
 def _not_final(session: Session, match: Match) -> None:
@@ -217,7 +216,8 @@ def _alone(session: Session, match: Match) -> None:
     )
     other = session.exec(others).first()
     if other is not None:
-        raise WrongState("rejudged", f"The match is replayed as match {other}; only one of them counts.")
+        said = _("The match is replayed as match %(other)s; only one of them counts.", other=other)
+        raise WrongState("rejudged", said)
 
 
 def _playings(session: Session, match: Match) -> set[int]:

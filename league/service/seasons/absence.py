@@ -21,6 +21,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import bindparam
 from sqlmodel import Session, col, select
 
+from deadheat.engine.language import N_, _, gettext
 from deadheat.league.causes import Cause
 from deadheat.league.database import now, settings_of
 from deadheat.league.errors import NotFound, TooSoon, WrongState
@@ -33,7 +34,7 @@ from deadheat.league.service.series.dropping import drop_waiting
 from deadheat.league.states import ENTERABLE, GOING_ON, Absence, SeasonState
 from deadheat.league.tables import AbsentEntry, Entry, Match, Participant, Season, Series
 
-FROM_THE_FREEZE = "after the freeze only organisers decide who takes part"
+FROM_THE_FREEZE = N_("after the freeze only organisers decide who takes part")
 
 
 def withdraw(session: Session, owner: Person, season_id: int, bot_id: int) -> None:
@@ -44,7 +45,7 @@ def withdraw(session: Session, owner: Person, season_id: int, bot_id: int) -> No
         WrongState: the season is frozen, or further.
     """
     own_bot(session, owner, bot_id)
-    _season_with(session, season_id, bot_id, ENTERABLE, FROM_THE_FREEZE)
+    _season_with(session, season_id, bot_id, ENTERABLE, gettext(FROM_THE_FREEZE))
     if session.get(AbsentEntry, (season_id, bot_id)) is None:
         _leave(session, owner, season_id, bot_id, Absence.WITHDRAWN, "")
 
@@ -58,16 +59,18 @@ def rejoin(session: Session, owner: Person, season_id: int, bot_id: int) -> None
         TooSoon: the season is open, and the pause is not over.
     """
     must_be_active(session, own_bot(session, owner, bot_id))
-    season = _season_with(session, season_id, bot_id, ENTERABLE, FROM_THE_FREEZE)
+    season = _season_with(session, season_id, bot_id, ENTERABLE, gettext(FROM_THE_FREEZE))
     absent = session.get(AbsentEntry, (season_id, bot_id))
     if absent is not None:
         if not by_author(absent):
             raise _ruled_out(absent)
-        check_pause(session, season, absent.at, "bot", "withdrawn", "come back")
+        said = N_("The bot is withdrawn and may come back in %(seconds)s s.")
+        check_pause(session, season, absent.at, "withdrawn", said)
         _come_back(session, owner, season, absent, "entry-rejoined", "")
     entry = session.exec(select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).one()
     if entry.rests_since is not None:
-        check_pause(session, season, entry.rests_since, "bot", "resting", "play again")
+        said = N_("The bot is resting and may play again in %(seconds)s s.")
+        check_pause(session, season, entry.rests_since, "resting", said)
         wake(session, entry)
         record(session, owner.name, "entry-rejoined", f"season/{season_id}", {"bot": bot_id, "was": "rested"})
 
@@ -107,7 +110,7 @@ def reinstate(session: Session, organiser: Person, season_id: int, bot_id: int, 
         NotAllowed, NotFound, WrongState.
     """
     organiser.must_organise()
-    season = _season_with(session, season_id, bot_id, GOING_ON, "its entries are final")
+    season = _season_with(session, season_id, bot_id, GOING_ON, _("its entries are final"))
     absent = session.get(AbsentEntry, (season_id, bot_id))
     if absent is not None:
         _come_back(session, organiser, season, absent, "entry-reinstated", reason)
@@ -126,11 +129,11 @@ def by_author(absent: AbsentEntry) -> bool:
     return not absent.reason
 
 
-def check_pause(session: Session, season: Season, since: datetime, what: str, state: str, wish: str) -> None:
-    """Check that an open season's pause since then is over. Raises TooSoon, with these words."""
+def check_pause(session: Session, season: Season, since: datetime, state: str, said: str) -> None:
+    """Check that an open season's pause since then is over. Raises TooSoon, in this sentence about `seconds`."""
     left = since + timedelta(seconds=settings_of(session).rejoin_seconds) - now(session)
     if season.state is SeasonState.OPEN and left > timedelta():
-        raise TooSoon(what, state, wish, left)
+        raise TooSoon(said, state, left)
 
 
 def must_take_part(session: Session, season_id: int, bot_id: int) -> None:
@@ -139,18 +142,18 @@ def must_take_part(session: Session, season_id: int, bot_id: int) -> None:
     if absent is None:
         return
     if by_author(absent):
-        raise WrongState(absent.absence, "The bot is withdrawn from the season; let it rejoin first.")
+        raise WrongState(absent.absence, _("The bot is withdrawn from the season; let it rejoin first."))
     raise _ruled_out(absent)
 
 
 def _ruled_out(absent: AbsentEntry) -> WrongState:
-    by = f"The bot was {absent.absence.value} by an organiser; only an organiser can bring it back."
-    return WrongState(absent.absence, by)
+    said = _("The bot was %(state)s by an organiser; only an organiser can bring it back.")
+    return WrongState(absent.absence, said % {"state": gettext(absent.absence)})
 
 
 def _rule_out(session: Session, organiser: Person, season_id: int, bot_id: int, absence: Absence, reason: str) -> None:
     assert reason, "a ruling has a reason"
-    _season_with(session, season_id, bot_id, GOING_ON, "its entries are final")
+    _season_with(session, season_id, bot_id, GOING_ON, _("its entries are final"))
     absent = session.get(AbsentEntry, (season_id, bot_id))
     if absent is not None and absent.absence in {absence, Absence.DISQUALIFIED} and not by_author(absent):
         return
@@ -159,7 +162,7 @@ def _rule_out(session: Session, organiser: Person, season_id: int, bot_id: int, 
     theirs = theirs.join(Participant, col(Participant.match_id) == Match.id)
     theirs = theirs.where(Series.season_id == season_id, Participant.bot_id == bot_id).distinct()
     drop_waiting(
-        session, season_id, Cause.ENTRY_ABSENT, "A bot of this series was taken out.", col(Series.id).in_(theirs)
+        session, season_id, Cause.ENTRY_ABSENT, N_("A bot of this series was taken out."), col(Series.id).in_(theirs)
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Collection
 
 from sqlmodel import Session, col, delete, select
 
+from deadheat.engine.language import _, gettext
 from deadheat.league.errors import NotAdmitted, NotFound, NotReady
 from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.steps import existing
@@ -27,11 +28,11 @@ def must_be_admitted(session: Session, who: Person, season: Season, bot: Bot) ->
     if who.organises:
         return
     if season.admission is Admission.NOBODY:
-        raise NotAdmitted("its organisers choose who takes part")
+        raise NotAdmitted(_("its organisers choose who takes part"))
     if season.admission is Admission.INVITED and session.get(SeasonInvitation, (season.id, who.id)) is None:
-        raise NotAdmitted(f"{who.name} is not on its list")
+        raise NotAdmitted(_("%(name)s is not on its list", name=who.name))
     if season.teams_only and bot.team_id is None:
-        raise NotAdmitted("it admits only bots of teams")
+        raise NotAdmitted(_("it admits only bots of teams"))
 
 
 def check_admission(session: Session, who: Person, season: Season, bot: Bot) -> None:
@@ -51,10 +52,12 @@ def check_admission(session: Session, who: Person, season: Season, bot: Bot) -> 
 def objection(season: Season, version: BotVersion) -> str:
     """Say in a clause why the season does not accept a version; empty if it does."""
     if season.languages is not None and version.language not in season.languages:
-        return f"is in {version.language}, and the season accepts {', '.join(season.languages)}"
+        most = ", ".join(season.languages)
+        return _("is in %(its)s, and the season accepts %(accepted)s", its=version.language, accepted=most)
     if season.upload_kib is not None and version.size_bytes > season.upload_kib * KIB:
         size = f"{-(-version.size_bytes // KIB):,} KiB"
-        return f"was an upload of {size}, and the season accepts {season.upload_kib:,} KiB"
+        most = f"{season.upload_kib:,} KiB"
+        return _("was an upload of %(size)s, and the season accepts %(accepted)s", size=size, accepted=most)
     return ""
 
 
@@ -84,24 +87,27 @@ def version_to_enter(session: Session, season: Season, bot: Bot, number: int | N
         if version is None:
             raise NotFound("version", number)
         if version.state is not VersionState.READY:
-            raise NotReady(bot.name, f"version {number} is {_told(version)}")
+            raise NotReady(bot.name, _("version %(number)s is %(told)s", number=number, told=_told(version)))
         if why := objection(season, version):
-            raise NotAdmitted(f"version {number} {why}")
+            raise NotAdmitted(_("version %(number)s %(why)s", number=number, why=why))
         return version
     ready = newest_ready(session, bot.id, season)
     if ready is not None:
         return ready
     refused = newest_ready(session, bot.id, None)
     if refused is not None:
-        raise NotAdmitted(f"version {refused.number}, the newest ready one, {objection(season, refused)}")
+        why = objection(season, refused)
+        raise NotAdmitted(_("version %(n)s, the newest ready one, %(why)s", n=refused.number, why=why))
     newest = session.exec(of_bot.order_by(col(BotVersion.number).desc()).limit(1)).first()
-    raise NotReady(bot.name, "there are no uploads" if newest is None else f"the newest is {_told(newest)}")
+    none = _("there are no uploads")
+    raise NotReady(bot.name, none if newest is None else _("the newest is %(told)s", told=_told(newest)))
 
 
 def _told(version: BotVersion) -> str:
     """Return the version's state, and the first line of the reason if it is broken."""
     why = version.reason.strip().partition("\n")[0]
-    return f"{version.state.value}: {why}" if why else version.state.value
+    state = gettext(version.state)
+    return f"{state}: {why}" if why else state
 
 
 def invite_to_season(session: Session, organiser: Person, season_id: int, name: str) -> list[str]:

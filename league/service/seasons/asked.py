@@ -26,8 +26,9 @@ from sqlalchemy import ColumnElement, and_, case, literal
 from sqlmodel import Session, col, func, select
 from sqlmodel.sql.expression import SelectOfScalar
 
-from deadheat.engine.figures import plural
+from deadheat.engine.figures import counted, plural
 from deadheat.engine.games import GAMES
+from deadheat.engine.language import N_, _
 from deadheat.league import sprt
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, NotFound, WrongGame, WrongState
@@ -54,7 +55,7 @@ from deadheat.league.service.seasons.challenges import (
     unplayable,
 )
 from deadheat.league.service.series.privacy import may_see_games_of
-from deadheat.league.states import ON_LADDER, ChallengeState, either
+from deadheat.league.states import ON_LADDER, ChallengeState
 from deadheat.league.tables import Bot, BotVersion, Challenge, Entry, Match, Participant, Season, Series, User
 
 OPEN_ASKED = 4
@@ -97,7 +98,7 @@ def ask(session: Session, author: Person, season_id: int, question: Question) ->
     candidate = _own_version(session, author, season, question.bot_id, question.version)
     incumbent = _opposing(session, author, season, question)
     if candidate.id == incumbent.id:
-        raise BadSetting("opponent_version", "a version cannot play against itself")
+        raise BadSetting("opponent_version", _("a version cannot play against itself"))
     _check_season(session, author, season, session.get_one(Bot, candidate.bot_id), question.games)
     test = {} if question.test is None else {name: getattr(question.test, name) for name in TESTED}
     row = Challenge(
@@ -124,8 +125,8 @@ def stop(session: Session, author: Person, challenge_id: int) -> AskedChallenge:
     row = _visible(session, author, challenge_id)
     if not _is_own(session, author, row):
         raise NotFound("challenge", challenge_id)
-    if not end_challenge(session, row, ChallengeState.ENDED, "Its author stopped it."):
-        raise WrongState(row.state, "The challenge is over.")
+    if not end_challenge(session, row, ChallengeState.ENDED, N_("Its author stopped it.")):
+        raise WrongState(row.state, _("The challenge is over."))
     return _views(session, [row])[0]
 
 
@@ -138,7 +139,7 @@ def end_asked(session: Session, season_id: int, reason: str) -> None:
 def plan_asked(session: Session, season: Season) -> list[int]:
     """Decide challenges that can be decided, plan the next series of each author's oldest one, and return these."""
     if season.unrated_games == 0:
-        end_asked(session, season.id, "The season's organisers have switched unrated matches off.")
+        end_asked(session, season.id, N_("The season's organisers have switched unrated matches off."))
         return []
     if not running(session, season.id, ASKED):
         return []
@@ -156,7 +157,7 @@ def plan_asked(session: Session, season: Season) -> list[int]:
             waiting.append((challenge.games_planned, challenge.id, challenge, count))
         served.add(challenge.asker_id)
     made: list[int] = []
-    for *_, challenge, count in sorted(waiting)[: max(0, OPEN_ASKED - len(playing))]:
+    for *_order, challenge, count in sorted(waiting)[: max(0, OPEN_ASKED - len(playing))]:
         made += plan_series(session, season, challenge, count)
     return made
 
@@ -242,9 +243,9 @@ def _opposing(session: Session, author: Person, season: Season, question: Questi
     if entry is None:
         raise NotFound.entry(bot_id)
     if number is not None:
-        raise BadSetting("opponent_version", "you can choose the version only of your own bots")
+        raise BadSetting("opponent_version", _("you can choose the version only of your own bots"))
     if bot_id in absent_entries(session, season.id):
-        raise WrongState("absent", "The opponent no longer takes part in the season.")
+        raise WrongState("absent", _("The opponent no longer takes part in the season."))
     return session.get_one(BotVersion, entry.version_id)
 
 
@@ -255,16 +256,18 @@ def _entry(season_id: int, bot_id: int) -> SelectOfScalar[Entry]:
 def _check_season(session: Session, author: Person, season: Season, bot: Bot, games: int) -> None:
     """Check that the season plays such games, and that the author and the bot's team have that many left today."""
     if season.state not in ON_LADDER:
-        raise WrongState.of_season(season.state, f"unrated matches are played while it is {either(ON_LADDER)}")
+        raise WrongState.of_season(season.state, _("unrated matches are played while it is %(states)s"), ON_LADDER)
     if season.unrated_games == 0:
-        raise WrongState("off", "This season has no unrated matches; its organisers can switch them on.")
+        raise WrongState("off", _("This season has no unrated matches; its organisers can switch them on."))
     if GAMES[season.game].seats.start > 2:
-        raise BadSetting("opponent", f"{season.game} cannot be played by two bots")
+        raise BadSetting("opponent", _("%(game)s cannot be played by two bots", game=season.game))
     if games > season.unrated_games:
-        raise BadSetting("games", f"this season allows an author {plural(season.unrated_games, 'unrated game')} a day")
-    for whose, theirs in (("author", col(Challenge.asker_id) == author.id), ("team", _by_team(bot))):
+        most = counted(season.unrated_games, "unrated game")
+        raise BadSetting("games", _("this season allows an author %(games)s a day", games=most))
+    of_author, of_team = N_("unrated games of one author in %(season)s"), N_("unrated games of one team in %(season)s")
+    for whose, theirs in ((of_author, col(Challenge.asker_id) == author.id), (of_team, _by_team(bot))):
         mine = (col(Challenge.season_id) == season.id, theirs)
-        what = f"unrated games of one {whose} in {season.name}"
+        what = _(whose, season=season.name)
         check_quota(session, Quota(what, season.unrated_games, DAY, mine, Challenge.created_at, CHARGED), games)
 
 
@@ -282,7 +285,7 @@ def _end_of_absent(session: Session, season_id: int) -> None:
     for row in running(session, season_id, ASKED):
         own, other = (session.get_one(BotVersion, one).bot_id for one in (row.candidate_id, row.incumbent_id))
         if (own in out and not by_author(out[own])) or (other in out and other != own):
-            _end(session, row, ChallengeState.ENDED, "One of its bots no longer takes part in the season.")
+            _end(session, row, ChallengeState.ENDED, N_("One of its bots no longer takes part in the season."))
 
 
 def _decide(session: Session, challenge: Challenge, count: Count) -> bool:

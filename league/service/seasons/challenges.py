@@ -26,6 +26,7 @@ from sqlmodel import Session, col, exists, or_, select
 from sqlmodel.sql.expression import SelectOfScalar
 
 from deadheat.engine.figures import plural
+from deadheat.engine.language import N_
 from deadheat.league import sprt
 from deadheat.league.causes import Cause
 from deadheat.league.database import now
@@ -153,7 +154,7 @@ def end_challenge(session: Session, challenge: Challenge, state: ChallengeState,
     if not move(session, Challenge, challenge.id, ChallengeState.RUNNING, state, reason=reason, ended_at=at):
         return False
     session.refresh(challenge)
-    detail = "The challenge ended before this series began."
+    detail = N_("The challenge ended before this series began.")
     mine = col(Series.challenge_id) == challenge.id
     challenge.games_planned -= drop_waiting(session, challenge.season_id, Cause.CHALLENGE_OVER, detail, mine)
     session.flush()

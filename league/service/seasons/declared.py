@@ -18,9 +18,9 @@ from typing import Any
 
 from sqlmodel import Session, col, select
 
-from deadheat.engine.figures import plural
+from deadheat.engine.figures import counted
 from deadheat.engine.games import GAMES
-from deadheat.engine.language import N_
+from deadheat.engine.language import N_, _
 from deadheat.league import season_file
 from deadheat.league.database import now
 from deadheat.league.errors import BadSeasonFile, LeagueError
@@ -173,9 +173,10 @@ def _plan(session: Session, organiser: Person, text: str, row: Season | None) ->
     mistakes += _fixed(session, declared, row, previous)
     if game is None or game not in GAMES:
         if declared.game is not None:
-            mistakes.append((PATHS["game"], f"there is no such game; choose from {', '.join(sorted(GAMES))}"))
+            known = ", ".join(sorted(GAMES))
+            mistakes.append((PATHS["game"], _("there is no such game; choose from %(all)s", all=known)))
         elif not {PATHS["game"], PATHS["previous_id"]} & {path for path, _ in mistakes}:
-            mistakes.append((PATHS["game"], "a season needs a game, or a season to continue (previous_id)"))
+            mistakes.append((PATHS["game"], _("a season needs a game, or a season to continue (previous_id)")))
         raise BadSeasonFile(mistakes)
     standard = {name: term.default for name, term in TERMS.items()} | inherited(game, previous)
     before = {**standard, **_before(session, organiser, row, previous)}
@@ -240,7 +241,7 @@ def _previous(session: Session, previous_id: int | None, *, is_new: bool) -> tup
     if not is_new:
         return existing(session, Season, previous_id), ""
     try:
-        return published(session, previous_id, "it can be continued"), ""
+        return published(session, previous_id, _("it can be continued")), ""
     except LeagueError as error:
         return None, f"{str(error)[:1].lower()}{str(error)[1:]}".rstrip(".")
 
@@ -254,8 +255,9 @@ def _users(session: Session, names: Sequence[str] | None) -> tuple[list[User] | 
     for user in found:
         del keys[user.name_key]
     unknown = list(keys.values())
-    more = f" and {len(unknown) - MOST_NAMES} more" if len(unknown) > MOST_NAMES else ""
-    return list(found), f"there are no such authors: {', '.join(unknown[:MOST_NAMES])}{more}" if unknown else ""
+    more = " " + _("and %(count)s more", count=len(unknown) - MOST_NAMES) if len(unknown) > MOST_NAMES else ""
+    names = ", ".join(unknown[:MOST_NAMES]) + more
+    return list(found), _("there are no such authors: %(names)s", names=names) if unknown else ""
 
 
 def _fixed(session: Session, declared: Declaration, row: Season | None, previous: Season | None) -> Iterator[Mistake]:
@@ -265,16 +267,16 @@ def _fixed(session: Session, declared: Declaration, row: Season | None, previous
         if named is not None and (row is None or named != row.id):
             yield (
                 PATHS["name"],
-                f"season {named} has this name; apply the file to it (--season {named}), or choose another",
+                _("season %(id)s has this name; apply the file to it (--season %(id)s), or choose another", id=named),
             )
     if row is not None:
         if declared.previous_id not in {None, row.previous_id}:
-            other = "nothing" if row.previous_id is None else f"season {row.previous_id}"
-            yield PATHS["previous_id"], f"the season continues {other}, which cannot be changed"
+            other = _("nothing") if row.previous_id is None else _("season %(id)s", id=row.previous_id)
+            yield PATHS["previous_id"], _("the season continues %(other)s, which cannot be changed", other=other)
         if declared.game not in {None, row.game}:
-            yield PATHS["game"], f"the season's game is {row.game}, which cannot be changed"
+            yield PATHS["game"], _("the season's game is %(game)s, which cannot be changed", game=row.game)
     elif previous is not None and declared.game not in {None, previous.game}:
-        yield PATHS["game"], f"the previous season's game is {previous.game}"
+        yield PATHS["game"], _("the previous season's game is %(game)s", game=previous.game)
 
 
 def _refusals(session: Session, plan: _Plan) -> Iterator[Mistake]:
@@ -287,7 +289,8 @@ def _refusals(session: Session, plan: _Plan) -> Iterator[Mistake]:
         if plan.row is not None:
             found += change_faults(session, plan.row, divisions)
         elif plan.declared.previous_id is not None:
-            yield PATHS["divisions"], "a season that continues another keeps its divisions; change them once it is made"
+            said = _("a season that continues another keeps its divisions; change them once it is made")
+            yield PATHS["divisions"], said
         else:
             found += division_faults(divisions)
     yield from ((PATHS[fault.setting], fault.why) for fault in found)
@@ -343,8 +346,11 @@ def _otherwise(name: str, then: Mapping[str, Any]) -> str:
 def _stage_dates(then: Mapping[str, Any]) -> list[DeclaredDate]:
     """Return the stages of the finals: the first begins with the finals, each other one after the previous one."""
     first, later = (then["finals_at"], N_("with the finals")), (None, N_("when the one before is over"))
+    label = _("Stage %(number)s: %(words)s")
     return [
-        DeclaredDate(PATHS["stages"], f"Stage {number}: {stage.words}", *(first if number == 1 else later))
+        DeclaredDate(
+            PATHS["stages"], label % {"number": number, "words": stage.words}, *(first if number == 1 else later)
+        )
         for number, stage in enumerate(stages(then["stages"]), 1)
     ]
 
@@ -353,10 +359,10 @@ def _evaluation_dates(lines: Sequence[DeclaredEvaluation], at: datetime) -> list
     """Return the next date of each line, the soonest first; lines without one come last."""
     dates = []
     for one in lines:
-        often = f", then every {plural(one.every_minutes, 'minute')}" if one.every_minutes is not None else ""
-        dates.append(
-            DeclaredDate(EVALUATIONS, f"Evaluation {one.name}{often}", one.next_due(at), N_("all times have passed"))
-        )
+        label = _("Evaluation %(name)s", name=one.name)
+        if one.every_minutes is not None:
+            label += _(", then every %(time)s", time=counted(one.every_minutes, "minute"))
+        dates.append(DeclaredDate(EVALUATIONS, label, one.next_due(at), N_("all times have passed")))
     return sorted(dates, key=lambda date: (date.at is None, date.at or at))
 
 

@@ -16,6 +16,7 @@ from sqlalchemy import bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, delete, func, select
 
+from deadheat.engine.language import _, gettext
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, NotFound, TooMany, WrongState
 from deadheat.league.records.seasons import Division as DivisionView
@@ -25,7 +26,7 @@ from deadheat.league.service.ground.counting import may_be_drawn
 from deadheat.league.service.ground.steps import lock_season, touch_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.admission import newest_ready, objection
-from deadheat.league.states import ENTERABLE, ChallengeState, SeasonState, SourcesFrom, either
+from deadheat.league.states import ENTERABLE, ChallengeState, SeasonState, SourcesFrom
 from deadheat.league.tables import Bot, BotVersion, Challenge, Division, Entry, RatingSnapshot, Season
 from deadheat.league.terms import MAX_DIVISIONS
 
@@ -82,14 +83,15 @@ def change_divisions(
 def change_faults(session: Session, season: Season, wanted: Sequence[tuple[str, int | None]]) -> Iterator[BadSetting]:
     """Return why a season cannot have these divisions instead of its own."""
     if season.state is not SeasonState.SCHEDULED:
-        yield BadSetting("divisions", f"they can no longer be changed because the season is {season.state.value}")
+        said = _("they can no longer be changed because the season is %(state)s", state=gettext(season.state))
+        yield BadSetting("divisions", said)
     yield from division_faults(wanted)
     entries = Counter[int]()
     for division in divisions_of(session, [season.id])[season.id]:
         entries[min(division.number, len(wanted))] += division.entries
     for number, (name, size) in enumerate(wanted, 1):
         if size is not None and entries[number] > size:
-            yield BadSetting("divisions", f"{name} would hold {entries[number]} entries")
+            yield BadSetting("divisions", _("%(name)s would hold %(n)s entries", name=name, n=entries[number]))
 
 
 def divisions_of(session: Session, season_ids: Sequence[int]) -> dict[int, list[DivisionView]]:
@@ -133,7 +135,7 @@ def make_room(session: Session, season_id: int, number: int) -> None:
         raise NotFound("division", number)
     here = select(func.count()).select_from(Entry).where(Entry.season_id == season_id, Entry.division == number)
     if row.size is not None and session.exec(here).one() >= row.size:
-        raise TooMany(f"entries in {row.name}", row.size)
+        raise TooMany(_("entries in %(division)s", division=row.name), row.size)
 
 
 def assign_division(session: Session, organiser: Person, season_id: int, bot_id: int, number: int) -> None:
@@ -146,7 +148,7 @@ def assign_division(session: Session, organiser: Person, season_id: int, bot_id:
     organiser.must_organise()
     season = lock_season(session, season_id)
     if season.state not in ENTERABLE:
-        raise WrongState.of_season(season.state, f"bots can change divisions only while it is {either(ENTERABLE)}")
+        raise WrongState.of_season(season.state, _("bots can change divisions only while it is %(states)s"), ENTERABLE)
     entry = session.exec(select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).first()
     if entry is None:
         raise NotFound.entry(bot_id)
@@ -163,9 +165,9 @@ def assign_division(session: Session, organiser: Person, season_id: int, bot_id:
 def division_faults(wanted: Sequence[tuple[str, int | None]]) -> Iterator[BadSetting]:
     """Return why no season can have these divisions."""
     if len(wanted) > MAX_DIVISIONS:
-        yield BadSetting("divisions", f"there may be at most {MAX_DIVISIONS}")
+        yield BadSetting("divisions", _("there may be at most %(most)s", most=MAX_DIVISIONS))
     if len({name.lower() for name, _ in wanted}) < len(wanted):
-        yield BadSetting("divisions", "each needs its own name")
+        yield BadSetting("divisions", _("each needs its own name"))
 
 
 def moved(orders: Sequence[Sequence[int]], promoted: int, placed: Container[int]) -> list[list[int]]:

@@ -8,6 +8,7 @@ import sqlalchemy
 from sqlalchemy import bindparam
 from sqlmodel import Session, and_, col, func, or_, select
 
+from deadheat.engine.language import N_, _, gettext
 from deadheat.league.database import now
 from deadheat.league.errors import NotAdmitted, NotFound, WrongGame, WrongState
 from deadheat.league.records.entries import Entry as EntryInfo
@@ -21,7 +22,7 @@ from deadheat.league.service.seasons.admission import check_admission, newest_re
 from deadheat.league.service.seasons.divisions import lowest_division
 from deadheat.league.service.seasons.gates import GateTerms, choose_version, gate_as_json
 from deadheat.league.service.seasons.panels import arrive, choose_in_advance, has_points, without_points
-from deadheat.league.states import ENTERABLE, GOING_ON, ChallengeState, VersionState, either
+from deadheat.league.states import ENTERABLE, GOING_ON, ChallengeState, VersionState
 from deadheat.league.tables import AbsentEntry, Bot, BotVersion, Challenge, Entry, PanelRun, Season, Team, User
 
 Gate = GateTerms | Literal["keep", "none"]
@@ -50,7 +51,7 @@ def enter(
     must_be_active(session, bot)
     if season.state not in ENTERABLE:
         raise WrongState.of_season(
-            season.state, f"bots can enter, or change versions, only while it is {either(ENTERABLE)}"
+            season.state, _("bots can enter, or change versions, only while it is %(states)s"), ENTERABLE
         )
     if bot.game != season.game:
         raise WrongGame(bot.game, season.game)
@@ -209,8 +210,8 @@ def _choose_by_author(
     run = _choose(session, season, entry, version, by_gate=number is None and not is_new)
     chosen = None if number is None else run
     if chosen is not None and chosen.state is ChallengeState.FAILED:
-        why = f"version {number} has {chosen.points:g} points against the panel but needs {chosen.minimum:g}"
-        raise NotAdmitted(why)
+        why = _("version %(number)s has %(points)s points against the panel but needs %(least)s")
+        raise NotAdmitted(why % {"number": number, "points": f"{chosen.points:g}", "least": f"{chosen.minimum:g}"})
     if season.panel:
         choose_in_advance(session, season, entry, chosen)
 
@@ -218,10 +219,12 @@ def _choose_by_author(
 def _must_leave_choices(entry: Entry | None, bot_id: int, number: int | None = None, gate: Gate = "keep") -> None:
     """Raises WrongState if an organiser tries to choose more than the bot's participation."""
     if entry is not None:
-        raise WrongState("entered", f"Bot number {bot_id} is already in this season; its author chooses the version.")
-    for setting, is_chosen in (("version", number is not None), ("gate", gate != "keep")):
+        said = _("Bot number %(bot_id)s is already in this season; its author chooses the version.", bot_id=bot_id)
+        raise WrongState("entered", said)
+    for setting, is_chosen in ((N_("version"), number is not None), (N_("gate"), gate != "keep")):
         if is_chosen:
-            raise WrongState("not-yours", f"The bot is not yours: only its author may choose its {setting}.")
+            said = _("The bot is not yours: only its author may choose its %(setting)s.", setting=gettext(setting))
+            raise WrongState("not-yours", said)
 
 
 def _pause_choosing(session: Session, season: Season, entry: Entry) -> None:
@@ -229,7 +232,8 @@ def _pause_choosing(session: Session, season: Season, entry: Entry) -> None:
     because choosing a version for each opponent would amount to choosing opponents. Raises TooSoon.
     """
     if entry.chosen_at is not None:
-        check_pause(session, season, entry.chosen_at, "version", "newly chosen", "be changed")
+        said = N_("The version is newly chosen and may be changed in %(seconds)s s.")
+        check_pause(session, season, entry.chosen_at, "newly chosen", said)
     entry.chosen_at = now(session)
     session.flush()
 

@@ -27,6 +27,7 @@ from sqlmodel.sql.expression import SelectOfScalar
 
 from deadheat.engine.figures import plural
 from deadheat.engine.games import GAMES
+from deadheat.engine.language import N_, _
 from deadheat.league import sprt
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, NotFound
@@ -81,13 +82,13 @@ class GateTerms:
 def gate_as_json(season: Season, terms: GateTerms) -> dict[str, Any]:
     """Return the terms as an entry stores them. Raises BadSetting: there are no gates here, or these make no test."""
     if season.challenge_games == 0:
-        raise BadSetting("gate", "this season has no promotion gates")
+        raise BadSetting("gate", _("this season has no promotion gates"))
     if terms.games > season.challenge_games:
-        raise BadSetting("gate", f"this season allows a new version at most {season.challenge_games} games")
+        raise BadSetting("gate", _("this season allows a new version at most %(n)s games", n=season.challenge_games))
     if GAMES[season.game].seats.start > 2:
-        raise BadSetting("gate", f"{season.game} cannot be played by two bots")
+        raise BadSetting("gate", _("%(game)s cannot be played by two bots", game=season.game))
     try:
-        _ = terms.tested
+        _tested = terms.tested
     except ValueError as error:
         raise BadSetting("gate", str(error)) from error
     return {name: getattr(terms, name) for name in GateTerms.__slots__}
@@ -100,7 +101,7 @@ def choose_version(session: Session, season: Season, entry: Entry, version: BotV
     if gated and not chosen_again:
         begin_challenge(session, entry, version)
         return
-    reason = "The active version was chosen again." if chosen_again else f"Version {version.number} was chosen."
+    reason = N_("The active version was chosen again.") if chosen_again else f"Version {version.number} was chosen."
     end_challenges(session, season.id, reason, entry.id)
     entry.waits_for_panel = False
     if not chosen_again:
@@ -230,14 +231,14 @@ def _decide(session: Session, challenge: Challenge, entry: Entry, count: Count) 
     """End the challenge if its games decide it; return whether it is over."""
     verdict = judge(session, challenge, count)
     if verdict is sprt.Verdict.ACCEPT:
-        if _end(session, challenge, ChallengeState.PASSED, "It is stronger."):
+        if _end(session, challenge, ChallengeState.PASSED, N_("It is stronger.")):
             entry.version_id = challenge.candidate_id
             wake(session, entry)
             session.flush()
             touch_log(session, challenge.season_id)
         return True
     if verdict is sprt.Verdict.REJECT:
-        return _end(session, challenge, ChallengeState.FAILED, "It is not stronger.")
+        return _end(session, challenge, ChallengeState.FAILED, N_("It is not stronger."))
     if count.played >= challenge.games_limit:
         reason = f"{plural(count.played, 'game')} did not show that it is stronger."
         return _end(session, challenge, ChallengeState.FAILED, reason)

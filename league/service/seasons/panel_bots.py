@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from sqlmodel import Session, col, select
 
-from deadheat.engine.figures import plural
+from deadheat.engine.figures import counted
 from deadheat.engine.games import GAMES
+from deadheat.engine.language import _
 from deadheat.league.errors import BadSetting
 from deadheat.league.service.bots.bots import active
 from deadheat.league.service.ground.counting import taking_part
@@ -19,22 +20,24 @@ def panel_faults(session: Session, season: Season) -> Iterator[BadSetting]:
     """Return why a season cannot have this panel."""
     if not season.panel:
         if season.panel_minimum is not None:
-            yield BadSetting("panel_minimum", "without a panel there are no points")
+            yield BadSetting("panel_minimum", _("without a panel there are no points"))
         return
     if GAMES[season.game].seats.start > 2:
-        yield BadSetting("panel", f"{season.game} cannot be played by two bots")
+        yield BadSetting("panel", _("%(game)s cannot be played by two bots", game=season.game))
     unknown = [name for name in season.panel if _named(session, season.game, name) is None]
     if unknown:
+        names = ", ".join(unknown)
         house = [name.removeprefix("house/") for name in unknown if name.startswith("house/")]
-        cure = f"on the server, `deadheat user house {season.game} {' '.join(house)}` uploads house bots"
+        command = f"deadheat user house {season.game} {' '.join(house)}"
         yield BadSetting(
             "panel",
-            f"there is no bot {', '.join(unknown)} in {season.game}; write AUTHOR/BOT or TEAM/BOT"
-            + (f"; {cure}" if house else ""),
+            _("there is no bot %(names)s in %(game)s; write AUTHOR/BOT or TEAM/BOT", names=names, game=season.game)
+            + (_("; on the server, `%(command)s` uploads house bots", command=command) if house else ""),
         )
     most = season.panel_games * len(season.panel)
     if season.panel_minimum is not None and season.panel_minimum > most:
-        yield BadSetting("panel_minimum", f"there are only {plural(most, 'point')} against this panel")
+        said = _("there are only %(points)s against this panel", points=counted(most, "point"))
+        yield BadSetting("panel_minimum", said)
 
 
 def points_needed(season: Season, opponents: int) -> float | None:

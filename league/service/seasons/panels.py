@@ -32,6 +32,7 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy import bindparam
 from sqlmodel import Session, col, func, select
 
+from deadheat.engine.language import N_
 from deadheat.league.causes import Cause
 from deadheat.league.database import now
 from deadheat.league.service.ground.audit import SYSTEM, record
@@ -57,7 +58,7 @@ from deadheat.league.tables import BotVersion, Challenge, Entry, PanelRun, Seaso
 
 log = logging.getLogger(__name__)
 
-NOBODY_THERE = "No bot of the panel could play."
+NOBODY_THERE = N_("No bot of the panel could play.")
 
 
 def arrive(session: Session, season: Season, entry: Entry, version: BotVersion) -> PanelRun | None:
@@ -108,7 +109,7 @@ RUNNING = select(PanelRun).where(PanelRun.season_id == bindparam("season_id"), P
 def plan_panels(session: Session, season: Season) -> list[int]:
     """Decide the runs that can be decided, plan the next series of the others, and return the new series."""
     if not season.panel:
-        end_panels(session, season.id, "The season no longer has a panel.")
+        end_panels(session, season.id, N_("The season no longer has a panel."))
     if not season.panel or season.panel_minimum is None:
         _let_all_play(session, season)
     if not season.panel:

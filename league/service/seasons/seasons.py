@@ -17,6 +17,7 @@ from deadheat.engine.chance import commitment
 from deadheat.engine.figures import span
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.variants import BadVariant, rules
+from deadheat.engine.language import _, gettext
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, NameTaken, UnknownGame, WrongState
 from deadheat.league.pairing.stages import stage_faults
@@ -66,10 +67,10 @@ def create_season(
     previous = None if previous_id is None else published(session, previous_id, "it can be continued")
     if previous is not None:
         if divisions:
-            raise BadSetting("divisions", "a season that continues another keeps its divisions")
+            raise BadSetting("divisions", _("a season that continues another keeps its divisions"))
         game = game or previous.game
         if game != previous.game:
-            raise BadSetting("game", f"the previous season's game is {previous.game}")
+            raise BadSetting("game", _("the previous season's game is %(game)s", game=previous.game))
     if game is None or game not in GAMES:
         raise UnknownGame(game or "", tuple(sorted(GAMES)))
     settings = {**inherited(game, previous), **settings}
@@ -118,7 +119,7 @@ def edit_season(
         changed.get("sources") is SourcesFrom.CLOSED
         and session.exec(select(Entry.bot_id).where(Entry.season_id == season_id).limit(1)).first()
     ):
-        raise BadSetting("sources", "bots have entered, and their authors were not told that sources are published")
+        raise BadSetting("sources", _("bots have entered, and their authors were not told that sources are published"))
     for setting, value in changed.items():
         setattr(row, setting, value)
     _raise_any(faults(row))
@@ -258,9 +259,8 @@ def inherited(game: str, previous: Season | None) -> dict[str, Any]:
 
 def settled(state: SeasonState, changed: Iterable[str]) -> Iterator[BadSetting]:
     """Return the settings among these that can no longer be changed."""
-    for setting in changed:
-        if not TERMS[setting].may_change(state):
-            yield BadSetting(setting, f"it can no longer be changed because the season is {state.value}")
+    said = _("it can no longer be changed because the season is %(state)s", state=gettext(state))
+    yield from (BadSetting(setting, said) for setting in changed if not TERMS[setting].may_change(state))
 
 
 def faults(row: Season) -> Iterator[BadSetting]:
@@ -271,33 +271,34 @@ def faults(row: Season) -> Iterator[BadSetting]:
     except BadVariant as error:
         yield BadSetting("variant", str(error))
     if row.seats not in seats:
-        yield BadSetting("seats", f"{row.game} is for {span(seats)} players")
+        yield BadSetting("seats", _("%(game)s is for %(seats)s players", game=row.game, seats=span(seats)))
     unknown = sorted(set(row.languages or ()) - set(LANGUAGES))
     if unknown:
-        yield BadSetting("languages", f"{', '.join(unknown)} is unknown; choose from {', '.join(sorted(LANGUAGES))}")
+        known = ", ".join(sorted(LANGUAGES))
+        yield BadSetting("languages", _("%(it)s is unknown; choose from %(all)s", it=", ".join(unknown), all=known))
     if row.languages is not None and not row.languages:
-        yield BadSetting("languages", "nobody could enter")
+        yield BadSetting("languages", _("nobody could enter"))
     given = [(date, getattr(row, date)) for date in DATES if getattr(row, date) is not None]
     for (earlier, first), (later, then) in pairwise(given):
         if first >= then:
-            yield BadSetting(later, f"it must come after {earlier}")
+            yield BadSetting(later, _("it must come after %(earlier)s", earlier=earlier))
     if row.finals is FinalsFormat.ROUND_ROBIN and row.seats > 2:
-        yield BadSetting("finals", "a round robin needs tables of two; choose swiss")
+        yield BadSetting("finals", _("a round robin needs tables of two; choose swiss"))
     yield from _stage_faults(row)
     if row.finals_at is not None and row.finals is FinalsFormat.NONE:
-        yield BadSetting("finals_at", "this season has no finals; choose how they are played, or leave the date out")
+        yield BadSetting("finals_at", _("this season has no finals; choose how they are played, or leave the date out"))
     yield from evaluation_faults(row.seats, timetable(row.evaluations))
 
 
 def _stage_faults(row: Season) -> Iterator[BadSetting]:
     """Yield what is wrong with the stages of the finals."""
     if (row.finals is FinalsFormat.STAGES) != bool(row.stages):
-        why = "declare them, because the finals are played in stages" if not row.stages else "choose finals=stages, too"
-        yield BadSetting("stages", why)
+        missing = _("declare them, because the finals are played in stages")
+        yield BadSetting("stages", _("choose finals=stages, too") if row.stages else missing)
     elif row.stages and row.seats > 2:
-        yield BadSetting("stages", "they need tables of two")
+        yield BadSetting("stages", _("they need tables of two"))
     elif row.stages and row.finals_log is FinalsLog.FINALS:
-        yield BadSetting("finals_log", "the stages decide the places; leave it out")
+        yield BadSetting("finals_log", _("the stages decide the places; leave it out"))
     yield from (BadSetting("stages", fault) for fault in stage_faults(row.stages or ()))
 
 
@@ -315,7 +316,8 @@ def published(session: Session, season_id: int, possible: str) -> Season:
     """Return a season with published standings; `possible`: what these allow. Raises NotFound, WrongState."""
     row = existing(session, Season, season_id)
     if _finals(session, [season_id]).get(season_id) is None:
-        raise WrongState.of_season(row.state, f"{possible} once it is closed and its standings are published")
+        said = _("%(possible)s once it is closed and its standings are published", possible=possible)
+        raise WrongState.of_season(row.state, said)
     return row
 
 
@@ -366,14 +368,16 @@ def _plays(row: Season) -> Plays:
 def rounded(row: Season) -> str:
     """Say which of a season's numbers of matches differ from the settings; empty: none do."""
     plays = _plays(row)
-    numbers = {"series_length": "in one go", "games_per_pair": "of each pair"}
+    numbers = {"series_length": _("%(n)s in one go, not %(other)s")}
+    numbers["games_per_pair"] = _("%(n)s of each pair, not %(other)s")
     if row.finals in (FinalsFormat.ROUND_ROBIN, FinalsFormat.SWISS):
-        numbers["finals_games"] = "at each meeting in the finals"
+        numbers["finals_games"] = _("%(n)s at each meeting in the finals, not %(other)s")
     said = [
-        f"{getattr(plays, name)} {words}, not {getattr(row, name)}"
+        words % {"n": getattr(plays, name), "other": getattr(row, name)}
         for name, words in numbers.items()
         if getattr(plays, name) != getattr(row, name)
     ]
     if not said:
         return ""
-    return f"Each deal is played once from each of the {row.seats} seats, so there are {'; '.join(said)}."
+    told = _("Each deal is played once from each of the %(seats)s seats, so there are %(said)s.")
+    return told % {"seats": row.seats, "said": "; ".join(said)}

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from sqlmodel import Session, col, func, select
 
+from deadheat.engine.language import _
 from deadheat.league.database import now
 from deadheat.league.records.seasons import Season as SeasonInfo
 from deadheat.league.service.course.open_matters import season_unfinished
@@ -63,9 +64,10 @@ def _why(session: Session, season: SeasonInfo) -> str:
     """Say why a season does not continue by itself; empty if it does, or if nothing is due."""
     if season.closes_at is None:
         over = season.state is SeasonState.FINALS and season.finals_done_at is not None
-        return "Its finals are over. Close it to publish the standings." if over and not season.closes_when_done else ""
+        finals_over = _("Its finals are over. Close it to publish the standings.")
+        return finals_over if over and not season.closes_when_done else ""
     if season.closes_at <= now(session):
         open_matters = season_unfinished(session, season.id)
         if open_matters.holds:
-            return f"It is due to close but waits for {', '.join(open_matters.words())}."
+            return _("It is due to close but waits for %(waits_for)s.", waits_for=", ".join(open_matters.words()))
     return ""

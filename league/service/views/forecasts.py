@@ -11,6 +11,7 @@ from math import comb
 from sqlmodel import Session, col, func, select
 
 from deadheat.engine.games.folder import folders
+from deadheat.engine.language import _, ngettext
 from deadheat.league.database import now
 from deadheat.league.records.forecasts import Forecast, ForecastEvaluation
 from deadheat.league.service.evaluations.beginning import running_evaluation
@@ -26,6 +27,7 @@ from deadheat.league.service.evaluations.forecast import (
     foresee,
     measured,
     next_after,
+    stamp,
     warnings,
 )
 from deadheat.league.service.ground.counting import may_be_drawn
@@ -247,22 +249,25 @@ def _shortcomings(session: Session, season: Season, field: int, slots: int) -> I
     if not season.state.goes_on or not (season.evaluations or season.finals is not FinalsFormat.NONE):
         return
     if slots == 0:
-        yield "No machine is judging now; this assumes one slot."
+        yield _("No machine is judging now; this assumes one slot.")
     if field < 2:
-        yield "Fewer than two bots have entered; say how many you expect."
+        yield _("Fewer than two bots have entered; say how many you expect.")
     if season.state is SeasonState.SCHEDULED and season.opens_at is None and season.evaluations:
-        yield "The season has no opening date; this assumes that it is open when they begin."
+        yield _("The season has no opening date; this assumes that it is open when they begin.")
     others = select(func.count()).select_from(Season).where(col(Season.state).in_(IN_PLAY))
     if beside := session.exec(others.where(Season.id != (season.id or 0))).one():
-        other = "season is" if beside == 1 else "seasons are"
-        yield f"{beside} other {other} being played on the same machines; this does not take them into account."
+        yield ngettext(
+            "%(n)s other season is being played on the same machines; this does not take them into account.",
+            "%(n)s other seasons are being played on the same machines; this does not take them into account.",
+            beside,
+        ) % {"n": beside}
 
 
 def _overruns(
     season: Season, ladder: datetime | None, finals: datetime | None, until: datetime | None
 ) -> Iterator[str]:
     if ladder is not None and until is not None and ladder > until:
-        yield f"The ladder needs until {ladder:%Y-%m-%d %H:%M} UTC, and is cut off at {until:%Y-%m-%d %H:%M} UTC."
+        yield _("The ladder needs until %(at)s, and is cut off at %(until)s.", at=stamp(ladder), until=stamp(until))
     if finals is not None and season.closes_at is not None and finals > season.closes_at:
-        closes = f"{season.closes_at:%Y-%m-%d %H:%M} UTC"
-        yield f"The finals need until {finals:%Y-%m-%d %H:%M} UTC; the season closes at {closes}."
+        closes = stamp(season.closes_at)
+        yield _("The finals need until %(at)s; the season closes at %(closes)s.", at=stamp(finals), closes=closes)

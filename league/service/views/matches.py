@@ -12,6 +12,7 @@ from sqlalchemy import select as columns
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, select
 
+from deadheat.engine.language import _
 from deadheat.league.causes import told, told_evidence
 from deadheat.league.errors import BadCursor, NotFound, WrongState
 from deadheat.league.records import from_row
@@ -227,7 +228,7 @@ def transcript_of(session: Session, match_id: int, viewer: Person | None = None)
     row = existing(session, Match, match_id)
     must_see(session, viewer, row)
     if row.transcript_sha256 is None:
-        raise WrongState.of_match(row.state, "only matches that were played to the end have a transcript")
+        raise WrongState.of_match(row.state, _("only matches that were played to the end have a transcript"))
     if withheld(session, [row]):
         raise WrongState.withheld()
     return row.transcript_sha256

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Row, bindparam, exists
 from sqlmodel import Session, col, select
 
-from deadheat.engine.language import _, ngettext
+from deadheat.engine.language import _, gettext, ngettext
 from deadheat.league.causes import DROPPED
 from deadheat.league.records.matches import Uncounted
 from deadheat.league.states import WITH_RESULT, Absence, Purpose
@@ -71,7 +71,7 @@ def why_not_played(attempts: Sequence[tuple[str, str]], rejudged_id: int | None)
         return _("The service failed.") + again
     cause, detail = attempts[-1]
     if cause in DROPPED:
-        return detail
+        return gettext(detail)
     return _("The service failed at every attempt (most recently: %(cause)s).", cause=cause) + again
 
 

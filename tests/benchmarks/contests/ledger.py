@@ -21,7 +21,7 @@ class Step:
 
 
 class Ledger:
-    """Costs by the name of a step."""
+    """Adds up costs by the name of the step."""
 
     def __init__(self, database: Database) -> None:
         self._statements = 0
@@ -33,7 +33,7 @@ class Ledger:
 
     @contextmanager
     def step(self) -> Iterator[Step]:
-        """Measure what is done within."""
+        """Measure what is done within the block."""
         step, asked, peak, began = Step(), self._statements, _peak_kib(), time.process_time()
         yield step
         self._costs[step.name].append((1000 * (time.process_time() - began), self._statements - asked))

@@ -63,7 +63,7 @@ class Lateness:
 
     @property
     def sentence(self) -> str:
-        """Return all figures in a sentence."""
+        """Put all figures in a sentence."""
         rounds = max(self.rounds, default=timedelta()).total_seconds()
         began = max(self.evaluations, default=timedelta()).total_seconds()
         held = max(self.held_up, default=timedelta()).total_seconds()

@@ -37,7 +37,7 @@ FIELD = """
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The league's record of a version."""
+    """What the league has recorded of a version."""
 
     place: int
     figures: dict[str, float]
@@ -45,7 +45,7 @@ class Kept:
 
 @dataclass
 class Pairing:
-    """Points are halves: two for a win."""
+    """One pairing. Points are halves, so a win is two."""
 
     round: int
     board: int
@@ -57,7 +57,7 @@ class Pairing:
 
 
 def counted(world: World) -> str:
-    """How much was computed again."""
+    """Say how much was computed again."""
     with world.db.reading() as session:
         evaluations = (
             session.connection().execute(text("SELECT count(*) FROM evaluation WHERE state = 'done'")).scalar()

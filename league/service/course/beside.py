@@ -1,0 +1,38 @@
+"""Whether anything goes on in a season beside its ladder: usually nothing does, and every tick asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import bindparam
+from sqlalchemy import select as columns
+from sqlmodel import Session, col, exists
+
+from deadheat.league.service.seasons.challenges import ASKED, AT_GATES
+from deadheat.league.states import ChallengeState, EvaluationState
+from deadheat.league.tables import Challenge, Entry, Evaluation, PanelRun
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What is under way: runs against the panel (or entries that wait for it), an evaluation, and challenges."""
+
+    panel: bool
+    evaluation: bool
+    asked: bool
+    gates: bool
+
+
+def beside_the_ladder(session: Session, season_id: int) -> Beside:
+    """Look for all of it in one statement."""
+    session.flush()
+    return Beside(*session.connection().execute(BESIDE, {"season_id": season_id}).one())
+
+
+_HERE: Any = bindparam("season_id")
+_RUNS = exists().where(col(PanelRun.season_id) == _HERE, col(PanelRun.state) == ChallengeState.RUNNING)
+_WAITS = exists().where(col(Entry.season_id) == _HERE, col(Entry.waits_for_panel).is_(True))
+_PLAYED = exists().where(col(Evaluation.season_id) == _HERE, col(Evaluation.state) == EvaluationState.RUNNING)
+_TRIED = exists().where(col(Challenge.season_id) == _HERE, col(Challenge.state) == ChallengeState.RUNNING)
+BESIDE = columns(_RUNS | _WAITS, _PLAYED, _TRIED.where(ASKED), _TRIED.where(AT_GATES))

@@ -1,0 +1,38 @@
+"""An HTTP server that receives what the product sends."""
+
+from __future__ import annotations
+
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+class Receiver:
+    """Listens on a port of its own and hands every POST to `receive`. Close it."""
+
+    def __init__(self) -> None:
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                receiver.receive(self.path, dict(self.headers), body)
+                receiver.answer(self)
+
+            def log_message(self, *_: object) -> None:
+                """Log nothing."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def receive(self, path: str, headers: dict[str, str], body: bytes) -> None:
+        raise NotImplementedError
+
+    def answer(self, request: BaseHTTPRequestHandler) -> None:
+        request.send_response(200)
+        request.end_headers()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()

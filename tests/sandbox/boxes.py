@@ -1,0 +1,113 @@
+"""Boxes for the tests of the sandbox, and a bot that evaluates what it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from deadheat.engine.core import NS_PER_S, Message, Reply
+from deadheat.sandbox.box import Box, Channel, Exit, Limits, NoMeter, Program
+from deadheat.sandbox.local import LocalSandbox
+from deadheat.sandbox.pipes import PipeTransport
+
+INSIDER = """
+import ctypes, errno, mmap, os, pathlib, resource, signal, socket, struct, sys, threading, time
+libc = ctypes.CDLL(None, use_errno=True)
+kept = []
+def call(number, *arguments):
+    if libc.syscall(number, *arguments) < 0: raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+def text(path): return pathlib.Path(path).read_text()
+def tries(call):
+    try: return repr(call())
+    except BaseException as error: return f"{type(error).__name__}: {error}"
+def capabilities():
+    header, data = struct.pack("Ii", 0x20080522, 0), ctypes.create_string_buffer(24)
+    call(125, header, data)
+    return list(struct.unpack("6I", data.raw))
+def child():
+    pid = os.fork()
+    if pid == 0: time.sleep(99)
+    return pid
+for line in sys.stdin:
+    if line.strip() == "FINISH": break
+    print(tries(lambda: eval(line)), flush=True)
+"""
+"""Evaluates the Python expression in each prompt, so a test reads like a conversation with somebody inside."""
+
+Insider = Callable[[str], str]
+
+SMALL = Limits(memory_bytes=128 * 2**20, processes=16, tmp_bytes=2**20, tmp_inodes=50)
+
+
+def python(folder: Path, code: str) -> Program:
+    """Write a program below the folder."""
+    program = folder / f"program-{abs(hash(code))}"
+    program.mkdir(exist_ok=True)
+    (program / "main.py").write_text(code)
+    return Program(program, ("/usr/bin/python3", "main.py"), "test")
+
+
+def asker(box: Box, limit_ns: int = 20 * NS_PER_S) -> Callable[[str], Reply]:
+    """Start a box; what is returned sends it a prompt."""
+    transport = PipeTransport([box.start()])
+    return lambda line: transport.exchange([Message(0, line, limit_ns)])[0]
+
+
+def inside(box: Box) -> Insider:
+    """Start a box; what is returned sends it a prompt, which it must answer."""
+    ask = asker(box)
+
+    def answer(expression: str) -> str:
+        reply = ask(expression)
+        assert reply.line is not None, reply.fault
+        return reply.line
+
+    return answer
+
+
+def stop(box: Box, grace_ns: int = NS_PER_S) -> Exit:
+    box.ask_stop(grace_ns)
+    return box.stopped()
+
+
+class Stub:
+    """A box that does nothing; a test overrides what it needs."""
+
+    def start(self) -> Channel:
+        raise NotImplementedError
+
+    def favour(self, yes: bool) -> None:
+        raise NotImplementedError
+
+    def rest(self, yes: bool) -> None:
+        raise NotImplementedError
+
+    def stderr_so_far(self) -> bytes:
+        return b""
+
+    def ask_stop(self, grace_ns: int) -> None: ...
+
+    def stopped(self) -> Exit:
+        raise NotImplementedError
+
+    def close(self) -> None: ...
+
+
+@dataclass
+class Metered:
+    """A sandbox of plain programs whose counters say what `meter` says."""
+
+    meter: NoMeter
+
+    def open(self, program: Program, limits: Limits) -> Box:
+        box = LocalSandbox().open(program, limits)
+        start = box.start
+
+        def metered() -> Channel:
+            channel = start()
+            channel.meter = self.meter
+            return channel
+
+        setattr(box, "start", metered)  # noqa: B010  a method, which mypy guards
+        return box
