@@ -11,6 +11,7 @@ from fastapi import APIRouter, Query
 from sqlmodel import Session
 
 from deadheat.api.deps import Id, Number, Shared
+from deadheat.api.pages.board import met as line_of
 from deadheat.api.pages.people import courses
 from deadheat.api.pages.pictures import charts
 from deadheat.api.pages.render import everyones, render
@@ -81,7 +82,7 @@ def opponents(shared: Shared, bot_id: Id, season: Number = None, page: Annotated
         part=part,
         best=best,
         worst=worst,
-        opponents=met[(page - 1) * OPPONENTS : page * OPPONENTS],
+        lines=[line_of(bot_id, other) for other in met[(page - 1) * OPPONENTS : page * OPPONENTS]],
         page=page,
         pages=-(-len(met) // OPPONENTS),
         looked_at=careers.RECENT_MATCHES,

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from deadheat.api.deps import Id, Number, Shared
+from deadheat.api.pages.board import entered
 from deadheat.api.pages.render import everyones, first_of, game_title, render
 from deadheat.api.schemas.base import RowId
 from deadheat.engine.games import GAMES
@@ -87,8 +88,7 @@ def participants(shared: Shared, season_id: Id, q: Search = "", page: Page = 1) 
         shared,
         "participants.html",
         season=season,
-        entries=found,
-        places=places,
+        lines=[entered(entry, places.get(entry.bot_id)) for entry in found],
         count=count,
         q=q,
         page=page,

@@ -16,6 +16,7 @@ from fractions import Fraction
 from functools import cache, partial
 from operator import attrgetter
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from anyio import to_thread
 from fastapi import Request, Response
@@ -67,6 +68,8 @@ def templates() -> Jinja2Templates:
         "LANGUAGES": LANGUAGES,
         "script_messages": script_messages,
         "in_words": in_words,
+        "bot_link": bot_link,
+        "author_link": author_link,
     }
     environment.filters |= {
         "shown": shown,
@@ -160,6 +163,16 @@ def shown(value: object, limit: int = MAX_SHOWN) -> str:
     if cut.isprintable():  # as nearly everything is: a page of hundreds of names is made in less time
         return cut
     return "".join(mark if mark.isprintable() else mark.encode("unicode_escape").decode() for mark in cut)
+
+
+def bot_link(bot_id: int, name: str) -> Markup:
+    """Return a bot's name, which always leads to its page. A macro takes five times as long."""
+    return Markup(f'<a href="/bots/{bot_id}">{escape(shown(name))}</a>')  # noqa: S704  the name is escaped
+
+
+def author_link(name: str) -> Markup:
+    """Return an author's name, which always leads to its page."""
+    return Markup(f'<a href="/authors/{quote(name)}">{escape(shown(name))}</a>')  # noqa: S704  quoted, and escaped
 
 
 def lines(text: str) -> str:

@@ -63,15 +63,21 @@ class Chosen(base.Query):
         found = urlencode({name: value for name, value in kept.items() if value})
         return f"&{found}" if found else ""
 
-    def fits(self, row: Row) -> bool:
-        """Say whether a row matches the filter."""
-        wanted = self.q.strip().casefold()
-        named = (row["bot"], row["author"], row["team"] or "")
-        return (
-            any(wanted in name.casefold() for name in named)
-            and self.language in ("", row["language"])
-            and self.division in (None, row["division"])
-        )
+    def places(self, rows: Rows) -> Sequence[int]:
+        """Return the places of the matching rows in the list."""
+        found: Sequence[int] = range(len(rows))
+        if wanted := self.q.strip().casefold():
+            names = rows.cut("bot", "author", "team")
+            found = [place for place in found if _named(wanted, names[place])]
+        for setting, value in (("language", self.language), ("division", self.division)):
+            if value:
+                column = rows.cut(setting)
+                found = [place for place in found if column[place][setting] == value]
+        return found
+
+
+def _named(wanted: str, row: Row) -> bool:
+    return any(wanted in name.casefold() for name in (row["bot"], row["author"], row["team"] or ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +142,7 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
 
 def _absent(absent: Sequence[AbsentBot], rows: Rows) -> Mapping[str, Sequence[AbsentBot]]:
     """Return the bots that the ranking does not show, by reason."""
-    ranked = {*rows.bots}
+    ranked = {*rows.bots} if absent else ()
     unseen = [bot for bot in absent if bot.bot_id not in ranked]
     kinds = {kind.value: [bot for bot in unseen if bot.absence is kind] for kind in Absence}
     return {kind: bots for kind, bots in kinds.items() if bots}
@@ -145,7 +151,7 @@ def _absent(absent: Sequence[AbsentBot], rows: Rows) -> Mapping[str, Sequence[Ab
 def _progress(session: Session, info: Season, totals: Row | None) -> Progress:
     """Return the matches as the ranking counted them, because counting takes a second; the rest as it is now."""
     if totals is None:
-        return season_progress(session, info.id)
+        return season_progress(session, info.id, whole=False)
     scheduled, held = season_waiting(session, info.id)
     return Progress(
         info.entries, scheduled, totals["matches"], totals["rated"], held, totals["abandoned"], totals["voids"]
@@ -157,15 +163,16 @@ def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen
     and trends. The intervals of a page share a scale; with a filter they share that of all rows.
     """
     rows: Rows = board.standings["rows"]
-    every = rows[:] if chosen.query else []
-    found = [row for row in every if chosen.fits(row)] if chosen.query else rows
-    part = found[(chosen.page - 1) * ROWS : chosen.page * ROWS]
+    found = chosen.places(rows)
+    page = slice((chosen.page - 1) * ROWS, chosen.page * ROWS)
+    part = [rows[place] for place in found[page]] if chosen.query else rows[page]
+    every = [row["elo"] for row in (rows.cut("elo") if chosen.query else part)]
     ways = trends(session, info.id, [row["bot_id"] for row in part])
     times = board.standings["latency"].of(part)
     about = tally(board.config, (row["plackett_luce"] for row in part))
     names = {one.number: one.name for one in info.divisions}
     divisions: dict[str, list[Markup]] = {}
-    for row, bar in zip(part, bars(part, every or part), strict=True):
+    for row, bar in zip(part, bars(part, every), strict=True):
         way = trend(ways.get(row["bot_id"], []))
         made = line(info.id, row, bar, way, times.get(row["version_id"]), second=bool(about))
         divisions.setdefault(names[row["division"]], []).append(made)

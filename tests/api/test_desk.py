@@ -46,7 +46,8 @@ def ada(site: Site, played: Played) -> Browser:
 
 def winter(boss: Browser, **settings: str) -> None:
     """Make a season by the form."""
-    boss.submit("/desk/seasons", at="/desk/seasons/new", name="Winter", game=GAME, **settings)
+    boss.get("/desk/seasons/new")
+    boss.submit("/desk/seasons", **{"name": "Winter", "game": GAME, **settings})  # type: ignore[arg-type]
 
 
 def clean(browser: Browser) -> None:

@@ -53,6 +53,9 @@ def test_the_pieces_are_those_of_the_whole(
     assert lazy.bots == [row["bot_id"] for row in ranked]
     assert lazy.ranked == sum(row["rank"] is not None for row in ranked)
     assert lazy.place_of(2) == (lazy.bots.index(2) if 2 in lazy.bots else None)
+    for chosen in (("rank",), ("bot", "team"), ("team", "elo"), ("elo", "rank")):  # the last two are not side by side
+        cut = lazy.cut(*chosen)
+        assert [[row[name] for name in chosen] for row in cut] == [[row[name] for name in chosen] for row in ranked]
     assert lazy.of({2, 3}) == [row for row in ranked if row["bot_id"] in (2, 3)]
     older = {name: value for name, value in standings.items() if name not in ("rules", "latency")}
     assert whole(standings_in(json.dumps(older))) == older | {"latency": {}}
@@ -68,3 +71,6 @@ def test_a_ranking_is_stored_in_the_form_that_is_cut(world: World) -> None:
         assert whole(stored.standings) == board.standings
         assert (stored.log_sha256, stored.config, stored.final) == (board.log_sha256, board.config, board.final)
         assert [*board.standings] == [*PARTS]
+        assert all(
+            row.keys() == {"bot", "author", "team"} for row in stored.standings["rows"].cut("bot", "author", "team")
+        )

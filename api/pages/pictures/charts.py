@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from statistics import median
 from typing import Any
 
@@ -50,16 +51,16 @@ class History:
     versions: list[Mark]
 
 
-def bars(rows: Sequence[Mapping[str, Any]], scale: Sequence[Mapping[str, Any]] | None = None) -> list[Bar]:
-    """Return each row's interval on the common scale of `scale` (None: of the rows themselves), with room for the
-    median interval at either end. Wider intervals of newcomers are cut off, because they would shrink everybody else's
-    to points.
+def bars(rows: Sequence[Mapping[str, Any]], scale: Sequence[float] = ()) -> list[Bar]:
+    """Return each row's interval on a common scale, which contains these ratings or (none given) those of the rows,
+    with room for the rows' median interval at either end. Wider intervals of newcomers are cut off, because they would
+    shrink everybody else's to points.
     """
-    scale = rows if scale is None else scale
     if not rows:
         return []
-    room = median((row["high"] - row["low"]) / 2 for row in scale)
-    least, most = min(row["elo"] for row in scale) - room, max(row["elo"] for row in scale) + room
+    elos = scale or [row["elo"] for row in rows]
+    room = median((row["high"] - row["low"]) / 2 for row in rows)
+    least, most = min(elos) - room, max(elos) + room
     width = (most - least) or 1.0
     shares = [[100 * (row[name] - least) / width for name in ("low", "elo", "high")] for row in rows]
     return [Bar(*(round(min(max(share, 0.0), 100.0), 2) for share in three)) for three in shares]
@@ -83,10 +84,15 @@ def trend(elos: Sequence[float]) -> Trend | None:
     if len(elos) < 2:
         return None
     middle, height = (min(elos) + max(elos)) / 2, max(max(elos) - min(elos), TREND_ELO)
-    step, room = TREND_WIDTH / (len(elos) - 1), TREND_HEIGHT - 2
+    room = TREND_HEIGHT - 2
     top, rise = 1 + room * (0.5 + middle / height), room / height
-    line = " ".join([f"{number * step:.0f},{top - rise * elo:.0f}" for number, elo in enumerate(elos)])
-    return Trend(line, elos[-1] - elos[0])
+    places = zip(_across(len(elos)), elos, strict=True)
+    return Trend(" ".join([f"{across},{top - rise * elo:.0f}" for across, elo in places]), elos[-1] - elos[0])
+
+
+@cache
+def _across(points: int) -> list[str]:
+    return [f"{TREND_WIDTH * number / (points - 1):.0f}" for number in range(points)]
 
 
 def history(points: Sequence[HistoryPoint]) -> History | None:

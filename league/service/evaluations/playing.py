@@ -103,7 +103,7 @@ def meetings(session: Session, evaluation_id: int) -> list[Meeting]:
         .where(col(EvaluationPairing.evaluation_id) == evaluation_id, col(EvaluationPairing.first_points).is_not(None))
         .order_by(col(EvaluationPairing.round), col(EvaluationPairing.board))
     )
-    found = session.connection().execute(settled)
+    found = session.connection().execute(settled).all()
     return [Meeting(number, first, second, one or 0.0, other or 0.0) for number, first, second, one, other in found]
 
 

@@ -52,16 +52,27 @@ def evaluations(
     """Return the season's evaluations, the newest first; `before`: those with a lower number. Raises NotFound."""
     existing(session, Season, season_id)
     statement = NEWEST if before is None else NEWEST.where(Evaluation.number < before)
-    rows = session.exec(statement, params={"season": season_id, "most": limit}).all()
-    return [records.Evaluation(**_told(session, row)) for row in rows]
+    rows = session.exec(statement, params={"season": season_id, "most": limit})
+    return [from_row(records.Evaluation, row) for row in rows]
 
 
+_PLAYERS = select(func.count()).where(col(EvaluationPlayer.evaluation_id) == col(Evaluation.id))
+_ROUND = select(func.coalesce(func.max(EvaluationPairing.round), 0)).where(
+    col(EvaluationPairing.evaluation_id) == col(Evaluation.id)
+)
+TOLD: Any = columns(
+    *Evaluation.__table__.c,  # type: ignore[attr-defined]
+    col(Season.name).label("season"),
+    col(Season.game),
+    _PLAYERS.scalar_subquery().label("players"),
+    _ROUND.scalar_subquery().label("round"),
+).join_from(Evaluation, Season, col(Season.id) == col(Evaluation.season_id))
 NEWEST = (
-    select(Evaluation)
-    .where(Evaluation.season_id == bindparam("season"))
+    TOLD.where(col(Evaluation.season_id) == bindparam("season"))
     .order_by(col(Evaluation.number).desc())
     .limit(bindparam("most", type_=Integer))
 )
+THIS = TOLD.where(col(Evaluation.id) == bindparam("evaluation"))
 
 
 def coming(session: Session, season_id: int) -> list[tuple[str, datetime]]:
@@ -144,17 +155,17 @@ def evaluation(
     keep what the standings so far are computed to. Raises NotFound.
     """
     row = existing(session, Evaluation, evaluation_id)
-    told = _told(session, row)
+    told = session.connection().execute(THIS, {"evaluation": row.id}).one()
     placed = _final(session, row, versions, skip, limit)
     if placed is None:
-        since = 1 if row.format is EvaluationFormat.ROUND_ROBIN else told["round"]
+        since = 1 if row.format is EvaluationFormat.ROUND_ROBIN else told.round
         version = (since, *session.connection().execute(SO_FAR, {"evaluation": row.id, "since": since}).one())
         found = keep(("standings", row.id), version, lambda: standings_of(session, row))
         there = [one for one in found if versions is None or one.player in versions]
         placed = there[skip:] if limit is None else there[skip : skip + limit]
     seats = seats_of(session, row.id, [one.player for one in placed])
     standings = [_standing(one, *seats[one.player]) for one in placed]
-    return records.EvaluationDetail(**told, standings=standings, bracket=bracket_of(session, row))
+    return from_row(records.EvaluationDetail, told, standings=standings, bracket=bracket_of(session, row))
 
 
 def _final(
@@ -234,23 +245,6 @@ def _drawn(of_round: bool, of_versions: bool) -> tuple[Any, Any]:
     found = columns(*EvaluationPairing.__table__.c).where(*which)  # type: ignore[attr-defined]
     in_order = found.order_by(col(EvaluationPairing.round), col(EvaluationPairing.board))
     return in_order, select(func.count()).select_from(EvaluationPairing).where(*which)
-
-
-def _told(session: Session, row: Evaluation) -> dict[str, Any]:
-    keys = {"season": row.season_id, "evaluation": row.id}
-    season, game, players, drawn = session.connection().execute(TOLD, keys).one()
-    told = from_row(records.Evaluation, row, season=season, game=game, players=players, round=drawn or 0)
-    return {name: getattr(told, name) for name in records.Evaluation.__dataclass_fields__}
-
-
-TOLD = columns(
-    col(Season.name),
-    col(Season.game),
-    select(func.count()).select_from(EvaluationPlayer).where(_MINE).scalar_subquery(),
-    select(func.max(EvaluationPairing.round))
-    .where(EvaluationPairing.evaluation_id == bindparam("evaluation"))
-    .scalar_subquery(),
-).where(col(Season.id) == bindparam("season"))
 
 
 def _standing(one: Placed, seat: records.EvaluationSeat, author: str, gone: bool) -> records.EvaluationStanding:

@@ -98,7 +98,9 @@ def refit(session: Session, season_id: int) -> bool:
     first = update_rows(session, _ranking(), {"id": season_id}, rated_serial=serial, read=serial) == 1
     if not first or snapshot is None or season_id in session.exec(PUBLISHED).all():
         return False
-    snapshot.standings["latency"] = latency_by_version(session, season_id)
+    times = latency_by_version(session, season_id)
+    ranked = [str(row["version_id"]) for name in ("rows", "unranked") for row in snapshot.standings[name]]
+    snapshot.standings["latency"] = {version: times[version] for version in ranked if version in times}
     session.add(snapshot)
     session.flush()
     remember(session, snapshot)

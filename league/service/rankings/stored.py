@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, overload
 
 from deadheat.league.database import decoded
@@ -66,6 +66,14 @@ class Rows(Sequence[Row]):
         found: list[Row] = decoded(f"[{self._text[places[first] : places[end]].rstrip(', ')}]")
         return found
 
+    def cut(self, *names: str) -> list[Row]:
+        """Return all rows with these values alone, which follow one another in a row; all values, where they do not."""
+        found = _values(names).findall(self._text, self._begin, self._end)
+        if len(found) < len(self):  # an older ranking
+            return self[:]
+        rows: list[Row] = decoded(f"[{{{'}, {'.join(found)}}}]") if found else []
+        return rows
+
     @cached_property
     def ranked(self) -> int:
         """The number of rows with a place."""
@@ -89,21 +97,32 @@ class Rows(Sequence[Row]):
 _BOT = re.compile(r'"bot_id": (\d+)')
 
 
+@cache
+def _values(names: tuple[str, ...]) -> re.Pattern[str]:
+    """A text or a figure behind each of these names."""
+    return re.compile(", ".join(rf'"{name}": (?:"[^"\\]*(?:\\.[^"\\]*)*"|[^",}}]+)' for name in names))
+
+
 class Times:
     """Response times by version. No string is in them, and no further object."""
 
     def __init__(self, text: str) -> None:
         self._text = text
 
-    @cached_property
-    def _texts(self) -> dict[str, str]:
-        """By version, without the brace behind them."""
-        return dict(one.split('": ', 1) for one in self._text[2:-2].split('}, "') if one)
-
     def of(self, rows: Iterable[Row]) -> dict[int, Any]:
-        """Return the times of these rows' versions, by version, where there are any."""
-        found = ((row["version_id"], self._texts.get(str(row["version_id"]))) for row in rows)
-        return {version_id: decoded(text + "}") for version_id, text in found if text}
+        """Return the times of these rows' versions, by version, where there are any. They are looked for in the order
+        of the rows, in which a ranking has them.
+        """
+        found, at = {}, 0
+        for version_id in (row["version_id"] for row in rows):
+            name = f'"{version_id}": '
+            begin = self._text.find(name, at)
+            if begin < 0:
+                begin = self._text.find(name, 0, at)
+            if begin >= 0:
+                at = self._text.index("}", begin) + 1
+                found[version_id] = decoded(self._text[begin + len(name) : at])
+        return found
 
 
 def standings_in(text: str) -> dict[str, Any]:

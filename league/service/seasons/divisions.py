@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from itertools import pairwise
+from typing import Any
 
 from sqlalchemy import bindparam
+from sqlalchemy import select as columns
 from sqlmodel import Session, col, delete, func, select
 
 from deadheat.engine.language import _, gettext
@@ -96,8 +98,8 @@ def change_faults(session: Session, season: Season, wanted: Sequence[tuple[str, 
 def divisions_of(session: Session, season_ids: Sequence[int]) -> dict[int, list[DivisionView]]:
     """Return the divisions of each season, the highest first."""
     found: dict[int, list[DivisionView]] = {season_id: [] for season_id in season_ids}
-    for row, entries in session.exec(DIVISIONS, params={"ids": season_ids}) if season_ids else ():
-        found[row.season_id].append(DivisionView(row.number, row.name, row.size, entries))
+    for season_id, *about in session.exec(DIVISIONS, params={"ids": season_ids}) if season_ids else ():
+        found[season_id].append(DivisionView(*about))
     return found
 
 
@@ -107,8 +109,8 @@ _ENTRIES = (
     .where(Entry.season_id == Division.season_id, Entry.division == Division.number)
     .scalar_subquery()
 )
-DIVISIONS = (
-    select(Division, _ENTRIES)
+DIVISIONS: Any = (
+    columns(*(getattr(Division, name) for name in ("season_id", "number", "name", "size")), _ENTRIES)
     .where(col(Division.season_id).in_(bindparam("ids", expanding=True)))
     .order_by(col(Division.season_id), col(Division.number))
 )

@@ -189,11 +189,15 @@ def season_info(session: Session, season_id: int) -> SeasonInfo:
     return _views(session, [existing(session, Season, season_id)])[0]
 
 
-def season_progress(session: Session, season_id: int) -> Progress:
-    """Count over the whole season; the API keeps the counts for a moment."""
+def season_progress(session: Session, season_id: int, *, whole: bool = True) -> Progress:
+    """Count over the season; the API keeps the counts for a moment. Unless the `whole` season is counted, the matches
+    to come are counted as `season_waiting` does.
+    """
     entries = session.exec(select(func.count()).select_from(Entry).where(Entry.season_id == season_id)).one()
-    found = session.exec(planned_by_state(season_id)).all()
+    found = session.exec(planned_by_state(season_id, whole=whole)).all()
     matches = Counter({str(state): count for state, count, _ in found})
+    if not whole:
+        matches[MatchState.SCHEDULED], _ = season_waiting(session, season_id)
     out = union(*taken_out(season_id)).subquery()
     taken = select(func.count()).select_from(out).join(Match, col(Match.id) == out.c[0]).where(col(Match.rated))
     counting = sum(rated for *_, rated in found) - session.exec(taken).one()
@@ -209,11 +213,17 @@ def season_progress(session: Session, season_id: int) -> Progress:
     )
 
 
+_NOT_TO_COME = [state for state in MatchState if state is not MatchState.SCHEDULED]
+
+
 @lru_cache(SEASONS_AT_A_TIME)
-def planned_by_state(season_id: int) -> Select[str, int, Any]:
-    """Return the statement that counts planned matches, and rated ones among them, by state."""
+def planned_by_state(season_id: int, *, whole: bool = True) -> Select[str, int, Any]:
+    """Return the statement that counts planned matches, and rated ones among them, by state; of the `whole` season, or
+    without those to come.
+    """
     kinds = select(Match.state, func.count(), func.sum(case((col(Match.rated), 1), else_=0)))
-    return kinds.where(Match.season_id == season_id, PLANNED).group_by(col(Match.state))
+    kinds = kinds.where(Match.season_id == season_id, PLANNED).group_by(col(Match.state))
+    return kinds if whole else kinds.where(col(Match.state).in_(_NOT_TO_COME))
 
 
 def season_waiting(session: Session, season_id: int) -> tuple[int, int]:

@@ -9,7 +9,9 @@ including the opponent's owners, it does not exist.
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, or_
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, or_
 from sqlmodel import Session, col, exists, select
 
 from deadheat.league.causes import Cause
@@ -65,7 +67,7 @@ def is_private(session: Session, match_id: int) -> bool:
     return session.exec(select(Match.asked).where(Match.id == match_id)).first() is Asked.PRIVATE
 
 
-def may_see(session: Session, viewer: Person | None, match: Match) -> bool:
+def may_see(session: Session, viewer: Person | None, match: Match | Row[Any]) -> bool:
     """Say whether somebody may see a match."""
     if match.asked is not Asked.PRIVATE:
         return True
@@ -74,7 +76,7 @@ def may_see(session: Session, viewer: Person | None, match: Match) -> bool:
     return may_see_games_of(session, viewer, challenge_id)
 
 
-def must_see(session: Session, viewer: Person | None, match: Match) -> None:
+def must_see(session: Session, viewer: Person | None, match: Match | Row[Any]) -> None:
     """Raise NotFound unless somebody may see the match."""
     if not may_see(session, viewer, match):
         raise NotFound("match", match.id)

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, bindparam, exists, or_
+from sqlalchemy import ColumnElement, Row, bindparam, exists, or_
 from sqlalchemy import select as columns
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, select
@@ -89,11 +89,11 @@ def matches_by_id(session: Session, match_ids: Collection[int]) -> dict[int, Mat
 
 
 def _views(session: Session, rows: Sequence[Any]) -> list[MatchInfo]:
-    """Return these matches with their seats and bearings. `rows`: each with the game and variant of its season."""
-    untold = withheld(session, [row for row, *_ in rows])
-    seats = _seats(session, [row.id for row, *_ in rows], untold)
-    known = bearings(session, [row for row, *_ in rows])
-    return [_view(row, played, seats[row.id], known[row.id], row.id not in untold) for row, *played in rows]
+    """Return these matches with their seats and bearings. `rows`: of `PLAYED`."""
+    untold = withheld(session, rows)
+    seats = _seats(session, [row.id for row in rows], untold)
+    known = bearings(session, rows)
+    return [_view(row, seats[row.id], known[row.id], row.id not in untold) for row in rows]
 
 
 @lru_cache(maxsize=64)
@@ -102,7 +102,7 @@ def _listed(given: frozenset[str], state: MatchState | None) -> Any:
     takes longer than to execute it.
     """
     number, ended = col(Match.id), col(Match.finished_at)
-    statement = select(Match, Season.game, Season.variant).join(Season, col(Season.id) == Match.season_id)
+    statement = PLAYED
     if "bot" in given:
         statement = statement.join(Participant, col(Participant.match_id) == Match.id)
         statement = statement.where(Participant.bot_id == bindparam("bot"))
@@ -157,10 +157,9 @@ def match_detail(session: Session, match_id: int, viewer: Person | None = None, 
     """Return one match with its attempts and response times, for somebody who may see it. `whole`: with what is not
     public yet, for the service itself. Raises NotFound.
     """
-    found = session.exec(ONE, params={"id": match_id}).first()
-    if found is None:
+    row = session.exec(ONE, params={"id": match_id}).first()
+    if row is None:
         raise NotFound("match", match_id)
-    row, *played = found
     must_see(session, viewer, row)
     attempts = attempts_at(session, match_id, row.series_id)
     latencies = tuple(
@@ -172,11 +171,15 @@ def match_detail(session: Session, match_id: int, viewer: Person | None = None, 
     if row.state is MatchState.ABANDONED:
         not_played = why_not_played([(attempt.cause, attempt.detail) for attempt in attempts], bearing.rejudged_id)
     untold = set() if whole else withheld(session, [row])
-    view = _view(row, played, _seats(session, [row.id], untold)[row.id], bearing, not untold)
+    view = _view(row, _seats(session, [row.id], untold)[row.id], bearing, not untold)
     return from_row(MatchDetail, view, not_played=not_played, attempts=attempts, latencies=latencies)
 
 
-PLAYED = select(Match, Season.game, Season.variant).join(Season, col(Season.id) == Match.season_id)
+PLAYED: Any = columns(
+    *Match.__table__.c,  # type: ignore[attr-defined]
+    col(Season.game),
+    col(Season.variant),
+).join_from(Match, Season, col(Season.id) == Match.season_id)
 ONE = PLAYED.where(Match.id == bindparam("id"))
 THESE = PLAYED.where(col(Match.id).in_(bindparam("ids", expanding=True)))
 
@@ -303,13 +306,10 @@ def _seats(session: Session, match_ids: Sequence[int], untold: set[int]) -> dict
     return seats
 
 
-def _view(row: Match, played: Sequence[Any], seats: tuple[SeatView, ...], bearing: Bearing, told: bool) -> MatchInfo:
-    game, variant = played
+def _view(row: Row[Any], seats: tuple[SeatView, ...], bearing: Bearing, told: bool) -> MatchInfo:
     return from_row(
         MatchInfo,
         row,
-        game=game,
-        variant=variant,
         seed=row.seed.hex() if told and row.state is MatchState.DONE else None,
         transcript_sha256=row.transcript_sha256 if told else None,
         seats=seats,

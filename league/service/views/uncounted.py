@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import bindparam, exists
+from sqlalchemy import Row, bindparam, exists
 from sqlmodel import Session, col, select
 
 from deadheat.engine.language import _, gettext, ngettext
@@ -25,7 +25,7 @@ class Bearing:
     rejudged_id: int | None
 
 
-def bearings(session: Session, matches: Sequence[Match]) -> dict[int, Bearing]:
+def bearings(session: Session, matches: Sequence[Match | Row[Any]]) -> dict[int, Bearing]:
     """Return the bearing of each of these matches, by id."""
     rows: Sequence[tuple[Any, ...]] = session.exec(BEARINGS, params={"ids": [match.id for match in matches]}).all()
     disqualified = _disqualified(session, [match_id for match_id, _purpose, _voided, some in rows if some])
@@ -75,7 +75,9 @@ def why_not_played(attempts: Sequence[tuple[str, str]], rejudged_id: int | None)
     return _("The service failed at every attempt (most recently: %(cause)s).", cause=cause) + again
 
 
-def _why(match: Match, purpose: Purpose, voided: VoidedMatch | None, disqualified: Sequence[str]) -> Uncounted | None:
+def _why(
+    match: Match | Row[Any], purpose: Purpose, voided: VoidedMatch | None, disqualified: Sequence[str]
+) -> Uncounted | None:
     """Return the first reason that applies: a ruling on the match itself, its purpose, its result, or its players."""
     if voided is not None and voided.rejudged_id is not None:
         sentence = _(
